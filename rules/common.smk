@@ -3,14 +3,9 @@
 import re
 from pathlib import Path
 
-from workflow_scripts.bridge.forced_files import (
-    checks_that_lost_a_source,
-    force_where_needed,
-    scores_that_lost_a_record,
-)
 from workflow_scripts.bridge.opening import checked_settings, mending
 from workflow_scripts.bridge.resources import gpu_request, resources, signed
-from workflow_scripts.bridge.snakemake_settings import is_main_process
+from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
 from workflow_scripts.hub.lock import read_lock
@@ -51,15 +46,6 @@ CHECKPOINTS = {
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # By study. The suite's are asked of `records_of`: they are known once its requests are checked.
 RECORDS = wanted_records(SETTINGS)
-force_where_needed(
-    workflow,
-    lambda: [
-        *scores_that_lost_a_record(RECORDS),
-        *checks_that_lost_a_source(
-            {file: one.sources for file, one in SUITE_CHECKS.submissions.items()}
-        ),
-    ],
-)
 
 
 def one_of(names):
@@ -187,7 +173,7 @@ def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
     NEEDS[rule] = need
     spelling = GPU_REQUEST if gpu and ON_GPUS else None
-    return resources(need, SETTINGS.cluster, spelling)
+    return resources(rule, need, SETTINGS.cluster, spelling)
 
 
 # In seconds: no job is planned longer, so that priorities by length are below the usual 0.

@@ -1,8 +1,132 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
 from workflow_scripts.paper.products import chapter_files, product_captions, prose_files
-from workflow_scripts.paper.requests import shown_config
-from workflow_scripts.studies.ranking.requests import models_request
+from workflow_scripts.paper.requests import (
+    published_cells,
+    reproduction_arguments,
+    shown_config,
+)
+from workflow_scripts.settings.mmlu import PUBLISHED
+from workflow_scripts.studies.harmony.requests import harmony_comparison
+from workflow_scripts.studies.training.products import mmlu_trainings
+from workflow_scripts.studies.ranking.grid_settings import models_request
+
+PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
+PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
+
+
+def untimed_records(wildcards):
+    """List the records of all studies but latencies."""
+    studies = [one.name for one in MEASURED if not one.is_timed and one.name in RECORDS]
+    return [path for study in studies for path in records_of(study, wildcards)]
+
+
+rule protocol_differences:
+    """Where the protocol of this run is not the published one."""
+    input:
+        records=[
+            path
+            for study in ("harmony", "mmlu", "chunking", "latency", "prompts")
+            for path in RECORDS.get(study, [])
+        ],
+        trainings=mmlu_trainings(SETTINGS),
+        protocols=SETTINGS.resource("published/protocols.yaml"),
+    output:
+        table=multiext("results/tables/protocol_differences", ".csv", ".md", ".tex"),
+    log:
+        "logs/protocol_differences.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=4,
+        arguments=published_cells(SETTINGS),
+    script:
+        "../workflow_scripts/paper/protocols/differences.py"
+
+
+rule reproduction:
+    """Each published number beside ours, with a verdict."""
+    input:
+        ours=[
+            f"results/tables/{table}.csv"
+            for table, is_made in (
+                ("mmlu_by_subject", MMLU_CHECKPOINTS),
+                ("prompt_runs", PROMPT_CHECKPOINTS),
+                ("harmony_leaderboard", "harmony" in RECORDS),
+            )
+            if is_made
+        ],
+        published=[
+            SETTINGS.resource(f"published/{name}.csv")
+            for name in (*PUBLISHED_MMLU, "prompt_runs", *PUBLISHED_GRID)
+        ],
+        protocols=SETTINGS.resource("published/protocols.yaml"),
+        differences="results/tables/protocol_differences.csv",
+    output:
+        table=multiext("results/tables/reproduction", ".csv", ".md", ".tex"),
+    log:
+        "logs/reproduction.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=4,
+        arguments=reproduction_arguments(SETTINGS),
+    script:
+        "../workflow_scripts/paper/reproduction.py"
+
+
+rule reproduction_by_task:
+    """Scores after training beside the published ones, each task over all models."""
+    input:
+        reproduction="results/tables/reproduction.csv",
+        published=[SETTINGS.resource(f"published/{name}.csv") for name in PUBLISHED_GRID],
+    output:
+        table=multiext("results/tables/reproduction_by_task", ".csv", ".md", ".tex"),
+    log:
+        "logs/reproduction_by_task.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=3,
+        arguments={"harmony": harmony_comparison(SETTINGS).as_params()},
+    script:
+        "../workflow_scripts/paper/reproduction_by_task.py"
+
+
+rule commands:
+    """How to measure each score again: a command of lm-eval or lighteval, or why there is none."""
+    input:
+        records=untimed_records,
+    output:
+        table=multiext("results/tables/commands", ".csv", ".md", ".tex"),
+    log:
+        "logs/commands.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/paper/commands.py"
 
 
 def report_files(outputs):
@@ -11,12 +135,31 @@ def report_files(outputs):
 
 
 # What each chapter of the report shows, in this order.
-CHAPTERS = chapter_files(SETTINGS)
-if MMLU_CHECKPOINTS:
-    CHAPTERS.setdefault("chunking", []).extend(report_files(rules.mmlu_by_subject.output))
+CHAPTERS = {
+    grid: report_files(list_results(grid))
+    for grid in OTHERS
+    if SETTINGS.grids[GRIDS[grid]].in_report
+}
+CHAPTERS |= {"harmony": report_files(RANKED), **chapter_files(SETTINGS)}
+for chapter, outputs in (
+    ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
+    ("chunking", rules.training_stages.output if "training" in RECORDS else []),
+    ("chunking", rules.training_curves.output if "training" in RECORDS else []),
+    ("chunking", UNTRAINED_PLANS),
+    ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
+    ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
+    ("prompts", rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else []),
+    ("suite", rules.suite_protocol.output if "suite" in RECORDS else []),
+    ("reproduction", rules.reproduction.output),
+    ("reproduction", rules.reproduction_by_task.output),
+    ("reproduction", rules.protocol_differences.output),
+    ("reproduction", rules.commands.output),
+):
+    CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
+# A figure of a grid has a caption for any grid.
 CAPTIONS = {
-    name: Path(workflow.basedir, f"docs/captions/{name}.rst")
+    name: Path(workflow.basedir, f"docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', name)}.rst")
     for name in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
 CAPTIONS = product_captions(SETTINGS) | {
@@ -154,6 +297,10 @@ rule paper:
     """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
     input:
         made_of("paper"),
+        rules.reproduction.output,
+        rules.reproduction_by_task.output,
+        rules.protocol_differences.output,
+        rules.commands.output,
         rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,

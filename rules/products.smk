@@ -147,18 +147,6 @@ rule products:
         "../workflow_scripts/steps/files.py"
 
 
-rule published:
-    """Study: the published scores of 61 models on 24 tasks; needs no model, no network and no GPU."""
-    input:
-        made_of("published"),
-
-
-rule test_task:
-    """Study: published scores of 53 models before and after training for the test, and whether newer ones are better."""
-    input:
-        made_of("test_task"),
-
-
 rule leaderboard:
     """The leaderboard: one page for a browser, results/report/leaderboard.html."""
     input:

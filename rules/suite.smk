@@ -30,6 +30,7 @@ use rule products as submit with:
     """Say of each request whether it is accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
+        sources=[source for sources in SUITE_CHECKS.sources.values() for source in sources],
     log:
         "logs/submit.log",
     localrule: True
@@ -39,8 +40,33 @@ use rule products as submit with:
         request={},
 
 
+rule suite_protocol:
+    """Where the suite is not asked as on the Open LLM Leaderboard."""
+    input:
+        records=lambda wildcards: records_of("suite", wildcards),
+        protocols=SETTINGS.resource("published/protocols.yaml"),
+    output:
+        table=multiext("results/tables/suite_protocol", ".csv", ".md", ".tex"),
+    log:
+        "logs/suite_protocol.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=2,
+    script:
+        "../workflow_scripts/paper/protocols/suite.py"
+
+
 rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
         made_of("suite"),
         suite_records if "suite" in RECORDS else [],
+        rules.suite_protocol.output if "suite" in RECORDS else [],
+        # What requests are checked by too, or what the hub did not give would not be asked for again.
+        [source for one in SUITE_CHECKS.submissions.values() for source in one.sources],

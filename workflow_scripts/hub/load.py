@@ -50,14 +50,13 @@ def load_model(
 
     With `chunking`, the keys of a chunked model's config, its layers run in that plan.
     With `base`, the manifest of another model, the weights are a difference that is added to its own.
-    The same run gives the same bytes: no way of calculating is chosen by a clock.
     `dtype` may also be auto, or 8bit or 4bit: weights that bitsandbytes quantises.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils.logging import disable_progress_bar
 
-    from workflow_scripts.chunked import ChunkedForCausalLM
+    import workflow_scripts.chunked  # noqa: F401 (so that transformers knows chunked models)
 
     _libraries_stay()
     attend_without_plans()
@@ -99,8 +98,6 @@ def load_model(
     except (OSError, ValueError) as error:
         raise UserError(f"{manifest.repository} in {folder} cannot be loaded: {error}") from error
     merge_adapters(model)
-    if isinstance(model, ChunkedForCausalLM):
-        model.time_products(False)
     if base is not None:
         manifest = add_base(model, manifest, base, getattr(torch, dtype))
     # Those are where they run, and cannot be moved.

@@ -1,28 +1,23 @@
 """Of each score how others get it: the command of a harness, or the sentence why none is the same."""
 
+from pathlib import Path
+
 import pandas as pd
 
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.scores.same_command import SameCommand, same_command
 from workflow_scripts.scores.tidy import reported, whole_records
-from workflow_scripts.settings.request import Nothing
 
-COLUMNS = columns(
-    ("text", "study model commit dtype protocol task"),
-    ("whole", "shots seed"),
-    ("text", "metric"),
-    ("number", "value"),
-    ("maybe", "command"),
-    ("text", "said"),
-)
+_COLUMNS = ["study", "model", "commit", "dtype", "protocol", "task", "shots", "seed", "metric"]
+_COLUMNS += ["value", "command", "said"]
 
 
-def _make(inputs: Inputs, _: Nothing) -> pd.DataFrame:
+def find_commands(records: list[Path]) -> pd.DataFrame:
+    """Find the command that measures each record's score again, or why there is none."""
     rows = []
-    for path, record in whole_records(inputs["records"]):
+    for path, record in whole_records(records):
         shown, found = reported(record), same_command(path, record)
         if shown:
             rows.append(
@@ -41,10 +36,10 @@ def _make(inputs: Inputs, _: Nothing) -> pd.DataFrame:
                     "said": found.said,
                 }
             )
-    return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _show(frame: pd.DataFrame, _: Nothing) -> ShownColumns:
+def _format_columns(frame: pd.DataFrame) -> ShownColumns:
     said = zip(frame["command"], frame["said"], strict=True)
     return {
         "study": frame["study"],
@@ -57,15 +52,17 @@ def _show(frame: pd.DataFrame, _: Nothing) -> ShownColumns:
     }
 
 
-TABLE = Table(
-    name="commands",
-    title="How to measure each score again",
-    note=(
-        "The command of lm-eval or lighteval that measures the same, from the record; behind it the versions"
-        " that it ran with and the commit of the data. Where no command is the same, a sentence says why."
-    ),
-    columns=COLUMNS,
-    asks=Nothing,
-    make=_make,
-    show=_show,
+NOTE = (
+    "The command of lm-eval or lighteval that measures the same, from the record; behind it the versions"
+    " that it ran with and the commit of the data. Where no command is the same, a sentence says why."
 )
+
+
+def main(records: list[Path], table: list[Path]) -> None:
+    commands = find_commands(records)
+    title = "How to measure each score again"
+    write_table(commands, table, title=title, note=NOTE, shown=_format_columns(commands))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

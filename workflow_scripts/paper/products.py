@@ -11,16 +11,11 @@ from workflow_scripts.core.files import write_text
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.paper.requests import (
     LeaderboardPage,
-    PublishedCells,
     leaderboard_page,
-    published_cells,
-    reproduction,
 )
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.chunking import products as chunking
 from workflow_scripts.studies.harmony import products as harmony
-from workflow_scripts.studies.harmony.requests import harmony_comparison
 from workflow_scripts.studies.mmlu import products as mmlu
 from workflow_scripts.studies.product import (
     Product,
@@ -29,12 +24,8 @@ from workflow_scripts.studies.product import (
     WhereMade,
     page,
     products,
-    published,
-    records_of,
-    table,
 )
 from workflow_scripts.studies.prompts import products as prompts
-from workflow_scripts.studies.ranking import products as grids
 from workflow_scripts.studies.suite import products as suite
 from workflow_scripts.studies.training import products as training
 
@@ -43,12 +34,9 @@ MEASURED = (
     *(*mmlu.MEASURED, *prompts.MEASURED, *suite.MEASURED),
 )
 MMLU_TABLE = "results/tables/mmlu_by_subject.csv"
-_PAGE_TABLES = (
-    *("suite_leaderboard", "suite_checks", "harmony_leaderboard", "harmony_components"),
-    *("prompt_runs", "chunking_plans", "training_stages"),
-)
-_GRID = ("harmony_leaderboard.csv", "harmony_cells.csv")
-_PUBLISHED = (*(f"{name}.csv" for name in dict.fromkeys(PUBLISHED.values())), "prompt_runs.csv")
+PROMPTS_TABLE = "results/tables/prompt_runs.csv"
+STAGES_TABLE = "results/tables/training_stages.csv"
+_PAGE_TABLES = (*("suite_leaderboard", "suite_checks"),)
 
 
 def chapter_files(settings: Settings) -> dict[str, list[str]]:
@@ -83,80 +71,21 @@ def _tabs(settings: Settings) -> dict[str, Source]:
         for one in PRODUCTS
         if one.kind == "table" and one.name in _PAGE_TABLES and one.wanted(settings)
     }
+    if harmony.ranks_models(settings):
+        for name in ("harmony_leaderboard", "harmony_components"):
+            tables[name] = f"results/tables/{name}.csv"
+    if settings.prompts.models:
+        tables["prompt_runs"] = PROMPTS_TABLE
+    if training.training_records(settings):
+        tables["training_stages"] = STAGES_TABLE
     if settings.mmlu_checkpoints():
         tables["mmlu_by_subject"] = MMLU_TABLE
+    if settings.chunking.checkpoints:
+        tables["chunking_plans"] = "results/tables/chunking_plans.csv"
     return tables
 
 
 _OWN = (
-    *products(
-        "paper",
-        table(
-            "reproduction",
-            "Each published number beside ours, with a verdict.",
-            "paper.reproduction",
-            inputs={
-                "mmlu_by_subject": lambda settings: (
-                    [MMLU_TABLE] if settings.mmlu_checkpoints() else []
-                ),
-                "prompt_runs": WhereMade("prompt_runs"),
-                "harmony_leaderboard": WhereMade("harmony_leaderboard"),
-                "published": published(*_PUBLISHED, *_GRID),
-                "protocols": published("protocols.yaml"),
-                "protocol_differences": "results/tables/protocol_differences.csv",
-            },
-            request=reproduction,
-            version=3,
-        ),
-        table(
-            "reproduction_by_task",
-            "Scores after training beside the published ones, each task over all models.",
-            "paper.reproduction_by_task",
-            inputs={
-                "reproduction": "results/tables/reproduction.csv",
-                "published": published(*_GRID),
-            },
-            request=harmony_comparison,
-            version=2,
-        ),
-        table(
-            "protocol_differences",
-            "Where the protocol of this run is not the published one.",
-            "paper.protocols.differences",
-            inputs={
-                **{
-                    study: records_of(study)
-                    for study in ("harmony", "mmlu", "chunking", "latency", "prompts")
-                },
-                "trainings": training.mmlu_trainings,
-                "protocols": published("protocols.yaml"),
-            },
-            request=published_cells,
-            version=3,
-        ),
-        chapter="reproduction",
-    ),
-    *products(
-        "suite",
-        table(
-            "suite_protocol",
-            "Where the suite is not asked as on the Open LLM Leaderboard.",
-            "paper.protocols.suite",
-            inputs={"suite": records_of("suite"), "protocols": published("protocols.yaml")},
-            request=lambda settings: PublishedCells(),
-        ),
-        wanted=suite.PRODUCTS[0].wanted,
-    ),
-    *products(
-        "paper",
-        table(
-            "commands",
-            "How to measure each score again: a command of lm-eval or lighteval, or why there is none.",
-            "paper.commands",
-            inputs={"records": records_of(*(one.name for one in MEASURED if not one.is_timed))},
-        ),
-        chapter="reproduction",
-    ),
     *products(
         "paper",
         page(
@@ -174,11 +103,7 @@ _OWN = (
     ),
 )
 # Within a chapter of the report in this order.
-PRODUCTS = (
-    *(*grids.PRODUCTS, *harmony.PRODUCTS),
-    *(*chunking.SUMMARY, *training.PRODUCTS, *chunking.UNTRAINED),
-    *(*prompts.PRODUCTS, *suite.PRODUCTS, *_OWN),
-)
+PRODUCTS = (*(*suite.PRODUCTS, *_OWN),)
 BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}
 
 

@@ -6,31 +6,12 @@ from pydantic import Field
 
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.margins import Margins
 from workflow_scripts.settings.mmlu import MmluComparison, published_but_for_form, published_table
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.studies.harmony.requests import HarmonyComparison, harmony_comparison
-from workflow_scripts.studies.prompts.requests import PromptComparison, prompt_comparison
-from workflow_scripts.studies.ranking.requests import RankedTask, shown_tasks
+from workflow_scripts.studies.harmony.requests import harmony_comparison
+from workflow_scripts.studies.prompts.requests import prompt_comparison
+from workflow_scripts.studies.ranking.grid_settings import RankedTask, list_shown_tasks
 from workflow_scripts.studies.suite.table_requests import SuitePage, suite_page
-
-
-class PublishedCells(StepRequest):
-    """Which measurements beside those of the grid have a published number."""
-
-    checkpoints: tuple[str, ...] = Field(
-        (), description="Of MMLU, and those that are cut and trained like them in another form"
-    )
-    runs: dict[str, str] = Field(
-        {}, description="Of the prompt runs: what the published ones call it"
-    )
-
-
-class Reproduction(StepRequest):
-    mmlu: MmluComparison
-    prompts: PromptComparison
-    harmony: HarmonyComparison
-    margins: Margins
 
 
 class LeaderboardPage(StepRequest):
@@ -44,7 +25,7 @@ def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
     """`measures` is false where all scores come from elsewhere."""
     return LeaderboardPage(
         source=settings.source if measures else None,
-        tasks=shown_tasks(settings),
+        tasks=list_shown_tasks(settings),
         protocols=settings.grids[OWN_GRID].names,
         suite=suite_page(settings),
     )
@@ -58,32 +39,34 @@ def published_tables(settings: Settings) -> dict[str, str | None]:
     }
 
 
-def reproduction(settings: Settings) -> Reproduction:
-    return Reproduction(
-        mmlu=MmluComparison(
-            source=settings.source,
-            checkpoints={
-                table: checkpoint
-                for checkpoint, table in published_tables(settings).items()
-                if table
-            },
-        ),
-        prompts=prompt_comparison(settings),
-        harmony=harmony_comparison(settings),
-        margins=settings.margins,
+def reproduction_arguments(settings: Settings) -> dict[str, Any]:
+    """Return what decides whether a published number can be compared with ours."""
+    mmlu = MmluComparison(
+        source=settings.source,
+        checkpoints={
+            table: checkpoint for checkpoint, table in published_tables(settings).items() if table
+        },
     )
+    return {
+        "comparison": {
+            "mmlu": mmlu.as_params(),
+            "prompts": prompt_comparison(settings).as_params(),
+            "harmony": harmony_comparison(settings).as_params(),
+        },
+        "margins": settings.margins.model_dump(),
+    }
 
 
-def published_cells(settings: Settings) -> PublishedCells:
-    runs = prompt_comparison(settings).runs
-    return PublishedCells(
-        checkpoints=tuple(
-            str(one)
-            for one in settings.mmlu_checkpoints()
-            if published_but_for_form(one, settings.source)
-        ),
-        runs={ours: published for published, ours in runs.items()},
-    )
+def published_cells(settings: Settings) -> dict[str, Any]:
+    """Return the MMLU checkpoints and prompt runs that have a published number, in this form or another."""
+    return {
+        "checkpoints": [
+            str(checkpoint)
+            for checkpoint in settings.mmlu_checkpoints()
+            if published_but_for_form(checkpoint, settings.source)
+        ],
+        "runs": {ours: name for name, ours in prompt_comparison(settings).runs.items()},
+    }
 
 
 def shown_config(settings: Settings) -> dict[str, Any]:

@@ -262,12 +262,12 @@ def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
     flags = _found("suite.flags", settings.suite.flags, workflow_folder)
     folder = find_folder(settings.suite.requests, workflow_folder)
     made, local = settings.made_checkpoints, settings.suite.local_models
-    requests = read_requests(folder, settings.source, made, local)
+    requests, refused, aside = read_requests(folder, settings.source, made, local)
     return settings.model_copy(
         update={
-            "requests": requests.readable,
-            "refused_requests": requests.refused,
-            "requests_aside": requests.aside,
+            "requests": requests,
+            "refused_requests": refused,
+            "requests_aside": aside,
             "flags": read_flags(flags),
         }
     )

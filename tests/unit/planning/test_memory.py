@@ -67,7 +67,7 @@ def engines_budget(name: str, dtype: str, free: int) -> Budget:
         dtype=getattr(torch, dtype),
         vocabulary=vocabulary,
         device="cuda",
-        masked_attention="sdpa",
+        attention="sdpa",
         by_branch=True,
         cache_bytes=MODELS[name].layers * keys_and_values * item,
         selects_logits=True,

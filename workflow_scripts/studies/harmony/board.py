@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workflow_scripts.render.frames import Cells, cells
+from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
-from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
+from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.leaderboard import what_is_missing
-from workflow_scripts.studies.ranking.requests import RankedTask
 
 # The tab shows the ranking by the first of these protocols that was measured.
 _PROTOCOLS = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT)
@@ -19,7 +18,7 @@ def make_harmony_tab(
     leaderboard: Path, components: Path, tasks: Sequence[RankedTask], names: Mapping[str, str]
 ) -> Tab:
     """Make the tab from the tables; `names` are the titles of the protocols."""
-    table = cells(LEADERBOARD.read(leaderboard))
+    table = cells(read_table(leaderboard))
     measured = {row["protocol"] for row in table}
     shown = next((protocol for protocol in _PROTOCOLS if protocol in measured), frame.DIRECT)
     others = [one for one in (*_PROTOCOLS, frame.FLOORED) if one in measured and one != shown]
@@ -31,7 +30,7 @@ def make_harmony_tab(
             continue
         other_ranks = {f"rank_{one}": ranks.get((one, row["label"])) for one in others}
         rows.append(row | other_ranks | {"note": what_is_missing(row, titles)})
-    share = _describe_share(shown, cells(COMPONENTS.read(components)))
+    share = _describe_share(shown, cells(read_table(components)))
     return Tab(
         id="harmony",
         title="Train before test" if shown == frame.TRAINED else "Ranking by PC1",
@@ -70,7 +69,8 @@ def _describe_share(protocol: str, components: list[Cells]) -> str:
     for row in components:
         is_first = (row["protocol"], row["component"]) == (protocol, frame.FIRST_COMPONENT)
         if is_first and row["share"] is not None:
-            has_interval = row["low"] is not None and row["high"] is not None
-            interval = f" (95%: {100 * row['low']:.0f} to {100 * row['high']:.0f})"
-            return f" It holds {100 * row['share']:.0f}% of their variance{interval if has_interval else ''}."
+            interval = ""
+            if row["low"] is not None and row["high"] is not None:
+                interval = f" (95%: {100 * row['low']:.0f} to {100 * row['high']:.0f})"
+            return f" It holds {100 * row['share']:.0f}% of their variance{interval}."
     return ""
