@@ -22,12 +22,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
-
-from workflow_scripts.paper.requests import leaderboard_page
-from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.influences import item_errors
-from workflow_scripts.settings.load import Settings, load_settings
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.ranking.requests import (
     grid_request,
     grid_words,
@@ -36,6 +30,12 @@ from workflow_scripts.studies.ranking.requests import (
     ranking_request,
     scores_request,
 )
+
+from workflow_scripts.paper.requests import leaderboard_page
+from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.scores.influences import item_errors
+from workflow_scripts.settings.load import Settings, load_settings
+from workflow_scripts.settings.request import StepRequest
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = ROOT / "resources/published"

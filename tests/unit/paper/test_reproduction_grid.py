@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from workflow_scripts.studies.ranking.trainings import published_reruns
 
 from tests.unit.settings.merged import load
 from tests.unit.studies.harmony.harmony_study import METRICS, frame, harmony_grids, request
@@ -34,7 +35,6 @@ from workflow_scripts.studies.harmony.requests import (
 )
 from workflow_scripts.studies.ranking.frame import FLOORED
 from workflow_scripts.studies.ranking.leaderboard import leaderboard
-from workflow_scripts.studies.ranking.trainings import published_reruns
 
 MOST_OF_A_KIND = 0.08  # of scores that differ by luck, in any family or size
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
