@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import write_text
-from workflow_scripts.paper.commands import TABLE, with_commands
 from workflow_scripts.paper.requests import LeaderboardPage
 from workflow_scripts.render.citations import CitedWork, bibliography, read_works
-from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import Board, read_tab
 from workflow_scripts.render.web.page import leaderboard_page
@@ -25,7 +23,7 @@ _MINIATURE = (
     " nothing about real models."
 )
 
-CITATIONS, COMMANDS = "citations", "commands"
+CITATIONS = "citations"
 _SOURCES = {
     "miniature": "miniature world",
     "huggingface": "Hugging Face hub",
@@ -34,10 +32,10 @@ _SOURCES = {
 
 
 def write_leaderboard(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
-    """What an input's name begins with is the tab that it is for; citations and commands are for all."""
+    """What an input's name begins with is the tab that it is for; citations are for all."""
     tabs: dict[str, dict[str, Any]] = {}
     for name, files in inputs.items():
-        if name in (CITATIONS, COMMANDS):
+        if name == CITATIONS:
             continue
         tab, _, what = name.partition("_")
         tabs.setdefault(tab, {})[what] = files
@@ -45,7 +43,6 @@ def write_leaderboard(inputs: Inputs, request: dict[str, Any], outputs: dict[str
         {tab: Inputs(files) for tab, files in tabs.items()},
         LeaderboardPage.of(request),
         read_works(inputs.one(CITATIONS)),
-        cells(TABLE.read(inputs.one(COMMANDS))) if COMMANDS in inputs else [],
     )
     write_text(outputs["page"], leaderboard_page(board))
 
@@ -54,7 +51,6 @@ def leaderboard(
     inputs: dict[str, Inputs],
     request: LeaderboardPage,
     works: Sequence[CitedWork] = (),
-    commands: Sequence[Cells] = (),
 ) -> Board:
     """The tabs of which there are files, each with the works that it rests on."""
     tabs = {
@@ -77,7 +73,7 @@ def leaderboard(
         about=_ABOUT + (_MINIATURE if request.source == "miniature" else ""),
         tabs=[
             replace(
-                with_commands(make(inputs[name]), commands),
+                make(inputs[name]),
                 rests_on=bibliography(works, request.rests_on.get(name, ())),
             )
             for name, make in tabs.items()

@@ -185,16 +185,6 @@ _OWN = (
     ),
     *products(
         "paper",
-        table(
-            "commands",
-            "How to measure each score again: a command of lm-eval or lighteval, or why there is none.",
-            "paper.commands",
-            inputs={"records": records_of(*(one.name for one in MEASURED if not one.is_timed))},
-        ),
-        chapter="reproduction",
-    ),
-    *products(
-        "paper",
         page(
             "index",
             "The report: all studies on one page.",
@@ -221,10 +211,9 @@ _OWN = (
             inputs=lambda settings: {
                 **_tabs(settings),
                 "citations": lambda settings: settings.resource("citations.tsv"),
-                "commands": "results/tables/commands.csv",
             },
             request=_leaderboard,
-            version=4,
+            version=5,
             caption="The leaderboard: a tab for each study, and what each row is made of.",
         ),
         wanted=_tabs,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tests.browser.boards import board, hostile_board, plain_board, row, tab
-from tests.records import record_fields, write_example
+from tests.records import record_fields
 from tests.unit.settings.merged import load
 from tests.unit.studies.harmony.harmony_study import (
     MODELS,
@@ -25,14 +25,11 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.paper import commands
 from workflow_scripts.paper.leaderboard import leaderboard
 from workflow_scripts.paper.requests import LeaderboardPage
-from workflow_scripts.render.frames import cells
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.web.board import Row, Tab, read_tab
+from workflow_scripts.render.web.board import read_tab
 from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.chunking.board import chunked_tab
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.prompts.board import prompts_tab
@@ -271,26 +268,3 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path):
     told = LeaderboardPage(source="miniature", seed=0, tasks=(), protocols={}, suite=rules)
     assert [one.id for one in leaderboard(inputs, told).texts] == ["about", "faq"]
     assert not leaderboard({"prompts": inputs["prompts"]}, told).texts, "it is about the suite"
-
-
-# How a score is measured again
-
-
-def test_a_row_has_the_command_of_each_score_or_the_reason(tmp_path):
-    paths = [tmp_path / f"{name}.json" for name in ("a", "b", "other")]
-    write_example(paths[0], value=0.5)
-    write_example(paths[1], task="rte", value=0.5)
-    write_example(paths[2], model="org/net@k2m12", value=0.5)
-    made = commands.TABLE.make(Inputs({"records": paths}), Nothing())
-    found = written(commands.TABLE, made, tmp_path)
-    assert "nan" not in found.md
-    table = cells(found.again)
-    rows = [
-        Row(id=name, values={"name": name}) for name in ("miniature/Llama-1.4M", "org/net@k2m12")
-    ]
-    shown = commands.with_commands(Tab("harmony", "t", "a", [], rows), table)
-    first, chunked = (row.details.commands for row in shown.rows)
-    assert [one["of"] for one in first] == ["sst2, direct, acc 0.5", "rte, direct, acc 0.5"]
-    assert all(one["line"].startswith("lm-eval run --model hf ") for one in first)
-    (reason,) = chunked
-    assert reason["line"].startswith("The checkpoint was built by this run")

@@ -159,14 +159,6 @@ def test_trained_scores_are_evaluations_and_models_of_their_own(run):
     assert ("org/net@k2m12+cpt", "sst2", False) in names
 
 
-def test_the_command_stands_with_each_evaluation_and_else_the_reason(run):
-    found = [json.loads(path.read_text()) for path in (shared() / DATA).rglob("*.json")]
-    asked = [one["evaluation_results"][0]["generation_config"] for one in found]
-    commands = [one["generation_args"].get("execution_command", "") for one in asked]
-    assert sum(one.startswith("lm-eval run ") for one in commands) == 2
-    assert sum("no_command" in one["additional_details"] for one in asked) == 3
-
-
 def test_every_line_of_items_is_held_to_the_schema_too(run):
     lines = [
         json.loads(line)

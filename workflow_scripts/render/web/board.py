@@ -48,9 +48,6 @@ class Details:
     tasks: list[dict[str, Value]] = field(default_factory=list)  # same keys in each, in their order
     percents: tuple[str, ...] = ()  # those of these keys whose numbers are shares, shown in percent
     items: list[BoardItem] = field(default_factory=list)
-    commands: list[dict[str, str]] = field(
-        default_factory=list
-    )  # `of` which scores, and the `line`
 
 
 @dataclass(frozen=True)

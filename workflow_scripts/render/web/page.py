@@ -157,7 +157,6 @@ def _details(at: int, tab: Tab) -> str:
                 "tasks": _rows(row.details.tasks),
                 "percents": row.details.percents,
                 "items": [vars(item) for item in row.details.items],
-                "commands": row.details.commands,
             },
             f"The row {row.id} of the tab {tab.id}",
         )

@@ -14,7 +14,7 @@ function detailsOf(tabAt, rowAt) {
 }
 
 function showDetails(dialog, tab, tabAt, row) {
-  const { facts, tasks, percents, items, commands } = detailsOf(tabAt, row.at);
+  const { facts, tasks, percents, items } = detailsOf(tabAt, row.at);
   const named = tab.columns.filter(
     ({ kind, field }) =>
       kind !== "name" && kind !== "flag" && !(row.isBaseline && isMissing(row.values.get(field))),
@@ -29,7 +29,6 @@ function showDetails(dialog, tab, tabAt, row) {
       section("In the table", listOfFacts(named.map((column) => valueFact(column, row)))),
       section("Facts", listOfFacts(otherFacts(facts, row))),
       section("Tasks", tasks.length ? tableOf(tasks, new Set(percents)) : null),
-      section("How to measure these scores again", commands.map(commandOf)),
       row.isBaseline ? null : section("How to cite this row", copied(bibtexOf(board, tab, row))),
       section("Items", items.length ? items.map(itemCard) : null),
     ),
@@ -107,11 +106,6 @@ function tableOf(rows, percents) {
 }
 
 // A command to be copied, or the sentence why there is none.
-function commandOf({ of, line }) {
-  const isCommand = /^(lm-eval|lighteval) /.test(line);
-  return element("details", {}, element("summary", {}, of), isCommand ? copied(line) : element("p", {}, line));
-}
-
 function itemCard(item) {
   const part = (name, text) => [element("dt", {}, name), element("dd", {}, element("pre", {}, text))];
   return element(
