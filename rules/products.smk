@@ -122,7 +122,7 @@ use rule collect_scores as import_results with:
         mem_mb=4000,
         runtime="1h",
     params:
-        version=4,
+        version=5,
         function="scores.foreign.imports.import_results",
         request=lambda wildcards: import_request(SETTINGS, wildcards.imported).as_params(),
 

@@ -89,10 +89,9 @@ def test_results_of_others_are_rows_beside_ours_where_they_were_asked_with_these
     own = both(entry("org/good"), GOOD)
     about = {"harness": "lm_eval", "harness_version": "0.4.2", "model": "org/theirs"}
     about |= {"study": "theirs", "file": "r.json", "commit": None, "dtype": None}
-    told = {"sst2": (5, ()), "truth": (0, ("version 1 of the task, ours 2",)), "other": (5, ())}
     found = [
-        about | {"task": task, "protocol": "few_shot", "shots": shots, "differs": differs}
-        for task, (shots, differs) in told.items()
+        about | {"task": task, "protocol": "few_shot", "shots": shots, "scores": []}
+        for task, shots in (("sst2", 5), ("truth", 0), ("other", 5))
     ]
     write_json(Path("theirs/cells.json"), found)
     theirs = [
@@ -113,9 +112,7 @@ def test_results_of_others_are_rows_beside_ours_where_they_were_asked_with_these
     assert table["average"].tolist() == pytest.approx([0.8, 0.5])
     assert table["behind"].tolist() == pytest.approx([0, 0.3])
     assert table["behind_stderr"].isna().all()
-    assert table["note"].iloc[1] == (
-        "Imported, measured by lm_eval 0.4.2. truth: version 1 of the task, ours 2."
-    )
+    assert table["note"].iloc[1] == ("Imported, measured by lm_eval 0.4.2.")
     found = written(suite_checks(table, entries, asked()), found_checks.TABLE)
     shown = SuiteBoard(tasks=TASKS, baselines=(), shown_items=2)
     rows = suite_tab(table, found, entries, shown).rows
