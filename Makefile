@@ -11,7 +11,7 @@ BENCH := $(VENV)/bench
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo requests clean test test-all test-slurm test-faults test-real golden generate \
+.PHONY: help install demo clean test test-all test-slurm test-faults test-real golden generate \
 	bench-chunks bench-evaluation bench-training bench-gpu bench-dag bench-ranking bench-price
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
@@ -26,14 +26,6 @@ install: $(INSTALLED) $(if $(FLASH),$(INSTALLED)-flash) ## install into .venv; P
 demo: $(INSTALLED) ## install, run the miniature world, say where to look; seven to ten minutes on 2 cores
 	$(BIN)/snakemake
 	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what is where.'
-
-# It installs nothing: a question about a run should not download gigabytes.
-DIRECTORY ?= .
-NOTHING_INSTALLED = Nothing is installed in $(VENV), so no run was started from there. `make install` installs; with an installation of your own, type: python -m
-REQUESTS = workflow_scripts.studies.suite.requests --directory $(DIRECTORY)
-requests: ## status of each request for the leaderboard, at any time; DIRECTORY=runs/paper
-	@test -x $(BIN)/python || { echo '$(NOTHING_INSTALLED) $(REQUESTS)' >&2; exit 1; }
-	@$(BIN)/python -m $(REQUESTS)
 
 clean: ## remove results and logs; the hub folder and the installation stay
 	rm -rf logs .snakemake
@@ -84,8 +76,9 @@ $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
 	@touch $@
 
-bench-gpu: $(INSTALLED) ## a GPU: exactness and speed, in a report that planning reads; PARTS="evaluation training"
-	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu $(PARTS)
+# TRL is measured where `make bench-training` has installed it.
+bench-gpu: $(INSTALLED) ## a GPU: exactness and speed of evaluation, generation, chunks and training
+	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu
 
 bench-dag: $(INSTALLED) ## Snakemake's planning of the published grid, beside a bare workflow; two minutes
 	$(BIN)/python -m bench.dag

@@ -119,8 +119,7 @@ def all_hub_manifests(wildcards):
     timed = SETTINGS.chunking.timed_models
     tuned = SETTINGS.training.models
     models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu, *tuned])
-    recovers = SETTINGS.training.recovery_tokens and SETTINGS.chunking.checkpoints
-    tasks = SETTINGS.harmony.tasks if harmony or recovers else ()
+    tasks = SETTINGS.harmony.tasks if harmony else ()
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
     datasets |= dict.fromkeys(MEASURED_TEXTS.values() if SETTINGS.compared_checkpoints() else [])
     datasets |= dict.fromkeys([QUESTIONS["mmlu"]] if timed else [])
@@ -198,26 +197,14 @@ A_CENTURY = 3e9
 def longest_first(rule):
     """The priority of jobs that only tables wait for: behind whatever else is ready, and the longest first.
 
-    So no long job is left for the end, when nothing can run beside it. Those of the recovery study come with its
-    trainings instead.
+    So no long job is left for the end, when nothing can run beside it.
     """
 
     @signed
     def priority(wildcards):
-        if wildcards.get("checkpoint") in RECOVERED:
-            return cheapest_first(wildcards)
         return NEEDS[rule](wildcards).seconds - A_CENTURY
 
     return priority
-
-
-@signed
-def cheapest_first(wildcards):
-    """Of trainings: all on few tokens, and what is measured of them, before any on more.
-
-    So who stops the study, or is stopped, has whole curves of fewer tokens.
-    """
-    return -(CheckpointId.parse(wildcards.checkpoint).recovered or 0)
 
 
 def planned_of(kind, wildcard="checkpoint"):

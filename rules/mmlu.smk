@@ -17,7 +17,7 @@ rule evaluate_mmlu:
     log:
         "logs/evaluate_mmlu/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of([*RECOVERED, *(one.in_path for one in MMLU_CHECKPOINTS)]),
+        checkpoint=one_of(one.in_path for one in MMLU_CHECKPOINTS),
     priority: longest_first("evaluate_mmlu")
     retries: retries(2)
     conda:

@@ -142,9 +142,11 @@ CHAPTERS = {
 }
 CHAPTERS |= {"harmony": report_files(RANKED), **chapter_files(SETTINGS)}
 for chapter, outputs in (
-    ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
+    ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
     ("chunking", rules.training_stages.output if "training" in RECORDS else []),
     ("chunking", rules.training_curves.output if "training" in RECORDS else []),
+    ("chunking", UNTRAINED_PLANS),
+    ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else []),
     ("suite", rules.suite_protocol.output if "suite" in RECORDS else []),

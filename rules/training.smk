@@ -37,7 +37,6 @@ rule train_checkpoint:
     input:
         base=stage_before,
         samples=samples_of_stage,
-        shorter=shorter_recovery,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",
         record=_TRAINING_RECORD,
@@ -45,7 +44,6 @@ rule train_checkpoint:
         "logs/train_checkpoint/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(TRAINED),
-    priority: cheapest_first
     retries: retries(5)  # a job that was asked to leave, or killed, resumes where it stopped
     conda:
         EVALUATION_ENVIRONMENT
@@ -73,7 +71,7 @@ rule measure_stage_perplexity:
     log:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(COMPARED | RECOVERED),
+        checkpoint=one_of(COMPARED),
     priority: longest_first("measure_stage_perplexity")
     retries: retries(2)
     conda:

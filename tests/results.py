@@ -20,7 +20,7 @@ def is_timed(path: Path) -> bool:
     """Whether it tells of times, which are never twice the same."""
     tells = path.stem in (
         "chunking_pruning",
-        "chunking_summary",
+        "chunking_quality",
         "numbers",
     )
     return tells or "latency" in str(path) or "report" in path.parts

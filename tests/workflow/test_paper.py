@@ -18,7 +18,7 @@ from workflow_scripts.settings.mmlu import PUBLISHED
 pytestmark = pytest.mark.workflow
 
 # What tells of times; all else is made a second time by the tests of the whole run.
-TIMED = ["chunking_latency", "chunking_pruning", "chunking_summary", "numbers"]
+TIMED = ["chunking_latency", "chunking_pruning", "chunking_quality", "numbers"]
 
 
 def test_the_report_tells_every_study_and_shows_all_that_was_made(finished):

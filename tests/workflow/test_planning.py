@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -77,16 +76,6 @@ def test_what_is_done_counts_as_done_and_as_long_as_it_took(copy):
     took = sum(entry["ended"] - entry["started"] for entry in trained)
     planned = next(row for row in rows if row["rule"] == "train_before_test")
     assert float(planned["cpu_hours"]) * 3_600 == pytest.approx(took, abs=1)
-
-
-def test_make_requests_installs_nothing(tmp_path):
-    result = subprocess.run(
-        ["make", "requests", f"VENV={tmp_path / 'none'}"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert result.returncode
-    assert "Nothing is installed" in result.stderr
-    assert "python -m workflow_scripts.studies.suite.requests --directory ." in result.stderr
-    assert not (tmp_path / "none").exists()
 
 
 def test_a_dry_run_leaves_the_notes_of_broken_cells_to_the_run_that_tries_them_again(tmp_path):

@@ -90,11 +90,6 @@ def is_run_alive(state: Path) -> bool:
     return False
 
 
-def run_under_way(state: Path) -> float | None:
-    """When the run that is alive reported its lock; None where none is."""
-    return _lock_file(state).stat().st_mtime if is_run_alive(state) else None
-
-
 def this_run() -> str:
     """The Snakemake that was typed, of whatever job this is; the same in no other run."""
     return os.environ.get(_MAIN, "")

@@ -62,6 +62,7 @@ def _answer(
     seconds: int,
     megabytes: int,
 ) -> None:
+    answer: tuple[Any, str | None]
     try:
         _cut_network()
         if _STATM.exists():

@@ -4,7 +4,6 @@ Nothing of a repository is run, and no weights are read: the model is put togeth
 configuration alone, on the meta device, which has no memory.
 """
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ Verdict = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Repository:
+class ModelRepository:
     """What is known of a repository without its weights."""
 
     folder: Path
@@ -92,53 +91,44 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
     except UserError as error:
         return {"reason": shortened(str(error))}
     verdict: Verdict = {"commit": model.commit, "licence": model.licence}
-    problems = list(_compare_request(request, model, rules))
-    problems += _check_repository(model, rules.open_licences)
+    problems, parameters = _check_repository(model, rules)
+    problems = [*_compare_request(request, model, rules), *problems]
     for base in bases:
         verdict["base_commit"] = base.commit
-        base_problems = _check_repository(base, rules.open_licences)
+        base_problems, base_parameters = _check_repository(base, rules)
         problems += [f"of its base {request.base}: {problem}" for problem in base_problems]
-    if not problems:
-        try:
-            parameters = count_parameters(model.folder)
-            base_parameters = [count_parameters(base.folder) for base in bases]
-        except UserError as error:
-            problems.append(str(error))
-        else:
-            memory_mb = submitted_mb(
-                parameters,
-                request.precision,
-                trains=request.protocol == "train_before_test",
-                is_delta=bool(bases),
+        if not problems and base_parameters != parameters:
+            problems.append(
+                f"it has {parameters:,} parameters and its base {request.base} {base_parameters:,}, so"
+                " one cannot be added to the other."
             )
-            verdict |= {"parameters": parameters, "memory_mb": memory_mb}
-            if memory_mb > rules.memory_mb:
-                problems.append(
-                    f"it needs {memory_mb:,} MB for {parameters:,} parameters in {request.precision};"
-                    f" suite.memory_mb plans {rules.memory_mb:,}."
-                )
-            problems += _check_weights(model, parameters)
-            for base, count in zip(bases, base_parameters, strict=True):
-                problems += _check_weights(base, count)
-                if count != parameters:
-                    problems.append(
-                        f"it has {parameters:,} parameters and its base {request.base} {count:,}, so one"
-                        " cannot be added to the other."
-                    )
+    if not problems:
+        memory_mb = submitted_mb(
+            parameters,
+            request.precision,
+            trains=request.protocol == "train_before_test",
+            is_delta=bool(bases),
+        )
+        verdict |= {"parameters": parameters, "memory_mb": memory_mb}
+        if memory_mb > rules.memory_mb:
+            problems.append(
+                f"it needs {memory_mb:,} MB for {parameters:,} parameters in {request.precision};"
+                f" suite.memory_mb plans {rules.memory_mb:,}."
+            )
     return verdict | {"reason": shortened(" ".join(problems)) or None}
 
 
-def read_repository(path: Path) -> Repository:
+def read_repository(path: Path) -> ModelRepository:
     """Read a manifest of the hub folder, or what was fetched of a repository to be checked."""
     if path.name == METADATA:
         metadata = read_metadata(path)
-        return Repository(path.parent, metadata.commit, metadata.licence, metadata.files)
+        return ModelRepository(path.parent, metadata.commit, metadata.licence, metadata.files)
     manifest = read_manifest(path)
     files = {file.path: file.size for file in manifest.files}
-    return Repository(path.parent, manifest.commit, manifest.licence, files)
+    return ModelRepository(path.parent, manifest.commit, manifest.licence, files)
 
 
-def _compare_request(request: Request, model: Repository, rules: Rules) -> Iterator[str]:
+def _compare_request(request: Request, model: ModelRepository, rules: Rules) -> Iterator[str]:
     if request.revision not in (None, model.commit):
         yield f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
     if (_ADAPTER in model.files) != (request.weight_type == "adapter"):
@@ -153,44 +143,32 @@ def _compare_request(request: Request, model: Repository, rules: Rules) -> Itera
         )
 
 
-def _check_repository(repository: Repository, open_licences: Collection[str]) -> Iterator[str]:
-    if not any(name.endswith(".safetensors") for name in repository.files):
-        yield (
+def _check_repository(repository: ModelRepository, rules: Rules) -> tuple[list[str], int]:
+    """Find the problems of a repository; count its parameters where it has none."""
+    sizes = {name: repository.files[name] for name in files_taken(repository.files)}
+    size = sum(sizes[name] for name in sizes if name.endswith(".safetensors"))
+    problems = []
+    if not size:
+        problems.append(
             "it holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; convert"
             " them."
         )
     if repository.licence is None:
-        yield "its card names no licence."
-    elif repository.licence.lower() not in {licence.lower() for licence in open_licences}:
-        yield f"its licence {repository.licence!r} is not among suite.open_licences."
-    if needs_remote_code(repository.folder):
-        yield "it needs trust_remote_code, and code of a repository is never run."
-
-
-def _check_weights(repository: Repository, parameters: int) -> Iterator[str]:
-    """Weights that nobody could load are not fetched, and fill no disk."""
-    names = [name for name in files_taken(repository.files) if name.endswith(".safetensors")]
-    size = sum(repository.files[name] for name in names)
+        problems.append("its card names no licence.")
+    elif repository.licence.lower() not in {licence.lower() for licence in rules.open_licences}:
+        problems.append(f"its licence {repository.licence!r} is not among suite.open_licences.")
+    if problems:
+        return problems, 0
+    try:
+        parameters = count_parameters(repository.folder)
+    except UserError as error:
+        return error.problems, 0
     limit = BYTES_OF_A_PARAMETER * parameters + _OTHER_BYTES
-    if size > limit:
-        yield (
+    if size > limit:  # nobody could load them: they are not fetched, and fill no disk
+        problems.append(
             f"its weights have {size:,} bytes; expected at most {limit:,} for {parameters:,} parameters."
         )
-
-
-def needs_remote_code(folder: Path) -> bool:
-    """Tell whether its configuration has code of its own, and transformers none for this type."""
-    known = _import_libraries().configuration_auto.CONFIG_MAPPING
-    try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return False
-    if not isinstance(config, dict):
-        return False
-    model_type = config.get("model_type")
-    return bool(config.get("auto_map")) and not (
-        isinstance(model_type, str) and model_type in known
-    )
+    return problems, parameters
 
 
 def _import_libraries() -> Any:
@@ -224,6 +202,9 @@ def count_parameters(folder: Path) -> int:
         Exception
     ) as error:  # a stranger's files: whatever they make the libraries raise is an answer
         text = shortened(str(error).replace(str(folder), "it")) or type(error).__name__
+        if "trust_remote_code" in text:
+            text = "it needs trust_remote_code, and code of a repository is never run."
+            raise UserError(text) from error
         sentence = text.split(". ")[0].rstrip(".")[:300]
         raise UserError(f"its {part} does not load with the Auto classes ({sentence}).") from error
     return model.num_parameters()

@@ -36,10 +36,7 @@ MEASURED = (
 MMLU_TABLE = "results/tables/mmlu_by_subject.csv"
 PROMPTS_TABLE = "results/tables/prompt_runs.csv"
 STAGES_TABLE = "results/tables/training_stages.csv"
-_PAGE_TABLES = (
-    *("suite_leaderboard", "suite_checks"),
-    "chunking_plans",
-)
+_PAGE_TABLES = (*("suite_leaderboard", "suite_checks"),)
 
 
 def chapter_files(settings: Settings) -> dict[str, list[str]]:
@@ -83,6 +80,8 @@ def _tabs(settings: Settings) -> dict[str, Source]:
         tables["training_stages"] = STAGES_TABLE
     if settings.mmlu_checkpoints():
         tables["mmlu_by_subject"] = MMLU_TABLE
+    if settings.chunking.checkpoints:
+        tables["chunking_plans"] = "results/tables/chunking_plans.csv"
     return tables
 
 
@@ -104,10 +103,7 @@ _OWN = (
     ),
 )
 # Within a chapter of the report in this order.
-PRODUCTS = (
-    *(*chunking.SUMMARY, *chunking.UNTRAINED),
-    *(*suite.PRODUCTS, *_OWN),
-)
+PRODUCTS = (*(*suite.PRODUCTS, *_OWN),)
 BY_NAME = {(one.kind, one.name): one for one in PRODUCTS}
 
 

@@ -66,7 +66,7 @@ def compare_published(
     return make_table(rows)
 
 
-def _format_columns(table: pd.DataFrame) -> pd.DataFrame:
+def format_columns(table: pd.DataFrame) -> pd.DataFrame:
     absent = table["ours"].isna() & (table["verdict"] == NOT_COMPARABLE)
     lines = [_format_row(row) for row in table[~absent].to_dict("records")]
     for (source, because), rows in table[absent].groupby(["source", "because"], sort=False):
@@ -130,7 +130,7 @@ def main(
         table,
         title="Reproduction of published numbers",
         note=NOTE.format(scores=100 * margins["scores"], ranks=margins["ranks"]),
-        shown=_format_columns(results),
+        shown=format_columns(results),
     )
 
 

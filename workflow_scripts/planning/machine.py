@@ -185,7 +185,7 @@ class PlacedModel:
         twice = keys.gradient_checkpointing in ("yes", "auto" if on_gpu else "yes")
         trained = self._trained(keys)
         device = self._training_bytes(keys, length, twice) // MB
-        weights = self._weights * (1 if keys.sharded else keys.gpus)
+        weights = self._weights * keys.gpus
         if on_gpu:  # at the end the first one has what was trained, exactly, beside the weights
             weights = max(weights, self._weights + trained * BYTES["float32"])
         return Need(

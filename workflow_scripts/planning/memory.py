@@ -28,9 +28,9 @@ SMALLEST_BLOCK = 16
 _BYTES_OF_SCORED = 2 * 4
 # Of a trained parameter in float32: its gradient and AdamW's two moments; and with itself.
 BESIDE_TRAINED, OF_TRAINED = 12, 16
-# Logits of a training step at once, and the bytes of each: in 16 bits and in 32, its log-probability, and the
-# gradients of both.
-_TRAINED_LOGITS, _BYTES_OF_TRAINED = 1 << 26, 16
+# Of a logit in training: in 16 bits and in 32, its log-probability, and the gradients of both. And logits of a
+# distilled step at once.
+_BYTES_OF_TRAINED, _DISTILLED_LOGITS = 16, 1 << 24
 # A teacher's logits beside them, and the log-probabilities of both at a temperature, with gradients.
 _BYTES_OF_DISTILLED = 40
 # Beside what is kept for going back there are gradients in the making and kernels' own buffers.
@@ -42,9 +42,6 @@ _MOST_TOKENS = 1 << 20  # of a row, however much memory there is
 _KEPT_OF_A_LAYER = {"full": 60, "freeze": 60, "lora": 95, "lora_in_some": 70}
 # Of a layer's linear layers that get adapters, in and out together, over the width.
 _WIDTHS_OF_ADAPTED = {"lora": 20, "lora_in_some": 4}
-# Layers whose weights are gathered at once where several GPUs share them: one runs, and the next is on its way.
-_GATHERED_LAYERS = 2
-
 # Of adapters, whether all linear layers have one or a few, as in the published grid.
 Method = Literal["full", "freeze", "lora", "lora_in_some"]
 
@@ -89,9 +86,7 @@ class TrainingWay:
     rank: int = 8
     share: float = 0.0  # of the model's own parameters that are trained, unless all are
     checkpointed: bool = False
-    in_pieces: bool = True  # whether the logits of a long row are made so
     distilled: bool = False  # whether a teacher's pass goes before each step
-    among: int = 1  # GPUs that share the weights out
 
     @property
     def trained_share(self) -> float:
@@ -177,24 +172,16 @@ def spread_bytes(size: Size, dtype: str, batch: int, length: int, cards: int) ->
     return int(_SPARE_OF_SPREAD * (weights // cards + weights // size.layers + batch * row))
 
 
-def positions_at_once(vocabulary: int, *, distilled: bool = False) -> int:
-    """Whose logits lie in memory together in a training step; with a teacher's beside them it is a quarter."""
-    return max(1, _TRAINED_LOGITS // (4 if distilled else 1) // vocabulary)
+def positions_at_once(vocabulary: int) -> int:
+    """Whose logits lie in memory together in a distilled step, beside a teacher's."""
+    return max(1, _DISTILLED_LOGITS // vocabulary)
 
 
-def trained_logit_bytes(
-    tokens: int, vocabulary: int, *, in_pieces: bool = True, distilled: bool = False
-) -> int:
-    """Of a row of so many tokens in training, whose logits are made piece by piece or all together."""
-    at_once = tokens
-    if in_pieces:
-        at_once = min(tokens, positions_at_once(vocabulary, distilled=distilled))
-    return at_once * vocabulary * (_BYTES_OF_TRAINED + _BYTES_OF_DISTILLED * distilled)
-
-
-def step_bytes(kept: float, logits: int, trained: int) -> int:
-    """What a training step needs beside the weights: an estimate, on the safe side."""
-    return int(_SPARE * (kept + logits)) + trained * BESIDE_TRAINED
+def trained_logit_bytes(tokens: int, vocabulary: int, *, distilled: bool = False) -> int:
+    """Of a row of so many tokens in training, which a distilled step makes piece by piece."""
+    if distilled:
+        tokens = min(tokens, positions_at_once(vocabulary))
+    return tokens * vocabulary * (_BYTES_OF_TRAINED + _BYTES_OF_DISTILLED * distilled)
 
 
 def tokens_within(room: float, needed: Callable[[int], float]) -> int:
@@ -205,33 +192,19 @@ def tokens_within(room: float, needed: Callable[[int], float]) -> int:
 def training_bytes(size: Size, way: TrainingWay, dtype: str, tokens: int) -> dict[str, int]:
     """On one device: the weights, what their training keeps, and a row of so many tokens.
 
-    Checkpointed, one layer's activations are there at once, and the input of each. Several that share the weights
-    out have each its part of all but adapters, and gather what they need of the others' for a while.
+    Checkpointed, one layer's activations are there at once, and the input of each.
     """
-    in_full, among = way.in_full(size), way.among
-    held = way.of_adapters(size) + in_full // among
-    # Where some of them are trained, shared weights are all kept as exactly.
-    item = BYTES["float32" if among > 1 and in_full else dtype]
+    in_full = way.in_full(size)
+    held = way.of_adapters(size) + in_full
     layers = 1 if way.checkpointed else size.layers
     activations = tokens * size.width * (_KEPT_OF_A_LAYER[way.method] * layers + 2 * size.layers)
-    logits = trained_logit_bytes(
-        tokens, size.vocabulary, in_pieces=way.in_pieces, distilled=way.distilled
-    )
+    logits = trained_logit_bytes(tokens, size.vocabulary, distilled=way.distilled)
     return {
-        "weights": held * BYTES["float32"] + (size.parameters - in_full) * item // among,
+        "weights": held * BYTES["float32"] + (size.parameters - in_full) * BYTES[dtype],
         "gradients and moments": held * BESIDE_TRAINED,
-        "gathered": gathered_bytes(size, dtype, with_gradients=in_full > 0) * (among > 1),
         "activations": int(_SPARE * activations),
         "logits": int(_SPARE * logits),
     }
-
-
-def gathered_bytes(size: Size, dtype: str, *, with_gradients: bool) -> int:
-    """Of weights that others hold, at most at once: some layers', and the output layer's, which stays from the end
-    of the way forward; and the gradients of the largest of these, also in the format that they are added up in."""
-    layer, item = size.parameters // size.layers, BYTES[dtype]
-    gathered = (_GATHERED_LAYERS * layer + size.ends) * item
-    return gathered + with_gradients * max(layer, size.ends) * (item + BYTES["float32"])
 
 
 def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:

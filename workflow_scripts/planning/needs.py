@@ -170,16 +170,14 @@ class Planner:
 
     @cache
     def stage(self, checkpoint: str) -> Need:
-        """The last stage of a checkpoint's training, from where a shorter one of its kind ends."""
+        """The last stage of a checkpoint's training."""
         wanted = CheckpointId.parse(checkpoint)
-        shorter = wanted.shorter_of(self._settings.recovered_checkpoints())
         recipe = self._settings.stage_recipe(wanted.stages[-1])[1]
         samples, each = self._work.stage_samples(recipe)
         held_out = samples * recipe.validation
         trained = samples - held_out
         steps = recipe.epochs * trained / recipe.batch_size
-        begun = self._settings.stage_recipe(shorter.stages[-1])[1].max_steps if shorter else 0
-        done = max(0.0, min(steps, recipe.max_steps or steps) - (begun or 0)) / steps
+        done = min(steps, recipe.max_steps or steps) / steps
         evaluations = max(1, steps * done / recipe.evaluate_every) if recipe.evaluate_every else 1
         model = self._on_machine(checkpoint)
         evaluating = model.reading(held_out, each, rows=8) * evaluations / recipe.gpus
@@ -254,7 +252,7 @@ class Planner:
         return [
             f"{what}: it needs {mb / 1_000:.0f} GB on each GPU, and cluster.gpu"
             f" {self._cluster.gpu!r} has {held}; expected larger GPUs, more of them in a node for"
-            " an evaluation, another number format, or in the recipe more gpus and sharded: true."
+            " an evaluation, or another number format."
             for what, mb in sizes.items()
             if mb > held * 1_000
         ]

@@ -30,9 +30,7 @@ def way_of(keys: TrainingKeys, size: Size, checkpoint: CheckpointId) -> Training
         method_of(keys),
         keys.lora_rank,
         min(1.0, sum(_share(part, size, chunked) for part in set(keys.trains))),
-        in_pieces=not (keys.compile or keys.sharded),
         distilled=checkpoint.distillation is not None,
-        among=keys.gpus if keys.sharded else 1,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import RECOVERY, TUNED, UNCHANGED, CheckpointId
+from workflow_scripts.core.ids import TUNED, UNCHANGED, CheckpointId
 from workflow_scripts.settings.between_sections import (
     measures_problems,
     prompt_problems,
@@ -122,19 +122,7 @@ class Settings(Config):
 
     def trained_checkpoints(self) -> list[CheckpointId]:
         """All that training makes: stages of chunked ones, and models that are trained as they are."""
-        known = [*self.compared_checkpoints(), *self.recovered_checkpoints()]
-        return [one for one in known if one.stages]
-
-    def recovered_checkpoints(self) -> list[CheckpointId]:
-        """Each chunked or pruned model before it is trained back towards what it was, and after so many tokens."""
-        thousands = sorted(set(self.training.recovery_tokens))
-        longer = [(f"{RECOVERY}.{number}k",) for number in thousands]
-        found = [
-            replace(CheckpointId.parse(name), stages=stages)
-            for name in self.checkpoints()
-            for stages in ((), *longer)
-        ]
-        return [one for one in found if thousands and (one.stages or one.plan != UNCHANGED)]
+        return [one for one in self.compared_checkpoints() if one.stages]
 
     @property
     def made_checkpoints(self) -> dict[str, CheckpointId]:
@@ -153,7 +141,7 @@ class Settings(Config):
         assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
         recipe = self.training.recipes[name]
         if tokens:
-            recipe = self.training.recovered(recipe, int(tokens.removesuffix("k")))
+            recipe = self.training.limit_tokens(recipe, int(tokens.removesuffix("k")))
         return name, recipe
 
     def stage_attention(self, trained: CheckpointId) -> str:
@@ -274,12 +262,12 @@ def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
     flags = _found("suite.flags", settings.suite.flags, workflow_folder)
     folder = find_folder(settings.suite.requests, workflow_folder)
     made, local = settings.made_checkpoints, settings.suite.local_models
-    requests = read_requests(folder, settings.source, made, local)
+    requests, refused, aside = read_requests(folder, settings.source, made, local)
     return settings.model_copy(
         update={
-            "requests": requests.readable,
-            "refused_requests": requests.refused,
-            "requests_aside": requests.aside,
+            "requests": requests,
+            "refused_requests": refused,
+            "requests_aside": aside,
             "flags": read_flags(flags),
         }
     )

@@ -8,7 +8,6 @@ import os
 import re
 import stat
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -32,7 +31,7 @@ from workflow_scripts.settings.sentences import shown
 from workflow_scripts.settings.yaml_files import parse_yaml
 
 GENERATED = "miniature/"  # names of the generated world begin so
-# How a request stands that got no verdict: its model is of the other source, or nobody could be asked.
+# The status of a request that got no verdict: its model is of the other source, or nobody could be asked.
 ASIDE, UNCHECKED = "left aside", "unchecked"
 LARGEST_REQUEST = 20_000  # bytes
 # Limits of a repository that is checked. Bytes of weights are twice what any number format takes, for adapters and
@@ -105,13 +104,13 @@ class Request(Section):
                 f"model_type is {self.model_type!r}, but {shown(self.name)}"
                 f" {'names a chunk plan' if chunked else 'names none'}; expected the two to agree."
             )
-        if self.revision is not None and str(self.checkpoint) != self.checkpoint.model:
+        if self.revision is not None and (
+            str(self.checkpoint) != self.checkpoint.model or self.is_local
+        ):
             yield (
-                f"revision is set for the checkpoint {shown(self.name)}; expected null, since it is"
-                " made from the commit that the models table or the lock names."
+                f"revision is set for {shown(self.name)}; expected null, since a checkpoint that is made"
+                " here, or a folder on this machine, has one commit."
             )
-        if self.revision is not None and self.is_local:
-            yield f"revision is set for {shown(self.name)}, a folder on this machine; expected null."
         if (self.weight_type == "delta") != (self.base is not None):
             yield (
                 f"weight_type is {self.weight_type!r} and base is {shown(self.base)}; expected the model"
@@ -119,20 +118,16 @@ class Request(Section):
             )
         if self.base and self.base.startswith(GENERATED) != self.name.startswith(GENERATED):
             yield f"base is {shown(self.base)}; expected a model of the same source as {shown(self.name)}."
-        as_it_is = self.weight_type == "original" and self.protocol == "few_shot"
-        if self.precision in QUANTIZED and not as_it_is:
+        is_original = self.weight_type == "original" and self.protocol == "few_shot"
+        if self.precision in QUANTIZED and not is_original:
             yield (
                 f"precision is {self.precision!r}; expected another with weight_type"
                 f" {self.weight_type!r} and protocol {self.protocol!r}, since quantised weights are neither"
                 " added to nor trained."
             )
-        if self.weight_type == "delta" and (
-            self.protocol != "few_shot" or self.name != self.checkpoint.model
-        ):
-            yield (
-                "weight_type is 'delta'; expected a model as it is, few_shot: a sum of two models is made"
-                " when it is loaded, and neither trained nor cut."
-            )
+        is_plain = self.protocol == "few_shot" and self.name == self.checkpoint.model
+        if self.weight_type == "delta" and not is_plain:
+            yield "weight_type is 'delta'; expected a hub model, few_shot: sums are neither trained nor cut."
 
     @property
     def is_local(self) -> bool:
@@ -147,46 +142,33 @@ class Request(Section):
         return RowId(self.checkpoint, self.precision, self.revision)
 
 
-@dataclass(frozen=True)
-class Requests:
-    """Those that can be read, and of each other one why not; by their files' names.
-
-    Aside are those that can be read and are for models of the other source.
-    """
-
-    readable: dict[str, Request] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-    aside: dict[str, str] = field(default_factory=dict)
-
-
 def read_requests(
     folder: Path | None, source: str, made: Collection[str], local: Collection[str] = ()
-) -> Requests:
-    """Read all requests of a folder.
+) -> tuple[dict[str, Request], dict[str, str], dict[str, str]]:
+    """Read a folder: by file the requests, why others are refused, and why others are of another config.
 
     `made` are the checkpoints that this config makes, `local` the models that are folders on this machine and
     that a request may name: a stranger's must not reach any other.
     """
-    requests = Requests()
+    requests, refused, aside = {}, {}, {}
     for path in sorted(folder.glob("*.y*ml")) if folder else []:
         try:
             request = _read_request(path)
-            _refuse_unmade(request, made, local)
+            is_generated = request.name.startswith(GENERATED)
+            if not request.is_local and is_generated != (source == "miniature"):
+                world = "the miniature world" if is_generated else "the hub"
+                aside[path.name] = (
+                    f"{request.name} is of {world}; this config's source is {source}."
+                )
+                continue
+            _refuse_unknown(request, made, local)
+            requests[path.name] = request
         except UserError as error:
-            requests.refused[plain(path.name)] = shortened(" ".join(error.problems))
-            continue
-        is_generated = request.name.startswith(GENERATED)
-        if not request.is_local and is_generated != (source == "miniature"):
-            requests.aside[path.name] = (
-                f"{request.name} is of {'the miniature world' if is_generated else 'the hub'};"
-                f" this config's source is {source}."
-            )
-        else:
-            requests.readable[path.name] = request
-    return requests
+            refused[plain(path.name)] = shortened(" ".join(error.problems))
+    return requests, refused, aside
 
 
-def _refuse_unmade(request: Request, made: Collection[str], local: Collection[str]) -> None:
+def _refuse_unknown(request: Request, made: Collection[str], local: Collection[str]) -> None:
     if request.is_local and request.checkpoint.model not in local:
         raise UserError(
             f"name is {shown(request.name)}, a folder on this machine; expected one that"

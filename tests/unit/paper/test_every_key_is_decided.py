@@ -39,8 +39,8 @@ CELLS = {
     "request.tasks.cluster": KEPT,
 }
 TRAINING = {
-    **dict.fromkeys(("micro_batch_size", "compile", "gpus", "sharded"), SUMS),
-    **dict.fromkeys(("lora_output", "keep_last", "save_every", "tensorboard"), KEPT),
+    **dict.fromkeys(("micro_batch_size", "compile", "gpus"), SUMS),
+    **dict.fromkeys(("lora_output", "save_every"), KEPT),
 }
 WITHOUT_LORA = dict.fromkeys(("lora_rank", "lora_alpha", "lora_dropout", "lora_targets"), UNUSED)
 ONE_TEXT = "on a task with one answer the two texts are the same to the letter"

@@ -7,7 +7,7 @@ import torch
 from peft import LoraConfig, get_peft_model
 from transformers import Qwen2Config, Qwen2ForCausalLM
 
-from bench.launches import Launches
+from tests.launches import Launches
 from tests.tiny_models import chunked_model, tiny_model
 from workflow_scripts.planning.arithmetic import (
     Speed,

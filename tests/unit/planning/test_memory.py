@@ -67,7 +67,7 @@ def engines_budget(name: str, dtype: str, free: int) -> Budget:
         dtype=getattr(torch, dtype),
         vocabulary=vocabulary,
         device="cuda",
-        masked_attention="sdpa",
+        attention="sdpa",
         by_branch=True,
         cache_bytes=MODELS[name].layers * keys_and_values * item,
         selects_logits=True,
@@ -155,12 +155,13 @@ def test_a_card_without_bfloat16_is_planned_in_float32_where_auto_comes_to_that(
 
 def test_a_row_of_logits_in_training_is_weighed_as_it_is_computed():
     vocabulary = 152_064
-    at_once = positions_at_once(vocabulary)
-    one = trained_logit_bytes(1, vocabulary)
-    assert trained_logit_bytes(16_384, vocabulary) == at_once * one < 1.1e9
-    assert trained_logit_bytes(16_384, vocabulary, in_pieces=False) == 16_384 * one
-    distilled = trained_logit_bytes(16_384, vocabulary, distilled=True)
-    assert distilled < trained_logit_bytes(16_384, vocabulary)  # fewer at a time, of two models
+    one, distilled = (
+        trained_logit_bytes(1, vocabulary),
+        trained_logit_bytes(1, vocabulary, distilled=True),
+    )
+    assert trained_logit_bytes(16_384, vocabulary) == 16_384 * one
+    pieces = positions_at_once(vocabulary)
+    assert trained_logit_bytes(16_384, vocabulary, distilled=True) == pieces * distilled < 1e9
 
 
 def test_the_longest_row_that_fits_is_found():

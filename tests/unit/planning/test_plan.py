@@ -104,6 +104,6 @@ def test_a_rule_belongs_to_the_study_that_its_file_is_named_after():
 
 
 def test_a_table_or_a_page_belongs_to_the_study_that_declares_it():
-    wildcards = {"table": "chunking_plans"}
-    assert study_of("rules/products.smk", wildcards, "chunking") == "chunking"
+    wildcards = {"table": "training_stages"}
+    assert study_of("rules/products.smk", wildcards, "training") == "training"
     assert study_of("rules/products.smk", {"page": "index"}, "paper") == "all"

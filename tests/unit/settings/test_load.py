@@ -97,6 +97,31 @@ def test_mmlu_is_asked_of_each_model_once_and_of_its_chunked_variants():
     assert load({"chunking": {"checkpoints": []}}).mmlu_checkpoints() == []
 
 
+def test_each_token_budget_is_a_stage_of_chunks_and_of_dropped_layers():
+    model = "miniature/Qwen2-1M-Instruct"
+    chunks = {"model": model, "num_layers_per_chunk": 6}
+    pruned = {"model": model, "mode": "prune", "layers_to_prune": [3, 4]}
+    training = {"cpt": "own", "sft": None, "cpt_tokens": [4, 2]}
+    data = {"data": "text", "dataset": "Salesforce/wikitext", "subset": "wikitext-103-raw-v1"}
+    recipes = {"own": data | {"max_length": 128, "batch_size": 8}}
+    settings = load(
+        {
+            "chunking": {"checkpoints": [chunks, pruned]},
+            "training": training | {"recipes": recipes},
+        }
+    )
+    assert [str(one) for one in settings.staged_checkpoints()] == [
+        model,
+        *(
+            f"{model}@{plan}{stage}"
+            for plan in ("k2m6", "prune3-4")
+            for stage in ("", "+cpt.2k", "+cpt.4k")
+        ),
+    ]
+    name, recipe = settings.stage_recipe("cpt.4k")
+    assert (name, recipe.max_steps) == ("own", 4)
+
+
 def test_a_model_that_is_trained_as_it_is_may_be_named_wherever_models_are():
     model = "miniature/Pythia-0.1M"
     named = {"models": [f"{model}+tuned"]}

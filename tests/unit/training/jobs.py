@@ -52,15 +52,13 @@ def _die(where: str, time: int) -> None:
     """Let the process be killed in the n-th call of a function, before or after its work."""
     import torch
 
-    from workflow_scripts.training import selection, state, trainer
+    from workflow_scripts.training import state, trainer
 
     moment, _, name = where.partition(" ")
     place, function = {
         "optimiser state": (torch, "save"),  # three of them make a saved state
         "weights": (trainer, "save_file"),
         "seal": (state, "write_json"),
-        "best": (selection, "save_file"),
-        "best's note": (selection, "write_sealed"),
         "evaluation": (trainer.PackedTrainer, "evaluate"),
         "step": (trainer.PackedTrainer, "training_step"),
         "train": (trainer.PackedTrainer, "train"),

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from textwrap import wrap
 
 import numpy as np
 import pandas as pd
@@ -21,8 +20,6 @@ METRICS = ("qem", "em", "acc")
 MICRO, MACRO = "micro", "macro"
 _AVERAGES = {MICRO: "all questions (micro)", MACRO: "mean of the subjects (macro)"}
 _PUBLISHED = re.compile(r"helm:mmlu:(\w+):5")
-_LABEL_WIDTH = 15  # characters over three columns of the figure
-_MOST_CHECKPOINTS = 12  # abreast, each in three columns
 NOTE = (
     "Score ± standard error on n questions, lighteval's task. qem: generated answer after HELM's"
     " normalisation, which counts an answer of which nothing is left as a right A; em: generated"
@@ -137,93 +134,38 @@ def _titles(subjects: Iterable[str]) -> list[str]:
 def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Plot how far each checkpoint is from the floor: subjects down, metrics across, a dot if clearly above."""
     from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.lines import Line2D
 
-    checkpoints = drawn_checkpoints(
-        list(dict.fromkeys(zip(table["model"], table["variant"], strict=True)))
-    )
-    subjects = list(dict.fromkeys(table["subject"]))
-    columns = [(metric, *checkpoint) for checkpoint in checkpoints for metric in METRICS]
-    cells = table.set_index(["subject", "model", "variant"])
+    cells = table.assign(checkpoint=table["model"] + table["variant"])
+    subjects = list(dict.fromkeys(cells["subject"]))
+    columns = [(metric, name) for name in dict.fromkeys(cells["checkpoint"]) for metric in METRICS]
+    cells = cells.set_index(["subject", "checkpoint"])
 
     def spread(values: pd.DataFrame) -> np.ndarray:
-        return values.unstack(["model", "variant"]).loc[subjects, columns].to_numpy()
+        return values.unstack("checkpoint").loc[subjects, columns].to_numpy()
 
     above = spread(cells[list(METRICS)].sub(cells["floor"], axis=0))
     clear = spread(cells[[f"{m}_z" for m in METRICS]].set_axis(METRICS, axis=1) >= CLEAR)
     # Grey below: how far below the floor a score lies says nothing about what a model knows.
     colours = LinearSegmentedColormap.from_list("floor", ["0.6", "white", PALETTE[0]])
     reach = max(0.1, np.nanmax(np.abs(above), initial=0.0))
-    width, height = 3.0 + 0.3 * max(len(columns), 9), 1.7 + 0.15 * len(subjects)
+    width, height = 3.0 + 0.3 * max(len(columns), 9), 4.0 + 0.15 * len(subjects)
     with drawing(pdf, png, width, height) as (fig, axes):
-        mesh = axes.pcolormesh(
-            above, cmap=colours, vmin=-reach, vmax=reach, edgecolors="0.85", linewidth=0.4
-        )
-        for down, across in zip(*np.nonzero(np.isnan(above)), strict=True):
-            axes.text(across + 0.5, down + 0.5, "–", ha="center", va="center", fontsize=7)
+        mesh = axes.pcolormesh(above, cmap=colours, vmin=-reach, vmax=reach, edgecolors="0.85")
         downs, acrosses = np.nonzero(clear)
-        axes.plot(acrosses + 0.5, downs + 0.5, "o", color="black", markersize=3)
-        for at in range(0, len(columns) + 1, len(METRICS)):
-            axes.axvline(at, color="black", linewidth=0.8, clip_on=False)
-        if len(models := {model for model, _ in checkpoints}) == 1:
-            fig.suptitle(*models, fontsize=9)
-        axes.axhline(len(_AVERAGES), color="black", linewidth=0.8)
+        axes.plot(
+            acrosses + 0.5,
+            downs + 0.5,
+            "o",
+            color="black",
+            markersize=3,
+            label=f"above the floor by {CLEAR} standard errors or more",
+        )
         axes.set_yticks(np.arange(len(subjects)) + 0.5, _titles(subjects), fontsize=7)
-        axes.set_xticks(np.arange(len(columns)) + 0.5, [c[0] for c in columns], fontsize=7)
+        labels = [f"{name} {metric}" for metric, name in columns]
+        axes.set_xticks(np.arange(len(columns)) + 0.5, labels, fontsize=7, rotation=90)
         axes.invert_yaxis()
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        names = axes.secondary_xaxis(1.0)
-        names.set_xticks(
-            (np.arange(len(checkpoints)) + 0.5) * len(METRICS),
-            _labels(checkpoints),
-            fontsize=7,
-        )
-        names.tick_params(length=0, pad=14)
-        names.spines[:].set_visible(False)
-        bar = fig.colorbar(mesh, ax=axes, location="bottom", aspect=50, pad=0.01, shrink=0.8)
-        bar.set_label("score minus floor (white: at the floor)")
-        bar.outline.set_visible(False)
-        dot = Line2D([], [], color="black", marker="o", markersize=3, linestyle="none")
-        fig.legend(
-            [dot],
-            [f"above the floor by {CLEAR} standard errors or more"],
-            loc="outside lower center",
-            handletextpad=0,
-        )
-
-
-def drawn_checkpoints(checkpoints: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """All, or of too many to be read the models as they are and the last stage of each variant."""
-    if len(checkpoints) <= _MOST_CHECKPOINTS:
-        return checkpoints
-    trained_further = {
-        (model, variant.rpartition("+")[0]) for model, variant in checkpoints if "+" in variant
-    }
-    return [one for one in checkpoints if one not in trained_further]
-
-
-def _labels(checkpoints: list[tuple[str, str]]) -> list[str]:
-    """The model's name over each variant; where there is but one model, the figure's title has it."""
-    several = len({model for model, _ in checkpoints}) > 1
-    return [
-        "\n".join(
-            [
-                *(wrap(model.split("/")[-1], _LABEL_WIDTH) if several else ()),
-                *(_in_lines(variant) or ["as it is"]),
-            ]
-        )
-        for model, variant in checkpoints
-    ]
-
-
-def _in_lines(variant: str) -> list[str]:
-    """A long one is broken in front of what its name holds beside the plan: its marks and stages."""
-    if len(variant) <= _LABEL_WIDTH:
-        return [variant] if variant else []
-    parts = " ".join(re.split(r"(?=[-+])", variant))
-    return [line.replace(" ", "") for line in wrap(parts, _LABEL_WIDTH, break_on_hyphens=False)]
+        fig.colorbar(mesh, ax=axes, label="score minus floor (white: at the floor)")
+        fig.legend(loc="outside lower center")
 
 
 def main(

@@ -88,12 +88,13 @@ def _make_baselines(board: pd.DataFrame, request: SuitePage) -> list[Cells]:
         known = {task: float(score) for task, score in scores.items() if pd.notna(score)}
         average = sum(known.values()) / len(known) if len(known) == len(scores) else None
         rows.append({"model": name, "average": average, **known})
-    for one in request.baselines:
-        score = one.percent / 100
-        stderr = float(share_error(score, one.items))
-        note = f"{one.what} {one.source}."
+    for published in request.baselines:
+        score = float(published["percent"]) / 100
+        task = published["task"]
+        stderr = float(share_error(score, int(published["items"])))
+        note = f"{published['what']} {published['source']}."
         rows.append(
-            {"model": one.name, one.task: score, f"{one.task}_stderr": stderr, "checks": note}
+            {"model": published["name"], task: score, f"{task}_stderr": stderr, "checks": note}
         )
     return [row | {"is_baseline": True} for row in rows]
 

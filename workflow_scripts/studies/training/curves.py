@@ -21,7 +21,7 @@ def plot_curves(records: Sequence[TrainingRecord], pdf: Path, png: Path) -> None
     """Plot a panel a stage, a colour a variant: each step's loss thin, the held-out loss in dots."""
     by_stage: dict[str, list[TrainingRecord]] = {}
     for record in records:
-        by_stage.setdefault(record.trained.stages[-1], []).append(record)
+        by_stage.setdefault(record.trained.stages[-1].partition(".")[0], []).append(record)
     variants = list(dict.fromkeys(_variant(record) for record in records))
     models = {CheckpointId.parse(variant).model for variant in variants}
     colours = model_colours(variants)

@@ -7,3 +7,9 @@ def measured_texts(settings: Settings) -> list[str]:
     """Wikitext has no difficulty; of Magpie each is a text of its own."""
     difficulties = settings.chunking.measures.difficulties
     return sorted([*(f"magpie ({difficulty})" for difficulty in difficulties), "wikitext"])
+
+
+def untrained_texts(settings: Settings) -> list[str]:
+    """List the texts whose perplexity is measured of untrained plans: also what these write."""
+    written = ["written"] if settings.chunking.measures.written_tokens else []
+    return [*measured_texts(settings), *written]

@@ -8,7 +8,6 @@ from workflow_scripts.render.tables import read_markdown, read_table
 from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.studies.mmlu.by_subject import (
     compute_by_subject,
-    drawn_checkpoints,
     main,
     plot_by_subject,
 )
@@ -126,16 +125,3 @@ def test_a_checkpoint_whose_cell_is_broken_keeps_its_place(variants, tmp_path):
     assert files["png"].stat().st_size > 5000
     numbers = mmlu_numbers(read_table(files["csv"]))
     assert numbers.get("mmlu.models") == (1 if variants else None)
-
-
-def test_of_too_many_checkpoints_to_be_read_the_figure_has_the_last_stage_of_each():
-    few = [("org/name", variant) for variant in ("", "@k2m6", "@k2m6+cpt", "@k2m6+cpt+sft")]
-    assert drawn_checkpoints(few) == few
-    plans = [f"@k{k}m2" for k in range(2, 8)]
-    many = [
-        ("org/name", ""),
-        *(("org/name", plan + stage) for plan in plans for stage in ("", "+cpt", "+cpt+sft")),
-        ("org/name", "@k0m0+cpt"),
-    ]
-    last = [("org/name", f"{plan}+cpt+sft") for plan in plans]
-    assert drawn_checkpoints(many) == [("org/name", ""), *last, ("org/name", "@k0m0+cpt")]
