@@ -46,7 +46,7 @@ test-slurm: $(INSTALLED) ## a real Slurm of four nodes, as root, with Debian's s
 KILLS ?= 20
 SEED ?= 1
 test-faults: $(INSTALLED) ## KILLS=20 kills at random moments, drawn with SEED=1; five minutes
-	$(BIN)/python -m tests.faults --kills $(KILLS) --seed $(SEED)
+	KILLS=$(KILLS) SEED=$(SEED) $(BIN)/python -m pytest tests/faults
 
 HUB ?= resources/hub-first
 test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first

@@ -1,16 +1,15 @@
 """Chorus: from checkpoint to paper. `snakemake` runs the miniature world; see README.md."""
 
+import time
 from pathlib import Path
 
 from snakemake.utils import min_version
 
-from workflow_scripts.bridge.closing import closing_words, words_of_failure
-from workflow_scripts.bridge.interruption import end_at_once_when_asked
-from workflow_scripts.bridge.opening import before_parsing, before_the_first_job
-from workflow_scripts.planning.progress_lines import tell_progress, time_by_study
+from workflow_scripts.bridge.closing import describe_failure, describe_success
+from workflow_scripts.bridge.opening import prepare_jobs
 
 min_version("9.27")
-STARTED = before_parsing(workflow)
+STARTED = time.time()
 
 
 configfile: str(Path(workflow.basedir, "config", "config.yaml"))
@@ -49,26 +48,13 @@ rule all:
         rules.paper.input,
 
 
-# All its jobs are planned and none is run: what compares them ends the run before the first.
-rule check_cluster:
-    """Compare what jobs will ask Slurm for with what it has; with --profile slurm; runs nothing."""
-    input:
-        rules.all.input,
-    localrule: True
-
-
 onstart:
-    before_the_first_job(workflow, config, SETTINGS.compute.threads)
-    tell_progress(workflow)
+    prepare_jobs(workflow, SETTINGS.compute.threads, measures=bool(RECORDS))
 
 
 onsuccess:
-    end_at_once_when_asked()
-    print(closing_words(since=STARTED))
-    print(time_by_study())
+    print(describe_success(since=STARTED))
 
 
 onerror:
-    end_at_once_when_asked()
-    print(words_of_failure())
-    print(time_by_study())
+    print(describe_failure([log] if isinstance(log, str) else log))

@@ -3,14 +3,9 @@
 import re
 from pathlib import Path
 
-from workflow_scripts.bridge.forced_files import (
-    checks_that_lost_a_source,
-    force_where_needed,
-    scores_that_lost_a_record,
-)
 from workflow_scripts.bridge.opening import checked_settings, mending
 from workflow_scripts.bridge.resources import gpu_request, resources, signed
-from workflow_scripts.bridge.snakemake_settings import is_main_process
+from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
 from workflow_scripts.hub.lock import read_lock
@@ -26,7 +21,7 @@ with mending():
     WHO_KNOWS = LookUp(look_up_model, look_up_task, runs_code)
     SETTINGS = checked_settings(workflow, config, WHO_KNOWS)
     # The products of each grid are declared when this is imported: what is wrong with its file has been said.
-    from workflow_scripts.paper.products import MEASURED, inputs_of, wanted, wanted_records
+    from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
 
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
@@ -50,16 +45,7 @@ CHECKPOINTS = {
 # What tables report of every known task; scores from elsewhere are held against it.
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # By study. The suite's are asked of `records_of`: they are known once its requests are checked.
-RECORDS = wanted_records(SETTINGS)
-force_where_needed(
-    workflow,
-    lambda: [
-        *scores_that_lost_a_record(RECORDS),
-        *checks_that_lost_a_source(
-            {file: one.sources for file, one in SUITE_CHECKS.submissions.items()}
-        ),
-    ],
-)
+RECORDS = list_records(SETTINGS)
 
 
 def one_of(names):
@@ -144,20 +130,6 @@ def records_of(study, wildcards):
     return suite_records(wildcards) if study == "suite" and study in RECORDS else known
 
 
-def made_of(target):
-    """What the config has made of a target, and the results it is made from, or a deleted one would stay away."""
-    records = [RECORDS[one.name] for one in MEASURED if one.study == target and one.name in RECORDS]
-    products = [one for one in wanted(SETTINGS) if one.target == target]
-    made = [list(one.files.values()) for one in products]
-    read = [
-        [files] if isinstance(files, str) else files
-        for one in products
-        for files in inputs_of(one, SETTINGS, lambda study: RECORDS.get(study, [])).values()
-    ]
-    kept = [[path for path in files if path.startswith("results/")] for files in read]
-    return list(dict.fromkeys(path for paths in (*records, *made, *kept) for path in paths))
-
-
 def all_records(wildcards):
     return [path for study in RECORDS for path in records_of(study, wildcards)]
 
@@ -187,7 +159,7 @@ def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
     NEEDS[rule] = need
     spelling = GPU_REQUEST if gpu and ON_GPUS else None
-    return resources(need, SETTINGS.cluster, spelling)
+    return resources(rule, need, SETTINGS.cluster, spelling)
 
 
 # In seconds: no job is planned longer, so that priorities by length are below the usual 0.
@@ -222,5 +194,4 @@ include: "training_inputs.smk"
 include: "harmony_inputs.smk"
 include: "prompts_inputs.smk"
 include: "suite_inputs.smk"
-include: "products_inputs.smk"
-include: "products.smk"
+include: "scores.smk"

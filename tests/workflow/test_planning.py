@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -64,23 +63,3 @@ def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
     of_models = sum(planned["gpu_hours_by_model"].values())
     assert of_models == pytest.approx(gpu_hours, rel=1e-4)
     assert planned["longest_chain"]["hours"] > max(float(row["longest_hours"]) for row in rows)
-
-
-def test_what_is_done_counts_as_done_and_as_long_as_it_took(copy):
-    said, rows = plan_of(copy, *SMALL)
-    assert all(row["done"] == row["jobs"] for row in rows)
-    assert "as if accepted" not in said
-    assert re.search(r"Priced by the \d+ jobs that are done here \(on\s+cpu\)", said)
-    entries = map(json.loads, map(Path.read_text, copy.glob(".snakemake/chorus/jobs/*.json")))
-    trained = [e for e in entries if e["rule"].startswith("train_before_test")]
-    took = sum(entry["ended"] - entry["started"] for entry in trained)
-    planned = next(row for row in rows if row["rule"] == "train_before_test")
-    assert float(planned["cpu_hours"]) * 3_600 == pytest.approx(took, abs=1)
-
-
-def test_a_dry_run_leaves_the_notes_of_broken_cells_to_the_run_that_tries_them_again(tmp_path):
-    note = tmp_path / "results/broken/direct--a--mnli.json"
-    note.parent.mkdir(parents=True)
-    note.write_text(json.dumps({"record": "none.json", "reason": "no", "log": "none.log"}))
-    assert run_snakemake(tmp_path, "-n", *SMALL).returncode == 0
-    assert note.exists()

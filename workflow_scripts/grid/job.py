@@ -5,7 +5,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.own_job import was_killed_before
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_direct
@@ -22,12 +21,11 @@ def run_job(
     request: CellsRequest,
     *,
     version: str,
-    last_try: bool = False,
+    gives_up: bool = False,
 ) -> None:
     """Measure each cell into the record of its name.
 
-    A last try after one that was killed does not try: it gives up, so that the tables of all other
-    cells can be made.
+    With `gives_up` it does not try, so that the tables of all other cells can be made.
     """
     measured = read_manifest(model)
     print(measured.repository, flush=True)
@@ -45,7 +43,7 @@ def run_job(
         return GridCell(record, decides, log, version)
 
     cells = [cell_of(record) for record in records]
-    if last_try and was_killed_before():
+    if gives_up:
         give_up(cells)
         return
     if request.protocol == "train_before_test":

@@ -45,10 +45,15 @@ def planned_jobs(
 
 def _planned(job: dict[str, Any], cluster: Cluster, as_if_accepted: bool) -> PlannedJob:
     wildcards = job.pop("wildcards")
-    study = study_of(job.pop("rule_file"), wildcards, job.pop("product_of"))
+    study = study_of(job["rule"], wildcards)
     need = _need(job.pop("need"), job.pop("works"), as_if_accepted)
     return PlannedJob(
-        **job | {"outputs": tuple(job["outputs"]), "after": tuple(job["after"])},
+        rule=job["rule"],
+        threads=job["threads"],
+        is_done=job["is_done"],
+        log=None,
+        outputs=(),
+        after=(),
         study=study,
         need=need,
         asked_minutes=need.asked_minutes(1, cluster),

@@ -10,7 +10,6 @@ from workflow_scripts.bridge.step import step
 
 
 def main(snakefile: Path, config: dict, cluster: dict, folder: Path) -> None:
-    from workflow_scripts.bridge.journal import entries
     from workflow_scripts.core.files import write_json, write_text
     from workflow_scripts.planning.basis import basis
     from workflow_scripts.planning.jobs import planned_jobs
@@ -20,7 +19,7 @@ def main(snakefile: Path, config: dict, cluster: dict, folder: Path) -> None:
 
     planned = planned_jobs(snakefile, config)
     machines = Cluster.model_validate(cluster)
-    measured = took(planned, entries())
+    measured = took(planned, {})
     pace = learn(planned, measured)
     jobs = priced(planned, pace, measured)
     write_text(folder / "plan.csv", as_csv(rows(jobs)))

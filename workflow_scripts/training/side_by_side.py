@@ -8,14 +8,15 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from pathlib import Path
 
 from torch.distributed.elastic.utils.distributed import get_free_port
 
-from workflow_scripts.bridge.run_lock import end_with
 from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.files import is_running
 from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
 from workflow_scripts.core.offline import go_offline
 from workflow_scripts.training.checkpoint_stage import train_stage
@@ -87,7 +88,7 @@ def _wait(started: list[subprocess.Popen]) -> list[int]:
 def _main(arguments: str, parent: str) -> None:
     """Train in one of the processes."""
     sys.stdout.reconfigure(line_buffering=True)
-    end_with(int(parent))
+    threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
     go_offline()
     given = json.loads(arguments)
     paths = {name: Path(path) for name, path in given["paths"].items()}
@@ -99,6 +100,13 @@ def _main(arguments: str, parent: str) -> None:
     except Exception as error:
         print(traceback.format_exc(), flush=True)
         sys.exit(MachineFault.exit_code if is_better_elsewhere(error) else 1)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when the job that started it has died."""
+    while is_running(parent):
+        time.sleep(0.5)
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,7 @@ from typing import Any
 from transformers import TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 
-from workflow_scripts.core.files import sha256_file, sha256_json, write_json
-from workflow_scripts.core.own_job import leave_if_replaced, read_entry
+from workflow_scripts.core.files import read_json, sha256_file, sha256_json, write_json
 
 _SEAL, _OWNER, _MEMORY = "seal.json", "training.json", "memory.json"
 _CHECKPOINT = re.compile(r"checkpoint-(\d+)")
@@ -24,7 +23,7 @@ class StateFolder:
     def __init__(self, path: Path, belongs_to: dict[str, Any]):
         self.path = path
         owner = {"training": sha256_json(belongs_to)}
-        if read_entry(path / _OWNER) != owner:
+        if read_json(path / _OWNER) != owner:
             if path.exists():
                 print("The state is of another training, with other settings: starting again.")
             shutil.rmtree(path, ignore_errors=True)
@@ -49,7 +48,6 @@ class StateFolder:
 
     def seal(self, step: int) -> None:
         """Write the seal of a checkpoint, and remove all but the last two and the best."""
-        leave_if_replaced()
         folder = self.checkpoint(step)
         files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
         write_json(
@@ -67,7 +65,7 @@ class StateFolder:
     @property
     def memory(self) -> dict[str, Any]:
         """What had to be changed because memory ran out: micro_batch_size, gradient_checkpointing."""
-        return read_entry(self.path / _MEMORY) or {}
+        return read_json(self.path / _MEMORY) or {}
 
     @memory.setter
     def memory(self, changes: dict[str, Any]) -> None:
@@ -90,7 +88,7 @@ def best_step(checkpoint: Path) -> int | None:
 
 def is_sealed(folder: Path) -> bool:
     """Return whether all files of a checkpoint are as they were written."""
-    seal = read_entry(folder / _SEAL)
+    seal = read_json(folder / _SEAL)
     return isinstance(seal, dict) and all(
         (path := folder / name).is_file()
         and path.stat().st_size == size

@@ -10,7 +10,6 @@ import torch
 from transformers import ProgressCallback, TrainerCallback
 
 from workflow_scripts.core.errors import Interrupted, UserError
-from workflow_scripts.core.own_job import leave_if_replaced
 from workflow_scripts.training.processes import signals_to
 from workflow_scripts.training.state import StateFolder
 
@@ -53,8 +52,6 @@ class SaveAndLeave(TrainerCallback):
         self._leaves = leaves  # a signal that comes from here on is for the next step
         if leaves or due:
             control.should_save = True
-        if state.is_world_process_zero and (control.should_save or control.should_evaluate):
-            leave_if_replaced()
 
     def on_save(self, args, state, control, **kwargs):
         if args.world_size > 1:  # each writes files of its own
