@@ -18,6 +18,7 @@ suite: {requests: none, tasks: [{task: arc_easy, shots: 2, metric: acc}, {task: 
 """
 # By task: examples, right answers of ten for the better model and the worse one.
 ASKED = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
+DATA = {"arc_easy": "allenai/ai2_arc", "rte": "nyu-mll/glue", "sst2": "elsewhere/sst2"}
 
 
 def write_results(folder, model: str, task: str, right: int) -> None:
@@ -41,7 +42,7 @@ def write_results(folder, model: str, task: str, right: int) -> None:
     ]
     content = {
         "results": {task: {"acc,none": right / 10, "acc_stderr,none": 0.1}},
-        "configs": {task: {"task": task}},
+        "configs": {task: {"task": task, "dataset_path": DATA[task]}},
         "n-shot": {task: ASKED[task][0]},
         "config": {"model_args": f"pretrained={model},dtype=bfloat16"},
         "lm_eval_version": "0.4.2",
@@ -78,11 +79,13 @@ def test_imported_results_have_scores_tables_rows_of_the_leaderboard_and_an_answ
     assert {row["origin"] for row in rows_of(tmp_path / f"{ranked}.csv")} == {"theirs"}
     page = (tmp_path / "results/report/leaderboard.html").read_text()
     assert "org/better" in page and "lm_eval 0.4.2" in page
+    log = (tmp_path / "logs/import_results/theirs.log").read_text()
+    assert "sst2: of the data elsewhere/sst2, ours of nyu-mll/glue." in log
     pair = "separate=org/better org/worse"
     result = run_snakemake(tmp_path, "separate", "--configfile", "mine.yaml", "--config", pair)
-    said = " ".join((result.stdout + result.stderr).split())
-    assert "(theirs, imported, 2 tasks): org/better is ahead of org/worse by" in said
-    assert "Imported, measured by lm_eval 0.4.2." in said
+    assert result.returncode == 0, result.stdout + result.stderr
+    compared = pd.read_csv(tmp_path / "results/tables/separate.csv")
+    assert set(compared["scores"]) == {"theirs"} and (compared["difference"] > 0).any()
 
 
 @pytest.mark.slow

@@ -26,14 +26,13 @@ TABLES = (
 )
 FIGURES = [
     "scores",
-    "matrices",
+    "agreement",
     "agreement_by_task",
     "agreement_by_size",
     "categories",
     "components",
     "variance",
-    "pc1_by_size",
-    "pc1_by_compute",
+    "compute",
     "task_pair",
     "bump",
     "panel",

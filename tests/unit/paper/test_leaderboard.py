@@ -12,13 +12,12 @@ from tests.unit.settings.merged import load
 from tests.unit.studies.harmony.harmony_study import (
     MODELS,
     PROTOCOLS,
+    SETTINGS,
     TASK_ROWS,
-    harmony_grids,
-    request,
+    grids,
     study,
     without,
 )
-from tests.written import written
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.paper.leaderboard import write_leaderboard
 from workflow_scripts.paper.requests import leaderboard_page
@@ -26,10 +25,8 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import LIBRARY
 from workflow_scripts.studies.chunking.board import make_chunked_tab
 from workflow_scripts.studies.harmony.board import make_harmony_tab
-from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
-from workflow_scripts.studies.ranking.components import components
-from workflow_scripts.studies.ranking.leaderboard import TABLE as RANKING
-from workflow_scripts.studies.ranking.leaderboard import leaderboard as ranking
+from workflow_scripts.studies.ranking.components import compute_components
+from workflow_scripts.studies.ranking.leaderboard import compute_leaderboard
 
 
 def test_page_is_the_same_bytes_and_names_nothing_to_load():
@@ -57,15 +54,12 @@ def test_library_is_the_one_that_its_readme_names():
 
 
 def make_harmony(folder: Path, scores: pd.DataFrame, **changes):
-    asked = request(**changes)
-    grids = harmony_grids(scores, [], asked)
-    ranked = ranking(grids, asked)
-    tab = make_harmony_tab(
-        written(RANKING, ranked, folder, asked).csv,
-        written(COMPONENTS, components(grids, asked), folder, asked).csv,
-        list(TASK_ROWS),
-        PROTOCOLS,
-    )
+    made = grids(scores, **changes)
+    ranked = compute_leaderboard(made, 20, 0)
+    files = folder / "leaderboard.csv", folder / "components.csv"
+    for table, file in zip((ranked, compute_components(made, SETTINGS, 0)), files, strict=True):
+        table.to_csv(file, index=False)
+    tab = make_harmony_tab(*files, list(TASK_ROWS), PROTOCOLS)
     rows = {row["label"]: row for row in tab.rows}
     return tab, rows, {name: part.set_index("label") for name, part in ranked.groupby("protocol")}
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from workflow_scripts.studies.ranking.requests import ranking_request, scores_request
 
 from tests.records import (
     TRAINED,
@@ -25,9 +24,9 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.foreign import every_eval_ever, imports
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.tidy import collect_scores
-from workflow_scripts.settings.grids import CORRELATIONS
-from workflow_scripts.studies.harmony import scores as harmony_scores
-from workflow_scripts.studies.ranking import leaderboard
+from workflow_scripts.settings.grids import CORRELATIONS, OWN_GRID
+from workflow_scripts.studies.ranking import build_grid
+from workflow_scripts.studies.ranking.grid_settings import list_grid_models, read_grid_settings
 
 DATA = "every_eval_ever/data/chorus-harmony"
 NET = KnownModel(model="org/net", family="Nets", parameters=7_000, kind="base", tokens_billion=0.5)
@@ -123,30 +122,25 @@ def test_a_model_that_the_table_of_models_lacks_has_the_size_it_had_where_it_was
     about = ["protocol", "model", "variant", "family", "parameters", "kind", "tokens_billion"]
     folder = shared()
     imports.import_results({}, plain_import(folder / DATA).as_params(), {"folder": Path("back")})
-    asked = ranking_request(load({"harmony": {"models": []}}))
-    elsewhere = KnownModel(**NET.model_dump() | {"family": "Ours", "tokens_billion": None})
+    config = load({"harmony": {"models": []}})
+    settings, known = read_grid_settings(config), list_grid_models(config, OWN_GRID)
+    elsewhere = NET.model_dump() | {"family": "Ours", "tokens_billion": None}
 
     def by_size(imported, *models, **inputs):
         scores_and_errors(**inputs)
-        files = {"scores": "scores.parquet", "errors": "errors.parquet", "imported": []}
-        files |= {"correlations": str(ROOT / CORRELATIONS)}
-        request = asked.model_copy(update={"models": (*asked.models, *models)})
-        made = leaderboard.TABLE.make(Inputs(files | {"imports": imported}), request)
+        files = {"errors": Path("errors.parquet"), "imports": imported}
+        grid = {"cells": Path("cells.parquet"), "models": Path("models.parquet")}
+        more = {"settings": settings, "known_models": [*known, *models], "wanted": {}}
+        build_grid.main([Path("scores.parquet")], ROOT / CORRELATIONS, **files, **grid, **more)
+        made = pd.read_parquet("models.parquet")
         return made.sort_values(about, ignore_index=True)[about]
 
     records = [one for one in Path("results/records").rglob("*.json") if "b/mmlu" not in str(one)]
-    ours = by_size([], NET, records=sorted(records))
+    ours = by_size([], NET.model_dump(), records=sorted(records))
     assert ours[ours["model"] == "org/net"]["parameters"].tolist() == [NET.parameters]
     back = [Path("back")]
     pd.testing.assert_frame_equal(by_size(back, imports=back), ours)
     assert set(by_size(back, elsewhere, imports=back)["family"]) >= {"Ours"}
-    scored = harmony_scores.TABLE.make(
-        Inputs({"scores": "scores.parquet", "imported": [], "imports": back}),
-        scores_request(load({"harmony": {"models": []}})),
-    )
-    sizes = dict(zip(scored["model"], scored["parameters"], strict=True))
-    assert sizes["org/net@k2m12+cpt"] == NET.parameters
-    assert sizes["miniature/Llama-1.4M"] == 1377920, "as in the table of models"
 
 
 def test_trained_scores_are_evaluations_and_models_of_their_own(run):

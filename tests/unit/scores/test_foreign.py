@@ -19,7 +19,7 @@ from workflow_scripts.scores.foreign.cells import read_cells
 from workflow_scripts.scores.foreign.requests import ImportRequest, import_request
 from workflow_scripts.scores.tidy import collect_scores
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.studies.ranking.errors import labelled
+from workflow_scripts.studies.ranking.errors import label_models
 
 DATE = "2026-01-02T03-04-05.000006"
 NAMES = {"lm_eval": {"rte": "rte", "cola": "cola"}, "lighteval": {"mmlu": "mmlu_helm"}}
@@ -138,7 +138,7 @@ def test_imported_items_are_paired_with_ours(folder, tmp_path):
     collect_scores({"records": [path], "imports": [out]}, {}, files)
     assert set(pd.read_parquet(files["scores"])["study"]) == {"harmony", "theirs"}
     errors = pd.read_parquet(files["errors"])
-    assert labelled(errors).tolist() == ["org/net", "org/net [theirs]"]
+    assert label_models(errors).tolist() == ["org/net", "org/net [theirs]"]
     first, second = errors["shared"]
     assert first == pytest.approx(second) and abs(first).sum() > 0
 

@@ -57,7 +57,7 @@ def place_models(
             key = tuple(measured.index)
             if key not in fitted:
                 fitted[key] = fit(panel.scores, list(key), families)
-            found = place(panel.scores, measured, families, grid.stderrs.loc[label], fitted[key])
+            found = place(measured, grid.stderrs.loc[label], fitted[key])
             unusual = found.residuals.dropna().sort_values()
             rows.append(
                 {
