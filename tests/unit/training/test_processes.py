@@ -292,7 +292,7 @@ def test_a_process_that_meets_a_fault_of_the_machine_says_so_as_it_ends(monkeypa
     arguments = {"paths": {}, "request": stage_request().as_params()}
     monkeypatch.setattr(sys, "argv", ["side_by_side", json.dumps(arguments)])
     monkeypatch.setenv(launching.PARENT, str(os.getppid()))
-    monkeypatch.setattr(side_by_side, "end_with", lambda parent: None)
+    monkeypatch.setattr(side_by_side, "_end_with_parent", lambda: None)
     monkeypatch.setattr(side_by_side, "go_offline", lambda: None)
     monkeypatch.setattr(side_by_side, "train_stage", train)
     with pytest.raises(SystemExit) as ended:
