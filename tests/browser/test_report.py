@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.unit.paper.test_report_page import page, results, tables_are_made_up  # noqa: F401
+from tests.unit.paper.test_report_page import page
 
 pytestmark = pytest.mark.chromium
 
@@ -40,15 +40,9 @@ def test_a_short_table_has_nothing_to_find(chrome, tmp_path):
     assert not chrome.find_elements(By.CSS_SELECTOR, "input[type=search]")
 
 
-def test_what_is_downloaded_are_the_files_of_the_run_alone_to_the_last_pixel(
-    chrome, tmp_path, monkeypatch
-):
-    made = results(tmp_path / "made")
+def test_what_is_downloaded_are_the_files_of_the_run_alone_to_the_last_pixel(chrome, tmp_path):
     picture = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
-    for png in made[1]:
-        Image.fromarray(picture).save(png)
-    monkeypatch.setattr("tests.unit.paper.test_report_page.results", lambda *_: made)
-    page(tmp_path)
+    page(tmp_path, picture=picture)
     alone = tmp_path / "alone"
     alone.mkdir()
     (tmp_path / "report/index.html").rename(alone / "index.html")
@@ -69,7 +63,7 @@ def test_what_is_downloaded_are_the_files_of_the_run_alone_to_the_last_pixel(
     ):
         link.send_keys(Keys.ENTER)
         held = downloaded(f"prompt_runs.{kind}").read_bytes()
-        assert held == (tmp_path / f"made/tables/prompt_runs.{kind}").read_bytes()
+        assert held == (tmp_path / f"tables/prompt_runs.{kind}").read_bytes()
     chrome.find_element(By.CSS_SELECTOR, "#figure-prompt_runs a.png").send_keys(Keys.ENTER)
     with Image.open(downloaded("prompt_runs.png")) as image:
         assert image.format == "PNG"

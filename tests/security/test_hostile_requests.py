@@ -7,7 +7,6 @@ import pytest
 
 from tests.security.hostile_folder import ESCAPE, SECRET, fill
 from tests.unit.hub.conftest import hub  # noqa: F401
-from tests.written import written
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.hub.metadata import METADATA
 from workflow_scripts.hub.submission import Rules, check
@@ -15,7 +14,7 @@ from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.requests import read_requests
 from workflow_scripts.settings.suite import OPEN_LICENCES
 from workflow_scripts.steps import fetch_metadata
-from workflow_scripts.studies.suite.requests import TABLE, make_requests_table, read_checks, submit
+from workflow_scripts.studies.suite.requests import main, submit
 
 RULES = Rules(memory_mb=8_000, open_licences=OPEN_LICENCES)
 SECONDS = 3  # for each, in place of a minute
@@ -68,9 +67,10 @@ def test_five_verdicts_and_thirty_reasons(checked, tmp_path, capsys):
     # As the terminal, the tables and whoever reads the files get it.
     checks = tmp_path / "checks.json"
     checks.write_text(json.dumps(entries))
-    table = written(TABLE, make_requests_table(read_checks(checks)), tmp_path)
+    files = [tmp_path / f"requests.{kind}" for kind in ("csv", "md", "tex")]
+    main(checks, files)
     submit({"checks": [checks]}, {}, {})
-    shown = [capsys.readouterr().out, table.csv.read_text("utf-8"), table.md, table.tex]
+    shown = [capsys.readouterr().out, *(file.read_text("utf-8") for file in files)]
     for text in shown:
         assert all(file in text for file in ("good-0.yaml", "pipe.yaml"))
         assert is_calm(text) and SECRET not in text and ESCAPE not in text

@@ -25,9 +25,7 @@ from workflow_scripts.core.clean_text import (
     shortened,
 )
 from workflow_scripts.core.tex_engine import find_engine
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.tables import Table
-from workflow_scripts.settings.request import Nothing
+from workflow_scripts.render.tables import read_table, write_table
 
 HOSTILE = [
     *("\x1b[2Jgone", "a\rb", "a\r\nb\n\nc", "a\0b", "\x9b31m", "\u202egnp.exe", "\u2066x\u2069"),
@@ -105,24 +103,12 @@ def test_html_has_the_text(text):
     assert not set("<>\"'") & set(for_html(text))
 
 
-def table_of(names: list[str]) -> Table:
-    return Table(
-        name="hostile",
-        title="\n".join(names[:40]),
-        note="\n\n".join(names[:7]),
-        columns=Columns({"name": "text", "value": "number"}),
-        asks=Nothing,
-        make=lambda inputs, _: pd.DataFrame(),
-        show=lambda frame, _: frame,
-    )
-
-
-def written(folder, names: list[str]):
-    table = table_of(names)
-    frame = pd.DataFrame({"name": names, "value": -0.5})
+def write(folder, names: list[str]) -> dict:
     files = {kind: folder / f"hostile.{kind}" for kind in ("csv", "md", "tex")}
-    table.write(frame, Nothing(), **files)
-    return table, files
+    frame = pd.DataFrame({"name": names, "value": -0.5})
+    title, note = "\n".join(names[:40]), "\n\n".join(names[:7])
+    write_table(frame, list(files.values()), title=title, note=note, shown=frame)
+    return files
 
 
 # Halves of characters are no text to pandas; what strangers say loses them before.
@@ -130,8 +116,8 @@ WHOLE = [text for text in HOSTILE if not re.search("[\ud800-\udfff]", text)]
 
 
 def test_a_table_of_hostile_texts_is_a_table(tmp_path):
-    table, files = written(tmp_path, WHOLE)
-    assert table.read(files["csv"])["name"].tolist() == list(map(plain, WHOLE))
+    files = write(tmp_path, WHOLE)
+    assert read_table(files["csv"])["name"].tolist() == list(map(plain, WHOLE))
     rows = list(csv.reader(io.StringIO(files["csv"].read_text("utf-8"), newline="")))
     assert len(rows) == len(WHOLE) + 1 and {row[1] for row in rows[1:]} == {"-0.5"}
     assert not [row[0] for row in rows[1:] if re.match(r"\s*[=+\-@＝＋－＠]", row[0])]
@@ -146,7 +132,7 @@ def test_tex_sets_a_table_of_hostile_and_of_random_texts(tmp_path):
     drawn = ["".join(draw.choices(assigned, k=40)) for _ in range(200)]
     drawn += ["".join(draw.choices(string.printable, k=40)) for _ in range(200)]
     accents = "".join(chr(number) for number in range(0xA0, 0x250))
-    _, files = written(folder, [*WHOLE, accents, "".join(WHOLE), *drawn])
+    files = write(folder, [*WHOLE, accents, "".join(WHOLE), *drawn])
     assert files["tex"].read_text("utf-8").isascii()
     (folder / "all.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs}\usepackage{longtable}\begin{document}"

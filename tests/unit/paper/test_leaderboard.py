@@ -19,9 +19,8 @@ from tests.unit.studies.harmony.harmony_study import (
     without,
 )
 from workflow_scripts.core.files import sha256_file
-from workflow_scripts.paper.leaderboard import write_leaderboard
+from workflow_scripts.paper.leaderboard import main
 from workflow_scripts.paper.requests import leaderboard_page
-from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import LIBRARY
 from workflow_scripts.studies.chunking.board import make_chunked_tab
 from workflow_scripts.studies.harmony.board import make_harmony_tab
@@ -127,11 +126,10 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path, measures):
     run |= {"micro_stderr": 0.25, "macro": 0.5, "macro_stderr": 0.25, "floor": 0.25, "p": None}
     run |= {"format_met": 1.0, "strict_share": None, "after": "run1", "pairs": 4.0, "won": 2.0}
     run |= {"difference": -0.25, "lost": 3.0, "published_micro": None, "published_macro": None}
-    pd.DataFrame([run]).to_csv(tmp_path / "runs.csv", index=False)
+    pd.DataFrame([run]).to_csv(tmp_path / "prompt_runs.csv", index=False)
     asked = leaderboard_page(load({}), measures=measures).as_params()
-    outputs = {"page": tmp_path / "leaderboard.html"}
-    write_leaderboard(Inputs({"prompt_runs": tmp_path / "runs.csv"}), asked, outputs)
-    page = outputs["page"].read_text(encoding="utf-8")
+    main([tmp_path / "prompt_runs.csv"], tmp_path / "leaderboard.html", asked)
+    page = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
     assert re.findall(r'<section id="(\w+)"', page) == ["prompts"]
     assert ("its models are tiny" in page) == measures
     assert '<a href="index.html">The report</a>' in page

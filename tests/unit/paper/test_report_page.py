@@ -66,8 +66,11 @@ def write_results(folder: Path, rows: int = 3) -> None:
         (folder / f"figures/{name}.pdf").write_bytes(b"%PDF-1.4")
 
 
-def page(folder: Path, rows: int = 3, links: dict | None = None, **changes) -> str:
+def page(folder: Path, rows: int = 3, links: dict | None = None, picture=None, **changes) -> str:
     write_results(folder, rows)
+    if picture is not None:
+        for png in (folder / "figures").glob("*.png"):
+            Image.fromarray(picture).save(png)
     about = provenance(**changes)
     numbers = numbers_with_prompts(about)
     shown, absent = read_results(folder, numbers)

@@ -200,7 +200,7 @@ def make_imported_entries(
     ]
 
 
-def _format_columns(frame: pd.DataFrame, request: SuiteTables) -> ShownColumns:
+def format_columns(frame: pd.DataFrame, request: SuiteTables) -> ShownColumns:
     names = {task.task: task.title for task in request.tasks}
     missing = [None if pd.isna(text) else text.split() for text in frame["missing"]]
     return {
@@ -240,7 +240,7 @@ def main(
     request = SuiteTables.of(tables)
     entries = read_entries(checks, imports, request.tasks)
     board = make_leaderboard(pd.read_parquet(scores), entries, request, pd.read_parquet(errors))
-    write_table(board, table, title="Leaderboard", note=NOTE, shown=_format_columns(board, request))
+    write_table(board, table, title="Leaderboard", note=NOTE, shown=format_columns(board, request))
 
 
 if "snakemake" in globals():

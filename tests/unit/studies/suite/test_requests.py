@@ -7,11 +7,11 @@ import pytest
 
 from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import break_off, entry, measure
-from tests.written import written
 from workflow_scripts.core.files import write_json
+from workflow_scripts.render.tables import read_table
 from workflow_scripts.studies.suite.requests import (
-    TABLE,
     get_status,
+    main,
     make_requests_table,
     submit,
 )
@@ -58,10 +58,11 @@ def test_submit_says_a_line_a_request_even_where_its_file_could_not_be_read(tmp_
         "left aside real.yaml: org/real is of the hub",
         "unchecked  org--far~float32.yaml: org/far in float32: it cannot be reached.",
     ]
-    table = make_requests_table(entries)
-    found = written(TABLE, table, tmp_path)
-    assert "its licence 'x' is not open." in found.md
-    assert found.again["status"].tolist() == table["status"].tolist()
+    files = [tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")]
+    main(tmp_path / "checks.json", files)
+    assert "its licence 'x' is not open." in files[1].read_text()
+    statuses = ["pending", "refused", "refused", "left aside", "unchecked"]
+    assert read_table(files[0])["status"].tolist() == statuses
 
 
 def test_a_checkpoint_has_its_own_parameters_once_it_was_built(tmp_path):

@@ -17,6 +17,7 @@ from tests.unit.studies.suite.suite_study import (
     measure,
 )
 from workflow_scripts.core.files import write_json
+from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.scores.tidy import collect, whole_records
@@ -25,7 +26,7 @@ from workflow_scripts.studies.suite.board import make_suite_tab
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.checks import find_suspicious_rows
 from workflow_scripts.studies.suite.leaderboard import (
-    TABLE,
+    format_columns,
     make_imported_entries,
     make_leaderboard,
 )
@@ -44,17 +45,18 @@ def leaderboard(*entries, flags=()):
     return make_leaderboard(scores, list(entries), asked(*flags), item_errors(records))
 
 
-def write(table, of=TABLE):
-    """As the next rule reads it."""
-    of.write(table, asked(), **{kind: Path(f"{of.name}.{kind}") for kind in ("csv", "md", "tex")})
-    return of.read(Path(f"{of.name}.csv"))
+def write(table, name="leaderboard"):
+    """Write a table, and read it as the next script does."""
+    files = [Path(f"{name}.{kind}") for kind in ("csv", "md", "tex")]
+    write_table(table, files, title=name, note="", shown={"row": table.index.astype(str)})
+    return read_table(files[0])
 
 
 def make_tab(table, found):
     write(table)
-    write(found, checks.TABLE)
+    write(found, "checks")
     page = suite_page(load({})).model_copy(update={"tasks": TASKS, "baselines": (PUBLISHED,)})
-    return make_suite_tab(Path("suite_leaderboard.csv"), Path("suite_checks.csv"), page)
+    return make_suite_tab(Path("leaderboard.csv"), Path("checks.csv"), page)
 
 
 def both(one, right):
@@ -74,10 +76,10 @@ def test_rows_are_ranked_by_their_average_with_the_gap_on_the_same_items():
     assert np.isnan(table["behind_stderr"].iloc[0])
     stderr = difference.std(ddof=1) / 10**0.5 / 2**0.5
     assert table["behind_stderr"].iloc[1] == pytest.approx(stderr)
-    write(table)
-    text = Path("suite_leaderboard.md").read_text()
-    for part in ("SST-2 (acc, 5-shot)", "Truth (mc2, 0-shot)", "80.0 ± 10.0", "60.0 ± 11.5"):
-        assert part in text
+    shown = format_columns(table, asked())
+    assert {"SST-2 (acc, 5-shot)", "Truth (mc2, 0-shot)"} <= shown.keys()
+    assert shown["SST-2 (acc, 5-shot)"][0] == "80.0 ± 10.0"
+    assert shown["Behind the first"][1] == "60.0 ± 11.5"
 
 
 def test_imported_results_are_rows_where_they_have_the_same_shots():
