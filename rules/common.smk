@@ -192,6 +192,5 @@ def download_need(kind):
 include: "chunking_inputs.smk"
 include: "training_inputs.smk"
 include: "harmony_inputs.smk"
-include: "prompts_inputs.smk"
 include: "suite_inputs.smk"
 include: "scores.smk"

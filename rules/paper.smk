@@ -15,12 +15,6 @@ PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
 
 
-def untimed_records(wildcards):
-    """List the records of all studies but latencies."""
-    studies = [study for study in RECORDS if study not in TIMED]
-    return [path for study in studies for path in records_of(study, wildcards)]
-
-
 rule protocol_differences:
     """Where the protocol of this run is not the published one."""
     input:
@@ -108,27 +102,6 @@ rule reproduction_by_task:
         "../workflow_scripts/paper/reproduction_by_task.py"
 
 
-rule commands:
-    """How to measure each score again: a command of lm-eval or lighteval, or why there is none."""
-    input:
-        records=untimed_records,
-    output:
-        table=multiext("results/tables/commands", ".csv", ".md", ".tex"),
-    log:
-        "logs/commands.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
-    params:
-        version=1,
-    script:
-        "../workflow_scripts/paper/commands.py"
-
-
 def prose_files(ending):
     """List the files of prose, which people edit, by their ending."""
     folder = Path(SETTINGS.workflow_folder)
@@ -162,7 +135,6 @@ for chapter, outputs in (
     ("reproduction", rules.reproduction.output),
     ("reproduction", rules.reproduction_by_task.output),
     ("reproduction", rules.protocol_differences.output),
-    ("reproduction", rules.commands.output),
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
@@ -357,7 +329,6 @@ rule paper:
         rules.reproduction.output,
         rules.reproduction_by_task.output,
         rules.protocol_differences.output,
-        rules.commands.output,
         rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,

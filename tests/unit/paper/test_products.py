@@ -4,10 +4,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-
-from tests.processes import python
-from tests.unit.settings.merged import load
-from workflow_scripts.core.named import named
 from workflow_scripts.paper.products import (
     BY_NAME,
     PRODUCTS,
@@ -16,6 +12,10 @@ from workflow_scripts.paper.products import (
     wanted,
     wanted_records,
 )
+
+from tests.processes import python
+from tests.unit.settings.merged import load
+from workflow_scripts.core.named import named
 from workflow_scripts.paper.studies import STUDIES
 
 NOTHING = {

@@ -13,12 +13,12 @@ from workflow_scripts.training.trainer import PackedTrainer
 def spoil(monkeypatch):
     """From a step on, let what the loss is be changed."""
 
-    def spoil_from(step, change, until=1000):
+    def spoil_from(step, change):
         real = PackedTrainer.compute_loss
 
         def compute_loss(self, *args, **kwargs):
             loss = real(self, *args, **kwargs)
-            return change(loss) if step <= self.state.global_step + 1 <= until else loss
+            return change(loss) if step <= self.state.global_step + 1 else loss
 
         monkeypatch.setattr(PackedTrainer, "compute_loss", compute_loss)
 
@@ -75,11 +75,6 @@ def test_exploding_is_noticed_across_a_resumption(tmp_path, spoil, monkeypatch):
         train_small(tmp_path / "a", samples=samples, save_every=1)
     assert str(first.value) == str(again.value)
     assert before == 2
-
-
-def test_one_bad_step_is_no_explosion(tmp_path, spoil):
-    spoil(7, lambda loss: loss * 2, until=7)
-    assert train_small(tmp_path, samples=drawn_samples(40)).facts["steps"] == 10
 
 
 def test_a_model_that_starts_bad_may_get_better(tmp_path):

@@ -72,16 +72,12 @@ def test_same_loss_and_gradients_as_padded(tmp_path, kind, way):
     assert_same(packed, loss_and_gradients(model_of(kind), "padded", tmp_path, samples))
 
 
-EAGER, SAVING = {"attn_implementation": "eager"}, {"activation_checkpointing": True}
-
-
 @pytest.mark.parametrize(
     ("kind", "way", "changes", "options"),
     [
-        *((kind, "row", EAGER, {}) for kind in ("qwen2", "gpt_neox", "fused")),
-        # Their windows are narrower than samples are long, which only transformers' masks know of.
-        *((kind, "row", {}, {}) for kind in ("windowed", "some_windowed")),
-        *((kind, "stretches", {}, SAVING) for kind in ("llama", "fused")),
+        ("qwen2", "row", {"attn_implementation": "eager"}, {}),
+        ("windowed", "row", {}, {}),  # narrower than samples are long, which only masks know of
+        ("llama", "stretches", {}, {"activation_checkpointing": True}),
     ],
 )
 def test_same_with_eager_attention_windows_and_checkpointing(tmp_path, kind, way, changes, options):
@@ -138,18 +134,6 @@ def test_what_would_let_samples_see_one_another_is_found_out(monkeypatch, capsys
     assert choose_packing(model, keys_of(max_length=64)) == "none"
     assert "see one another" in capsys.readouterr().out
     assert model.config._attn_implementation == "sdpa"
-
-
-@pytest.mark.parametrize(
-    ("kind", "max_length", "way"),
-    [("windowed", 1024, "row"), ("windowed", 8, "stretches"), ("qwen2", 1024, "stretches")],
-)
-def test_windows_matter_only_to_samples_longer_than_they_are(kind, max_length, way):
-    model = model_of(kind)
-    if max_length == 8:  # the trial's samples are longer than that, and this is about the choice
-        model.config.sliding_window = 64
-        max_length = 64
-    assert choose_packing(model, keys_of(max_length=max_length)) == way
 
 
 @pytest.mark.parametrize(("samples", "batch", "micro"), [(20, 8, 4), (21, 8, 3), (5, 8, 8)])

@@ -21,7 +21,6 @@ from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.machine import MachineFault
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.training import side_by_side
-from workflow_scripts.training.watching import SaveAndLeave
 
 # What a process that starts a training runs; the steps around it are those of the rule.
 PARENT = """
@@ -152,27 +151,6 @@ def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_pat
     assert "Resuming from" in job.said
     assert job.record.curve == both.record.curve
     assert all(torch.equal(job.weights[name], tensor) for name, tensor in both.weights.items())
-
-
-def test_a_signal_amid_the_agreement_counts_at_the_next_step(monkeypatch):
-    """All processes wait for each other then: what one of them alone knew would let the others wait forever."""
-    saver = SaveAndLeave(SimpleNamespace(seal=lambda step: None), by_time=False)
-    args = SimpleNamespace(world_size=2)
-    state = SimpleNamespace(global_step=1, max_steps=9, is_world_process_zero=False)
-    control = SimpleNamespace(should_save=False, should_evaluate=False)
-
-    def hear(*_):
-        saver._signalled = True
-
-    monkeypatch.setattr(torch.distributed, "all_reduce", hear)
-    monkeypatch.setattr(torch.distributed, "barrier", lambda group: None)
-    saver.on_step_end(args, state, control)
-    assert not control.should_save
-    saver.on_save(args, state, control)  # for another reason: nobody leaves
-    saver.on_step_end(args, state, control)
-    assert control.should_save
-    with pytest.raises(Interrupted):
-        saver.on_save(args, state, control)
 
 
 @pytest.mark.slow

@@ -1,12 +1,9 @@
 """What training is asked: plain values there and back, and nothing that does not decide the outcome."""
 
-import json
-
 import pytest
 
 from tests.unit.training.small import drawn_samples, keys_of
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.training import RECIPES, Recipe, SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.checkpoint_stage import refuse_too_few
@@ -29,15 +26,6 @@ def stage_of(recipe: Recipe) -> StageRequest:
 
 def samples_of(recipe: Recipe) -> SamplesRequest:
     return SamplesRequest(hub="hub", keys=SampleKeys.part_of(recipe), max_length=recipe.max_length)
-
-
-@pytest.mark.parametrize("name", RECIPES)
-@pytest.mark.parametrize("ask", [stage_of, samples_of])
-def test_a_request_comes_back_as_it_was(name, ask):
-    asked: StepRequest = ask(RECIPES[name])
-    again = type(asked).of(json.loads(json.dumps(asked.as_params())))
-    assert again == asked
-    assert again.sha256 == asked.sha256
 
 
 def test_how_to_train_leaves_the_samples_as_they_are_and_their_source_the_training():

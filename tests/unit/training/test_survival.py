@@ -175,12 +175,3 @@ def test_states_take_the_room_of_two(tmp_path):
     run(tmp_path, VARIANTS["full"] | USUAL, ("before step", 20))
     kept = sorted(path.name for path in (tmp_path / "state").glob("checkpoint-*"))
     assert kept == ["checkpoint-15", "checkpoint-18"]
-
-
-def test_a_state_holds_what_is_trained_and_no_more(tmp_path):
-    from safetensors import safe_open
-
-    run(tmp_path, VARIANTS["freeze"] | USUAL, ("before step", 5))
-    with safe_open(tmp_path / "state/checkpoint-3/model.safetensors", "pt") as saved:
-        names = list(saved.keys())
-    assert names and all("wrapped_chunk_layers" in name for name in names)

@@ -91,8 +91,6 @@ def test_what_is_trained_is_kept_in_32_bits_and_the_rest_as_it_came():
     ("kind", "keys", "sentence"),
     [
         ("qwen2", {"method": "freeze", "trains": ["wrapper"]}, "trains names 'wrapper', of which Qwen2"),
-        ("qwen2", {"method": "freeze", "trains": ["chunked_layers"]}, "'chunked_layers'"),
-        ("qwen2", {"method": "freeze", "trains": ["layers 9 to 12"]}, "'layers 9 to 12'"),
         (
             "qwen2",
             {"method": "freeze", "trains": ["layers 1 to 6"]},
