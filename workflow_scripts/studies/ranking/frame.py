@@ -8,14 +8,10 @@ OWN = "own"  # the origin of our scores; that of imported ones is their file's n
 # The protocols of a run, as config/grids/own.yaml describes them.
 DIRECT, FEW_SHOT, TRAINED = "direct", "few_shot", "train_before_test"
 FLOORED = "train_before_test_floored"
-# Their keys in the names of numbers, and how sentences and the board call them.
+# Their keys in the names of numbers, and how sentences call them.
 KEYS = {DIRECT: "direct", FEW_SHOT: "few_shot", TRAINED: "trained"}
-TOLD = {
+EXPLAINED = {
     DIRECT: "as the models are",
-    FEW_SHOT: "with few-shot examples",
-    TRAINED: "after training",
-}
-EXPLAINED = TOLD | {
     FEW_SHOT: "with examples in front of each item",
     TRAINED: "after every model was trained on each task",
 }

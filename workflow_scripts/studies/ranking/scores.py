@@ -68,8 +68,8 @@ def tabulate_scores(
     table = table.join(known[["parameters", "family"]], on="base")
     value, error, n, floor = (table[name] for name in ("value", "stderr", "n", "floor"))
     table["z"] = errors_above(value, error, floor, n, lowest_of(table["metric"]))
-    about = ["task", "category", "model", "origin", "family", "parameters", "metric"]
-    return table[[*about, *_FOUND, "z"]]
+    names = ["task", "category", "model", "origin", "family", "parameters", "metric"]
+    return table[[*names, *_FOUND, "z"]]
 
 
 def format_columns(table: pd.DataFrame) -> ShownColumns:
@@ -117,8 +117,8 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
             axes.plot([], [], "o", markersize=4.5, color=colours[name], label=name)
         floors = table.groupby("task")["floor"].max().reindex(tasks)
         rows = [row for row, floor in enumerate(floors) if pd.notna(floor)]
-        ends = [row - 0.42 for row in rows], [row + 0.42 for row in rows]
-        axes.vlines(floors.dropna(), *ends, color="0.45", linewidth=1.4, label="floor")
+        bottom, top = [row - 0.42 for row in rows], [row + 0.42 for row in rows]
+        axes.vlines(floors.dropna(), bottom, top, color="0.45", linewidth=1.4, label="floor")
         axes.set_yticks(range(len(tasks)), tasks)
         axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
         axes.set_xlabel("score" + ("" if len(models) > _WITH_ERRORS else ", with its 95% interval"))
