@@ -207,23 +207,4 @@ def test_the_process_that_drew_the_others_down_is_believed(monkeypatch, code, ot
     request = SimpleNamespace(as_params=dict, keys=SimpleNamespace(gpus=2))
     with nullcontext() if error is None else pytest.raises(error):
         side_by_side.train_side_by_side({}, request)
-<<<<<<< HEAD
     assert not list(processes)
-=======
-    assert is_better_elsewhere(raised.value)
-
-
-def test_a_process_that_meets_a_fault_of_the_machine_says_so_as_it_ends(monkeypatch):
-    def train(**paths):
-        raise OSError(errno.ESHUTDOWN, "Cannot send after transport endpoint shutdown")
-
-    arguments = {"paths": {}, "request": stage_request().as_params()}
-    monkeypatch.setattr(sys, "argv", ["side_by_side", json.dumps(arguments)])
-    monkeypatch.setenv(launching.PARENT, str(os.getppid()))
-    monkeypatch.setattr(side_by_side, "_end_with_parent", lambda: None)
-    monkeypatch.setattr(side_by_side, "go_offline", lambda: None)
-    monkeypatch.setattr(side_by_side, "train_stage", train)
-    with pytest.raises(SystemExit) as ended:
-        side_by_side._main()
-    assert ended.value.code == MachineFault.exit_code
->>>>>>> bridge

@@ -215,7 +215,7 @@ def test_a_broken_cell_is_named_and_costs_its_own_row_the_average_alone(protocol
     break_off(partial, "truth")
     table = write(leaderboard(whole, partial))
     assert table["model"].tolist() == ["org/whole", "org/partial"]
-    assert table["missing"].tolist() == [None, "truth"]
+    assert table["missing"].fillna("").tolist() == ["", "truth"]
     assert pd.isna(table["truth"].iloc[1]) and table["sst2"].iloc[1] == 0.2
     found = find(whole, partial)
     assert found["org/partial", "missing"] == "truth"
