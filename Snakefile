@@ -7,7 +7,6 @@ from snakemake.utils import min_version
 from workflow_scripts.bridge.closing import closing_words, words_of_failure
 from workflow_scripts.bridge.interruption import end_at_once_when_asked
 from workflow_scripts.bridge.opening import before_parsing, before_the_first_job
-from workflow_scripts.planning.progress_lines import tell_progress, time_by_study
 
 min_version("9.27")
 STARTED = before_parsing(workflow)
@@ -60,16 +59,13 @@ rule check_cluster:
 
 onstart:
     before_the_first_job(workflow, config, SETTINGS.compute.threads)
-    tell_progress(workflow)
 
 
 onsuccess:
     end_at_once_when_asked()
     print(closing_words(since=STARTED))
-    print(time_by_study())
 
 
 onerror:
     end_at_once_when_asked()
     print(words_of_failure())
-    print(time_by_study())

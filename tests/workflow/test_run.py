@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -54,9 +53,6 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
     said = result.stdout + result.stderr
     assert "results/tables/harmony_scores.md" in said
     assert "results/figures/harmony_scores.png" in said
-    assert re.search(r"^\d\d:\d\d:\d\d  \d+ of \d+ steps done \(\d+%\)", result.stdout, re.M)
-    last = result.stdout.rstrip().splitlines()[-1]
-    assert re.match(r"It took .*; its jobs, one after the other: .*harmony \d+", last)
     table = pd.read_csv(folder / "results/tables/harmony_scores.csv")
     assert len(table) == 4
     assert table["value"].between(0, 1).all()
