@@ -89,7 +89,7 @@ bench-together: $(BENCH)/.installed ## trainings that share their steps, beside 
 
 # TRL is measured where `make bench-training` has installed it.
 PARTS ?=
-bench-gpu: $(INSTALLED) ## a GPU: exactness and speed, in a report that planning reads; PARTS="evaluation training"
+bench-gpu: $(INSTALLED) ## a GPU: exactness and speed, in a report; PARTS="evaluation training"
 	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu $(PARTS)
 
 bench-dag: $(INSTALLED) ## Snakemake's planning of the published grid, beside a bare workflow; two minutes

@@ -5,7 +5,7 @@
     python -m bench.gpu --small --report /tmp/gpu.md  # on a CPU, with tiny shapes: to see that it runs
 
 Random weights at the shapes of real models, no network. Writes a report in Markdown, and beside it a JSON
-file that planning reads (cluster.measured, docs/slurm.md). Each part runs in a process of its own, so that an
+file. Each part runs in a process of its own, so that an
 error of the GPU in one leaves the others alone.
 """
 
@@ -23,7 +23,7 @@ import torch
 from bench import gpu_report
 from bench.gpu_setting import Setting, Table
 
-PARTS = ("correctness", "evaluation", "training", "together", "chunks", "rates")
+PARTS = ("correctness", "evaluation", "training", "together", "chunks")
 _LIMIT = 600  # seconds of a part
 
 

@@ -68,8 +68,6 @@ def _score(setting: Setting, shape: str, model, matmul: float, table: Table) -> 
                 differ, engine.description,
             )
         )  # fmt: skip
-        if name == "letters":  # of the largest shape: small ones wait for their launches
-            table.rates["reading_tflops"] = reached
 
 
 def _scored(lm, requests: list[Any]) -> list[tuple[float, bool]]:

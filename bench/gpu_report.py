@@ -1,4 +1,4 @@
-"""The report of the GPU benchmark: Markdown for people, JSON for planning (cluster.measured)."""
+"""The report of the GPU benchmark, in Markdown and in JSON."""
 
 import json
 import platform
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from bench.gpu_setting import Setting, Table
-from workflow_scripts.planning.gpu_report import Rates
 
 _PACKAGES = ("torch", "transformers", "peft", "lm_eval")
 Found = Mapping[str, Sequence[Table] | str]  # of each part, its tables or why there are none
@@ -19,9 +18,6 @@ Found = Mapping[str, Sequence[Table] | str]  # of each part, its tables or why t
 def write(setting: Setting, found: Found, markdown: Path) -> None:
     """`markdown`, and beside it the same with the ending .json."""
     today = time.strftime("%Y-%m-%d")
-    tables = [one for part in found.values() if not isinstance(part, str) for one in part]
-    rates = {name: value for one in tables for name, value in one.rates.items()}
-    missing = [name for name in Rates.model_fields if name not in rates]
     form = "small form: tiny shapes, to see that it runs" if setting.small else "full form"
     versions = {name: version(name) for name in _PACKAGES}
     lines = [
@@ -36,20 +32,11 @@ def write(setting: Setting, found: Found, markdown: Path) -> None:
             continue
         for table in tables_of:
             lines += ["", f"## {table.title}", "", table.note, "", *_rows(table)]
-    lines += ["", "## For planning", ""]
-    if missing:
-        lines.append(f"Planning needs all parts; missing are {', '.join(missing)}.")
-    elif setting.small:
-        lines.append("The small form says nothing of a GPU, so planning refuses it.")
-    else:
-        file = markdown.with_suffix(".json").name
-        lines.append(f"`cluster: {{measured: {file}}}` in a config makes these the plan's rates.")
     markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
     kept: dict[str, Any] = {
         "device": setting.name,
         "small": setting.small,
         "measured": today,
-        "rates": rates,
         "versions": versions,
         "parts": {
             part: one if isinstance(one, str) else [asdict(table) for table in one]

@@ -97,13 +97,12 @@ class Setting:
 
 @dataclass
 class Table:
-    """One table of the report, and what of it recalibrates planning."""
+    """One table of the report."""
 
     title: str
     note: str
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]] = field(default_factory=list)
-    rates: dict[str, float] = field(default_factory=dict)
 
 
 def tokenizer_of(vocabulary: int) -> Any:

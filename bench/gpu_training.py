@@ -21,7 +21,7 @@ from bench.training import (
     random_samples,
     theirs,
 )
-from workflow_scripts.planning.arithmetic import FROZEN_OPERATIONS
+from workflow_scripts.planning.device import FROZEN_FLOPS, half_peak
 from workflow_scripts.training.run import free_memory
 
 WANTED = 1.5  # over TRL, on short samples
@@ -81,9 +81,10 @@ def run(setting: Setting) -> list[Table]:
         f"Adapters of rank 8 in {' and '.join(TARGETS)}, {BATCH} samples a step. short: lengths like MNLI's, half of"
         f" them up to 35 tokens; blocks: all as long as may be, {LONGEST} tokens in the full"
         " form. Kernels are those of a step (without a GPU the"
-        " operators that compute); busy is the share of the time that the GPU computed, as the profiler saw it. Wanted"
+        " operators that compute); busy is the share of the time that the GPU computed, as the profiler saw it;"
+        " utilisation of the largest shape on blocks is the config's cluster.utilisation. Wanted"
         f" on short samples at 0.5B: {WANTED:g} times TRL's.",
-        ("shape", "TRL t/s", "ours t/s", "ratio", "kernels", "busy", "peak GB"),
+        ("shape", "TRL t/s", "ours t/s", "ratio", "kernels", "busy", "peak GB", "utilisation"),
     )
     memory = Table(
         "Memory between two trainings",
@@ -107,9 +108,11 @@ def run(setting: Setting) -> list[Table]:
             memory.rows.append((name, after / 1e6, (_held(setting) - before) / 1e6))
             ratio = own / faster if faster else None
             peak = setting.peak_gb()
-            speed.rows.append((name, faster, own, ratio, watching.kernels, watching.busy, peak))
-            if case.name == "blocks":  # of the largest shape: short samples wait for their launches
-                speed.rates["training_tflops"] = FROZEN_OPERATIONS * parameters * own / 1e12
+            promised = half_peak(setting.name)
+            used = FROZEN_FLOPS * parameters * own / promised if promised else None
+            speed.rows.append(
+                (name, faster, own, ratio, watching.kernels, watching.busy, peak, used)
+            )
     return [speed, memory]
 
 

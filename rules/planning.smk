@@ -16,8 +16,12 @@ rule plan:
         mem_mb=2000,
         runtime="30m",
     params:
-        version="plan 1",
+        version="plan 2",
         snakefile=main_snakefile(workflow),
-        settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
+        settings={
+            "config": config,
+            "cluster": SETTINGS.cluster.model_dump(),
+            "gpu_gb": SETTINGS.devices[SETTINGS.cluster.gpu].memory_gb,
+        },
     script:
         "../workflow_scripts/steps/plan.py"

@@ -1,25 +1,14 @@
-"""What a model's work takes of memory: the numbers that planning, the engine and training share.
+"""Memory of a model's calls: the numbers that planning, the engine and training share, without PyTorch."""
 
-Nothing here imports PyTorch or the config, so that whoever counts bytes can have it.
-"""
-
-import math
-from bisect import bisect_right
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 MB = 1_000_000
 BYTES: dict[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 _QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5}
-# Python, PyTorch and a harness; with a GPU also CUDA's libraries; on the GPU, CUDA's context and what
-# the allocator keeps.
-LIBRARIES_MB, CUDA_MB, DEVICE_MB = 1_500, 5_000, 1_500
+LIBRARIES_MB = 1_500  # Python, PyTorch and a harness
 # Tensors as wide as a layer that live at once while it runs forward; and of a row of logits: itself, and what a
 # model makes of it that caps or scales its logits.
 _LIVE_ACTIVATIONS, _COPIES_OF_LOGITS = 8, 2
-# The widest matrix of a layer over the hidden state: 3 to 5 in the models of the table.
-_WIDEST = 5
 # What the engine takes of the memory that is free beside the weights, and logits of that: the rest is for tokens.
 GPU_SHARE, SHARE_OF_LOGITS = 0.5, 0.25
 # Tokens, or rows of logits, of a call; with fewer it would read all weights for next to nothing.
@@ -35,81 +24,8 @@ _TRAINED_LOGITS, _BYTES_OF_TRAINED = 1 << 26, 16
 _BYTES_OF_DISTILLED = 40
 # Beside what is kept for going back there are gradients in the making and kernels' own buffers.
 _SPARE = 1.25
-_SPARE_OF_SPREAD = 1.1  # layers over several GPUs come out even on none
-# Tokens of a row that trainings share on a CPU, whose caches a longer one does not fit, and where nobody can
-# measure memory; of a GPU's memory beside the weights, what their adapters may take.
+# Tokens of a row that trainings share on a CPU; of a GPU's memory beside the weights, what their adapters may take.
 ROW_ON_A_CPU, _SHARE_OF_ADAPTERS = 1_024, 0.5
-_MOST_TOKENS = 1 << 20  # of a row, however much memory there is
-# What autograd keeps of a layer for each token and unit of width under autocast, measured on Qwen2 and
-# GPT-NeoX by torch.autograd.graph.saved_tensors_hooks: 38 to 59 bytes, with adapters everywhere 67 to 92.
-_KEPT_OF_A_LAYER = {"full": 60, "freeze": 60, "lora": 95, "lora_in_some": 70}
-# Of a layer's linear layers that get adapters, in and out together, over the width.
-_WIDTHS_OF_ADAPTED = {"lora": 20, "lora_in_some": 4}
-# Layers whose weights are gathered at once where several GPUs share them: one runs, and the next is on its way.
-_GATHERED_LAYERS = 2
-
-# Of adapters, whether all linear layers have one or a few, as in the published grid.
-Method = Literal["full", "freeze", "lora", "lora_in_some"]
-
-
-@dataclass(frozen=True)
-class Size:
-    """A model's size, as far as one can tell without the model."""
-
-    parameters: int
-    layers: int
-    vocabulary: int
-    active: int | None = None  # the parameters that a token passes through, where those are not all
-
-    @property
-    def computing(self) -> int:
-        """The parameters that are calculated with for each token."""
-        return self.active or self.parameters
-
-    @property
-    def width(self) -> int:
-        """The hidden state's: a layer has about twelve times its square in the parameters of a token."""
-        return math.ceil(math.sqrt(self.computing / (12 * self.layers)))
-
-    def weights(self, dtype: str) -> int:
-        return self.parameters * BYTES[dtype]
-
-    def read(self, dtype: str, tokens: float) -> float:
-        """Bytes of the weights that a pass over so many tokens reads: at most, all experts."""
-        return min(self.parameters, self.computing * max(1.0, tokens)) * BYTES[dtype]
-
-    @property
-    def ends(self) -> int:
-        """The parameters of the embeddings, and of the output layer as many."""
-        return self.vocabulary * self.width
-
-
-@dataclass(frozen=True)
-class TrainingWay:
-    """How a model is trained, as far as memory and time follow from it."""
-
-    method: Method
-    rank: int = 8
-    share: float = 0.0  # of the model's own parameters that are trained, unless all are
-    checkpointed: bool = False
-    in_pieces: bool = True  # whether the logits of a long row are made so
-    distilled: bool = False  # whether a teacher's pass goes before each step
-    among: int = 1  # GPUs that share the weights out
-
-    @property
-    def trained_share(self) -> float:
-        return 1.0 if self.method == "full" else self.share
-
-    def in_full(self, size: Size) -> int:
-        """How many of the model's own parameters are trained."""
-        return int(size.parameters * self.trained_share)
-
-    def of_adapters(self, size: Size) -> int:
-        """How many parameters the adapters have, all of which are trained."""
-        return self.rank * size.layers * _WIDTHS_OF_ADAPTED.get(self.method, 0) * size.width
-
-    def trained(self, size: Size) -> int:
-        return self.in_full(size) + self.of_adapters(size)
 
 
 def token_bytes(width: int, item: int) -> int:
@@ -156,35 +72,6 @@ def adapters_at_once(wanted: int, room: float, adapter: int) -> int:
     return max(1, min(wanted, int(_SHARE_OF_ADAPTERS * room) // adapter))
 
 
-def evaluation_bytes(size: Size, dtype: str, batch: int, length: int) -> int:
-    """On the device: weights, and what the largest block holds, whose size follows what is free."""
-    item = BYTES[dtype]
-    row = length * token_bytes(size.width, item) + logit_bytes(size.vocabulary, item)
-    return size.weights(dtype) + batch * row
-
-
-def least_evaluation_bytes(size: Size, dtype: str, length: int, device: str = "cuda") -> int:
-    """On the device: weights, and the smallest budget with which the engine reads sequences of this length."""
-    item, rows = BYTES[dtype], SMALLEST_BLOCK
-    widest, entries = _WIDEST * size.width, length + SMALLEST_BLOCK
-    logits = rows * logit_bytes(size.vocabulary, item) + scored_bytes(rows, size.vocabulary, device)
-    # Keys and values of all layers, and those of one for all heads.
-    cache = entries * (2 * size.layers * size.width + 3 * widest) * item
-    tokens = rows * token_bytes(widest, item) + cache
-    budget = max(logits / SHARE_OF_LOGITS, tokens / (1 - SHARE_OF_LOGITS))
-    return size.weights(dtype) + int(budget / GPU_SHARE)
-
-
-def spread_bytes(size: Size, dtype: str, batch: int, length: int, cards: int) -> int:
-    """On each of several devices that share the layers: its part and one layer more, as they do not come out even.
-
-    Batches are those of the harness, which makes the logits of every token and their log-probabilities.
-    """
-    item, weights = BYTES[dtype], size.weights(dtype)
-    row = length * (token_bytes(size.width, item) + logit_bytes(size.vocabulary, item))
-    return int(_SPARE_OF_SPREAD * (weights // cards + weights // size.layers + batch * row))
-
-
 def positions_at_once(vocabulary: int, *, distilled: bool = False) -> int:
     """Whose logits lie in memory together in a training step; with a teacher's beside them it is a quarter."""
     return max(1, _TRAINED_LOGITS // (4 if distilled else 1) // vocabulary)
@@ -203,43 +90,6 @@ def trained_logit_bytes(
 def step_bytes(kept: float, logits: int, trained: int) -> int:
     """What a training step needs beside the weights: an estimate, on the safe side."""
     return int(_SPARE * (kept + logits)) + trained * BESIDE_TRAINED
-
-
-def tokens_within(room: float, needed: Callable[[int], float]) -> int:
-    """The tokens of the longest row for which there is room; 0 where there is none for one."""
-    return bisect_right(range(1, _MOST_TOKENS + 1), room, key=needed)
-
-
-def training_bytes(size: Size, way: TrainingWay, dtype: str, tokens: int) -> dict[str, int]:
-    """On one device: the weights, what their training keeps, and a row of so many tokens.
-
-    Checkpointed, one layer's activations are there at once, and the input of each. Several that share the weights
-    out have each its part of all but adapters, and gather what they need of the others' for a while.
-    """
-    in_full, among = way.in_full(size), way.among
-    held = way.of_adapters(size) + in_full // among
-    # Where some of them are trained, shared weights are all kept as exactly.
-    item = BYTES["float32" if among > 1 and in_full else dtype]
-    layers = 1 if way.checkpointed else size.layers
-    activations = tokens * size.width * (_KEPT_OF_A_LAYER[way.method] * layers + 2 * size.layers)
-    logits = trained_logit_bytes(
-        tokens, size.vocabulary, in_pieces=way.in_pieces, distilled=way.distilled
-    )
-    return {
-        "weights": held * BYTES["float32"] + (size.parameters - in_full) * item // among,
-        "gradients and moments": held * BESIDE_TRAINED,
-        "gathered": gathered_bytes(size, dtype, with_gradients=in_full > 0) * (among > 1),
-        "activations": int(_SPARE * activations),
-        "logits": int(_SPARE * logits),
-    }
-
-
-def gathered_bytes(size: Size, dtype: str, *, with_gradients: bool) -> int:
-    """Of weights that others hold, at most at once: some layers', and the output layer's, which stays from the end
-    of the way forward; and the gradients of the largest of these, also in the format that they are added up in."""
-    layer, item = size.parameters // size.layers, BYTES[dtype]
-    gathered = (_GATHERED_LAYERS * layer + size.ends) * item
-    return gathered + with_gradients * max(layer, size.ends) * (item + BYTES["float32"])
 
 
 def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:

@@ -21,7 +21,11 @@ _LONGEST = 80
 _NOT_TEXT = ("int_type", "float_type", "bool_type")
 # Keys of older configs: since which version they are gone, and what is in their place.
 _ONE_NODE = "0.1.0; expected gpus of one node"
+_ONE_SHARE = "0.1.0; expected cluster.utilisation, which `make bench-gpu` measures"
 _REMOVED = {
+    "cluster.measured": _ONE_SHARE,
+    "cluster.*_use": _ONE_SHARE,
+    "cluster.*_mb_per_second": "0.1.0; expected nothing in its place",
     "harmony.budget": "0.1.0; config/harmony_lite.yaml lists the tasks that a small budget pays for",
     "harmony.stop": "0.1.0; expected nothing in its place",
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",

@@ -4,6 +4,7 @@ What autograd keeps of a row for going back depends on the architecture, its att
 formats. So it is weighed: for three short rows, between which it grows with the length and its square.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor
 
 from workflow_scripts.core.seeds import without_a_trace
-from workflow_scripts.planning.memory import step_bytes, tokens_within, trained_logit_bytes
+from workflow_scripts.planning.memory import step_bytes, trained_logit_bytes
 from workflow_scripts.training.attention import rows_apart
 from workflow_scripts.training.loss import find_head, is_distilled
 from workflow_scripts.training.packing import Order
@@ -22,6 +23,7 @@ from workflow_scripts.training.sharded import held_here
 from workflow_scripts.training.trained_parameters import trained_parameters
 
 _WEIGHED = (16, 32, 64)  # tokens
+_MOST_TOKENS = 1 << 20  # of a row, however much memory there is
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ class StepMemory:
 
     def row_within(self, room: float) -> int:
         """The tokens of the longest row for which there is room."""
-        return tokens_within(room, lambda tokens: self.bytes(BatchShape(1, tokens)))
+        lengths = range(1, _MOST_TOKENS + 1)
+        return bisect_right(lengths, room, key=lambda tokens: self.bytes(BatchShape(1, tokens)))
 
 
 @dataclass(frozen=True)

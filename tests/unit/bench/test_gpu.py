@@ -1,4 +1,4 @@
-"""`make bench-gpu` in its small form: all of it runs, and what it writes planning understands."""
+"""`make bench-gpu` in its small form: all of it runs."""
 
 import json
 import subprocess
@@ -12,13 +12,8 @@ from bench import gpu, gpu_chunks, gpu_correctness, gpu_training, training
 from bench.gpu_setting import Setting, Table
 from tests.tiny_models import tiny_model
 from tests.unit.settings.merged import ROOT
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.planning.gpu_report import gpu_report as read_for_planning
-from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.tables import read_devices
 
 SMALL = Setting("cpu", small=True)
-DEVICES = read_devices(ROOT / "config/devices.tsv")
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +35,7 @@ def test_the_report_names_the_device_and_says_that_it_is_the_small_form(report):
     assert report.text.startswith("# GPU benchmark: cpu\n")
     assert "small form: tiny shapes" in report.text
     assert "Not measured" not in report.text
-    for title in ("Correctness", "Log-likelihoods", "Generation", "LoRA training", "Rates"):
+    for title in ("Correctness", "Log-likelihoods", "Generation", "LoRA training"):
         assert f"\n## {title}\n" in report.text
 
 
@@ -54,7 +49,7 @@ def test_the_engine_agrees_with_the_harness_and_with_generate(report):
 
 def test_training_counts_what_a_step_launches_and_leaves_no_tensor_behind(report):
     speed, memory = report.parts["training"]
-    # Two layers, at least 38 operators each forward (tests/unit/planning/test_launches.py).
+    # Two layers, at least 38 operators each forward.
     assert all(row["kernels"] > 2 * 38 for row in rows(speed))
     assert all(row["collected, MB"] == 0 for row in rows(memory))
 
@@ -64,16 +59,6 @@ def test_trainings_share_their_steps(report):
     (row,) = rows(shared)
     assert row["shape"] == "tiny"
     assert row["set-up together s"] > 0 and row["set-up apart s"] > 0
-
-
-def test_every_rate_that_planning_needs_is_measured_and_the_small_form_is_refused(report):
-    with pytest.raises(UserError, match="the small form of the benchmark on cpu"):
-        read_for_planning(Cluster(measured=str(report.path)), DEVICES)
-    full = json.loads(report.path.read_text()) | {"small": False, "device": "NVIDIA H200"}
-    report.path.write_text(json.dumps(full))
-    found = read_for_planning(Cluster(gpu="H200", measured=str(report.path)), DEVICES)
-    assert found is not None
-    assert found.speed(DEVICES["H200"], "bfloat16").layer == found.rates.layer_us * 1e-6
 
 
 def test_models_are_rounded_as_loading_rounds_them():
@@ -123,16 +108,15 @@ def test_a_part_that_fails_is_named_and_leaves_the_others(monkeypatch, tmp_path)
     def broken(setting):
         raise RuntimeError("CUDA error: device-side assert triggered")
 
-    made = Table("Rates", "", ("what", "value"), [("a", 1.5)], rates={"layer_us": 2.0})
+    made = Table("LoRA training", "", ("what", "value"), [("a", 1.5)])
     parts = {"bench.gpu_chunks": SimpleNamespace(run=broken)}
-    parts["bench.gpu_rates"] = SimpleNamespace(run=lambda setting: [made])
+    parts["bench.gpu_training"] = SimpleNamespace(run=lambda setting: [made])
     monkeypatch.setattr(gpu.importlib, "import_module", parts.__getitem__)
     with pytest.raises(SystemExit, match="chunks"):
-        gpu.main(["chunks", "rates"], SMALL, tmp_path / "gpu.md")
+        gpu.main(["chunks", "training"], SMALL, tmp_path / "gpu.md")
     text = (tmp_path / "gpu.md").read_text()
     assert "Not measured: RuntimeError: CUDA error: device-side assert triggered" in text
     assert "| a | 1.5 |" in text
-    assert "missing are reading_tflops, training_tflops, weights_gb_s" in text
 
 
 def test_a_wrong_result_is_no_success(monkeypatch, tmp_path):

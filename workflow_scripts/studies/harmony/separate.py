@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.core.words import many
-from workflow_scripts.planning.wording import hours
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import fixed, intervals, is_known, numbers, shown, with_errors
@@ -90,9 +89,7 @@ def _reach(one: Mapping[str, Any], sign: int) -> str:
 
 
 def _takes(question: str, one: Mapping[str, Any], asked: SeparateRequest) -> str:
-    spent = (
-        f" ({hours(one['hours'])} {asked.unit.split(' (')[0]})" if is_known(one["hours"]) else ""
-    )
+    spent = f" ({one['hours']:,.1f} {asked.unit.split(' (')[0]})" if is_known(one["hours"]) else ""
     return f"{_needed(question, one['needed'])}{spent}"
 
 
@@ -153,7 +150,7 @@ def _show(table: pd.DataFrame, asked: SeparateRequest) -> ShownColumns:
             _needed(*one) if is_known(one[1]) else None
             for one in zip(table["question"], table["needed"], strict=True)
         ],
-        asked.unit: shown(table["hours"], hours),
+        asked.unit: shown(table["hours"], "{:,.1f}".format),
     }
 
 

@@ -6,9 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.need import Need
-from workflow_scripts.planning.needs import Planner
-from workflow_scripts.planning.wording import HOUR
+from workflow_scripts.planning.needs import Need, Planner
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.studies.ranking.requests import GridRequest
 
@@ -86,7 +84,7 @@ def model_hours(
     """On GPUs, or of so many threads where none are asked for."""
 
     def spent(need: Need) -> float:
-        return need.seconds * (need.gpus or threads) / HOUR
+        return need.seconds * (need.gpus or threads) / 3_600
 
     start, found = spent(planner.evaluation(name, ())), {}
     for task in tasks:
