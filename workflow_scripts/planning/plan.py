@@ -1,6 +1,6 @@
-"""The cost of a run before it runs: jobs, hours, memory and disk of each rule, added up."""
+"""The cost of what is left of a run: jobs, hours, memory and disk of each rule, added up."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -9,45 +9,41 @@ from workflow_scripts.planning.needs import Need
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.packs import base_of
 
-_LIGHT = Need(seconds=6, mem_mb=2_000)  # a table, a figure, a check
-_SUMS = ["jobs", "done", "gpu_hours", "cpu_hours", "reserved_gpu_hours", "disk_gb"]
+_HOW = {
+    "jobs": "sum",
+    "gpu_hours": "sum",
+    "cpu_hours": "sum",
+    "reserved_gpu_hours": "sum",
+    "longest_hours": "max",
+    "mem_gb": "max",
+    "gpus": "max",
+    "gpu_gb": "max",
+    "disk_gb": "sum",
+}
 
 
-def list_jobs_with_costs(listed: list[Mapping[str, Any]], cluster: Cluster) -> pd.DataFrame:
-    """Return a row for each job that does something, from bridge.job_list."""
+def sum_by_rule(jobs: Iterable[Mapping[str, Any]], cluster: Cluster) -> pd.DataFrame:
+    """Return the sums and the largest job of each rule, and in the last row of the whole run.
+
+    Jobs are those of bridge.job_list; what is done, and what asks for fixed resources, is left out.
+    """
     rows = []
-    for job in listed:
-        if not job["works"]:
+    for job in jobs:
+        if job["is_done"] or not job["need"]:
             continue
-        need = Need(**job["need"]) if job["need"] else _LIGHT
+        need = Need(**job["need"])
         hours = need.seconds / 3600
-        rows.append(
-            {
-                "rule": base_of(job["rule"]) if job["need"] else "other rules",
-                "jobs": 1,
-                "done": int(job["is_done"]),
-                "gpu_hours": hours * need.gpus,
-                "cpu_hours": hours * job["threads"],
-                "reserved_gpu_hours": need.asked_minutes(1, cluster) / 60 * need.gpus,
-                "longest_hours": hours,
-                "mem_gb": need.mem_mb / 1000,
-                "gpus": need.gpus,
-                "gpu_gb": need.gpu_mb / 1000,
-                "disk_gb": need.disk_mb / 1000,
-            }
-        )
-    return pd.DataFrame(rows)
+        reserved = need.asked_minutes(1, cluster) / 60
+        costs = [1, hours * need.gpus, hours * job["threads"], reserved * need.gpus, hours]
+        sizes = [need.mem_mb / 1000, need.gpus, need.gpu_mb / 1000, need.disk_mb / 1000]
+        rows.append([base_of(job["rule"]), *costs, *sizes])
+    frame = pd.DataFrame(rows, columns=["rule", *_HOW])
+    rules = frame.groupby("rule", sort=False).agg(_HOW)
+    rules.loc["all"] = rules.agg(_HOW)
+    return rules.astype({"jobs": int})
 
 
-def sum_by_rule(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Return the sums of each rule, and its largest job; the last row is the whole run."""
-    how = {name: "sum" if name in _SUMS else "max" for name in jobs.columns.drop("rule")}
-    rules = jobs.groupby("rule", sort=False).agg(how)
-    whole = jobs.agg(how).to_frame("all").T
-    return pd.concat([rules, whole.astype(rules.dtypes)]).rename_axis("rule")
-
-
-def format_plan(table: pd.DataFrame, cluster: Cluster, device_gb: int, *, unchecked: bool) -> str:
+def format_plan(table: pd.DataFrame, cluster: Cluster, gpu_gb: int, *, unchecked: bool) -> str:
     """Return the table as text, and what is known not to fit."""
     lines = [table.round(2).to_string(), ""]
     rules = table.drop(index="all")
@@ -56,9 +52,9 @@ def format_plan(table: pd.DataFrame, cluster: Cluster, device_gb: int, *, unchec
             f"Expected to take longer than cluster.longest_hours ({cluster.longest_hours}): {late}."
             " Jobs resume when they are tried again; cluster.tasks_per_job makes them shorter."
         )
-    if large := ", ".join(rules.index[rules["gpu_gb"] > device_gb]):
+    if large := ", ".join(rules.index[rules["gpu_gb"] > gpu_gb]):
         lines.append(
-            f"Expected to need more than the {device_gb} GB of {cluster.gpu}: {large}. Take larger GPUs,"
+            f"Expected to need more than the {gpu_gb} GB of {cluster.gpu}: {large}. Take larger GPUs,"
             " or in the recipe more gpus and sharded: true."
         )
     if unchecked:

@@ -1,4 +1,4 @@
-"""Add up what the whole run will cost, before a job of it runs.
+"""Add up what is left of the whole run, before a job of it runs.
 
 In: the config. Out: results/plan.txt, which the terminal shows, and results/plan.csv.
 """
@@ -12,12 +12,12 @@ from workflow_scripts.bridge.step import step
 def main(snakefile: Path, config: dict[str, Any], cluster: dict[str, Any], gpu_gb: int) -> None:
     from workflow_scripts.bridge.job_list import list_jobs
     from workflow_scripts.core.files import write_text
-    from workflow_scripts.planning.plan import format_plan, list_jobs_with_costs, sum_by_rule
+    from workflow_scripts.planning.plan import format_plan, sum_by_rule
     from workflow_scripts.settings.cluster import Cluster
 
     listed = list_jobs(snakefile, config, ("all",))
     checked = Cluster.model_validate(cluster)
-    table = sum_by_rule(list_jobs_with_costs(listed["jobs"], checked))
+    table = sum_by_rule(listed["jobs"], checked)
     write_text(Path("results/plan.csv"), table.to_csv())
     text = format_plan(table, checked, gpu_gb, unchecked=listed["as_if_accepted"])
     write_text(Path("results/plan.txt"), text)
