@@ -17,4 +17,4 @@ def half_peak(gpu: str) -> float | None:
     words = set(re.findall(r"\w+", gpu))
     rows = [row for row in read_devices(path).values() if words >= set(row.device.split("-"))]
     best = max(rows, key=lambda row: row.device.count("-"), default=None)
-    return best and best.half_gflops * 1e9
+    return best.half_gflops * 1e9 if best else None

@@ -37,11 +37,14 @@ _MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
 _MINIATURE_WORK = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
 # A task that the work table does not have is taken for one of this size.
 _USUAL_WORK = WorkRow.model_construct(
+    task="usual",
     training_items=10_000,
     test_items=3_000,
     training_tokens=60,
     test_tokens=80,
     new_tokens=0,
+    download_mb=500,
+    source="an estimate",
 )
 # Tokens of the texts of perplexity, and of the data that stages train on.
 _WIKITEXT_TEST_TOKENS = {"miniature": 9_000, "huggingface": 290_000}
@@ -211,7 +214,7 @@ class Planner:
         held_out = samples * recipe.validation
         steps = max(1.0, recipe.epochs * (samples - held_out) / recipe.batch_size)
         begun = self._settings.stage_recipe(shorter.stages[-1])[1].max_steps if shorter else 0
-        share = max(0.0, _cap(steps, recipe.max_steps) - (begun or 0)) / steps
+        share = max(0.0, min(steps, recipe.max_steps or steps) - (begun or 0)) / steps
         evaluations = max(1.0, share * steps / (recipe.evaluate_every or steps))
         seconds = share * self._train_seconds(checkpoint, recipe, samples - held_out, tokens)
         evaluated = self._read_seconds(checkpoint, held_out, tokens, rows=8)
@@ -221,12 +224,9 @@ class Planner:
     # Downloads
 
     def download(self, kind: str, repository: str) -> Need:
-        works = [
-            self._work(name)
-            for name, task in self._settings.tasks.items()
-            if task.dataset == repository
-        ]
-        megabytes = works[0].download_mb if works else 500
+        tasks = self._settings.tasks
+        names = [name for name in tasks if tasks[name].dataset == repository]
+        megabytes = self._work(names[0] if names else "").download_mb
         if kind == "model" and repository in self._settings.models:
             megabytes = 2 * self._settings.models[repository].parameters // MB
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
@@ -260,10 +260,11 @@ class Planner:
             flops += FORWARD_FLOPS
         if self._training_memory(checkpoint, keys, _LONGEST_SAMPLE * int(tokens))[1]:
             flops += FORWARD_FLOPS
-        flops *= keys.epochs * items * tokens / keys.gpus
+        samples = keys.epochs * items / keys.gpus
         rows = keys.micro_batch_size or min(8, keys.batch_size)
-        passes = _TRAINING_PASSES * keys.epochs * items / rows / keys.gpus
-        return self._compute_seconds(checkpoint, self._choose_dtype(keys.precision), flops, passes)
+        passes = _TRAINING_PASSES * samples / rows
+        dtype = self._choose_dtype(keys.precision)
+        return self._compute_seconds(checkpoint, dtype, flops * samples * tokens, passes)
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
         """Return the seconds of FLOPs per parameter, in passes that each read the weights and launch all layers."""
@@ -326,8 +327,8 @@ class Planner:
         """Return the MB of a device for one sample, and whether activations are calculated twice to fit."""
         row, length = self._row(checkpoint), min(length, keys.max_length)
         weights = row.parameters * BYTES[self._choose_dtype(keys.precision)]
-        state = weights + OF_TRAINED * self._count_trained(checkpoint, keys)
-        state /= keys.gpus if keys.sharded else 1
+        held = weights + OF_TRAINED * self._count_trained(checkpoint, keys)
+        state = held / (keys.gpus if keys.sharded else 1)
         state += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
         tokens = length * self._width(checkpoint)
         once = (state + tokens * _KEPT_BYTES * row.layers) / MB
@@ -377,6 +378,6 @@ class Planner:
         return "bfloat16" if self._on_gpus and self._device.bfloat16 else "float32"
 
 
-def _cap(number, most):
+def _cap(number: int, most: int | None) -> int:
     """Return at most so many, or all where `most` is null."""
     return number if most is None else min(number, most)

@@ -18,7 +18,7 @@ from workflow_scripts.planning.memory import (
 )
 
 
-def budget_of(vocabulary: int, hidden: int, inside: int, free: float) -> Budget:
+def budget_of(free: float, vocabulary: int, hidden: int, inside: int) -> Budget:
     """As the engine has it in bfloat16 with so much free beside the weights."""
     matrices = [torch.empty(rows, hidden, device="meta") for rows in (vocabulary, inside)]
     model = SimpleNamespace(
@@ -40,12 +40,12 @@ def budget_of(vocabulary: int, hidden: int, inside: int, free: float) -> Budget:
     [((152_064, 3_584, 18_944), 7.6e9), ((256_000, 3_072, 24_576), 8.5e9)],
 )
 def test_24_gb_hold_hundreds_of_rows_of_the_largest_vocabularies(shape, parameters):
-    assert budget_of(*shape, free=22.5e9 - 2 * parameters).logit_rows > 200
+    assert budget_of(22.5e9 - 2 * parameters, *shape).logit_rows > 200
 
 
 def test_what_holds_no_row_at_all_is_refused_with_the_memory_that_it_needs():
     with pytest.raises(UserError, match=r"256,000 tokens; it needs at least \d+ MB"):
-        budget_of(256_000, 3_072, 24_576, free=10e6)
+        budget_of(10e6, 256_000, 3_072, 24_576)
 
 
 @pytest.mark.parametrize("vocabulary", [49_152, 152_064, 256_000])

@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,8 +16,12 @@ from workflow_scripts.settings.served import Served
 
 LARGE, TINY, LARGER = "Qwen/Qwen2.5-14B", "EleutherAI/pythia-70m-deduped", "org/70B"
 PARAMETERS, LAYERS = 14_770_033_664, 48  # of LARGE
-NOTHING_ELSE = {"prompts": {"models": []}, "chunking": {"checkpoints": []}}
-GPUS = {"source": "huggingface", "compute": {"device": "cuda", "dtype": "bfloat16"}, **NOTHING_ELSE}
+GPUS: dict[str, Any] = {
+    "source": "huggingface",
+    "compute": {"device": "cuda", "dtype": "bfloat16"},
+    "prompts": {"models": []},
+    "chunking": {"checkpoints": []},
+}
 A100 = 312e12 * 0.35  # FLOP/s
 
 
