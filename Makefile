@@ -11,8 +11,8 @@ BENCH := $(VENV)/bench
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo requests clean test test-all test-slurm test-faults test-real golden generate \
-	bench-chunks bench-evaluation bench-training bench-together bench-gpu bench-dag bench-ranking bench-price
+.PHONY: help install demo clean test test-all test-slurm test-faults test-real golden generate \
+	bench-chunks bench-evaluation bench-training bench-gpu bench-dag bench-ranking bench-price
 
 # A line that begins with ##@ heads a group, what follows ## behind a target is its sentence.
 help: ## this list
@@ -26,14 +26,6 @@ install: $(INSTALLED) $(if $(FLASH),$(INSTALLED)-flash) ## install into .venv; P
 demo: $(INSTALLED) ## install, run the miniature world, say where to look; seven to ten minutes on 2 cores
 	$(BIN)/snakemake
 	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what is where.'
-
-# It installs nothing: a question about a run should not download gigabytes.
-DIRECTORY ?= .
-NOTHING_INSTALLED = Nothing is installed in $(VENV), so no run was started from there. `make install` installs; with an installation of your own, type: python -m
-REQUESTS = workflow_scripts.studies.suite.requests --directory $(DIRECTORY)
-requests: ## status of each request for the leaderboard, at any time; DIRECTORY=runs/paper
-	@test -x $(BIN)/python || { echo '$(NOTHING_INSTALLED) $(REQUESTS)' >&2; exit 1; }
-	@$(BIN)/python -m $(REQUESTS)
 
 clean: ## remove results and logs; the hub folder and the installation stay
 	rm -rf logs .snakemake
@@ -54,11 +46,11 @@ test-slurm: $(INSTALLED) ## a real Slurm of four nodes, as root, with Debian's s
 KILLS ?= 20
 SEED ?= 1
 test-faults: $(INSTALLED) ## KILLS=20 kills at random moments, drawn with SEED=1; five minutes
-	$(BIN)/python -m tests.faults --kills $(KILLS) --seed $(SEED)
+	KILLS=$(KILLS) SEED=$(SEED) $(BIN)/python -m pytest tests/faults
 
 HUB ?= resources/hub-first
 test-real: $(INSTALLED) ## with the real weights that config/first.yaml has fetched; HUB=runs/first/resources/hub-first
-	$(BIN)/python -m pytest tests/real --real-hub $(HUB) $(if $(SERVER),--real-server $(SERVER))
+	$(BIN)/python -m pytest tests/real --real-hub $(HUB)
 
 BASE ?=
 KEEP ?=
@@ -84,13 +76,9 @@ $(BENCH)/.installed: envs/bench.txt $(INSTALLED)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar off --no-deps --upgrade --target $(BENCH) -r envs/bench.txt
 	@touch $@
 
-bench-together: $(BENCH)/.installed ## trainings that share their steps, beside one after the other, and TRL's
-	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.together
-
 # TRL is measured where `make bench-training` has installed it.
-PARTS ?=
-bench-gpu: $(INSTALLED) ## a GPU: exactness and speed, in a report; PARTS="evaluation training"
-	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu $(PARTS)
+bench-gpu: $(INSTALLED) ## a GPU: exactness and speed of evaluation, generation, chunks and training
+	PYTHONPATH=$(BENCH) $(BIN)/python -m bench.gpu
 
 bench-dag: $(INSTALLED) ## Snakemake's planning of the published grid, beside a bare workflow; two minutes
 	$(BIN)/python -m bench.dag

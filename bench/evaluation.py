@@ -17,13 +17,11 @@ from dataclasses import dataclass, replace
 import torch
 
 from bench.exams import VOCABULARY, Exams, Pair
-from bench.peak_memory import PeakMemory
 
 WINDOW = 1024
 NEW_TOKENS = 16
 BATCH_SIZES = (2, 4, 8, 16, 32)
 MOST_TRIED = 12
-MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True)
@@ -121,55 +119,39 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
     best = {case.name: _best_batch_size(harness, case) for case in cases if case.name != "endings"}
     best["endings"] = best["letters"]  # rows of the same length
     times: dict[str, list[tuple[float, float]]] = {case.name: [] for case in cases}
-    busy: dict[str, list[tuple[float, float]]] = {case.name: [] for case in cases}
     differences = dict.fromkeys(times, 0.0)
     greedy = dict.fromkeys(times, 0)
-    characters: dict[str, tuple[int, int]] = {}
     for _ in range(rounds):
         for case in cases:
             harness.batch_size_per_gpu = best[case.name]
-            exams.tokenizer.start_counting()
-            theirs, their_work, expected = _timed(case.harness, case.requests)
-            asked = exams.tokenizer.start_counting()
-            ours, our_work, found = _timed(case.engine, case.requests)
-            characters[case.name] = asked, exams.tokenizer.start_counting()
+            theirs, expected = _timed(case.harness, case.requests)
+            ours, found = _timed(case.engine, case.requests)
             times[case.name].append((theirs, ours))
-            busy[case.name].append((their_work, our_work))
             differences[case.name] = max(differences[case.name], _difference(found, expected))
             greedy[case.name] += _other_flags(found, expected)
     print(
-        f"{'case':<16}{'target':>7}{'median':>8}{'from':>7}{'to':>7}{'work':>7}{'trie':>7}"
-        f"{'run/trie':>9}{'HFLM s':>8}{'batch':>6}{'ours s':>8}{'differ':>9}{'flags':>6}"
-        f"{'peak MB':>9}{'budget':>7}{'HFLM kchars':>12}{'ours':>6}"
+        f"{'case':<16}{'target':>7}{'median':>8}{'from':>7}{'to':>7}{'HFLM s':>8}{'batch':>6}"
+        f"{'ours s':>8}{'differ':>9}{'flags':>6}"
     )
     for case in cases:
         ratios = [theirs / ours for theirs, ours in times[case.name]]
-        work = statistics.median(theirs / ours for theirs, ours in busy[case.name])
-        tokens, trie, peak = _measured(engine, case)
-        asked, needed = characters[case.name]
-        new = len(case.requests) * (NEW_TOKENS - 1) if case.name == "generation" else 0
         print(
             f"{case.name:<16}{case.target:>7.1f}{statistics.median(ratios):>8.2f}"
-            f"{min(ratios):>7.2f}{max(ratios):>7.2f}{work:>7.2f}"
-            f"{(_read(case, exams) + new) / (trie + new):>7.2f}{(tokens - new) / trie:>9.3f}"
+            f"{min(ratios):>7.2f}{max(ratios):>7.2f}"
             f"{statistics.median(t for t, _ in times[case.name]):>8.2f}{best[case.name]:>6}"
             f"{statistics.median(t for _, t in times[case.name]):>8.2f}"
-            f"{differences[case.name]:>9.1e}{greedy[case.name]:>6}{peak / MEBIBYTE:>9.0f}"
-            f"{engine.budget.bytes / MEBIBYTE:>7.0f}{asked / 1000:>12.0f}{needed / 1000:>6.0f}"
+            f"{differences[case.name]:>9.1e}{greedy[case.name]:>6}"
         )
     print(
-        "median, from, to: the harness's time over ours; work: the same of processor time. trie: the tokens"
-        " HFLM runs without its padding over the nodes of the trie, the limit if all tokens cost the same."
-        " differ: the largest difference of a score, or the share of differing texts; flags: greedy flags that"
-        " differ. kchars: thousands of characters that were tokenised, by HFLM and by us."
+        "median, from, to: the harness's time over ours. differ: the largest difference of a score, or"
+        " the share of differing texts; flags: greedy flags that differ."
     )
 
 
-def _timed(function: Callable[[list], list], requests: list) -> tuple[float, float, list]:
-    """Seconds, seconds of processors, and what came of it."""
-    start, work = time.perf_counter(), time.process_time()
+def _timed(function: Callable[[list], list], requests: list) -> tuple[float, list]:
+    start = time.perf_counter()
     result = function(requests)
-    return time.perf_counter() - start, time.process_time() - work, result
+    return time.perf_counter() - start, result
 
 
 def _best_batch_size(harness, case: Case) -> int:
@@ -213,22 +195,6 @@ def _other_flags(found: list, expected: list) -> int:
     if not isinstance(found[0], tuple):
         return 0
     return sum(a[1] != b[1] for a, b in zip(found, expected, strict=True))
-
-
-def _read(case: Case, exams: Exams) -> int:
-    """Tokens that HFLM reads, padding aside: letters of one question are one row for it, too."""
-    if case.name == "generation":
-        return sum(len(context) for context in case.requests)
-    whole = exams.encoded([context + target for context, target in case.requests])
-    return sum(map(len, {tuple(tokens[:-1]) for tokens in whole}))
-
-
-def _measured(engine, case: Case) -> tuple[int, int, int]:
-    """Tokens run, nodes of the trie, and the peak of memory, in a run that is not timed."""
-    run, trie = engine.tokens_run, engine.trie_tokens
-    with PeakMemory() as peak:
-        case.engine(case.requests)
-    return engine.tokens_run - run, engine.trie_tokens - trie, peak.bytes
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""Exam questions of MMLU's shape in made-up words, and a byte-level tokenizer that counts what it is asked."""
+"""Exam questions of MMLU's shape in made-up words."""
 
 import random
-from typing import Any
 
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
@@ -10,20 +9,6 @@ VOCABULARY = 6144
 _WORDS = 3000
 _END = "<|end|>"
 Pair = tuple[str, str]  # context and continuation
-
-
-class CountingTokenizer(PreTrainedTokenizerFast):
-    characters = 0
-
-    def start_counting(self) -> int:
-        """Returns how many characters were encoded since the last time."""
-        found, self.characters = self.characters, 0
-        return found
-
-    def _encode_plus(self, text, *args: Any, **options: Any):
-        texts = [text] if isinstance(text, str) else text
-        self.characters += sum(map(len, texts))
-        return super()._encode_plus(text, *args, **options)
 
 
 class Exams:
@@ -72,7 +57,7 @@ class Exams:
         choices = "\n".join(f"{letter}. {self._said(1, 6)}" for letter in "ABCD")
         return f"{self._said(10, 70)}?\n{choices}\nAnswer:"
 
-    def _trained(self) -> CountingTokenizer:
+    def _trained(self) -> PreTrainedTokenizerFast:
         core = Tokenizer(models.BPE())
         core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         core.train_from_iterator(
@@ -84,6 +69,6 @@ class Exams:
                 show_progress=False,
             ),
         )
-        return CountingTokenizer(
+        return PreTrainedTokenizerFast(
             tokenizer_object=core, bos_token=_END, eos_token=_END, pad_token=_END
         )

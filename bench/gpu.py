@@ -1,103 +1,178 @@
-"""What this project is worth on a GPU: `make bench-gpu`, or some parts of it by name.
+"""How exact and how fast evaluation, generation, chunks and training are on a GPU: `make bench-gpu`.
 
-    python -m bench.gpu                               # all parts, ten minutes each at most
-    python -m bench.gpu correctness training          # some
-    python -m bench.gpu --small --report /tmp/gpu.md  # on a CPU, with tiny shapes: to see that it runs
+    python -m bench.gpu --part correctness --part chunks
+    python -m bench.gpu --small  # on a CPU with tiny shapes: to see that it runs
 
-Random weights at the shapes of real models, no network. Writes a report in Markdown, and beside it a JSON
-file. Each part runs in a process of its own, so that an
-error of the GPU in one leaves the others alone.
+Random weights at the shape of Qwen2.5-0.5B in bfloat16, no network. Training runs beside TRL's where
+`make bench-training` has installed it.
 """
 
 import argparse
-import importlib
-import multiprocessing
-import sys
+import copy
+import random
+import statistics
 import time
-import traceback
-from pathlib import Path
-from queue import Empty
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
 
 import torch
+from transformers import AutoConfig, AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
-from bench import gpu_report
-from bench.gpu_setting import Setting, Table
+from bench import chunks, training
+from workflow_scripts.evaluation.latency import one_left_padded
+from workflow_scripts.evaluation.prefix.answer import GenerationRequest
+from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 
-PARTS = ("correctness", "evaluation", "training", "together", "chunks")
-_LIMIT = 600  # seconds of a part
+VOCABULARY = 1000
+SIZES: dict[str, Any] = {
+    "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 4, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "max_position_embeddings": 256, "vocab_size": VOCABULARY,
+    "bos_token_id": 0, "eos_token_id": None, "pad_token_id": 0,
+}  # fmt: skip
+QWEN = SIZES | {
+    "hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
+    "num_attention_heads": 14, "vocab_size": 151_936, "tie_word_embeddings": True,
+    "max_position_embeddings": 4096,
+}  # fmt: skip
+ARCHITECTURES = {
+    "gpt_neox": {}, "llama": {}, "qwen2": {}, "qwen3": {"head_dim": 64}, "gemma": {"head_dim": 64},
+    "gemma2": {"head_dim": 64, "sliding_window": 32, "query_pre_attn_scalar": 64},
+}  # fmt: skip
 
 
-def main(parts: list[str], setting: Setting, report: Path) -> None:
-    found: dict[str, list[Table] | str] = {}
-    for part in parts:
-        print(f"{part} ...", flush=True)
-        # One that runs to see that it runs needs no second PyTorch.
-        found[part] = _measured(part, setting) if setting.small else _apart(part, setting)
-        gpu_report.write(setting, found, report)  # what a later part breaks is not this one's
-    print(f"{report}\n{report.with_suffix('.json')}")
-    failed = [part for part, tables in found.items() if isinstance(tables, str)]
-    wrong = [
-        row
-        for tables in found.values()
-        if not isinstance(tables, str)
-        for table in tables
-        for row in table.rows
-        if "NO" in row
-    ]
-    if failed or wrong:
-        sys.exit(
-            f"Not all is well: {', '.join(failed + [row[0] for row in wrong])}; see the report."
+def draw_tokens(rng: random.Random, count: int) -> list[int]:
+    return [rng.randrange(4, VOCABULARY) for _ in range(count)]
+
+
+def draw_contexts(subjects: int, questions: int, shared: int) -> list[list[int]]:
+    rng = random.Random(0)
+    prefixes = [draw_tokens(rng, shared) for _ in range(subjects)]
+    return [p + draw_tokens(rng, rng.randint(20, 80)) for p in prefixes for _ in range(questions)]
+
+
+def score_plainly(model, requests: list) -> list[float]:
+    """Return log-likelihoods, one sequence at a time."""
+    scores = []
+    for context, target in requests:
+        ids = torch.tensor([context + target], device=model.device)
+        with torch.inference_mode():
+            logits = model(ids, use_cache=False).logits[0, len(context) - 1 : -1].float()
+        scores.append(
+            float(
+                -torch.nn.functional.cross_entropy(logits, ids[0, len(context) :], reduction="sum")
+            )
         )
+    return scores
 
 
-def _measured(part: str, setting: Setting) -> list[Table] | str:
-    try:
-        return importlib.import_module(f"bench.gpu_{part}").run(setting)
-    except Exception as error:  # any: the other parts are measured all the same
-        traceback.print_exc()
-        return f"{type(error).__name__}: {error}"
+def measure_seconds(function: Callable[[], Any], rounds: int = 3) -> float:
+    function()
+    seconds = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        function()
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
 
 
-def _apart(part: str, setting: Setting) -> list[Table] | str:
-    spawn = multiprocessing.get_context("spawn")
-    answer = spawn.Queue()
-    process = spawn.Process(target=_answer, args=(part, setting, answer))
-    process.start()
-    until = time.monotonic() + _LIMIT
-    try:
-        while time.monotonic() < until:
-            alive = process.is_alive()  # asked first: one that has ended may have answered
-            try:
-                return answer.get(timeout=2)
-            except Empty:
-                if not alive:
-                    return f"its process ended with {process.exitcode}"
-        return f"it took longer than {_LIMIT // 60} minutes"
-    finally:
-        process.terminate()
-        process.join()
+def check_correctness(device: str, small: bool) -> None:
+    """Compare the engine, and transformers' own forward, with float32 on the CPU."""
+    requests = [(c, [7]) for c in draw_contexts(2, 4, 60)]
+    for kind, peculiar in ARCHITECTURES.items():
+        torch.manual_seed(0)
+        base = AutoModelForCausalLM.from_config(
+            AutoConfig.for_model(kind, **SIZES | peculiar)
+        ).eval()
+        exact = score_plainly(base, requests)
+        for dtype in (torch.float32, torch.bfloat16):
+            model = copy.deepcopy(base).to(device)
+            for (
+                parameter
+            ) in model.parameters():  # rotary frequencies, no parameters, are not rounded
+                parameter.data = parameter.data.to(dtype)
+            engine = PrefixEngine(model)
+            found = [score for score, _ in engine.loglikelihoods(requests, window=256)]
+            plain = score_plainly(model, requests)
+            errors = [
+                max(abs(a - b) for a, b in zip(scores, exact, strict=True))
+                for scores in (plain, found)
+            ]
+            verdict = "right" if errors[1] <= max(3 * errors[0], 1e-3) else "WRONG"
+            print(
+                f"{kind:<10}{dtype!s:<16}{errors[0]:>9.1e}{errors[1]:>9.1e}  {verdict}, {engine.description}"
+            )
 
 
-def _answer(part: str, setting: Setting, answer) -> None:
-    answer.put(_measured(part, setting))
+def measure_evaluation(device: str, small: bool) -> None:
+    """Compare log-likelihoods and greedy answers with transformers' own in padded batches of 16."""
+    torch.manual_seed(0)
+    model = Qwen2ForCausalLM(Qwen2Config(**SIZES if small else QWEN))
+    model = model.to(device, torch.float32 if small else torch.bfloat16).eval()
+    contexts = draw_contexts(1, 4, 40) if small else draw_contexts(2, 32, 600)
+    new = 4 if small else 128
+    batches = [contexts[at : at + 16] for at in range(0, len(contexts), 16)]
+    engine = PrefixEngine(model)
+
+    def score() -> None:
+        pairs = [(context, [letter]) for context in contexts for letter in range(10, 14)]
+        engine.loglikelihoods(pairs, window=model.config.max_position_embeddings)
+
+    @torch.inference_mode()
+    def score_in_batches() -> None:
+        for batch in batches:
+            ids, mask = one_left_padded(batch, device)
+            model(ids, attention_mask=mask, logits_to_keep=1).logits.log_softmax(-1).cpu()
+
+    def generate() -> None:
+        engine.generate([GenerationRequest(c, new) for c in contexts], {"do_sample": False})
+
+    def generate_in_batches() -> None:
+        for batch in batches:
+            ids, mask = one_left_padded(batch, device)
+            model.generate(ids, attention_mask=mask, max_new_tokens=new, do_sample=False)
+
+    for name, theirs, ours in (
+        ("letters", score_in_batches, score),
+        ("generation", generate_in_batches, generate),
+    ):
+        before, after = measure_seconds(theirs), measure_seconds(ours)
+        print(f"{name:<12}{before:>8.2f} s{after:>8.2f} s  {before / after:.2f} times faster")
+
+
+def measure_chunks(device: str, small: bool) -> None:
+    """Compare one decoded token of chunked models with the unchanged model's."""
+    models = chunks.variants(*((128, 2) if small else (896, 5)))
+    dtype = torch.float32 if small else torch.bfloat16
+    runs = {name: chunks.decode(model.to(device, dtype)) for name, model in models.items()}
+    chunks.report("one token, batch 1", chunks.taking_turns(runs, 3))
+
+
+def measure_training(device: str, small: bool) -> None:
+    if not find_spec("trl"):
+        print("TRL is not installed: `make bench-training` installs it.")
+        return
+    for case in training.cases(24 if small else 400, 8 if small else 64):
+        training.measure(training.model_of(), case, 1, device)
+
+
+PARTS = {
+    "correctness": check_correctness,
+    "evaluation": measure_evaluation,
+    "chunks": measure_chunks,
+    "training": measure_training,
+}
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; all")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", choices=PARTS, action="append", help="all, if left out")
     parser.add_argument("--small", action="store_true", help="tiny shapes")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--report", type=Path, default=Path("bench-gpu.md"))
     arguments = parser.parse_args()
-    if unknown := [part for part in arguments.parts if part not in PARTS]:
-        parser.error(f"there is no part {unknown[0]!r}; expected some of {', '.join(PARTS)}")
-    has_gpu = torch.cuda.is_available()
-    if not (has_gpu or arguments.small):
+    if not (torch.cuda.is_available() or arguments.small):
         parser.error("PyTorch sees no GPU here; --small runs all parts with tiny shapes on the CPU")
-    main(
-        arguments.parts or list(PARTS),
-        Setting("cuda" if has_gpu else "cpu", arguments.small, arguments.seed),
-        arguments.report,
-    )
+    for part in arguments.part or PARTS:
+        print(f"\n{part}", flush=True)
+        PARTS[part]("cuda" if torch.cuda.is_available() else "cpu", arguments.small)

@@ -22,22 +22,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
-
-from workflow_scripts.paper.requests import LeaderboardPage
-from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.influences import item_errors
-from workflow_scripts.settings.grids import OWN_GRID
-from workflow_scripts.settings.load import Settings, load_settings
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.ranking.requests import (
     grid_request,
     grid_words,
     models_request,
     pair_request,
-    ranked_tasks,
     ranking_request,
     scores_request,
 )
+
+from workflow_scripts.paper.requests import leaderboard_page
+from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.scores.influences import item_errors
+from workflow_scripts.settings.load import Settings, load_settings
+from workflow_scripts.settings.request import StepRequest
 
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = ROOT / "resources/published"
@@ -158,19 +156,9 @@ def _jobs(kind: str, settings: Settings, folder: Path) -> dict[str, tuple[str, s
 
 
 def _page(settings: Settings, folder: Path) -> dict[str, tuple[str, str, tuple]]:
-    given = {
-        "harmony_leaderboard": folder / "results/tables/harmony_leaderboard.csv",
-        "harmony_components": folder / "results/tables/harmony_components.csv",
-        "harmony_scores": folder / "results/scores/harmony.parquet",
-        "citations": ROOT / "resources/citations.tsv",
-    }
-    tasks = ranked_tasks(map(settings.task, settings.harmony.tasks))
-    request = LeaderboardPage(
-        source=settings.source,
-        seed=settings.seed,
-        tasks=tasks,
-        protocols=settings.grids[OWN_GRID].names,
-    ).as_params()
+    tables = ("harmony_leaderboard", "harmony_components")
+    given = {name: folder / f"results/tables/{name}.csv" for name in tables}
+    request = leaderboard_page(settings, measures=True).as_params()
     page = {"page": folder / "results/report/leaderboard.html"}
     function = "paper.leaderboard.write_leaderboard"
     return {

@@ -64,7 +64,7 @@ for _pack in packs(SETTINGS):
         log:
             _pack.log,
         wildcard_constraints:
-            checkpoint=one_of([*HARMONY_MODELS, *RECOVERED, *RECOVERY_BASES]),
+            checkpoint=one_of(HARMONY_MODELS),
             row=one_of(SUITE_ROWS),
         priority: longest_first(_pack.rule)
         retries: retries(CELL_RETRIES[_pack.protocol])

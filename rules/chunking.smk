@@ -1,5 +1,7 @@
 """Chunked models: built, verified, and measured in many plans before any training."""
 
+from workflow_scripts.studies.training.requests import untrained_texts
+
 _MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
 _REPORT = "results/verified/{checkpoint}.json"
 
@@ -118,8 +120,166 @@ use rule measure_perplexity as measure_latency with:
         request=asked_of_latency,
 
 
+rule chunking_plans:
+    """The chunked checkpoints, what they are made of and how exact they are."""
+    input:
+        reports=expand(_REPORT, checkpoint=CHECKPOINTS),
+    output:
+        table=multiext("results/tables/chunking_plans", ".csv", ".md", ".tex"),
+    log:
+        "logs/chunking_plans.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/studies/chunking/plans.py"
+
+
+rule chunking_perplexity:
+    """Perplexity of untrained plans by the number of chunks."""
+    input:
+        scores="results/scores/chunking.parquet",
+    output:
+        table=multiext("results/tables/chunking_perplexity", ".csv", ".md", ".tex"),
+        figure=[
+            "results/figures/chunking_perplexity.pdf",
+            report(
+                "results/figures/chunking_perplexity.png",
+                caption="../docs/captions/chunking_perplexity.rst",
+                category="Chunking",
+            ),
+        ],
+    log:
+        "logs/chunking_perplexity.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        arguments={
+            "models": SETTINGS.chunking.models,
+            "texts": untrained_texts(SETTINGS),
+        },
+    script:
+        "../workflow_scripts/studies/chunking/perplexity.py"
+
+
+rule chunking_latency:
+    """Times of chunked models beside the unchanged one."""
+    input:
+        scores="results/scores/latency.parquet",
+    output:
+        table=multiext("results/tables/chunking_latency", ".csv", ".md", ".tex"),
+        figure=[
+            "results/figures/chunking_latency.pdf",
+            report(
+                "results/figures/chunking_latency.png",
+                caption="../docs/captions/chunking_latency.rst",
+                category="Chunking",
+            ),
+        ],
+    log:
+        "logs/chunking_latency.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        arguments={"models": SETTINGS.chunking.timed_models},
+    script:
+        "../workflow_scripts/studies/chunking/latency.py"
+
+
+rule chunking_pruning:
+    """What leaving layers out costs in perplexity and saves in time."""
+    input:
+        perplexity="results/scores/chunking.parquet",
+        latency="results/scores/latency.parquet",
+    output:
+        table=multiext("results/tables/chunking_pruning", ".csv", ".md", ".tex"),
+        figure=[
+            "results/figures/chunking_pruning.pdf",
+            report(
+                "results/figures/chunking_pruning.png",
+                caption="../docs/captions/chunking_pruning.rst",
+                category="Chunking",
+            ),
+        ],
+    log:
+        "logs/chunking_pruning.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        arguments={"models": SETTINGS.chunking.models},
+    script:
+        "../workflow_scripts/studies/chunking/pruning.py"
+
+
+rule chunking_quality:
+    """Every checkpoint at every stage of training beside the unchanged model: perplexity, MMLU and speed."""
+    input:
+        stages="results/tables/training_stages.csv" if "training" in RECORDS else [],
+        mmlu="results/tables/mmlu_by_subject.csv",
+        latency="results/scores/latency.parquet" if SETTINGS.chunking.timed_models else [],
+        records=RECORDS.get("mmlu", []),
+    output:
+        table=multiext("results/tables/chunking_quality", ".csv", ".md", ".tex"),
+        figure=[
+            "results/figures/chunking_quality.pdf",
+            report(
+                "results/figures/chunking_quality.png",
+                caption="../docs/captions/chunking_quality.rst",
+                category="Chunking",
+            ),
+        ],
+    log:
+        "logs/chunking_quality.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        arguments={"checkpoints": [str(one) for one in SETTINGS.staged_checkpoints()]},
+    script:
+        "../workflow_scripts/studies/chunking/quality.py"
+
+
+# The tables and figures of untrained plans that this config has.
+UNTRAINED_PLANS = [
+    *(rules.chunking_plans.output if CHECKPOINTS else ()),
+    *(rules.chunking_latency.output if SETTINGS.chunking.timed_models else ()),
+    *(rules.chunking_perplexity.output if CHECKPOINTS else ()),
+    *(rules.chunking_pruning.output if CHECKPOINTS and SETTINGS.chunking.timed_models else ()),
+]
+
+
 rule chunking:
     """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
         expand(_MANIFEST, checkpoint=CHECKPOINTS),
         made_of("chunking"),
+        UNTRAINED_PLANS,

@@ -8,9 +8,6 @@ from workflow_scripts.evaluation.requests import (
 )
 from workflow_scripts.hub.requests import build_request
 
-# The dataset that plans are compared on by `snakemake chunk_search`.
-SEARCHED_TEXT = manifest_of("dataset", MEASURED_TEXTS[SETTINGS.chunking.search.text])
-
 
 def build_request_of(wildcards):
     name = str(CheckpointId.parse(wildcards.checkpoint))

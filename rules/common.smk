@@ -3,14 +3,9 @@
 import re
 from pathlib import Path
 
-from workflow_scripts.bridge.forced_files import (
-    checks_that_lost_a_source,
-    force_where_needed,
-    scores_that_lost_a_record,
-)
 from workflow_scripts.bridge.opening import checked_settings, mending
 from workflow_scripts.bridge.resources import gpu_request, resources, signed
-from workflow_scripts.bridge.snakemake_settings import is_main_process
+from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
 from workflow_scripts.hub.lock import read_lock
@@ -49,13 +44,6 @@ CHECKPOINTS = {
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # By study. The suite's are asked of `records_of`: they are known once its requests are checked.
 RECORDS = wanted_records(SETTINGS)
-force_where_needed(
-    workflow,
-    lambda: [
-        *scores_that_lost_a_record(RECORDS),
-        *checks_that_lost_a_source(SUITE_CHECKS.sources),
-    ],
-)
 
 
 def one_of(names):
@@ -115,8 +103,7 @@ def all_hub_manifests(wildcards):
     timed = SETTINGS.chunking.timed_models
     tuned = SETTINGS.training.models
     models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu, *tuned])
-    recovers = SETTINGS.training.recovery_tokens and SETTINGS.chunking.checkpoints
-    tasks = SETTINGS.harmony.tasks if harmony or recovers else ()
+    tasks = SETTINGS.harmony.tasks if harmony else ()
     datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
     datasets |= dict.fromkeys(MEASURED_TEXTS.values() if SETTINGS.compared_checkpoints() else [])
     datasets |= dict.fromkeys([QUESTIONS["mmlu"]] if timed else [])
@@ -130,7 +117,7 @@ def all_hub_manifests(wildcards):
     )
     if SETTINGS.requests:
         datasets |= dict.fromkeys(SETTINGS.task(one.task).dataset for one in SETTINGS.suite.tasks)
-    models = [name for name in models if name not in SETTINGS.served or SETTINGS.served[name].check]
+    models = [name for name in models if name not in SETTINGS.served]
     return [manifest_of("model", name) for name in models] + [
         manifest_of("dataset", name) for name in datasets
     ]
@@ -184,7 +171,7 @@ def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
     NEEDS[rule] = need
     spelling = GPU_REQUEST if gpu and ON_GPUS else None
-    return resources(need, SETTINGS.cluster, spelling)
+    return resources(rule, need, SETTINGS.cluster, spelling)
 
 
 # In seconds: no job is planned longer, so that priorities by length are below the usual 0.
@@ -194,26 +181,14 @@ A_CENTURY = 3e9
 def longest_first(rule):
     """The priority of jobs that only tables wait for: behind whatever else is ready, and the longest first.
 
-    So no long job is left for the end, when nothing can run beside it. Those of the recovery study come with its
-    trainings instead.
+    So no long job is left for the end, when nothing can run beside it.
     """
 
     @signed
     def priority(wildcards):
-        if wildcards.get("checkpoint") in RECOVERED:
-            return cheapest_first(wildcards)
         return NEEDS[rule](wildcards).seconds - A_CENTURY
 
     return priority
-
-
-@signed
-def cheapest_first(wildcards):
-    """Of trainings: all on few tokens, and what is measured of them, before any on more.
-
-    So who stops the study, or is stopped, has whole curves of fewer tokens.
-    """
-    return -(CheckpointId.parse(wildcards.checkpoint).recovered or 0)
 
 
 def planned_of(kind, wildcard="checkpoint"):
@@ -230,7 +205,6 @@ include: "chunking_inputs.smk"
 include: "training_inputs.smk"
 include: "harmony_inputs.smk"
 include: "prompts_inputs.smk"
-include: "served_inputs.smk"
 include: "suite_inputs.smk"
 include: "products_inputs.smk"
 include: "products.smk"

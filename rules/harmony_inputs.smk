@@ -1,7 +1,6 @@
 """What the rules of the Harmony grid share: its models, and what texts of one's own need."""
 
 from workflow_scripts.grid.requests import corpus_request, explained_task
-from workflow_scripts.studies.harmony.separate_requests import separated_files
 
 HARMONY_MODELS = in_paths(SETTINGS.harmony.models)
 
@@ -24,9 +23,3 @@ def explained_models(wildcards):
 def explained_task_data(wildcards):
     task, _ = explained_task(SETTINGS)
     return [manifest_of("dataset", SETTINGS.task(task).dataset)]
-
-
-def separated_scores(wildcards):
-    """What is wrong with the two names is said before any job starts."""
-    with mending():
-        return separated_files(SETTINGS)

@@ -1,6 +1,7 @@
 """MMLU as published: each model that is cut into chunks, and its checkpoints, on all 57 subjects."""
 
 from workflow_scripts.evaluation.requests import mmlu_request
+from workflow_scripts.paper.requests import published_tables
 
 MMLU_CHECKPOINTS = SETTINGS.mmlu_checkpoints()
 
@@ -16,7 +17,7 @@ rule evaluate_mmlu:
     log:
         "logs/evaluate_mmlu/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of([*RECOVERED, *(one.in_path for one in MMLU_CHECKPOINTS)]),
+        checkpoint=one_of(one.in_path for one in MMLU_CHECKPOINTS),
     priority: longest_first("evaluate_mmlu")
     retries: retries(2)
     conda:
@@ -33,7 +34,43 @@ rule evaluate_mmlu:
         "../workflow_scripts/steps/measure.py"
 
 
+rule mmlu_by_subject:
+    """MMLU by subject, beside baselines and published scores."""
+    input:
+        scores="results/scores/mmlu.parquet",
+        published=[
+            SETTINGS.resource(f"published/{table}.csv")
+            for table in published_tables(SETTINGS).values()
+            if table
+        ],
+    output:
+        table=multiext("results/tables/mmlu_by_subject", ".csv", ".md", ".tex"),
+        figure=[
+            "results/figures/mmlu_by_subject.pdf",
+            report(
+                "results/figures/mmlu_by_subject.png",
+                caption="../docs/captions/mmlu_by_subject.rst",
+                category="MMLU",
+            ),
+        ],
+    log:
+        "logs/mmlu_by_subject.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=3,
+        arguments={"checkpoints": published_tables(SETTINGS)},
+    script:
+        "../workflow_scripts/studies/mmlu/by_subject.py"
+
+
 rule mmlu:
     """Study: MMLU as published, of each model that is cut into chunks, and its checkpoints."""
     input:
         made_of("mmlu"),
+        rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else [],

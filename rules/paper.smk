@@ -1,13 +1,172 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
-from workflow_scripts.paper.products import (
-    prose_files,
-    tables_told,
-    told,
-    told_from,
+from workflow_scripts.paper.products import chapter_files, product_captions, prose_files
+from workflow_scripts.paper.requests import (
+    published_cells,
+    reproduction_arguments,
+    shown_config,
 )
-from workflow_scripts.paper.requests import shown_config
-from workflow_scripts.studies.ranking.requests import models_request
+from workflow_scripts.settings.mmlu import PUBLISHED
+from workflow_scripts.studies.harmony.requests import harmony_comparison
+from workflow_scripts.studies.training.products import mmlu_trainings
+from workflow_scripts.studies.ranking.grid_settings import models_request
+
+PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
+PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
+
+
+def untimed_records(wildcards):
+    """List the records of all studies but latencies."""
+    studies = [one.name for one in MEASURED if not one.is_timed and one.name in RECORDS]
+    return [path for study in studies for path in records_of(study, wildcards)]
+
+
+rule protocol_differences:
+    """Where the protocol of this run is not the published one."""
+    input:
+        records=[
+            path
+            for study in ("harmony", "mmlu", "chunking", "latency", "prompts")
+            for path in RECORDS.get(study, [])
+        ],
+        trainings=mmlu_trainings(SETTINGS),
+        protocols=SETTINGS.resource("published/protocols.yaml"),
+    output:
+        table=multiext("results/tables/protocol_differences", ".csv", ".md", ".tex"),
+    log:
+        "logs/protocol_differences.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=4,
+        arguments=published_cells(SETTINGS),
+    script:
+        "../workflow_scripts/paper/protocols/differences.py"
+
+
+rule reproduction:
+    """Each published number beside ours, with a verdict."""
+    input:
+        ours=[
+            f"results/tables/{table}.csv"
+            for table, is_made in (
+                ("mmlu_by_subject", MMLU_CHECKPOINTS),
+                ("prompt_runs", PROMPT_CHECKPOINTS),
+                ("harmony_leaderboard", "harmony" in RECORDS),
+            )
+            if is_made
+        ],
+        published=[
+            SETTINGS.resource(f"published/{name}.csv")
+            for name in (*PUBLISHED_MMLU, "prompt_runs", *PUBLISHED_GRID)
+        ],
+        protocols=SETTINGS.resource("published/protocols.yaml"),
+        differences="results/tables/protocol_differences.csv",
+    output:
+        table=multiext("results/tables/reproduction", ".csv", ".md", ".tex"),
+    log:
+        "logs/reproduction.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=4,
+        arguments=reproduction_arguments(SETTINGS),
+    script:
+        "../workflow_scripts/paper/reproduction.py"
+
+
+rule reproduction_by_task:
+    """Scores after training beside the published ones, each task over all models."""
+    input:
+        reproduction="results/tables/reproduction.csv",
+        published=[SETTINGS.resource(f"published/{name}.csv") for name in PUBLISHED_GRID],
+    output:
+        table=multiext("results/tables/reproduction_by_task", ".csv", ".md", ".tex"),
+    log:
+        "logs/reproduction_by_task.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=3,
+        arguments={"harmony": harmony_comparison(SETTINGS).as_params()},
+    script:
+        "../workflow_scripts/paper/reproduction_by_task.py"
+
+
+rule commands:
+    """How to measure each score again: a command of lm-eval or lighteval, or why there is none."""
+    input:
+        records=untimed_records,
+    output:
+        table=multiext("results/tables/commands", ".csv", ".md", ".tex"),
+    log:
+        "logs/commands.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/paper/commands.py"
+
+
+def report_files(outputs):
+    """List the Markdown tables and PNG figures among the outputs of a rule."""
+    return [str(path) for path in outputs if path.endswith((".md", ".png"))]
+
+
+# What each chapter of the report shows, in this order.
+CHAPTERS = {
+    grid: report_files(list_results(grid))
+    for grid in OTHERS
+    if SETTINGS.grids[GRIDS[grid]].in_report
+}
+CHAPTERS |= {"harmony": report_files(RANKED), **chapter_files(SETTINGS)}
+for chapter, outputs in (
+    ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
+    ("chunking", rules.training_stages.output if "training" in RECORDS else []),
+    ("chunking", rules.training_curves.output if "training" in RECORDS else []),
+    ("chunking", UNTRAINED_PLANS),
+    ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
+    ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
+    ("prompts", rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else []),
+    ("suite", rules.suite_protocol.output if "suite" in RECORDS else []),
+    ("reproduction", rules.reproduction.output),
+    ("reproduction", rules.reproduction_by_task.output),
+    ("reproduction", rules.protocol_differences.output),
+    ("reproduction", rules.commands.output),
+):
+    CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
+REPORTED = [path for files in CHAPTERS.values() for path in files]
+# A figure of a grid has a caption for any grid.
+CAPTIONS = {
+    name: Path(workflow.basedir, f"docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', name)}.rst")
+    for name in (Path(path).stem for path in REPORTED if path.endswith(".png"))
+}
+CAPTIONS = product_captions(SETTINGS) | {
+    name: " ".join(file.read_text(encoding="utf-8").split())
+    for name, file in CAPTIONS.items()
+    if file.exists()
+}
 
 
 use rule collect_scores as merge_scores with:
@@ -46,47 +205,84 @@ use rule collect_scores as gather_provenance with:
         request=shown_config(SETTINGS),
 
 
-use rule collect_scores as collect_numbers with:
+rule collect_numbers:
     """The numbers of prose, by name, as JSON and for LaTeX."""
     input:
-        tables=told_from(SETTINGS)["tables"],
+        tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
         provenance="results/report/provenance.json",
         names=prose_files(SETTINGS, "numbers.tsv"),
     output:
-        json="results/tables/numbers.json",
-        tex="results/tables/numbers.tex",
+        numbers=multiext("results/tables/numbers", ".json", ".tex"),
     log:
         "logs/collect_numbers.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="30m",
+    params:
+        version=2,
+    script:
+        "../workflow_scripts/paper/collect_numbers.py"
+
+
+rule report:
+    """The report: all studies on one page, and what is missing and why."""
+    input:
+        files=REPORTED,
+        numbers="results/tables/numbers.json",
+        provenance="results/report/provenance.json",
+        prose=prose_files(SETTINGS, ".md.j2"),
+        sources=SETTINGS.resource("published/sources.csv"),
+        pages="results/report/leaderboard.html",
+    output:
+        page=report(
+            "results/report/index.html",
+            caption="../docs/captions/report.rst",
+            category="Report",
+        ),
+    log:
+        "logs/report.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
     resources:
         mem_mb=4000,
         runtime="30m",
     params:
         version=1,
-        function="paper.studies.collect_numbers",
-        request=lambda wildcards: tables_told(SETTINGS).as_params(),
+        arguments={
+            "chapters": CHAPTERS,
+            "captions": CAPTIONS,
+            "links": {"Leaderboard": "leaderboard.html"},
+        },
+    script:
+        "../workflow_scripts/paper/report.py"
 
 
-use rule collect_scores as paper_source with:
+use rule report as paper_source with:
     """The report as a paper in LaTeX."""
     input:
-        **told_from(SETTINGS),
+        files=REPORTED,
+        numbers="results/tables/numbers.json",
+        provenance="results/report/provenance.json",
+        prose=prose_files(SETTINGS, ".md.j2"),
+        sources=SETTINGS.resource("published/sources.csv"),
     output:
         paper="results/report/paper.tex",
     log:
         "logs/paper_source.log",
     localrule: True
-    params:
-        version=1,
-        function="paper.report.report",
-        request=lambda wildcards: told(SETTINGS).as_params(),
 
 
 use rule collect_scores as paper_pdf with:
     """The paper as PDF, asked for by name; needs a TeX engine."""
     input:
         paper=rules.paper_source.output.paper,
-        numbers=rules.collect_numbers.output.tex,
+        numbers=rules.collect_numbers.output.numbers,
     output:
         pdf="results/report/paper.pdf",
     log:
@@ -101,7 +297,12 @@ rule paper:
     """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
     input:
         made_of("paper"),
+        rules.reproduction.output,
+        rules.reproduction_by_task.output,
+        rules.protocol_differences.output,
+        rules.commands.output,
         rules.collect_numbers.output,
+        rules.report.output,
         rules.paper_source.output,
 
 

@@ -1,6 +1,4 @@
-"""What a run will cost, before it runs: `snakemake plan`."""
-
-from workflow_scripts.bridge.snakemake_settings import main_snakefile
+"""What a run will cost, and whether the cluster takes its jobs, before it runs."""
 
 
 # Without an output: asked for by name it always runs.
@@ -17,7 +15,7 @@ rule plan:
         runtime="30m",
     params:
         version="plan 2",
-        snakefile=main_snakefile(workflow),
+        snakefile=str(Path(workflow.basedir, "Snakefile")),
         settings={
             "config": config,
             "cluster": SETTINGS.cluster.model_dump(),
@@ -25,3 +23,22 @@ rule plan:
         },
     script:
         "../workflow_scripts/steps/plan.py"
+
+
+rule check_cluster:
+    """Ask Slurm whether it takes what the jobs request; with --profile slurm; submits nothing."""
+    log:
+        "logs/check_cluster.log",
+    localrule: True
+    conda:
+        "../envs/planning.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        snakefile=str(Path(workflow.basedir, "Snakefile")),
+        config=config,
+    script:
+        "../workflow_scripts/steps/check_cluster.py"

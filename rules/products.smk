@@ -147,24 +147,6 @@ rule products:
         "../workflow_scripts/steps/files.py"
 
 
-rule published:
-    """Study: the published scores of 61 models on 24 tasks; needs no model, no network and no GPU."""
-    input:
-        made_of("published"),
-
-
-rule test_task:
-    """Study: published scores of 53 models before and after training for the test, and whether newer ones are better."""
-    input:
-        made_of("test_task"),
-
-
-rule ablation:
-    """Study: what aggregation, adapters and distillation are worth, at equal training tokens."""
-    input:
-        made_of("ablation"),
-
-
 rule leaderboard:
     """The leaderboard: one page for a browser, results/report/leaderboard.html."""
     input:

@@ -6,10 +6,6 @@ from workflow_scripts.paper.products import BY_NAME, inputs_of, listed
 from workflow_scripts.scores.foreign.requests import import_request
 from workflow_scripts.studies.product import import_folders
 
-# Whose each product is, by its wildcard: for the plan, and for the lines that tell of a run.
-STUDY_OF = {key: product.study for key, product in BY_NAME.items()}
-STUDY_OF |= {("study", one.name): one.study for one in MEASURED}
-
 
 def imports_of(study):
     """Other people's results: they stand beside those of the grid, and on the leaderboard."""

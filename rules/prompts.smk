@@ -1,5 +1,7 @@
 """Prompt ablations: the same MMLU questions asked in many ways, each a file in config/prompts."""
 
+from workflow_scripts.studies.prompts.requests import prompt_arguments
+
 PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
 OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
 
@@ -25,7 +27,7 @@ rule ask_prompt_run:
     resources:
         **planned("ask_prompt_run", prompt_need),
     params:
-        version="ask_prompt_run 1",  # raise it when the meaning of the outputs changes
+        version="ask_prompt_run 2",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
         measurement="evaluation.prompts.run",
         request=prompt_request_of,
@@ -78,10 +80,66 @@ rule explain_prompt:
         "../workflow_scripts/steps/measure.py"
 
 
+rule prompt_runs:
+    """Prompt runs: accuracy, format, and what each changed."""
+    input:
+        scores="results/scores/prompts.parquet",
+        records=RECORDS.get("prompts", []),
+        published=SETTINGS.resource("published/prompt_runs.csv"),
+    output:
+        table=multiext("results/tables/prompt_runs", ".csv", ".md", ".tex"),
+        figure=[
+            "results/figures/prompt_runs.pdf",
+            report(
+                "results/figures/prompt_runs.png",
+                caption="../docs/captions/prompt_runs.rst",
+                category="Prompts",
+            ),
+        ],
+    log:
+        "logs/prompt_runs.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        arguments=prompt_arguments(SETTINGS),
+    script:
+        "../workflow_scripts/studies/prompts/runs.py"
+
+
+rule prompt_runs_by_subject:
+    """Prompt runs by subject."""
+    input:
+        scores="results/scores/prompts.parquet",
+    output:
+        table=multiext("results/tables/prompt_runs_by_subject", ".csv", ".md", ".tex"),
+    log:
+        "logs/prompt_runs_by_subject.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        arguments=prompt_arguments(SETTINGS),
+    script:
+        "../workflow_scripts/studies/prompts/by_subject.py"
+
+
 rule prompts:
     """Study: the same MMLU questions asked in many ways, each a file in config/prompts."""
     input:
         made_of("prompts"),
+        rules.prompt_runs.output if PROMPT_CHECKPOINTS else [],
+        rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else [],
         # The outputs too, or a deleted one would stay away while its record is there.
         expand(
             rules.ask_prompt_run.output,

@@ -1,38 +1,37 @@
-"""Models that a server answers for: what it says of itself, and whether its numbers are right."""
+"""Models that a server runs, of which only the tokenizer and the configuration are fetched."""
 
-from workflow_scripts.settings.compute import Loading
-from workflow_scripts.settings.served import TakenRequest
+from workflow_scripts.settings.served import ServedRequest
 
 
-rule take_served_model:
-    """Ask a server what it serves, and hold its log-likelihoods against the model's own weights."""
+def served_source(wildcards):
+    """The metadata of a model on the hub, or the manifest of one that lies here."""
+    name = f"{wildcards.org}/{wildcards.name}"
+    if SETTINGS.model(name).source == "huggingface":
+        return f"{HUB}/submitted/{name}@default/metadata.json"
+    return manifest_of("model", name)
+
+
+rule describe_served_model:
+    """Write down where a server runs a model, beside the model's tokenizer."""
     input:
         source=served_source,
-        data=served_data,
     output:
         manifest=f"{HUB}/served/{{org}}/{{name}}/manifest.json",
     log:
-        "logs/take_served_model/{org}--{name}.log",
-    wildcard_constraints:
-        org=one_of(sorted({name.split("/")[0] for name in SETTINGS.served})),
-        name=one_of(sorted({name.split("/")[1] for name in SETTINGS.served})),
-    retries: retries(2)
+        "logs/describe_served_model/{org}--{name}.log",
+    localrule: True
     conda:
         EVALUATION_ENVIRONMENT
-    threads: SETTINGS.compute.threads
+    threads: 1
     resources:
-        **planned(
-            "take_served_model", lambda wildcards: PLANNER.taking_served(served_name(wildcards))
-        ),
+        mem_mb=1000,
+        runtime="10m",
     params:
-        version="take_served_model 1",
-        compute_threads=SETTINGS.compute.threads,
-        endpoint=lambda wildcards: SETTINGS.served[served_name(wildcards)].endpoint,
-        function="evaluation.served_check.take_served_model",
-        request=lambda wildcards: TakenRequest(
-            model=served_name(wildcards),
-            served=SETTINGS.served[served_name(wildcards)],
-            compute=Loading.part_of(SETTINGS.compute),
+        version="describe_served_model 1",
+        function="hub.served.describe_served_model",
+        request=lambda wildcards: ServedRequest(
+            model=f"{wildcards.org}/{wildcards.name}",
+            served=SETTINGS.served[f"{wildcards.org}/{wildcards.name}"],
         ).as_params(),
     script:
         "../workflow_scripts/steps/files.py"

@@ -1,13 +1,11 @@
 """The leaderboard: submitted models, checked before they cost anything, on a suite of tasks."""
 
-from workflow_scripts.studies.suite.table_requests import suite_board
-
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.
 checkpoint check_requests:
     """Check every request of the leaderboard before it costs anything."""
     input:
-        [source for sources in SUITE_CHECKS.sources.values() for source in sources],
+        [source for one in SUITE_CHECKS.submissions.values() for source in one.sources],
     output:
         checks="results/requests/checks.json",
     log:
@@ -20,7 +18,7 @@ checkpoint check_requests:
         mem_mb=2000,
         runtime="30m",
     params:
-        version="check_requests 2",  # raise it when a check changes its meaning
+        version="check_requests 3",  # raise it when a check changes its meaning
         function="studies.suite.submissions.write_checks",
         request=SUITE_CHECKS.as_params(),
     script:
@@ -32,6 +30,7 @@ use rule products as submit with:
     """Say of each request whether it is accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
+        sources=[source for sources in SUITE_CHECKS.sources.values() for source in sources],
     log:
         "logs/submit.log",
     localrule: True
@@ -41,28 +40,33 @@ use rule products as submit with:
         request={},
 
 
-# What the leaderboard's page shows in its first tab.
-use rule collect_scores as board_suite with:
-    """The suite's tab of the leaderboard, as data for its page."""
+rule suite_protocol:
+    """Where the suite is not asked as on the Open LLM Leaderboard."""
     input:
-        leaderboard="results/tables/suite_leaderboard.csv",
-        found="results/tables/suite_checks.csv",
-        checks="results/requests/checks.json",
-        records=suite_records,
-        imports=import_folders(SETTINGS),
+        records=lambda wildcards: records_of("suite", wildcards),
+        protocols=SETTINGS.resource("published/protocols.yaml"),
     output:
-        tab="results/report/tabs/suite.json",
+        table=multiext("results/tables/suite_protocol", ".csv", ".md", ".tex"),
     log:
-        "logs/board_suite.log",
+        "logs/suite_protocol.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
-        version=3,
-        function="studies.suite.board.board_suite",
-        request=suite_board(SETTINGS).as_params(),
+        version=2,
+    script:
+        "../workflow_scripts/paper/protocols/suite.py"
 
 
 rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
         made_of("suite"),
-        [suite_records, "results/report/tabs/suite.json"] if "suite" in RECORDS else [],
+        suite_records if "suite" in RECORDS else [],
+        rules.suite_protocol.output if "suite" in RECORDS else [],
+        # What requests are checked by too, or what the hub did not give would not be asked for again.
+        [source for one in SUITE_CHECKS.submissions.values() for source in one.sources],

@@ -2,11 +2,9 @@
 
 import json
 
+from workflow_scripts.bridge.job_list import CHECKS, is_listing
 from workflow_scripts.miniature import catalogue
 from workflow_scripts.studies.suite.submissions import as_if_accepted, check_requests
-
-# Set by what only plans (workflow_scripts/bridge/job_list.py) while the requests are not checked yet.
-AS_IF_ACCEPTED = False
 
 
 def suite_source(model, revision):
@@ -54,8 +52,8 @@ def suite_commit(wildcards, key):
 
 def suite_checked():
     """The accepted requests, once they are checked."""
-    if AS_IF_ACCEPTED:
-        return as_if_accepted(SUITE_CHECKS, Path("results/requests/checks.json"))
+    if is_listing() and not CHECKS.exists():
+        return as_if_accepted(SUITE_CHECKS, CHECKS)
     checks = Path(checkpoints.check_requests.get().output.checks)
     entries = json.loads(checks.read_text(encoding="utf-8"))
     return [entry for entry in entries if not entry["reason"]]

@@ -1,6 +1,8 @@
 """Training: the stages of chunked checkpoints, and other models trained once."""
 
 from workflow_scripts.evaluation.requests import stage_perplexity_request
+from workflow_scripts.studies.training.products import training_records
+from workflow_scripts.studies.training.requests import measured_texts
 
 _PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
 _TRAINING_RECORD = "results/training/{checkpoint}.json"
@@ -36,7 +38,6 @@ rule train_checkpoint:
     input:
         base=stage_before,
         samples=samples_of_stage,
-        shorter=shorter_recovery,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",
         record=_TRAINING_RECORD,
@@ -44,7 +45,6 @@ rule train_checkpoint:
         "logs/train_checkpoint/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(TRAINED),
-    priority: cheapest_first
     retries: retries(5)  # a job that was asked to leave, or killed, resumes where it stopped
     conda:
         EVALUATION_ENVIRONMENT
@@ -72,7 +72,7 @@ rule measure_stage_perplexity:
     log:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(COMPARED | RECOVERED),
+        checkpoint=one_of(COMPARED),
     priority: longest_first("measure_stage_perplexity")
     retries: retries(2)
     conda:
@@ -89,13 +89,63 @@ rule measure_stage_perplexity:
         "../workflow_scripts/steps/measure.py"
 
 
-rule recovery:
-    """Study: what chunks and dropped layers cost at equal speed, and what training on few tokens brings back."""
+rule training_stages:
+    """Perplexity after each stage of training, and what the stage trained."""
     input:
-        made_of("recovery"),
+        scores="results/scores/training.parquet",
+        records=training_records(SETTINGS),
+    output:
+        table=multiext("results/tables/training_stages", ".csv", ".md", ".tex"),
+    log:
+        "logs/training_stages.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+        arguments={
+            "checkpoints": [str(one) for one in SETTINGS.compared_checkpoints()],
+            "texts": measured_texts(SETTINGS),
+        },
+    script:
+        "../workflow_scripts/studies/training/stages.py"
+
+
+rule training_curves:
+    """Loss of each stage of training."""
+    input:
+        records=training_records(SETTINGS),
+    output:
+        figure=[
+            "results/figures/training_curves.pdf",
+            report(
+                "results/figures/training_curves.png",
+                caption="../docs/captions/training_curves.rst",
+                category="Training",
+            ),
+        ],
+    log:
+        "logs/training_curves.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/studies/training/curves.py"
 
 
 rule training:
     """Study: the training of chunked checkpoints stage by stage, and of other models once."""
     input:
         made_of("training"),
+        rules.training_stages.output if "training" in RECORDS else [],
+        rules.training_curves.output if "training" in RECORDS else [],

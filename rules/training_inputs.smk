@@ -6,8 +6,6 @@ from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 # Every checkpoint that is compared by its name in paths, and those of them that training makes.
 COMPARED = {one.in_path: one for one in SETTINGS.compared_checkpoints()}
-RECOVERED = {one.in_path: one for one in SETTINGS.recovered_checkpoints()}
-RECOVERY_BASES = in_paths(SETTINGS.chunking.models if RECOVERED else [])
 TRAINED = {one.in_path: one for one in SETTINGS.trained_checkpoints()}
 
 
@@ -22,11 +20,6 @@ def trained_of(wildcards):
 
 def stage_before(wildcards):
     return manifest_of_checkpoint(trained_of(wildcards).before)
-
-
-def shorter_recovery(wildcards):
-    shorter = trained_of(wildcards).shorter_of(RECOVERED.values())
-    return [manifest_of_checkpoint(shorter)] if shorter else []
 
 
 def samples_of_stage(wildcards):

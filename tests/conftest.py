@@ -20,7 +20,6 @@ PROGRAMS = {
     "graphviz": ("dot", "graphviz"),
     "chromium": ("chromedriver", "chromium-driver"),
     "tex": ("pdflatex", "texlive-latex-recommended"),
-    "compiler": ("g++", "g++"),
 }
 
 
@@ -29,7 +28,6 @@ def pytest_addoption(parser):
         "--real-hub",
         help="hub folder with SmolLM2-135M-Instruct and its data, which config/first.yaml fetches",
     )
-    parser.addoption("--real-server", help="address of a completions API that serves that model")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -54,20 +52,6 @@ def finished_grid(tmp_path_factory):
     """A folder in which the small grid was made, on this machine and without misfortune."""
     folder, _ = made_once(tmp_path_factory, "grid", make_grid)
     return folder
-
-
-@pytest.fixture(scope="session")
-def pretended_gpu(tmp_path_factory):
-    """What gives a process of its own PyTorch's device "cuda", on any machine with a compiler."""
-    import torch
-
-    from tests.pretended_gpu import environment
-
-    if torch.backends.cuda.is_built():
-        pytest.skip(
-            "needs a PyTorch that was built without CUDA, which would be its device as well"
-        )
-    return made_once(tmp_path_factory, "pretended_gpu", environment)[1]
 
 
 def _gpus() -> int:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from workflow_scripts.core.records import read_record
 from workflow_scripts.core.training_record import read_training_record
-from workflow_scripts.evaluation.prompts.outputs import read_outputs
 
 
 def results_of(folder: Path) -> dict[str, bytes]:
@@ -20,20 +19,17 @@ def results_of(folder: Path) -> dict[str, bytes]:
 def is_timed(path: Path) -> bool:
     """Whether it tells of times, which are never twice the same."""
     tells = path.stem in (
-        "chunking_ablation",
         "chunking_pruning",
-        "chunking_summary",
+        "chunking_quality",
         "numbers",
     )
     return tells or "latency" in str(path) or "report" in path.parts
 
 
 def stable_bytes_of(path: Path) -> bytes:
-    if path.suffix == ".json" and "records" in path.parts:
+    if path.suffix == ".json" and {"records", "outputs"} & set(path.parts):
         return read_record(path).stable_bytes()
     if path.suffix == ".json" and path.parent.name == "training":
         record = read_training_record(path)
         return record.model_dump_json(exclude={"volatile", "speed"}).encode()
-    if path.suffix == ".json" and "outputs" in path.parts:
-        return read_outputs(path)[0].stable_bytes()
     return path.read_bytes()

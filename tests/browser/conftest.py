@@ -6,9 +6,6 @@ from collections.abc import Callable
 import pytest
 
 from tests.browser.browser import Page, start_chromium
-from workflow_scripts.core.files import write_text
-from workflow_scripts.render.web.board import Board
-from workflow_scripts.render.web.page import leaderboard_page
 
 
 @pytest.fixture(scope="session")
@@ -21,14 +18,12 @@ def chrome(tmp_path_factory):
 
 
 @pytest.fixture
-def page_of(chrome, tmp_path) -> Callable[[Board], Page]:
-    """The page of a board, not opened yet."""
+def make_page(chrome, tmp_path) -> Callable[[str], Page]:
+    """Put a page on the disk, not opened yet."""
 
-    def make(board: Board) -> Page:
+    def make(html: str) -> Page:
         path = tmp_path / "leaderboard.html"
-        write_text(path, leaderboard_page(board))
-        downloads = tmp_path / "downloads"
-        downloads.mkdir(exist_ok=True)
-        return Page(chrome, path, downloads)
+        path.write_text(html, encoding="utf-8")
+        return Page(chrome, path)
 
     return make

@@ -7,7 +7,6 @@ from pathlib import Path
 from tests.waiting import wait_until
 
 ITEM_SCORED, STEP_SAVED, STEP_TRAINED = "an item is scored", "a step is saved", "a step is trained"
-RECORD_WRITTEN = "a record is written"
 
 
 def is_alive(process: int) -> bool:

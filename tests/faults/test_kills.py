@@ -1,18 +1,39 @@
-"""A sample of what `make test-faults` does at length."""
+"""Kills at random moments: the same command makes the same bytes. KILLS says how many, SEED which."""
 
+import os
+import random
+import signal
 import subprocess
-import sys
 
 import pytest
 
-from tests.workflow.snakemake import ROOT
+from tests.results import results_of
+from tests.workflow.grid import GRID, TARGETS, folder_with_hub
+from tests.workflow.snakemake import run_snakemake, start_snakemake
+from workflow_scripts.core.records import read_record
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
+_EARLIEST, _LATEST = 3.0, 25.0  # seconds after the start of a run
 
-def test_kills_at_random_moments_lose_nothing(finished_grid):
-    command = [sys.executable, "-m", "tests.faults", "--grid", str(finished_grid)]
-    drawn = ["--kills", "4", "--seed", "20261121"]
-    run = subprocess.run([*command, *drawn], cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.startswith("4 kills in "), run.stdout
+
+def test_kills_of_snakemake_and_its_jobs_lose_nothing(finished_grid, tmp_path):
+    kills, seed = int(os.environ.get("KILLS", "4")), int(os.environ.get("SEED", "1"))
+    rng = random.Random(seed)
+    folder = folder_with_hub(finished_grid, tmp_path / "killed")
+    for _ in range(kills):
+        run = start_snakemake(folder, *TARGETS, *GRID)
+        try:
+            run.wait(timeout=rng.uniform(_EARLIEST, _LATEST))
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait()
+        for record in (folder / "results/records").rglob("*.json"):
+            if ".finished" not in record.parts:  # what is kept there has other names
+                read_record(record)  # whole, or absent
+        unlocked = run_snakemake(folder, "--unlock", *GRID)
+        assert unlocked.returncode == 0, unlocked.stderr
+    result = run_snakemake(folder, *TARGETS, *GRID, "--cores", "1")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert results_of(folder) == results_of(finished_grid)
+    assert not [path for path in folder.rglob(".*.tmp-*") if ".home" not in path.parts]

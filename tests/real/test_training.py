@@ -25,8 +25,8 @@ from workflow_scripts.settings.harmony import RECIPES
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import padding_token, train
-from workflow_scripts.training.samples import SampleList
-from workflow_scripts.training.tokenise import write_conversations
+from workflow_scripts.training.samples import BadSamples, Samples
+from workflow_scripts.training.tokenise import tokenise_conversations
 
 pytestmark = pytest.mark.real
 
@@ -45,16 +45,14 @@ def conversations(hub: Path, manifest: Path, count: int):
         }
         for row in rows[:count]
     ]
-    writer = SampleList()
-    write_conversations(
-        writer,
+    samples = tokenise_conversations(
         load_tokenizer(manifest),
         [(f"row {at}", row) for at, row in enumerate(turns)],
+        BadSamples(),
         column=None,
         length=192,
-        most=None,
     )
-    return writer.all().split(0.1, np.random.default_rng(0))
+    return Samples.from_list(samples).split(0.1, np.random.default_rng(0))
 
 
 def fine_tune(hub: Path, manifest: Path, state: Path, steps: int, **changes):

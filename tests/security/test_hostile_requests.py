@@ -3,7 +3,6 @@
 import json
 import unicodedata
 
-import pandas as pd
 import pytest
 
 from tests.security.hostile_folder import ESCAPE, SECRET, fill
@@ -16,8 +15,7 @@ from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.requests import read_requests
 from workflow_scripts.settings.suite import OPEN_LICENCES
 from workflow_scripts.steps import fetch_metadata
-from workflow_scripts.studies.suite.requests import lines, requests
-from workflow_scripts.studies.suite.requests_table import TABLE
+from workflow_scripts.studies.suite.requests import TABLE, make_requests_table, read_checks, submit
 
 RULES = Rules(memory_mb=8_000, open_licences=OPEN_LICENCES)
 SECONDS = 3  # for each, in place of a minute
@@ -33,20 +31,21 @@ def checked(hub, tmp_path, monkeypatch):  # noqa: F811
         path.name: path.read_bytes() for path in model.iterdir() if path.name != "manifest.json"
     }
     words = fill(tmp_path / "requests", hub, files)
-    found = read_requests(tmp_path / "requests", "huggingface", {})
+    readable, refused, _ = read_requests(tmp_path / "requests", "huggingface", ())
     sources = {}
-    for file, one in found.readable.items():
-        sources[file] = tmp_path / f"submitted/{one.name}@default" / METADATA
-        if not sources[file].exists():
+    for file, one in readable.items():
+        source = tmp_path / f"submitted/{one.name}@default" / METADATA
+        sources[file] = [source]
+        if not source.exists():
             log, lock = tmp_path / "log", tmp_path / "lock"
-            fetch_metadata.main(one.name, "default", sources[file], log, revision=None, lock=lock)
-    verdicts = check(found.readable, sources, RULES, seconds=SECONDS)
+            fetch_metadata.main(one.name, "default", source, log, revision=None, lock=lock)
+    verdicts = check(readable, sources, RULES, seconds=SECONDS)
     entries = [
-        {"file": file, "request": None, "records": {}, **verdict, "logs": {}}
+        {"file": file, "request": None, "records": {}, **verdict}
         for file, verdict in verdicts.items()
     ] + [
         {"file": file, "request": None, "records": {}, "reason": reason}
-        for file, reason in found.refused.items()
+        for file, reason in refused.items()
     ]
     return words, entries
 
@@ -67,9 +66,11 @@ def test_five_verdicts_and_thirty_reasons(checked, tmp_path, capsys):
         assert said in reason and reason.endswith("."), (file, reason)
         assert len(reason) <= 1_001
     # As the terminal, the tables and whoever reads the files get it.
-    rows = requests(json.loads(json.dumps(entries)), None)
-    table = written(TABLE, pd.DataFrame(rows, columns=list(TABLE.columns.named)), tmp_path)
-    shown = ["\n".join(lines(rows)), table.csv.read_text("utf-8"), table.md, table.tex]
+    checks = tmp_path / "checks.json"
+    checks.write_text(json.dumps(entries))
+    table = written(TABLE, make_requests_table(read_checks(checks)), tmp_path)
+    submit({"checks": [checks]}, {}, {})
+    shown = [capsys.readouterr().out, table.csv.read_text("utf-8"), table.md, table.tex]
     for text in shown:
         assert all(file in text for file in ("good-0.yaml", "pipe.yaml"))
         assert is_calm(text) and SECRET not in text and ESCAPE not in text

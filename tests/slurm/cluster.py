@@ -90,9 +90,10 @@ class Cluster:
         try:
             self._configure()
             self._start_munge()
-            self.start_controller()
+            self._start(CONTROLLER, "slurmctld", "-D", "-s")
+            wait_until(lambda: " is UP" in self._try("scontrol", "ping"), "slurmctld answers")
             for node in NODES:
-                self.start_node(node)
+                self._start(node, "slurmd", "-D", "-N", node)
             wait_until(self.is_idle, "all nodes are idle")
         except BaseException:
             self.stop()
@@ -108,33 +109,12 @@ class Cluster:
             with suppress(subprocess.SubprocessError, AssertionError):
                 self.ask("scancel", "--user=root")
                 wait_until(lambda: not self.jobs(), "the jobs are gone", patience=15)
-        for name in reversed(list(self._daemons)):
-            self.kill(name)
+        for daemon in reversed(self._daemons.values()):
+            daemon.kill()
+            daemon.wait()
         for process in self._processes():
             with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-
-    def start_controller(self) -> None:
-        self._start(CONTROLLER, "slurmctld", "-D", "-s")
-        wait_until(lambda: " is UP" in self._try("scontrol", "ping"), "slurmctld answers")
-
-    def start_node(self, node: str) -> None:
-        self._start(node, "slurmd", "-D", "-N", node, CHORUS_NODE=node)
-
-    def kill(self, name: str) -> None:
-        """kill -9 of a daemon: a node by its name, or slurmctld. Its jobs go on."""
-        if (daemon := self._daemons.pop(name, None)) is not None:
-            daemon.kill()
-            daemon.wait()
-
-    def lose_node(self, node: str) -> None:
-        """As when its power fails: the daemon and every process of its jobs, at once."""
-        self.kill(node)
-        # Slurm names the node to what runs in jobs, and we to the daemons that watch over them.
-        for mark in (f"SLURMD_NODENAME={node}", f"CHORUS_NODE={node}"):
-            for process in self._processes(mark):
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
 
     def ask(self, *command: str) -> str:
         return subprocess.run(
@@ -156,13 +136,8 @@ class Cluster:
         return dict(line.split("|", 1) for line in lines.splitlines())
 
     def facts(self, job: str) -> dict[str, str]:
-        """What Slurm knows of a job: JobState, Restarts, NodeList, MinMemoryNode and so on.
-
-        Asked again while slurmctld is away: one test may have killed it while another one asks.
-        """
-        said = wait_until(
-            lambda: self._try("scontrol", "show", "job", job), f"slurmctld tells of job {job}"
-        )
+        """Return what Slurm knows of a job: JobState, Restarts, NodeList and so on."""
+        said = self.ask("scontrol", "show", "job", job)
         return dict(word.split("=", 1) for word in said.split() if "=" in word)
 
     def _configure(self) -> None:
@@ -209,11 +184,11 @@ class Cluster:
     def _socket(self) -> Path:
         return self.folder / "munge" / "socket"
 
-    def _start(self, name: str, program: str, *options: str, **environment: str) -> None:
+    def _start(self, name: str, program: str, *options: str) -> None:
         with (self.folder / f"{name}.out").open("ab") as output:
             self._daemons[name] = subprocess.Popen(
                 [find_program(program), *options],
-                env={**os.environ, **self.environment, **environment},
+                env={**os.environ, **self.environment},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -231,13 +206,13 @@ class Cluster:
         except subprocess.SubprocessError:
             return ""
 
-    def _processes(self, *more: str) -> list[int]:
+    def _processes(self) -> list[int]:
         """Of this Slurm, by the configuration in their environment; Slurm hands it on to every job."""
-        wanted = {f"SLURM_CONF={self.environment['SLURM_CONF']}", *more}
+        wanted = f"SLURM_CONF={self.environment['SLURM_CONF']}"
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):
             with suppress(OSError):
-                if wanted <= set(path.read_bytes().decode(errors="replace").split("\0")):
+                if wanted in set(path.read_bytes().decode(errors="replace").split("\0")):
                     found.append(int(path.parent.name))
         return [process for process in found if process != os.getpid()]
 

@@ -22,7 +22,7 @@ MANIFESTS = [
 SNAKEFILE = f"""
 from types import SimpleNamespace
 
-from workflow_scripts.bridge.snakemake_settings import is_main_process
+from workflow_scripts.bridge.snakemake_contract import is_main_process
 
 HUB = "resources/hub"
 LOCK_FILE = Path("config/hub.lock.tsv")

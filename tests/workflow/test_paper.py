@@ -14,12 +14,11 @@ from tests.results import results_of
 from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_snakemake
 from workflow_scripts.core.tex_engine import ENGINES
 from workflow_scripts.settings.mmlu import PUBLISHED
-from workflow_scripts.studies.chunking.ablation import TABLE as ABLATION
 
 pytestmark = pytest.mark.workflow
 
 # What tells of times; all else is made a second time by the tests of the whole run.
-TIMED = ["chunking_ablation", "chunking_latency", "chunking_pruning", "chunking_summary", "numbers"]
+TIMED = ["chunking_latency", "chunking_pruning", "chunking_quality", "numbers"]
 
 
 def test_the_report_tells_every_study_and_shows_all_that_was_made(finished):
@@ -124,20 +123,6 @@ def test_a_lost_record_is_made_again_by_one_job_with_the_same_bytes(copy, record
     result = run_snakemake(copy, str(path.relative_to(copy)), *SMALL)
     assert jobs_of(result) == {rule: 1}
     assert results_of(copy) == before
-
-
-def test_the_ablation_holds_each_choice_against_the_usual_form_of_its_layers(finished):
-    table = ABLATION.read(finished[0] / "results/tables/chunking_ablation.csv")
-    held = dict(zip(table["variant"], table["against"], strict=True))
-    model = "miniature/Qwen2-1M-Instruct"
-    assert held == {
-        f"@k2m12{mark}{stage}": f"{model}@k2m12{stage}" if mark else model
-        for mark in ("", "-mean")
-        for stage in ("", "+cpt", "+cpt+sft")
-    } | {f"@k2m6{stage}": model for stage in ("", "+cpt", "+cpt+sft")}
-    assert table["difference"].notna().all() and table["p_holm"].between(0, 1).all()
-    tokens = table.groupby(["changed", "stage"])["trained_tokens"].first().unstack("changed")
-    assert tokens.nunique(axis=1).eq(1).all(), "every choice was trained on as many tokens"
 
 
 @pytest.mark.tex

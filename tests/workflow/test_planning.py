@@ -1,8 +1,6 @@
 """`snakemake plan`: what it says is what Snakemake would do, and does."""
 
 import csv
-import json
-import subprocess
 
 import pytest
 
@@ -48,21 +46,3 @@ def test_what_is_done_costs_nothing(copy):
     said, rows = plan_of(copy, *SMALL)
     assert [(row["rule"], row["jobs"]) for row in rows] == [("all", "0")]
     assert "as if accepted" not in said
-
-
-def test_make_requests_installs_nothing(tmp_path):
-    result = subprocess.run(
-        ["make", "requests", f"VENV={tmp_path / 'none'}"], cwd=ROOT, capture_output=True, text=True
-    )
-    assert result.returncode
-    assert "Nothing is installed" in result.stderr
-    assert "python -m workflow_scripts.studies.suite.requests --directory ." in result.stderr
-    assert not (tmp_path / "none").exists()
-
-
-def test_a_dry_run_leaves_the_notes_of_broken_cells_to_the_run_that_tries_them_again(tmp_path):
-    note = tmp_path / "results/broken/direct--a--mnli.json"
-    note.parent.mkdir(parents=True)
-    note.write_text(json.dumps({"record": "none.json", "reason": "no", "log": "none.log"}))
-    assert run_snakemake(tmp_path, "-n", *SMALL).returncode == 0
-    assert note.exists()

@@ -34,7 +34,7 @@ def test_a_changed_parser_scores_stored_outputs_anew_and_runs_no_model(copy):
     before, outputs = pd.read_csv(table).set_index("run"), stored(copy)
     lenient = {"answers": [{"parser": "whole", "right": "occurs"}]}
     own_run(copy, "run6", workflow_run("run6") | {"read": {"answers": [
-        {"parser": "one_choice", "right": "equal"}, *lenient["answers"],
+        {"parser": "json_text", "right": "equal"}, *lenient["answers"],
     ]}})  # fmt: skip
     jobs = jobs_of(run_snakemake(copy, "prompts", "-n", *SMALL))
     assert jobs["score_prompt_run"] == 1

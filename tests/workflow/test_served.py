@@ -9,7 +9,7 @@ pytestmark = pytest.mark.workflow
 SERVED = "miniature/Qwen2-0.2M"
 
 
-def test_its_cells_wait_until_the_server_is_taken_which_its_weights_and_questions_are_for(tmp_path):
+def test_its_cells_wait_for_the_description_of_the_server(tmp_path):
     changes = {
         "served": {SERVED: {"endpoint": "http://127.0.0.1:9/v1"}},
         "harmony": {"models": [SERVED], "protocols": ["direct"], "tasks": ["sst2"]},
@@ -19,7 +19,7 @@ def test_its_cells_wait_until_the_server_is_taken_which_its_weights_and_question
     assert jobs == {
         "build_world": 1,
         "place_miniature_model": 1,
-        "take_served_model": 1,
+        "describe_served_model": 1,
         "evaluate_direct": 1,
         "collect_scores": 1,
     }

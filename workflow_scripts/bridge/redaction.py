@@ -56,9 +56,11 @@ def output_into(log: Path) -> Iterator[None]:
             os.setsid()  # what kills the group of the job leaves this process alone
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)  # it ends when nobody can say anything more
+            os.write(tell, b".")
             _write_all(reading, file.fileno(), tell, end, temporary)
     os.close(reading)
     os.close(tell)
+    os.read(told, 1)  # it is out of reach of what kills this job
     for descriptor in (1, 2):
         os.dup2(writing, descriptor)
     os.close(writing)

@@ -1,13 +1,17 @@
 """How a cluster wants GPUs to be asked for, and what a rule's jobs ask for."""
 
 import inspect
+import shlex
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from workflow_scripts.bridge.snakemake_settings import default_resource
+from workflow_scripts.bridge.job_list import record_job
+from workflow_scripts.bridge.snakemake_contract import get_default_resource
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.sentences import shown
+
+_OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
 
 
 class Needed(Protocol):
@@ -23,8 +27,8 @@ class Needed(Protocol):
 NeedOf = Callable[[Any], Needed]
 
 
-def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:
-    """The resources of a rule as Snakemake takes them: functions of a job's wildcards and of the attempt.
+def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:
+    """Return the resources of a rule as Snakemake takes them: functions of a job's wildcards and of the attempt.
 
     Without `gpu_request` no GPU is asked for, whatever the need says.
     """
@@ -32,12 +36,16 @@ def resources(need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[s
     def mem_mb(wildcards, attempt):
         return need(wildcards).asked_mem_mb(attempt, cluster)
 
-    def runtime(wildcards, attempt):
-        return need(wildcards).asked_minutes(attempt, cluster)
+    def runtime(wildcards, attempt, threads):
+        needed = need(wildcards)
+        minutes = needed.asked_minutes(attempt, cluster)
+        asked = {"mem_mb": mem_mb(wildcards, attempt), "runtime": minutes}
+        asked["gpus"] = needed.gpus if gpu_request else 0
+        record_job(rule, wildcards, threads, needed, asked)
+        return minutes
 
-    given = {"mem_mb": mem_mb, "runtime": runtime}
-    given |= _gpus(need, gpu_request) if gpu_request else {}
-    return {name: signed(value) if callable(value) else value for name, value in given.items()}
+    given = {"mem_mb": signed(mem_mb), "runtime": signed(runtime)}
+    return given | (_ask_for_gpus(need, gpu_request) if gpu_request else {})
 
 
 def signed(function: Callable) -> Callable:
@@ -47,8 +55,8 @@ def signed(function: Callable) -> Callable:
 
 
 def gpu_request(workflow) -> str:
-    """How the profile's default resources say that GPUs are asked for; gpus where they do not."""
-    written = default_resource(workflow, "gpu_request")
+    """Return how the profile's default resources say that GPUs are asked for; gpus where they do not."""
+    written = get_default_resource(workflow, "gpu_request")
     spelling = "gpus" if written is None else str(written).strip("'\"")
     option, colon, kind = spelling.partition(":")
     if option not in ("gpus", "gres") or bool(colon) != bool(kind):
@@ -59,11 +67,26 @@ def gpu_request(workflow) -> str:
     return spelling
 
 
-def _gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
+def _ask_for_gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
     option, _, kind = spelling.partition(":")
     if option == "gres":
         name = f"gpu:{kind}" if kind else "gpu"
-        return {"gres": lambda wildcards: f"{name}:{need(wildcards).gpus}"}
+        return {"gres": signed(lambda wildcards: f"{name}:{need(wildcards).gpus}")}
     # Slurm may put GPUs of one job on several nodes, where they are not asked for by node as gres are.
-    counted = {"gpu": lambda wildcards: need(wildcards).gpus, "nodes": 1}
+    counted = {"gpu": signed(lambda wildcards: need(wildcards).gpus), "nodes": 1}
     return counted | ({"gpu_model": kind} if kind else {})
+
+
+def list_sbatch_options(threads: int, asked: dict[str, int], profile: dict[str, Any]) -> list[str]:
+    """List the options of sbatch, as the executor plugin gives them."""
+    options = [
+        f"--mem={asked['mem_mb']}",
+        f"--time={asked['runtime']}",
+        f"--cpus-per-task={threads}",
+    ]
+    if asked["gpus"]:
+        option, *kind = profile["gpu_request"].split(":")
+        count = ":".join([*kind, str(asked["gpus"])])
+        options.append(f"--gres=gpu:{count}" if option == "gres" else f"--gpus={count}")
+    options += [f"--{name}={profile[key]}" for key, name in _OPTIONS.items() if key in profile]
+    return options + shlex.split(profile.get("slurm_extra", ""))

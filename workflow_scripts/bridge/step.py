@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.gpus import take_gpus
-from workflow_scripts.bridge.journal import in_journal
 from workflow_scripts.bridge.redaction import output_into
-from workflow_scripts.bridge.run_lock import end_with_the_run
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.offline import go_offline
@@ -26,9 +24,7 @@ def threads_of_libraries(threads: int) -> dict[str, str]:
 
 
 def server_asked(job: Any) -> str | None:
-    """The address of the server that a job asks: its own parameter, or that of the model it was given."""
-    if endpoint := getattr(job.params, "endpoint", None):
-        return endpoint
+    """Read the address of the server that runs the model of a job, from the model's manifest."""
     model = getattr(getattr(job, "input", None), "model", None)
     if not isinstance(model, str) or Path(model).parts[-4:-3] != ("served",):
         return None
@@ -46,16 +42,13 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
     """
     threads = getattr(snakemake.params, "compute_threads", None) or snakemake.threads
     os.environ |= threads_of_libraries(threads) | {"TOKENIZERS_PARALLELISM": "true"}
-    log = Path(snakemake.log[0])
-    with output_into(log):
+    with output_into(Path(snakemake.log[0])):
         server = server_asked(snakemake)
         if not network:
             go_offline(but_for=server)
-        end_with_the_run()
         try:
-            with in_journal(snakemake.rule, log):
-                take_gpus(getattr(snakemake, "resources", {}))
-                yield
+            take_gpus(getattr(snakemake, "resources", {}))
+            yield
         except UserError as error:
             print(f"{snakemake.rule}: {error}")
             sys.exit(error.exit_code)

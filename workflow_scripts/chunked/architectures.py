@@ -1,17 +1,12 @@
 """The architectures that can be cut: for each a config, a bare model and a language model.
 
 The layers of Llama, Mistral, Qwen2 and Qwen3 are of one form and run as one where chunks stand side by side. Those of
-Gemma 2 and of mixtures of experts run one after the other, by their own code.
+mixtures of experts run one after the other, by their own code.
 """
 
 from dataclasses import dataclass
 
-from torch import Tensor
 from transformers import (
-    Cache,
-    DynamicCache,
-    Gemma2ForCausalLM,
-    Gemma2Model,
     LlamaForCausalLM,
     LlamaModel,
     MistralForCausalLM,
@@ -30,7 +25,6 @@ from transformers.utils.output_capturing import OutputRecorder
 from workflow_scripts.chunked import configuration
 from workflow_scripts.chunked.layer_order import ChunkStage, SharedStage
 from workflow_scripts.chunked.modeling import ChunkedForCausalLM, ChunkedModel
-from workflow_scripts.chunked.windows import masks_of_layers, takes_its_own_mask
 
 _RECORDED = {"hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)]}
 
@@ -73,50 +67,6 @@ class MistralChunkingModel(ChunkedModel, MistralModel):
 class MistralChunkingForCausalLM(ChunkedForCausalLM, MistralForCausalLM):
     config: configuration.MistralChunkingConfig
     _model_class = MistralChunkingModel
-
-
-class Gemma2ChunkingModel(ChunkedModel, Gemma2Model):
-    config: configuration.Gemma2ChunkingConfig
-    _can_record_outputs = Gemma2Model._can_record_outputs | _RECORDED
-    is_fusible, mixes_windows = False, True
-
-    def __init__(self, config: configuration.Gemma2ChunkingConfig):
-        super().__init__(config)
-        for layer in self.layers:
-            layer.register_forward_pre_hook(takes_its_own_mask, with_kwargs=True)
-
-    def forward(
-        self,
-        input_ids: Tensor | None = None,
-        attention_mask: Tensor | dict[str, Tensor] | None = None,
-        position_ids: Tensor | None = None,
-        past_key_values: Cache | None = None,
-        inputs_embeds: Tensor | None = None,
-        use_cache: bool | None = None,
-        **kwargs,
-    ):
-        """As the base has it, but that all masks reach every stage, which may hold layers of both kinds."""
-        if inputs_embeds is None:
-            inputs_embeds = self.embed_tokens(input_ids)
-        use_cache = self.config.use_cache if use_cache is None else use_cache
-        if use_cache and past_key_values is None:
-            past_key_values = DynamicCache(config=self.config)
-        masks = masks_of_layers(
-            self.config, inputs_embeds, attention_mask, position_ids, past_key_values
-        )
-        return super().forward(
-            inputs_embeds=inputs_embeds,
-            attention_mask=masks,
-            position_ids=position_ids,
-            past_key_values=past_key_values,
-            use_cache=use_cache,
-            **kwargs,
-        )
-
-
-class Gemma2ChunkingForCausalLM(ChunkedForCausalLM, Gemma2ForCausalLM):
-    config: configuration.Gemma2ChunkingConfig
-    _model_class = Gemma2ChunkingModel
 
 
 class _Experts(ChunkedForCausalLM):
@@ -163,10 +113,13 @@ class Architecture:
 
 
 ARCHITECTURES = tuple(
-    Architecture(one.config_class, one._model_class, one)
-    for one in (
-        *(Qwen2ChunkingForCausalLM, Qwen3ChunkingForCausalLM, LlamaChunkingForCausalLM),
-        *(MistralChunkingForCausalLM, Gemma2ChunkingForCausalLM),
-        *(MixtralChunkingForCausalLM, Qwen3MoeChunkingForCausalLM),
+    Architecture(causal_lm.config_class, causal_lm._model_class, causal_lm)
+    for causal_lm in (
+        Qwen2ChunkingForCausalLM,
+        Qwen3ChunkingForCausalLM,
+        LlamaChunkingForCausalLM,
+        MistralChunkingForCausalLM,
+        MixtralChunkingForCausalLM,
+        Qwen3MoeChunkingForCausalLM,
     )
 )

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Literal, cast, get_args
 
 from transformers import (
-    Gemma2Config,
     LlamaConfig,
     MistralConfig,
     MixtralConfig,
@@ -138,10 +137,6 @@ class LlamaChunkingConfig(ChunkingKeys, LlamaConfig):
 
 class MistralChunkingConfig(ChunkingKeys, MistralConfig):
     model_type = "mistral_chunking"
-
-
-class Gemma2ChunkingConfig(ChunkingKeys, Gemma2Config):
-    model_type = "gemma2_chunking"
 
 
 class MixtralChunkingConfig(ChunkingKeys, MixtralConfig):

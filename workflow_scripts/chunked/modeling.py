@@ -25,11 +25,17 @@ from workflow_scripts.chunked.distillation import (
 )
 from workflow_scripts.chunked.layer_order import PlannedLayers
 from workflow_scripts.chunked.pieces import summed_in_pieces
-from workflow_scripts.chunked.published import Loaded, renamings
+from workflow_scripts.chunked.published import (
+    get_renamings,
+    keep_own_names,
+    refuse_other_weights,
+)
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import ChunkPlan
-from workflow_scripts.planning.memory import positions_at_once
+
+# Of a student that learns from its teacher's logits, which lie in memory beside its own.
+_LOGITS_AT_ONCE = 1 << 24
 
 
 class _Chunked(PreTrainedModel):
@@ -38,7 +44,7 @@ class _Chunked(PreTrainedModel):
     @staticmethod
     def _load_pretrained_model(model, state_dict, checkpoint_files, load_config, *args, **kwargs):
         """Weights may bear their published names, those of low-rank adapters beside them too."""
-        names = [*renamings(model.config.plan()), *(load_config.weight_mapping or ())]
+        names = [*get_renamings(model.config.plan()), *(load_config.weight_mapping or ())]
         return PreTrainedModel._load_pretrained_model(
             model,
             state_dict,
@@ -50,16 +56,15 @@ class _Chunked(PreTrainedModel):
 
     @staticmethod
     def _finalize_model_loading(model, load_config, info):
-        loaded = Loaded(model, info, load_config.pretrained_model_name_or_path)
-        if not load_config.ignore_mismatched_sizes:
-            loaded.refuse_other_shapes()
+        keep_own_names(model)
+        folder = load_config.pretrained_model_name_or_path
         info = PreTrainedModel._finalize_model_loading(model, load_config, info)
-        loaded.refuse_other_names()
+        refuse_other_weights(model, info, folder)
         return info
 
     def load_adapter(self, peft_model_id=None, *args, **kwargs):
         info = super().load_adapter(peft_model_id, *args, **kwargs)
-        Loaded(self, info, peft_model_id or self.name_or_path).refuse_other_names()
+        refuse_other_weights(self, info, peft_model_id or self.name_or_path)
         return info
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -74,7 +79,6 @@ class ChunkedModel(_Chunked):
     layers: PlannedLayers
     # Whether its layers are those of the Llama family, which can run as one; others run one after the other.
     is_fusible = True
-    mixes_windows = False  # whether each layer finds its own mask, of a window or of all
 
     def __init__(self, config: ChunkingKeys):
         super().__init__(config)
@@ -87,7 +91,7 @@ class ChunkedModel(_Chunked):
         pruned = [str(n) for n in range(len(layers)) if n not in used]
         if pruned:
             self._keys_to_ignore_on_load_unexpected = [rf"layers\.({'|'.join(pruned)})\."]
-        self.layers = PlannedLayers(layers, self, plan)
+        self.layers = PlannedLayers(layers, self)
         self.rearrange(plan)
         self.post_init()
 
@@ -96,20 +100,15 @@ class ChunkedModel(_Chunked):
 
         All layers must be there, which those of a pruned model are not.
         """
-        unchanged = plan.start == tuple(range(len(self.layers)))
-        if not (unchanged or self.mixes_windows):
+        if plan.start != tuple(range(len(self.layers))):
             _refuse_sliding_windows(self.config)
-        self.layers.release()
-        self.layers.plan = plan
         if plan.chunks:
             self.wrapped_chunk_layers = WrappedChunkLayers(self.config, plan)
-        self.stages = self.layers.build_stages()
+        self.stages = self.layers.build_stages(plan)
 
     def spread_over(self, devices: int) -> None:
-        """From now on the chunks belong to so many devices, each of which has a thread of its own."""
-        self.layers.release()
-        self.layers.devices = devices
-        self.stages = self.layers.build_stages()
+        """Give the chunks to so many devices."""
+        self.stages = self.layers.build_stages(self.layers.plan, devices)
 
     def forward(self, *args, **kwargs):
         # Only the base model's own layers show their attention weights.
@@ -155,18 +154,13 @@ class ChunkedForCausalLM(_Chunked):
         self.post_init()
 
     def spread(self, devices: Sequence[str | int]) -> None:
-        """Put chunk i on device i, all that is shared on the first, and run the devices side by side.
+        """Put chunk i on device i, all that is shared on the first. For running a model, not for training it.
 
-        For running a model, not for training it. A processor may stand there several times: each then has
-        its share of the threads. With one device the model is as it was before.
+        With one device the model is as it was before.
         """
         for name, device in chunk_device_map(self.config, devices).items():
             self.get_submodule(name).to(device)
         self.model.spread_over(len(devices))
-
-    def time_products(self, allowed: bool) -> None:
-        """Whether products of few tokens may be made as is fastest here; else each run gives the same bytes."""
-        self.model.layers.run.timing.allowed = allowed
 
     def forward(
         self,
@@ -210,11 +204,6 @@ class ChunkedForCausalLM(_Chunked):
         outputs = CausalLMOutputWithPast(loss=loss / items)
         return outputs if return_dict else outputs.to_tuple()
 
-    def _logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        logits = self.lm_head(hidden)
-        cap = getattr(self.config, "final_logit_softcapping", None)
-        return logits if cap is None else cap * torch.tanh(logits / cap)
-
     def _taught(self, inputs, options, labels, places) -> tuple[torch.Tensor, dict]:
         """The language model's loss and those of distillation, summed; and the latter by name.
 
@@ -243,23 +232,18 @@ class ChunkedForCausalLM(_Chunked):
             losses["hidden"] = weight * among * hidden
 
         def losses_of(hidden, wanted, taught):
-            logits = self._logits(hidden)
+            logits = self.lm_head(hidden)
             found = [language_loss(logits, wanted)]
             if keys.logits_distillation:
                 with torch.no_grad():
-                    taught = self._logits(taught)
+                    taught = self.lm_head(taught)
                 found.append(weight * logits_loss(taught, logits, keys.temperature))
             return found
 
         beside = [next_labels(labels)[rows], theirs]
-        if getattr(self, "is_distributed_loading_by_transformers", False):
-            # Pieces would call the output layer amid the pass, after which a process gives the others' parts back.
-            each = torch.stack(losses_of(ours, *beside))
-            total = each.sum()
-        else:
-            at_once = positions_at_once(keys.vocab_size, distilled=True)
-            trained = [one for one in self.lm_head.parameters() if one.requires_grad]
-            total, each = summed_in_pieces(losses_of, ours, beside, at_once, trained)
+        at_once = max(1, _LOGITS_AT_ONCE // keys.vocab_size)
+        trained = [one for one in self.lm_head.parameters() if one.requires_grad]
+        total, each = summed_in_pieces(losses_of, ours, beside, at_once, trained)
         total = total + sum(losses.values())
         if keys.logits_distillation:
             losses["logits"] = each[1]

@@ -7,8 +7,6 @@ layers of the chunks a second time, as `chunk_layers_1.layers.0`.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
 
 from torch import nn
 from transformers.core_model_loading import WeightRenaming
@@ -19,103 +17,53 @@ from workflow_scripts.core.plan import ChunkPlan
 
 _WRAPPER = "wrapped_chunk_layers"
 # What the names have of a model that was saved inside of torch's modules for several GPUs, or compiled.
-_AROUND = (r"^module\.", r"_orig_mod\.")
+_PREFIXES = (r"^module\.", r"_orig_mod\.")
 # What nothing but chunking adds, older forms of the published code too.
 _ADDED = re.compile("chunk|aggregation|adapter")
-_NAMED = 12  # in one sentence
 
 
 class _PublishedName(WeightRenaming):
     __slots__ = ()
 
 
-def renamings(plan: ChunkPlan) -> list[WeightRenaming]:
-    """From the names that a folder may have to the model's own, in transformers' words."""
-    twice = {
-        f"{_WRAPPER}.chunk_layers_{chunk}.layers.{place}": f"layers.{number}"
-        for chunk, place, number in _places(plan)
+def get_renamings(plan: ChunkPlan) -> list[WeightRenaming]:
+    """Return transformers' renamings from the names that a folder may have to the model's own."""
+    names = {
+        f"{_WRAPPER}.aggregation_head.linear": f"{_WRAPPER}.aggregation.proj",
+        f"{_WRAPPER}.aggregation_head.mlp": f"{_WRAPPER}.aggregation",
     }
-    names = {re.escape(theirs): ours for theirs, ours in (_published(plan) | twice).items()}
-    return [_PublishedName(*pair) for pair in (dict.fromkeys(_AROUND, "") | names).items()]
+    for chunk, numbers in enumerate(plan.chunks):
+        for place, number in enumerate(numbers):
+            published = f"{_WRAPPER}.chunk_layers_{chunk}"
+            names[f"{published}.adapter_{place}"] = f"{_WRAPPER}.adapters.{number}"
+            names[f"{published}.layers.{place}"] = f"layers.{number}"
+    pairs = [(prefix, "") for prefix in _PREFIXES]
+    pairs += [(re.escape(published), own) for published, own in names.items()]
+    return [_PublishedName(*pair) for pair in pairs]
 
 
-def _published(plan: ChunkPlan) -> dict[str, str]:
-    adapters = {
-        f"chunk_layers_{chunk}.adapter_{place}": f"adapters.{number}"
-        for chunk, place, number in _places(plan)
-    }
-    aggregation = {
-        "aggregation_head.linear": "aggregation.proj",
-        "aggregation_head.mlp": "aggregation",
-    }
-    return {
-        f"{_WRAPPER}.{theirs}": f"{_WRAPPER}.{ours}"
-        for theirs, ours in (adapters | aggregation).items()
-    }
-
-
-def _places(plan: ChunkPlan) -> list[tuple[int, int, int]]:
-    return [
-        (chunk, place, number)
-        for chunk, numbers in enumerate(plan.chunks)
-        for place, number in enumerate(numbers)
+def keep_own_names(model: nn.Module) -> None:
+    """Have the model saved under its own names, whatever names were found."""
+    conversions = model._weight_conversions
+    model._weight_conversions = [
+        conversion for conversion in conversions if not isinstance(conversion, _PublishedName)
     ]
 
 
-class Loaded:
-    """What transformers found in a folder, beside what the model has."""
-
-    def __init__(self, model: nn.Module, info: LoadStateDictInfo, folder: str | None):
-        self.info = info
-        self.folder = folder
-        self.found = {name for name in model.state_dict() if _WRAPPER in name} - info.missing_keys
-        conversions = model._weight_conversions
-        used = [one for one in conversions if isinstance(one, _PublishedName)]
-        # So that it is saved under its own names.
-        model._weight_conversions = [one for one in conversions if one not in used]
-        self.theirs = {}
-        if any(_WRAPPER in target for one in used for target in one.target_patterns):
-            self.theirs = {ours: theirs for theirs, ours in _published(model.config.plan()).items()}
-
-    def refuse_other_shapes(self) -> None:
-        shapes = defaultdict(list)
-        for name, found, expected in self.info.mismatched_keys:
-            shapes[tuple(found), tuple(expected)].append(name)
-        if shapes:
-            raise UserError(
-                f"{self._listed(names)} in {self.folder} {'is' if len(names) == 1 else 'are'}"
-                f" {_shape(found)}; expected {_shape(expected)}, as its config.json says."
-                for (found, expected), names in sorted(shapes.items())
-            )
-
-    def refuse_other_names(self) -> None:
-        """Where nothing of what chunking adds is found, all of it starts afresh."""
-        problems = []
-        missing = [name for name in self.info.missing_keys if self.found or _WRAPPER not in name]
-        if missing:
-            problems.append(
-                f"{self.folder} lacks {self._listed(missing)}, which its config.json asks for."
-            )
-        if left := [name for name in self.info.unexpected_keys if _ADDED.search(name)]:
-            problems.append(
-                f"{self.folder} holds {self._listed(left)}, for which the model of its config.json has"
-                " no place."
-            )
-        if problems:
-            raise UserError(problems)
-
-    def _listed(self, names: Iterable[str]) -> str:
-        """By the names that the folder uses."""
-        listed = sorted(map(self._as_in_folder, names))
-        more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
-        return ", ".join(listed[:_NAMED]) + more
-
-    def _as_in_folder(self, name: str) -> str:
-        for ours, theirs in self.theirs.items():
-            if f"{ours}." in name:
-                return name.replace(ours, theirs)
-        return name
-
-
-def _shape(sizes: tuple[int, ...]) -> str:
-    return " × ".join(map(str, sizes))
+def refuse_other_weights(model: nn.Module, info: LoadStateDictInfo, folder: str | None) -> None:
+    """Refuse missing and unknown weights; where none that chunking adds is found, all of them start afresh."""
+    added = {name for name in model.state_dict() if _WRAPPER in name}
+    are_found = not added <= info.missing_keys
+    missing = [name for name in info.missing_keys if are_found or name not in added]
+    unknown = [name for name in info.unexpected_keys if _ADDED.search(name)]
+    problems = []
+    if missing:
+        problems.append(
+            f"{folder} lacks {', '.join(sorted(missing))}, which its config.json asks for."
+        )
+    if unknown:
+        problems.append(
+            f"{folder} holds {', '.join(sorted(unknown))}, for which the model of its config.json has no place."
+        )
+    if problems:
+        raise UserError(problems)

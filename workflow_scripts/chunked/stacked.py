@@ -1,4 +1,4 @@
-"""The same parameters of k sibling layers as one tensor, stored once; and norms that use it.
+"""The same parameters of k sibling layers as one tensor, stored once; and the layers that use it.
 
 The parameters stay what they are, one per layer and under the base model's names, so that saving,
 freezing, LoRA and optimisers need know nothing of this; but their memory is moved side by side, so
@@ -6,7 +6,7 @@ that the k of them are also one tensor [k, rows, columns]. Whatever moves or rep
 (`to`, a merge of LoRA, a load) is noticed by `Watch`, and the stack is made again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -32,8 +32,8 @@ class _Join(torch.autograd.Function):
 
 
 class BatchedProduct(torch.autograd.Function):
-    """x [k, n, in] by weight [k, out, in]; bmm's own gradient of the weight comes out turned, and
-    autograd would copy it, a copy of all weights, to turn it back."""
+    """x [k, n, in] by weight [k, out, in]; bmm's own gradient of the weight comes out transposed, and
+    autograd would copy it, a copy of all weights, to transpose it back."""
 
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor) -> Tensor:
@@ -55,92 +55,118 @@ class Stack:
     """One parameter of each of k groups of modules, seen as one tensor [k, rows, ...]."""
 
     def __init__(self, groups: list[list[nn.Parameter]]):
+        """Move the parameters, in order, into one new storage; they stay the same objects."""
         self.per_chunk = len(groups[0])
         self.parameters = [parameter for group in groups for parameter in group]
-        self.storage = _side_by_side(groups)
+        first = groups[0][0]
+        sizes = [parameter.shape[0] for parameter in groups[0]]
+        # The first forward may be under inference_mode; the weights must not become inference tensors.
+        with torch.inference_mode(False), torch.no_grad():
+            self.storage = first.new_empty((len(groups), sum(sizes), *first.shape[1:]))
+            for chunk, group in zip(self.storage, groups, strict=True):
+                for parameter, piece in zip(group, chunk.split(sizes), strict=True):
+                    piece.copy_(parameter.data)
+                    parameter.data = piece
 
     def joined(self) -> Tensor:
-        """The stack, as a function of its parameters where they want a gradient now."""
+        """Return the stack, as a function of its parameters where they want a gradient now."""
         if torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters):
             return _Join.apply(self.storage, self.per_chunk, *self.parameters)
         return self.storage
-
-
-def _side_by_side(groups: list[list[nn.Parameter]]) -> Tensor:
-    """Move the parameters, in order, into one new storage; they stay the same objects."""
-    first = groups[0][0]
-    rows = sum(parameter.shape[0] for parameter in groups[0])
-    # The first forward may be under inference_mode; the weights must not become inference tensors.
-    with torch.inference_mode(False), torch.no_grad():
-        storage = first.new_empty((len(groups), rows, *first.shape[1:]))
-        for chunk, group in zip(storage, groups, strict=True):
-            pieces = chunk.split([parameter.shape[0] for parameter in group])
-            for parameter, piece in zip(group, pieces, strict=True):
-                piece.copy_(parameter.data)
-                parameter.data = piece
-    return storage
 
 
 class Siblings:
     """The same children of k sibling layers; several children of one layer make one group."""
 
     def __init__(self, groups: Sequence[Sequence[Child]]):
-        self.groups = groups
-        self.prepare()
-
-    def modules(self) -> list[list[nn.Module]]:
-        return [[getattr(parent, name) for parent, name in group] for group in self.groups]
-
-    def prepare(self) -> None:
-        """Lay the parameters side by side, again whenever one was moved or replaced."""
-        raise NotImplementedError
-
-    def places(self) -> list[Child]:
-        """What may be replaced, and holds the parameters."""
-        return [place for group in self.groups for place in group]
+        self.places = [place for group in groups for place in group]
+        self.modules = [[getattr(parent, name) for parent, name in group] for group in groups]
 
 
 class Norm(Siblings):
     """RMS norms of k siblings over the last dimension of x [k, n, size] or [k, n, heads, size]."""
 
-    def prepare(self) -> None:
+    def __init__(self, groups: Sequence[Sequence[Child]]):
+        super().__init__(groups)
         self.weight: Stack | None = None  # None: each is called by itself
-        modules = [module for (module,) in self.modules()]
+        modules = [module for (module,) in self.modules]
         # Its own attribute, not one that a wrapper passes on from what it wraps now.
-        if not all(is_plain(one) and "variance_epsilon" in vars(one) for one in modules):
-            return
-        self.eps = modules[0].variance_epsilon
-        self.eps_ = torch.full((1,), self.eps, dtype=torch.float32, device="cpu")
-        self.weight = Stack([[module.weight] for module in modules])
+        if all(is_plain(module) and "variance_epsilon" in vars(module) for module in modules):
+            self.eps = modules[0].variance_epsilon
+            self.weight = Stack([[module.weight] for module in modules])
 
     def __call__(self, x: Tensor) -> Tensor:
         if self.weight is None:
-            return torch.stack([m(one) for one, (m,) in zip(x, self.modules(), strict=True)])
+            return torch.stack([m(row) for row, (m,) in zip(x, self.modules, strict=True)])
         weight = self.weight.joined()
         weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]
         if x.device.type != "cpu":
             return F.rms_norm(x, x.shape[-1:], None, self.eps) * weight
         # On a CPU, F.rms_norm is a dozen kernels.
-        if x.dtype == torch.float32 and x.shape[1] == 1 and x.dim() == 3:
-            return x * torch.baddbmm(self.eps_, x, x.mT, alpha=1 / x.shape[-1]).rsqrt_() * weight
         wide = x.float()
         norm = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
         return (wide * torch.rsqrt(norm.square() / x.shape[-1] + self.eps)).to(x.dtype) * weight
 
 
-class Watch:
-    """Notices that a module was replaced, or its parameters were moved, since the stacks were made;
-    and that a dictionary of modules, as PEFT keeps adapters in, has got one more."""
+class Projection(Siblings):
+    """Linear layers of k siblings: x [k, n, in] to [k, n, out], those of one sibling side by side.
 
-    def __init__(self, siblings: Sequence[Siblings], also: Sequence[Child] = ()):
-        places = [*also, *(place for one in siblings for place in one.places())]
-        self._children = [(p._modules, name, p._modules[name]) for p, name in places]
-        kept = {id(p): p._modules for p, _ in places if isinstance(p, nn.ModuleDict)}
-        self._sizes = [(children, len(children)) for children in kept.values()]
+    Where one of them is anything else than a plain linear layer (LoRA, quantisation), each is called by itself.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[Child]]):
+        super().__init__(groups)
+        self.weight: Stack | None = None
+        self.bias: Stack | None = None
+        layers = [layer for group in self.modules for layer in group]
+        have_bias = {getattr(layer, "bias", None) is not None for layer in layers}
+        if len(have_bias) > 1 or not all(is_plain(layer, nn.Linear) for layer in layers):
+            return
+        self.weight = Stack([[layer.weight for layer in group] for group in self.modules])
+        if have_bias == {True}:
+            self.bias = Stack([[layer.bias for layer in group] for group in self.modules])
+
+    def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
+        """Return the products, added to `onto` where given."""
+        if self.weight is None:
+            outputs = [
+                torch.cat([module(row) for module in group], dim=-1)
+                for row, group in zip(x, self.modules, strict=True)
+            ]
+            out = torch.stack(outputs)
+            return out if onto is None else out + onto
+        weight = self.weight.joined()
+        bias = None if self.bias is None else self.bias.joined()
+        if len(weight) == 1:
+            first_bias = None if bias is None else bias[0]
+            out = F.linear(x[0], weight[0], first_bias).unsqueeze(0)
+            return out if onto is None else out + onto
+        casts = x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
+        if torch.is_grad_enabled():
+            if casts:
+                dtype = torch.get_autocast_dtype(x.device.type)
+                x, weight = x.to(dtype), weight.to(dtype)
+            out = BatchedProduct.apply(x, weight)
+            if bias is not None:
+                out = out + bias.unsqueeze(1).to(out.dtype)
+        elif bias is not None:
+            out = torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
+        elif onto is not None and not casts:  # which would narrow `onto` too
+            return torch.baddbmm(onto, x, weight.mT)
+        else:
+            out = torch.bmm(x, weight.mT)
+        return out if onto is None else out + onto
+
+
+class Watch:
+    """Notices that a module was replaced, or its parameters were moved, since the stacks were made."""
+
+    def __init__(self, siblings: Iterable[Siblings], places: Sequence[Child]):
+        stacked = [place for each in siblings for place in each.places]
+        self._children = [(p._modules, name, p._modules[name]) for p, name in [*places, *stacked]]
         self._parameters = [
-            (child._parameters, key, 0 if parameter is None else parameter.data_ptr())
-            for one in siblings
-            for parent, name in one.places()
+            (child._parameters, key, _address(parameter))
+            for parent, name in stacked
             for child in (parent._modules[name],)
             for key, parameter in child._parameters.items()
         ]
@@ -150,27 +176,21 @@ class Watch:
         for children, name, child in self._children:
             if children.get(name) is not child:
                 return False
-        for children, size in self._sizes:
-            if len(children) != size:
-                return False
-        for parameters, key, address in self._parameters:
-            parameter = parameters.get(key)
-            if (0 if parameter is None else parameter.data_ptr()) != address:
-                return False
-        return True
+        addresses = [_address(parameters.get(key)) for parameters, key, _ in self._parameters]
+        return addresses == [address for *_, address in self._parameters]
 
 
-def autocasts(x: Tensor) -> bool:
-    return x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
+def _address(parameter: Tensor | None) -> int:
+    return 0 if parameter is None else parameter.data_ptr()
 
 
 def is_plain(module: nn.Module, kind: type | None = None) -> bool:
-    """Nothing of its own happens when it is called: the right class, and no hooks."""
+    """Return whether nothing of its own happens when it is called: the right class, and no hooks."""
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
     return not hooks and (kind is None or type(module) is kind)
 
 
-def kinds_of(layer: nn.Module) -> tuple[type, ...]:
+def get_classes(layer: nn.Module) -> tuple[type, ...]:
     return tuple(type(module) for module in (layer, layer.self_attn, layer.mlp))
 
 

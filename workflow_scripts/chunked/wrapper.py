@@ -14,11 +14,6 @@ from transformers.activations import ACT2FN
 from workflow_scripts.core.plan import ChunkPlan
 
 
-def activation_of(config) -> nn.Module:
-    """Gemma 2 has another word for it."""
-    return ACT2FN[getattr(config, "hidden_activation", None) or config.hidden_act]
-
-
 class ChunkAdapter(nn.Module):
     """x + down(act(up(x)))"""
 
@@ -29,7 +24,7 @@ class ChunkAdapter(nn.Module):
         self.down_proj = nn.Linear(inner, config.hidden_size, bias=False)
         if config.adapter_init == "identity":
             self.down_proj.start = init.zeros_
-        self.act_fn = activation_of(config)
+        self.act_fn = ACT2FN[config.hidden_act]
 
     def forward(self, x: Tensor) -> Tensor:
         return x + self.down_proj(self.act_fn(self.up_proj(x)))
@@ -52,7 +47,7 @@ class MlpAggregation(nn.Module):
         if self.base != "none":
             self.proj.start = _mean_of_chunks
             self.down_proj.start = init.zeros_
-        self.act_fn = activation_of(config)
+        self.act_fn = ACT2FN[config.hidden_act]
 
     def forward(self, outputs: Tensor, shared: Tensor) -> Tensor:
         x = self.proj(torch.cat(tuple(outputs), dim=-1))

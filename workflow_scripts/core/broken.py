@@ -6,21 +6,21 @@ Standard library alone: the Snakefile reads these notes.
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.own_job import read_entry
+from workflow_scripts.core.files import read_json
 
 FOLDER = Path("results/broken")
 
 
 def broken_cells() -> list[dict[str, Any]]:
     """Record, reason and log of each."""
-    found = [read_entry(note) for note in sorted(FOLDER.glob("*.json"))]
+    found = [read_json(note) for note in sorted(FOLDER.glob("*.json"))]
     return [about for about in found if about is not None]  # else being written, or half removed
 
 
 def clear_broken_cells() -> None:
     """Remove what stands in their place, so that they are tried again."""
     for note in sorted(FOLDER.glob("*.json")):
-        record = Path((read_entry(note) or {}).get("record", note))
+        record = Path((read_json(note) or {}).get("record", note))
         if is_broken(record):
             record.with_suffix(".parquet").unlink(missing_ok=True)
             record.unlink(missing_ok=True)
@@ -28,7 +28,7 @@ def clear_broken_cells() -> None:
 
 
 def is_broken(record: Path) -> bool:
-    return list(read_entry(record) or ()) == ["broken"]
+    return list(read_json(record) or ()) == ["broken"]
 
 
 def note_of(record: Path) -> Path:

@@ -130,6 +130,14 @@ def is_altered(path: Path, sha256: str) -> str | None:
     return None
 
 
+def read_json(path: Path) -> Any:
+    """Read a JSON file; None where there is none that can be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
 def write_text(target: Path | str, text: str) -> None:
     with atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

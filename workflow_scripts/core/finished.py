@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file, sha256_json, write_json
-from workflow_scripts.core.own_job import read_entry
+from workflow_scripts.core.files import read_json, sha256_file, sha256_json, write_json
 from workflow_scripts.core.provenance import package_versions
 
 
@@ -80,7 +79,7 @@ def forget_old_state(state: Path, version: str) -> None:
     What a state depends on besides, weights and settings, it says itself.
     """
     note = _version_of(state)
-    if read_entry(note) == version:
+    if read_json(note) == version:
         return
     if state.exists():
         print(f"{state} was left by other code, and is not resumed from.", flush=True)

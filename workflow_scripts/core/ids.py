@@ -2,8 +2,8 @@
 
 A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkpoint adds its plan,
 `@k2m12` (`@prune3-5` leaves out the layers 3 and 5, counted from 1), and its stages, `+cpt`,
-`+cpt+sft`. A model that is trained as it is has the stage `+tuned`; what was trained back towards the unchanged model
-says on how many thousand tokens, `+recovery.300k`. Behind the plan stands what else makes it another model, where it is
+`+cpt+sft`. A model that is trained as it is has the stage `+tuned`; a stage that ends after so many
+thousand tokens says so, `+cpt.300k`. Behind the plan stands what else makes it another model, where it is
 not the usual:
 `@k4m6-sequential-mlp.none-noadapters`, `@k2m6-after4` where the chunks do not stand in the middle,
 `@k2m12-init.normal` where its adapters start as random values, `@k2m12-distil.hidden` where it is trained towards
@@ -29,9 +29,8 @@ from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.plan import DEFAULT_MODE, Aggregation, AggregationBase, Mode
 
 TUNED = "tuned"  # the stage of a model that is no chunked one
-RECOVERY = "recovery"  # and behind it on how many thousand tokens: recovery.300k
-STAGES = ("cpt", "sft", TUNED, RECOVERY)
-_STAGE = re.compile(rf"cpt|sft|{TUNED}|{RECOVERY}\.[1-9]\d*k")
+STAGES = ("cpt", "sft", TUNED)
+_STAGE = re.compile(rf"cpt(\.[1-9]\d*k)?|sft|{TUNED}")
 LOCAL = "local"  # what stands for the organisation of a model that is a folder on this machine
 UNCHANGED = "k0m0"  # the plan that leaves a model as it is
 HUB_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
@@ -66,8 +65,8 @@ _MARKS = {
 BEHIND_A_NAME = (
     "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation>, -noadapters, -init.normal and"
     " -distil.<of what>"
-    " where they are not the usual, or @prune<layers>, and +cpt, +cpt+sft or +recovery.<thousand tokens>k, or +tuned"
-    " without a plan"
+    " where they are not the usual, or @prune<layers>, and +cpt, +cpt.<thousand tokens>k or +cpt+sft, or"
+    " +tuned without a plan"
 )
 # Marks that hold a number.
 _NUMBERED = {
@@ -147,21 +146,9 @@ class CheckpointId:
         return replace(self.shape, adapter_init=None)
 
     @property
-    def recovered(self) -> int | None:
-        """On how many thousand tokens its last stage was trained back towards the unchanged model."""
-        stage, _, tokens = (self.stages or ("",))[-1].partition(".")
-        return int(tokens.removesuffix("k")) if stage == RECOVERY else None
-
-    @property
     def before(self) -> "CheckpointId":
         """What its last stage was trained from."""
         return replace(self, stages=self.stages[:-1])
-
-    def shorter_of(self, known: Iterable["CheckpointId"]) -> "CheckpointId | None":
-        """The same recovery on the next smaller number of tokens, from whose end this one goes on."""
-        alike = [one for one in known if one.before == self.before]
-        shorter = [one for one in alike if 0 < (one.recovered or 0) < (self.recovered or 0)]
-        return max(shorter, key=lambda one: one.recovered or 0, default=None)
 
     def __str__(self) -> str:
         return self.model + self.variant
@@ -189,8 +176,8 @@ def _parsed(text: str) -> CheckpointId:
         raise UserError(f"{text!r} is not a model id: {problem}.")
     if unknown := [stage for stage in stages if not _STAGE.fullmatch(stage)]:
         raise UserError(
-            f"{text!r} names the unknown stage {unknown[0]!r}; known: {', '.join(STAGES[:-1])} and"
-            f" {RECOVERY}.<thousand tokens>k."
+            f"{text!r} names the unknown stage {unknown[0]!r}; known: {', '.join(STAGES)} and"
+            " cpt.<thousand tokens>k."
         )
     marks = _marks(text, match["plan"], (match["marks"] or "").split("-")[1:])
     return CheckpointId(model, match["plan"], stages=stages, **marks)

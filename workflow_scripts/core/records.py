@@ -18,7 +18,6 @@ from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json, sha256_bytes, sha256_file, write_json
 from workflow_scripts.core.items import Item, read_items, write_items
-from workflow_scripts.core.own_job import leave_if_replaced
 
 SHA256 = r"^[0-9a-f]{64}$"
 ProtocolName = Literal[
@@ -108,11 +107,6 @@ class TrainingFacts(StrictModel):
         default=None,
         description="What a GPU decided: how rows were packed, in which format; null on a CPU",
     )
-    together: int | None = Field(
-        default=None,
-        ge=1,
-        description="How many trainings of the model could share a step; null is one by itself",
-    )
 
 
 class Provenance(StrictModel):
@@ -192,7 +186,6 @@ def write_record(path: Path, items: list[Item], **fields) -> Record:
     """Write the items, then the record that vouches for them; refuse numbers that do not add up."""
     items_path = path.with_suffix(".parquet")
     _check_counts(path, fields["metrics"], [(item.subset, item.condition) for item in items])
-    leave_if_replaced()
     write_items(items_path, items)
     record = Record(
         items=ItemsFile(file=items_path.name, sha256=sha256_file(items_path), n=len(items)),

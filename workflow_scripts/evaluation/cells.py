@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from workflow_scripts.settings.compute import FLASH, Compute, RowCompute
-from workflow_scripts.settings.harmony import Draws, Protocol, TaskRecipe, Together
+from workflow_scripts.settings.harmony import Draws, Protocol, TaskRecipe
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.packs import Study, cell_names, seeds_of
 from workflow_scripts.settings.request import StepRequest
@@ -34,8 +34,6 @@ class CellsRequest(StepRequest):
     max_items_per_member: bool = False  # of a group: of each member, not of all together
     keep_texts: bool = False  # with each item what was asked and the answers there were
     recipe: TaskRecipe | None = None  # of the training before the test
-    # How many trainings of a model share their steps.
-    together: Together = 1
     # Of a delta, where the model that it is added to lies in the hub folder.
     base: str | None = None
 
@@ -81,7 +79,6 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
         chat_template=harmony.chat_template,
         draws=harmony.draws,
         recipe=_recipe(settings, protocol),
-        together=settings.trained_together if protocol == "train_before_test" else 1,
     )
 
 
@@ -118,7 +115,6 @@ def suite_cells(
         max_items_per_member=True,
         keep_texts=True,
         recipe=_recipe(settings, protocol),
-        together=settings.trained_together if protocol == "train_before_test" else 1,
         base=base,
     )
 

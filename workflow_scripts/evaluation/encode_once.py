@@ -7,7 +7,6 @@ where the tokenizer allows it (shared_text.py).
 """
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
 
@@ -18,8 +17,6 @@ from workflow_scripts.evaluation.shared_text import SharedText
 
 # Texts that are encoded ahead: enough for all threads, few enough to be held beside the model.
 _TOGETHER = 1_024
-# Requests that are put to a GPU together: their texts are encoded while it runs those before them.
-_GPU_REQUESTS = 8_192
 
 # A text, and whether HFLM asks for special tokens: as the tokenizer does by itself, or not.
 Text = tuple[str, bool | None]
@@ -31,25 +28,10 @@ class EncodeOnce(HFLM):
         self._upcoming: Iterator[Text] = iter(())
         self._encoded: dict[Text, list[int]] = {}
         self._shared_text = SharedText(self.tokenizer)
-        self._put_together = _GPU_REQUESTS if self.device.type == "cuda" else None
 
     def loglikelihood(self, requests, disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-        if self._put_together is None or not requests:
-            with self.encoding_ahead(_texts(request.args for request in requests)):
-                return super().loglikelihood(requests, disable_tqdm)
-        size, found = self._put_together, []
-        parts = [requests[at : at + size] for at in range(0, len(requests), size)]
-        with ThreadPoolExecutor(1) as beside:
-
-            def encoding(part):
-                return beside.submit(self._together, [*_texts(one.args for one in part)])
-
-            encoded = encoding(parts[0])
-            for part, following in zip(parts, [*parts[1:], []], strict=True):
-                self._encoded, encoded = encoded.result(), encoding(following)
-                found += super().loglikelihood(part, disable_tqdm)
-        self._encoded = {}
-        return found
+        with self.encoding_ahead(_texts(request.args for request in requests)):
+            return super().loglikelihood(requests, disable_tqdm)
 
     @contextmanager
     def encoding_ahead(self, texts: Iterable[Text]) -> Iterator[None]:

@@ -89,10 +89,6 @@ def run_lighteval(
                 evaluation_tracker=tracker,
                 model=model,
             )
-            # lighteval asks in an order that differs from process to process. In that of their names
-            # answers come before likelihoods, which spares these a second reading.
-            by_kind = sorted(pipeline.sampling_docs.items(), key=lambda kind: kind[0].value)
-            pipeline.sampling_docs = dict(by_kind)
             pipeline.evaluate()
     names = {f"{config.name}|{request.shots}": config.name for config in configs}
     aggregated = tracker.metrics_logger.metric_aggregated

@@ -237,7 +237,6 @@ def _named(places: list[str]) -> list[str]:
 def _run(model: Any, way: str | None, batches: list, new_tokens: int) -> tuple[float, float]:
     if way is not None:
         model.config.chunk_execution = way
-        model.time_products(True)
     return greedy_latency(model, batches, new_tokens)
 
 

@@ -19,7 +19,7 @@ from workflow_scripts.evaluation.perplexity import (
     text_perplexity,
 )
 from workflow_scripts.evaluation.record_parts import own_task, protocol_of
-from workflow_scripts.evaluation.requests import PerplexityRequest, SearchRequest, WrittenRequest
+from workflow_scripts.evaluation.requests import PerplexityRequest, WrittenRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording
@@ -95,7 +95,7 @@ def measure_perplexity(
 
 def perplexity_protocol(
     loaded: LoadedModel,
-    request: PerplexityRequest | SearchRequest | WrittenRequest,
+    request: PerplexityRequest | WrittenRequest,
     generation: dict[str, Any],
 ) -> Protocol:
     return protocol_of(

@@ -8,22 +8,18 @@ beside lm-eval. Prompts, tokenisation, truncation and what is done to generated 
 own. Its response cache is not used: it does not notice other weights. Rolling log-likelihoods stay
 lighteval's own altogether, since they read the logits in another way than everyone else. An answer's length
 depends on its own prompt; lighteval itself cuts all answers of a batch to what its longest leaves.
-
-A question that is answered both by generating and by its likeliest choice is read once, if its choices
-are one token each and its answers are asked for before its log-likelihoods.
 """
 
 from lighteval.data import GenerativeTaskDataset
 from lighteval.models.model_output import ModelResponse
 from lighteval.models.transformers.transformers_model import TransformersModel
-from lighteval.tasks.requests import Doc, SamplingMethod
+from lighteval.tasks.requests import Doc
 
 from workflow_scripts.core.files import canonical_json
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.choosing import StopStrings, UnsupportedGeneration
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
-from workflow_scripts.evaluation.rival_scores import Pair, RivalScores
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 from workflow_scripts.evaluation.shared_text import SharedText
 
@@ -52,7 +48,6 @@ class PrefixTransformersModel(TransformersModel):
         self._fell_back = None
         self.shared_text = SharedText(self.tokenizer)
         self._encoded = {}
-        self._rival_scores = RivalScores(self._stored_scores)
         return self
 
     @property
@@ -97,17 +92,15 @@ class PrefixTransformersModel(TransformersModel):
             return super()._loglikelihood_tokens(docs, rolling=rolling)
         encoded = self._encode_pairs(docs)
         pairs = [pair for of_doc in encoded for pair in zip(*of_doc, strict=True)]
-        told = [self._rival_scores.of(*pair) for pair in pairs]
-        requests = [pair for pair, score in zip(pairs, told, strict=True) if score is None]
-        stored = self._stored_scores(requests)
+        settings = {"window": self.max_length}
+        stored = Answers(self.scored_items, [("loglikelihood", pair, settings) for pair in pairs])
         found = self.engine.loglikelihoods(
-            requests,
+            pairs,
             window=self._window,
             known={at: (value, greedy) for at, (value, greedy) in stored.known.items()},
             on_scored=stored.store,
         )
-        rest = iter(found)
-        scores = iter([score or next(rest) for score in told])
+        scores = iter(found)
         responses = []
         for contexts, continuations in encoded:
             of_doc = [next(scores) for _ in continuations]
@@ -127,10 +120,6 @@ class PrefixTransformersModel(TransformersModel):
     def _window(self) -> int:
         """lighteval reads the last token of a continuation too, so its window holds one less."""
         return self.max_length - 1
-
-    def _stored_scores(self, pairs: list[Pair]) -> Answers:
-        settings = {"window": self.max_length}
-        return Answers(self.scored_items, [("loglikelihood", pair, settings) for pair in pairs])
 
     def _encode_pairs(self, docs: list[Doc]) -> list[tuple[list, list]]:
         """What `tok_encode_pair` makes of each, its texts encoded together."""
@@ -174,26 +163,18 @@ class PrefixTransformersModel(TransformersModel):
             options["do_sample"] = False
         room = self._room(first)
         contexts = self._contexts(docs, room)
-        rivals = self._rivals(docs, contexts)
         requests, questions = [], []
-        for doc, context, tokens in zip(docs, contexts, rivals, strict=True):
+        for doc, context in zip(docs, contexts, strict=True):
             new = self._new(doc, context)
             described = {"options": options, "stops": stops, "new_tokens": new}
             for sample in range(doc.num_samples):
                 draw = {"seed": self.seed, "sample": sample}
                 questions.append(("generation", (context,), described | draw))
                 seed = derive_seed(self.seed, context, canonical_json(described), sample)
-                requests.append(GenerationRequest(context, new, stop, seed, tokens))
+                requests.append(GenerationRequest(context, new, stop, seed))
         stored = Answers(self.scored_items, questions)
-        unread = self._rival_scores.look_up(requests)
         found = iter(
-            self.engine.generate(
-                requests,
-                options,
-                known={at: tokens for at, tokens in stored.known.items() if at not in unread},
-                on_generated=stored.store,
-                on_rivals=self._rival_scores.keep,
-            )
+            self.engine.generate(requests, options, known=stored.known, on_generated=stored.store)
         )
         responses = []
         for doc, context in zip(docs, contexts, strict=True):
@@ -206,18 +187,6 @@ class PrefixTransformersModel(TransformersModel):
                 )
             )
         return responses
-
-    def _rivals(self, docs: list[Doc], contexts: list[list[int]]) -> list[tuple[int, ...]]:
-        """The choices of each question that its own context, read to answer it, tells the scores of."""
-        both = [SamplingMethod.LOGPROBS in doc.sampling_methods for doc in docs]
-        pairs = iter(self._encode_pairs([doc for doc, too in zip(docs, both, strict=True) if too]))
-        found: list[tuple[int, ...]] = []
-        for context, too in zip(contexts, both, strict=True):
-            before, behind = next(pairs) if too else ([], [])
-            alike = all(other == context for other in before) and len(context) <= self._window
-            fits = alike and all(len(tokens) == 1 for tokens in behind)
-            found.append(tuple(token for (token,) in behind) if fits else ())
-        return found
 
     def _room(self, first: Doc) -> int:
         """How many tokens lighteval leaves of a prompt; `first` is the longest of its kind."""

@@ -32,8 +32,6 @@ from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 
 # HFLM looks for a stop string in as many tokens as it has and two more.
 _LOOKBACK = 2
-# Requests that HFLM's own batches score between two visits to the disk.
-_FALLBACK_SLICE = 512
 
 
 @register_model("prefix")
@@ -78,6 +76,8 @@ class PrefixLM(EncodeOnce):
         return torch.autocast(self.device.type, dtype=self.mixed_precision_dtype)
 
     def _loglikelihood_tokens(self, requests, disable_tqdm: bool = False, override_bs=None):
+        if self._plain:
+            return super()._loglikelihood_tokens(requests, disable_tqdm, override_bs)
         stored = self._answers(
             [("loglikelihood", (context, target), {}) for _, context, target in requests]
         )
@@ -85,28 +85,16 @@ class PrefixLM(EncodeOnce):
         with self._progress("loglikelihood", len(requests), len(known), disable_tqdm) as bar:
 
             def keep(at: int, answer: tuple[float, bool]) -> None:
-                known[at] = answer
                 stored.store(at, answer)
                 bar.update(1)
 
-            if not self._plain:
-                with self._autocast():
-                    self.engine.loglikelihoods(
-                        [request[1:] for request in requests],
-                        window=self.max_length,
-                        known=dict(known),
-                        on_scored=keep,
-                    )
-            size = _FALLBACK_SLICE if self.scored_items else len(requests)
-            for start in range(0, len(requests) if self._plain else 0, max(size, 1)):
-                some = range(start, min(start + size, len(requests)))
-                if any(at not in known for at in some):
-                    scored = super()._loglikelihood_tokens(
-                        [requests[at] for at in some], True, override_bs
-                    )
-                    for at, answer in zip(some, scored, strict=True):
-                        keep(at, answer)
-        answers = [known[at] for at in range(len(requests))]
+            with self._autocast():
+                answers = self.engine.loglikelihoods(
+                    [request[1:] for request in requests],
+                    window=self.max_length,
+                    known=known,
+                    on_scored=keep,
+                )
         for (texts, *_), answer in zip(requests, answers, strict=True):
             if texts is not None:  # windows of a rolling log-likelihood have no text of their own
                 self.cache_hook.add_partial("loglikelihood", texts, answer)

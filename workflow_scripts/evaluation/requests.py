@@ -12,7 +12,6 @@ from workflow_scripts.settings.plan_measures import (
     PerplexityMeasures,
     WrittenMeasures,
 )
-from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.request import StepRequest
 
 
@@ -45,15 +44,6 @@ class LatencyRequest(StepRequest):
     plans: tuple[Checkpoint, ...]
     measures: LatencyMeasures
     compute: Loading
-    seed: int
-
-
-class SearchRequest(StepRequest):
-    """What is measured to propose plans of a model, and the proposals."""
-
-    search: PlanSearch  # without its models
-    window: int
-    compute: Compute
     seed: int
 
 
@@ -104,15 +94,6 @@ def _perplexity_request(
     )
 
 
-def search_request(settings: Settings) -> SearchRequest:
-    return SearchRequest(
-        search=searched_by(settings),
-        window=settings.chunking.measures.window,
-        compute=settings.compute,
-        seed=settings.seed,
-    )
-
-
 def latency_request(settings: Settings, model: str) -> LatencyRequest:
     measures = settings.chunking.measures
     return LatencyRequest(
@@ -133,8 +114,3 @@ def mmlu_request(settings: Settings) -> MmluRequest:
         compute=settings.compute,
         seed=settings.seed,
     )
-
-
-def searched_by(settings: Settings) -> PlanSearch:
-    """Whose plans are searched decides nothing of a search."""
-    return settings.chunking.search.model_copy(update={"models": None})

@@ -25,8 +25,8 @@ from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.training.evaluated import as_evaluated
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import padding_token, train
-from workflow_scripts.training.samples import SampleList, Samples
-from workflow_scripts.training.tokenise import write_text_blocks
+from workflow_scripts.training.samples import BadSamples, Samples
+from workflow_scripts.training.tokenise import tokenise_text
 
 TRAINED, CHOSEN_ON = 0.8, 0.1
 
@@ -127,15 +127,9 @@ def _cut(path: Path) -> tuple[str, str, str]:
 
 
 def _blocks(loaded: LoadedModel, text: str, length: int) -> Samples:
-    """One row, so that its tokens are those that a test makes of it."""
-    writer = SampleList()
-    write_text_blocks(
-        writer,
-        loaded.tokenizer,
-        [("the text", {"text": text})],
-        column=None,
-        length=length,
-        each_row_ends=False,
-        most=None,
+    """Tokenise a text as one row, so that its tokens are those that a test makes of it."""
+    rows = [("the text", {"text": text})]
+    blocks = tokenise_text(
+        loaded.tokenizer, rows, BadSamples(), column=None, length=length, each_row_ends=False
     )
-    return writer.all()
+    return Samples.from_list(blocks)

@@ -5,7 +5,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.own_job import was_killed_before
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_direct
@@ -22,12 +21,11 @@ def run_job(
     request: CellsRequest,
     *,
     version: str,
-    last_try: bool = False,
+    gives_up: bool = False,
 ) -> None:
     """Measure each cell into the record of its name.
 
-    A last try after one that was killed does not try: it gives up, so that the tables of all other
-    cells can be made.
+    With `gives_up` it does not try, so that the tables of all other cells can be made.
     """
     measured = read_manifest(model)
     print(measured.repository, flush=True)
@@ -45,19 +43,15 @@ def run_job(
         return GridCell(record, decides, log, version)
 
     cells = [cell_of(record) for record in records]
-    if last_try and was_killed_before():
+    if gives_up:
         give_up(cells)
         return
-    run: Callable[..., None] = run_cells
     if request.protocol == "train_before_test":
         from workflow_scripts.grid.base import Base
-        from workflow_scripts.grid.together import may_share, run_cells_together
         from workflow_scripts.grid.train_before_test import train_before_test
 
         base = Base.of(model, request.compute)
         measure: Callable[..., Any] = partial(train_before_test, base=base)
-        if may_share(request):
-            run = partial(run_cells_together, hub=hub_of(datasets[0]), requests=requests, base=base)
     else:
         measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks
 
@@ -65,4 +59,4 @@ def run_job(
         print(cell.name, flush=True)
         measure(model, hub_of(datasets[0]), cell.record, requests[cell.name])
 
-    run(cells, one)
+    run_cells(cells, one)

@@ -32,7 +32,7 @@ from workflow_scripts.training.evaluated import as_evaluated
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.precision import choose_precision
 from workflow_scripts.training.run import free_memory, padding_token, train
-from workflow_scripts.training.samples import SampleList, Samples
+from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.trained import Trained
 from workflow_scripts.training.trained_parameters import choose_parts, set_parameters
 
@@ -75,7 +75,7 @@ class Prepared:
         name, _, _ = metric.partition(",")  # the part behind it is a filter
         return metric, self.splits.choosing.higher_is_better().get(name, True)
 
-    def lesson(self, rate: float, name: str = "") -> Lesson:
+    def lesson(self, rate: float) -> Lesson:
         """The training at one of the rates."""
         return Lesson(
             self.samples,
@@ -84,7 +84,6 @@ class Prepared:
             self.belongs_to,
             score=self.score,
             best_by=self.best_by,
-            name=name,
         )
 
     def score(self, model: Any) -> dict[str, float]:
@@ -207,9 +206,8 @@ def _samples(
     splits: Splits, encoder: Encoder, recipe: TaskRecipe, chat: bool
 ) -> tuple[Samples, dict[str, Any]]:
     """The training items with their right answers, in the tokens that the evaluator makes of them."""
-    writer = SampleList()
-    TrainingTexts(splits.test, encoder, recipe, chat=chat).write(writer, splits.training)
-    return writer.all(), writer.bad.as_json()
+    texts, bad = TrainingTexts(splits.test, encoder, recipe, chat=chat), BadSamples()
+    return Samples.from_list(texts.samples(splits.training, bad)), bad.as_json()
 
 
 def _digest(parameters: dict[str, torch.Tensor]) -> str:

@@ -8,11 +8,11 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.hub.tasks import published_pair, training_pair
 from workflow_scripts.settings.harmony import TaskRecipe
-from workflow_scripts.training.chat import BadConversation, rendered
-from workflow_scripts.training.samples import SampleSink
-from workflow_scripts.training.tokenise import batches, write_pair
+from workflow_scripts.training.chat import BadConversation, render
+from workflow_scripts.training.samples import BadSamples, Sample
+from workflow_scripts.training.tokenise import batches, cut_sample, join_pair
 
-_TOGETHER = 256  # items that are encoded at once
+_ITEMS_AT_ONCE = 256
 # The system turn of the published code's conversations.
 _PUBLISHED_SYSTEM = {"role": "system", "content": "You are helpful"}
 
@@ -40,19 +40,13 @@ class TrainingTexts:
         if self._end is None:
             raise UserError("The tokenizer has no end of text to put behind each answer.")
 
-    def write(self, writer: SampleSink, documents: Iterable[dict]) -> None:
-        """A sample of each document; one without an answer is counted as bad."""
-        for some in batches(self._answered(writer, documents), _TOGETHER):
-            encoded = self.tokens([text for _, text in some])
-            for (where, _), (prompt, answer) in zip(some, encoded, strict=True):
-                write_pair(
-                    writer,
-                    where,
-                    prompt,
-                    answer,
-                    length=self._recipe.max_length,
-                    counted=self._recipe.loss_on,
-                )
+    def samples(self, documents: Iterable[dict], bad: BadSamples) -> Iterator[Sample]:
+        """Yield a sample of each document; one without an answer is counted as bad."""
+        length, counted = self._recipe.max_length, self._recipe.loss_on
+        for batch in batches(self._answered(documents, bad), _ITEMS_AT_ONCE):
+            encoded = self.tokens([text for _, text in batch])
+            for (where, _), (prompt, answer) in zip(batch, encoded, strict=True):
+                yield from cut_sample(join_pair(prompt, answer, counted), length, bad, where)
 
     def text(self, document: dict) -> TrainingText:
         if not self._published:
@@ -72,23 +66,23 @@ class TrainingTexts:
         ]
 
     def _answered(
-        self, writer: SampleSink, documents: Iterable[dict]
+        self, documents: Iterable[dict], bad: BadSamples
     ) -> Iterator[tuple[str, TrainingText]]:
-        for at, document in enumerate(documents):
-            where, text = f"training item {at}", self.text(document)
+        for number, document in enumerate(documents):
+            where, text = f"training item {number}", self.text(document)
             if text.answer.strip():
                 yield where, text
             else:
-                writer.bad.add("empty", where)
+                bad.add("empty", where)
 
     def _published_chat(self, question: str, answer: str) -> TrainingText:
         """The template closes the last turn, so that no end of text is due."""
         turns = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
         try:
-            whole, ((start, _),) = rendered(self._encoder.tokenizer, [_PUBLISHED_SYSTEM, *turns])
+            whole, ((start, _),) = render(self._encoder.tokenizer, [_PUBLISHED_SYSTEM, *turns])
         except BadConversation:  # such as Gemma's, which knows no system turn
             try:
-                whole, ((start, _),) = rendered(self._encoder.tokenizer, turns)
+                whole, ((start, _),) = render(self._encoder.tokenizer, turns)
             except BadConversation as error:
                 raise UserError(
                     f"The chat template cannot put {question[:60]!r}: {error}"

@@ -45,21 +45,18 @@ def load_model(
     attention: str,
     chunking: dict[str, Any] | None = None,
     base: Path | None = None,
-    shared: Any = None,
 ) -> LoadedModel:
     """Load model and tokenizer from the folder of the manifest, ready for evaluation.
 
     With `chunking`, the keys of a chunked model's config, its layers run in that plan.
     With `base`, the manifest of another model, the weights are a difference that is added to its own.
-    With `shared`, a DistributedConfig of transformers, each process reads the part of the weights that it holds.
-    The same run gives the same bytes: no way of calculating is chosen by a clock.
     `dtype` may also be auto, or 8bit or 4bit: weights that bitsandbytes quantises.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils.logging import disable_progress_bar
 
-    from workflow_scripts.chunked import ChunkedForCausalLM
+    import workflow_scripts.chunked  # noqa: F401 (so that transformers knows chunked models)
 
     _libraries_stay()
     attend_without_plans()
@@ -69,7 +66,7 @@ def load_model(
     if problems := differing_sizes(folder, manifest) or changed_since(folder, manifest):
         raise UserError(problems)
     if manifest.served:
-        served, tokenizer = load_served(manifest_path, manifest)
+        served, tokenizer = load_served(folder, manifest)
         threads = torch.get_num_threads()
         return LoadedModel(served, tokenizer, manifest, "server", AS_SERVED, AS_SERVED, threads)
     device = choose_device(device)
@@ -79,10 +76,10 @@ def load_model(
     implementation = choose_attention(attention, manifest.architecture)
     if implementation == FLASH:
         refuse_without_flash(device)
-        if dtype == "float32" and shared is None:  # processes that share weights compute in 16 bits
+        if dtype == "float32":
             implementation = choose_attention("auto", manifest.architecture)
             print(f"Loaded in float32, which {FLASH} does not take: {implementation or 'sdpa'}.")
-    spread = {} if base or shared is not None else over_cards(manifest, dtype, device)
+    spread = {} if base else over_cards(manifest, dtype, device)
     config = None
     if chunking is not None:
         config, _ = chunked_config(folder, manifest.repository, chunking)
@@ -96,23 +93,15 @@ def load_model(
             **_OFFLINE,
             **({} if config is None else {"config": config}),
             **spread,
-            **({} if shared is None else {"distributed_config": shared}),
             **(quantization(dtype, device) if is_quantized else {}),
         )
     except (OSError, ValueError) as error:
         raise UserError(f"{manifest.repository} in {folder} cannot be loaded: {error}") from error
-    if shared is not None and getattr(model, "_hf_peft_config_loaded", False):
-        raise UserError(
-            f"{manifest.repository} has adapters beside its weights, which no process could add to the part"
-            " that it holds; expected lora_output: merged in the stage before, or sharded: false."
-        )
     merge_adapters(model)
-    if isinstance(model, ChunkedForCausalLM):
-        model.time_products(False)
     if base is not None:
         manifest = add_base(model, manifest, base, getattr(torch, dtype))
     # Those are where they run, and cannot be moved.
-    if not (is_quantized or hasattr(model, "hf_device_map") or shared is not None):
+    if not (is_quantized or hasattr(model, "hf_device_map")):
         model.to(device)
     model.eval()
     return LoadedModel(

@@ -39,17 +39,11 @@ class HubFile(_Strict):
 
 
 class ServedFacts(_Strict):
-    """What is known of a server, and how it is asked."""
+    """Where a server is, and how it is asked."""
 
     endpoint: str
     name: str = Field(description="What the server calls the model")
-    server: str = Field(default="", description="Its program and version, as it says itself")
-    window: int | None = Field(default=None, description="Tokens, where the server says it")
-    key_variable: str | None = None
-    at_once: int = 1
-    checked: str | None = Field(
-        default=None, description="How far its log-likelihoods are from those of the weights"
-    )
+    at_once: int = Field(description="Concurrent requests")
 
 
 class Manifest(_Strict):
@@ -72,9 +66,9 @@ class Manifest(_Strict):
 
     @property
     def weights_sha256(self) -> str:
-        """One digest over the files that hold weights, by name and content; of a server, over what it says it is."""
+        """One digest over the files that hold weights, by name and content; of a server, over its address."""
         if self.served:
-            return sha256_json([self.served.server, self.served.name])
+            return sha256_json([self.served.endpoint, self.served.name])
         weights = {f.path: f.sha256 for f in self.files if f.path.endswith(".safetensors")}
         return sha256_json(weights)
 

@@ -1,10 +1,9 @@
-"""Whether a submitted model may be evaluated, found out from its small files before it costs anything.
+"""Check whether a submitted model may be evaluated, from its small files, before it costs anything.
 
 Nothing of a repository is run, and no weights are read: the model is put together from its
 configuration alone, on the meta device, which has no memory.
 """
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -12,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.clean_text import shortened
-from workflow_scripts.core.confined import SECONDS, NoAnswer, each_confined
 from workflow_scripts.core.errors import Unreachable, UserError
-from workflow_scripts.core.machine import machine_problem
 from workflow_scripts.core.model_files import files_taken
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import METADATA, read_metadata
+from workflow_scripts.hub.sandbox import SECONDS, SandboxError, run_sandboxed
 from workflow_scripts.planning.memory import submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
 from workflow_scripts.settings.requests import (
@@ -29,12 +27,13 @@ from workflow_scripts.settings.requests import (
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 _ADAPTER = "adapter_config.json"
-_BYTES_BESIDE = 100_000_000  # of weights, whatever the parameters
-_OF_PARTS = re.compile("layer|expert|block|depth|stage")
+_OTHER_BYTES = 100_000_000  # of weights, whatever the parameters
+_PARTS = re.compile("layer|expert|block|depth|stage")
+Verdict = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Submitted:
+class ModelRepository:
     """What is known of a repository without its weights."""
 
     folder: Path
@@ -52,168 +51,128 @@ class Rules:
     on_gpu: bool = True
 
 
-def read_submitted(path: Path) -> Submitted:
-    """From a manifest of the hub folder, or from what was fetched of a repository to be checked."""
-    if path.name == METADATA:
-        found = read_metadata(path)
-        return Submitted(path.parent, found.commit, found.licence, found.files)
-    manifest = read_manifest(path)
-    files = {file.path: file.size for file in manifest.files}
-    return Submitted(path.parent, manifest.commit, manifest.licence, files)
-
-
 def check(
     submissions: dict[str, Request],
-    sources: dict[str, Path],
+    sources: dict[str, list[Path]],
     rules: Rules,
-    *,
-    bases: dict[str, Path] | None = None,
     seconds: int = SECONDS,
-) -> dict[str, dict[str, Any]]:
-    """By file of a submission: commit, licence, parameters, memory, and as `reason` why it is refused.
+) -> dict[str, Verdict]:
+    """Give a verdict by file: commit, licence, parameters, memory_mb, and as `reason` why it is refused.
 
-    Where the hub did not answer the submission is not refused: its `status` is unchecked.
-
-    `bases` are what the bases of deltas are checked by. Each submission is looked at in a process of its own, for
-    so many `seconds` at most: whatever its files do to the libraries is an answer about it alone.
-
-    Of submissions of the same model at the same commit in the same precision the first is taken.
+    `sources` are what the model, and behind it the base of a delta, are checked by. Each is checked in a process
+    of its own. Where the hub did not answer, `status` is unchecked. Of duplicates the first is taken.
     """
-    _libraries()  # once, and not in each process that is replaced
-
-    def look(file: str) -> dict[str, Any]:
-        return _looked_at(submissions[file], sources[file], (bases or {}).get(file), rules)
-
+    _import_libraries()  # once, and not in each process
     taken: dict[tuple, str] = {}
     verdicts = {}
-    answers = each_confined(look, list(submissions), seconds)
-    for (file, submission), answer in zip(submissions.items(), answers, strict=True):
-        if isinstance(answer, NoAnswer):
-            answer = _verdict(reason=f"it cannot be checked: {answer.reason}.")
-        key = (submission.name, answer["commit"], submission.precision, submission.protocol)
-        if not answer["reason"] and key in taken:
-            answer["reason"] = (
-                f"it is a duplicate of {taken[key]}: the same commit {answer['commit'][:12]} in"
-                f" {submission.precision}."
-            )
-        if not answer["reason"]:
-            taken[key] = file
-        verdicts[file] = answer
+    for file, request in submissions.items():
+        verdict: Verdict = dict.fromkeys(("commit", "licence", "parameters", "memory_mb", "reason"))
+        try:
+            verdict |= run_sandboxed(_check_request, request, sources[file], rules, seconds=seconds)
+        except SandboxError as error:
+            verdict["reason"] = f"it cannot be checked: {error}."
+        key = (request.name, verdict["commit"], request.precision, request.protocol)
+        if not verdict["reason"]:
+            first = taken.setdefault(key, file)
+            if first != file:
+                verdict["reason"] = (
+                    f"it is a duplicate of {first}: the same commit {verdict['commit'][:12]} in"
+                    f" {request.precision}."
+                )
+        verdicts[file] = verdict
     return verdicts
 
 
-def _looked_at(
-    submission: Request, source: Path, base_source: Path | None, rules: Rules
-) -> dict[str, Any]:
+def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdict:
     try:
-        submitted = read_submitted(source)
-        base = read_submitted(base_source) if base_source else None
+        model, *bases = [read_repository(source) for source in sources]
+    except Unreachable as error:
+        return {"reason": shortened(str(error)), "status": UNCHECKED}
     except UserError as error:
-        status = {"status": UNCHECKED} if isinstance(error, Unreachable) else {}
-        return _verdict(reason=shortened(str(error)), **status)
-    facts: dict[str, Any] = {"commit": submitted.commit, "licence": submitted.licence}
-    problems = list(_problems(submission, submitted, rules.open_licences))
-    if base is not None:
-        facts["base_commit"] = base.commit
-        problems += [
-            f"of its base {submission.base}: {one}" for one in _own(base, rules.open_licences)
-        ]
-    if submission.precision in QUANTIZED and not rules.on_gpu:
-        problems.append(
-            f"precision is {submission.precision!r}, and bitsandbytes needs a GPU, which this config"
+        return {"reason": shortened(str(error))}
+    verdict: Verdict = {"commit": model.commit, "licence": model.licence}
+    problems, parameters = _check_repository(model, rules)
+    problems = [*_compare_request(request, model, rules), *problems]
+    for base in bases:
+        verdict["base_commit"] = base.commit
+        base_problems, base_parameters = _check_repository(base, rules)
+        problems += [f"of its base {request.base}: {problem}" for problem in base_problems]
+        if not problems and base_parameters != parameters:
+            problems.append(
+                f"it has {parameters:,} parameters and its base {request.base} {base_parameters:,}, so"
+                " one cannot be added to the other."
+            )
+    if not problems:
+        memory_mb = submitted_mb(
+            parameters,
+            request.precision,
+            trains=request.protocol == "train_before_test",
+            is_delta=bool(bases),
+        )
+        verdict |= {"parameters": parameters, "memory_mb": memory_mb}
+        if memory_mb > rules.memory_mb:
+            problems.append(
+                f"it needs {memory_mb:,} MB for {parameters:,} parameters in {request.precision};"
+                f" suite.memory_mb plans {rules.memory_mb:,}."
+            )
+    return verdict | {"reason": shortened(" ".join(problems)) or None}
+
+
+def read_repository(path: Path) -> ModelRepository:
+    """Read a manifest of the hub folder, or what was fetched of a repository to be checked."""
+    if path.name == METADATA:
+        metadata = read_metadata(path)
+        return ModelRepository(path.parent, metadata.commit, metadata.licence, metadata.files)
+    manifest = read_manifest(path)
+    files = {file.path: file.size for file in manifest.files}
+    return ModelRepository(path.parent, manifest.commit, manifest.licence, files)
+
+
+def _compare_request(request: Request, model: ModelRepository, rules: Rules) -> Iterator[str]:
+    if request.revision not in (None, model.commit):
+        yield f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
+    if (_ADAPTER in model.files) != (request.weight_type == "adapter"):
+        has = "holds" if _ADAPTER in model.files else "holds no"
+        yield f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}."
+    if request.licence and model.licence and request.licence.lower() != model.licence.lower():
+        yield f"licence is {request.licence!r}, but its card says {model.licence!r}."
+    if request.precision in QUANTIZED and not rules.on_gpu:
+        yield (
+            f"precision is {request.precision!r}, and bitsandbytes needs a GPU, which this config"
             " has none of (source and compute.device)."
         )
-    if not problems:
-        try:
-            facts["parameters"] = parameters = count_parameters(submitted.folder)
-            bases_own = count_parameters(base.folder) if base else parameters
-        except UserError as error:
-            problems.append(str(error))
-        else:
-            facts["memory_mb"] = submitted_mb(
-                parameters,
-                submission.precision,
-                trains=submission.protocol == "train_before_test",
-                is_delta=base is not None,
-            )
-            problems += _of_size(submission, facts, bases_own, rules.memory_mb)
-            problems += _too_large(submitted, parameters)
-            if base is not None:
-                problems += _too_large(base, bases_own)
-    return _verdict(**facts, reason=shortened(" ".join(problems)) or None)
 
 
-def _of_size(
-    submission: Request, facts: dict[str, Any], bases_own: int, memory_mb: int
-) -> Iterator[str]:
-    parameters, needed = facts["parameters"], facts["memory_mb"]
-    if bases_own != parameters:
-        yield (
-            f"it has {parameters:,} parameters and its base {submission.base} {bases_own:,}, so one"
-            " cannot be added to the other."
-        )
-    if needed > memory_mb:
-        yield (
-            f"it needs {needed:,} MB for {parameters:,} parameters in {submission.precision};"
-            f" suite.memory_mb plans {memory_mb:,}."
-        )
-
-
-def _too_large(submitted: Submitted, parameters: int) -> Iterator[str]:
-    """Weights that nobody could load are not fetched, and fill no disk."""
-    taken = files_taken(submitted.files)
-    size = sum(submitted.files[name] for name in taken if name.endswith(".safetensors"))
-    if size > (most := BYTES_OF_A_PARAMETER * parameters + _BYTES_BESIDE):
-        yield (
-            f"its weights have {size:,} bytes; expected at most {most:,} for {parameters:,} parameters."
-        )
-
-
-def _verdict(**facts: Any) -> dict[str, Any]:
-    return dict.fromkeys(("commit", "licence", "parameters", "memory_mb", "reason")) | facts
-
-
-def _problems(
-    submission: Request, submitted: Submitted, open_licences: Collection[str]
-) -> Iterator[str]:
-    if submission.revision not in (None, submitted.commit):
-        yield (
-            f"revision is {submission.revision}, but the hub folder holds commit {submitted.commit}."
-        )
-    yield from _own(submitted, open_licences)
-    if (_ADAPTER in submitted.files) != (submission.weight_type == "adapter"):
-        has = "holds" if _ADAPTER in submitted.files else "holds no"
-        yield f"weight_type is {submission.weight_type!r}, but it {has} {_ADAPTER}."
-    said, licence = submission.licence, submitted.licence
-    if said is not None and licence is not None and said.lower() != licence.lower():
-        yield f"licence is {said!r}, but its card says {licence!r}."
-
-
-def _own(submitted: Submitted, open_licences: Collection[str]) -> Iterator[str]:
-    """What is wrong with a repository, whatever a submission says of it."""
-    if not any(name.endswith(".safetensors") for name in submitted.files):
-        yield (
+def _check_repository(repository: ModelRepository, rules: Rules) -> tuple[list[str], int]:
+    """Find the problems of a repository; count its parameters where it has none."""
+    sizes = {name: repository.files[name] for name in files_taken(repository.files)}
+    size = sum(sizes[name] for name in sizes if name.endswith(".safetensors"))
+    problems = []
+    if not size:
+        problems.append(
             "it holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; convert"
             " them."
         )
-    if submitted.licence is None:
-        yield "its card names no licence."
-    elif submitted.licence.lower() not in {one.lower() for one in open_licences}:
-        yield f"its licence {submitted.licence!r} is not among suite.open_licences."
-    if needs_remote_code(submitted.folder):
-        yield "it needs trust_remote_code, and code of a repository is never run."
+    if repository.licence is None:
+        problems.append("its card names no licence.")
+    elif repository.licence.lower() not in {licence.lower() for licence in rules.open_licences}:
+        problems.append(f"its licence {repository.licence!r} is not among suite.open_licences.")
+    if problems:
+        return problems, 0
+    try:
+        parameters = count_parameters(repository.folder)
+    except UserError as error:
+        return error.problems, 0
+    limit = BYTES_OF_A_PARAMETER * parameters + _OTHER_BYTES
+    if size > limit:  # nobody could load them: they are not fetched, and fill no disk
+        problems.append(
+            f"its weights have {size:,} bytes; expected at most {limit:,} for {parameters:,} parameters."
+        )
+    return problems, parameters
 
 
-def needs_remote_code(folder: Path) -> bool:
-    """Whether its configuration sends transformers to code of its own, having none for this type."""
-    known = _libraries().configuration_auto.CONFIG_MAPPING
-    config = _json(folder / "config.json")
-    kind = config.get("model_type")
-    return bool(config.get("auto_map")) and not (isinstance(kind, str) and kind in known)
-
-
-def _libraries() -> Any:
-    """transformers' Auto classes, with the chunked architectures; PyTorch is loaded beside."""
+def _import_libraries() -> Any:
+    """Import transformers' Auto classes with the chunked architectures, and PyTorch."""
     import torch  # noqa: F401
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer  # noqa: F401
     from transformers.models import auto
@@ -224,47 +183,37 @@ def _libraries() -> Any:
 
 
 def count_parameters(folder: Path) -> int:
-    """Count them in what the Auto classes make of the folder; raises where they make nothing of it."""
+    """Count them in what the Auto classes make of the folder; raise where they make nothing of it."""
     import torch
 
-    auto = _libraries()
-    what = "configuration"
+    auto = _import_libraries()
+    part = "configuration"
     try:
         config = auto.AutoConfig.from_pretrained(folder, **_OFFLINE)
-        _refuse_a_giant(config.to_dict())
-        what = "tokenizer"
+        _refuse_giants(config.to_dict())
+        part = "tokenizer"
         auto.AutoTokenizer.from_pretrained(folder, **_OFFLINE)
-        what = "model"
+        part = "model"
         with torch.device("meta"):
             model = auto.AutoModelForCausalLM.from_config(config)
     except (UserError, MemoryError):
         raise
-    # A stranger's files: whatever they make the libraries raise is an answer.
-    except Exception as error:
-        if machine_problem(error):
-            raise
-        raise UserError(
-            f"its {what} does not load with the Auto classes ({_first_sentence(error, folder)})."
-        ) from error
+    except (
+        Exception
+    ) as error:  # a stranger's files: whatever they make the libraries raise is an answer
+        text = shortened(str(error).replace(str(folder), "it")) or type(error).__name__
+        if "trust_remote_code" in text:
+            text = "it needs trust_remote_code, and code of a repository is never run."
+            raise UserError(text) from error
+        sentence = text.split(". ")[0].rstrip(".")[:300]
+        raise UserError(f"its {part} does not load with the Auto classes ({sentence}).") from error
     return model.num_parameters()
 
 
-def _refuse_a_giant(config: Any) -> None:
+def _refuse_giants(config: dict[str, Any]) -> None:
+    """More parts than any model has would take minutes to make."""
     for key, value in config.items():
         if isinstance(value, dict):
-            _refuse_a_giant(value)
-        elif isinstance(value, int) and value > MOST_PARTS and _OF_PARTS.search(str(key)):
+            _refuse_giants(value)
+        elif isinstance(value, int) and value > MOST_PARTS and _PARTS.search(str(key)):
             raise UserError(f"its {key} is {value:,}; expected at most {MOST_PARTS:,}.")
-
-
-def _first_sentence(error: Exception, folder: Path) -> str:
-    text = shortened(str(error).replace(str(folder), "it")) or type(error).__name__
-    return text.split(". ")[0].rstrip(".")[:300]
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

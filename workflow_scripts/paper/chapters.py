@@ -1,16 +1,14 @@
 """What a page and a paper show: chapters of paragraphs, figures and tables, read from the results."""
 
 import csv
-from collections.abc import Container
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.paper.requests import Report, ToldFigure, ToldTable
 from workflow_scripts.paper.studies import STUDIES, tell
-from workflow_scripts.paper.tables import table_of
 from workflow_scripts.render.numbers import Numbers
-from workflow_scripts.render.tables import ShownTable
+from workflow_scripts.render.tables import ShownTable, read_markdown
 
 
 @dataclass(frozen=True)
@@ -38,49 +36,49 @@ class Chapter:
     tables: list[ChapterTable]
 
 
-def chapters(
-    numbers: Numbers, tables: list[Path], figures: list[Path], told: Report
+def read_chapters(
+    numbers: Numbers, files: Mapping[str, Sequence[Path]], captions: Mapping[str, str]
 ) -> tuple[list[Chapter], list[str]]:
-    """The chapters there is something for, and the titles of those there is nothing for.
+    """Read the chapters there is something for, and list the titles of those there is nothing for.
 
-    `tables` and `figures` are of every kind that the config has made; what is declared for no chapter of
-    these stands in one of its own, so that nothing made is lost.
+    `files` has the Markdown tables and the PNG figures of each chapter, `captions` the caption of each figure.
     """
-    made_tables = {path.stem: path for path in tables}
-    made_figures = {path.stem: path for path in figures}
-
-    def chapter(keys: Container[str], key: str, title: str, paragraphs: list[str]) -> Chapter:
-        shown = [
-            _figure(made_figures[name], of)
-            for name, of in told.figures.items()
-            if of.chapter in keys
-        ]
-        given = [
-            _table(made_tables[name], of) for name, of in told.tables.items() if of.chapter in keys
-        ]
-        return Chapter(key, title, paragraphs, shown, given)
-
-    of_studies = [
-        chapter({one.key}, one.key, one.title, tell(one.prose, numbers)) for one in STUDIES
+    chapters = [
+        Chapter(
+            study.key,
+            study.title,
+            tell(study.prose, numbers),
+            *_read_files(files.get(study.key, []), captions),
+        )
+        for study in STUDIES
     ]
-    declared = {one.chapter for one in told.tables.values()}
-    declared |= {one.chapter for one in told.figures.values()}
-    others = declared - {one.key for one in STUDIES}
-    more = chapter(others, "more", "More tables and figures", [])
-    found = [one for one in (*of_studies, more) if one.paragraphs or one.figures or one.tables]
-    return found, [one.title for one in of_studies if one not in found]
+    absent = [one.title for one in chapters if not _has_content(one)]
+    keys = {study.key for study in STUDIES}
+    others = [path for key, paths in files.items() if key not in keys for path in paths]
+    more = Chapter("more", "More tables and figures", [], *_read_files(others, captions))
+    return [one for one in (*chapters, more) if _has_content(one)], absent
 
 
-def _figure(path: Path, told: ToldFigure) -> ChapterFigure:
-    return ChapterFigure(
-        path.stem, told.caption, path.with_suffix(".png"), path.with_suffix(".pdf")
-    )
+def _has_content(chapter: Chapter) -> bool:
+    return bool(chapter.paragraphs or chapter.figures or chapter.tables)
 
 
-def _table(path: Path, described: ToldTable) -> ChapterTable:
-    table = table_of(described.table)
-    shown = table.shown(table.read(path), table.asks.of(described.request))
-    return ChapterTable(path.stem, shown, path, path.with_suffix(".tex"))
+def _read_files(
+    files: Sequence[Path], captions: Mapping[str, str]
+) -> tuple[list[ChapterFigure], list[ChapterTable]]:
+    figures = [
+        ChapterFigure(path.stem, captions[path.stem], path, path.with_suffix(".pdf"))
+        for path in files
+        if path.suffix == ".png"
+    ]
+    tables = [
+        ChapterTable(
+            path.stem, read_markdown(path), path.with_suffix(".csv"), path.with_suffix(".tex")
+        )
+        for path in files
+        if path.suffix == ".md"
+    ]
+    return figures, tables
 
 
 def read_sources(path: Path) -> list[dict[str, Any]]:

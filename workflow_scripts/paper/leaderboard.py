@@ -1,92 +1,45 @@
-"""The leaderboard: a tab for each study that has something to show."""
+"""Write the leaderboard page: a tab for each study that has something to show."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import write_text
-from workflow_scripts.paper.commands import TABLE, with_commands
 from workflow_scripts.paper.requests import LeaderboardPage
-from workflow_scripts.render.citations import CitedWork, bibliography, read_works
-from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.web.board import Board, read_tab
-from workflow_scripts.render.web.page import leaderboard_page
-from workflow_scripts.studies.chunking.board import chunked_tab
-from workflow_scripts.studies.harmony.board import harmony_tab
-from workflow_scripts.studies.prompts.board import prompts_tab
-from workflow_scripts.studies.suite.about import describe_suite
+from workflow_scripts.render.web.board import render_board
+from workflow_scripts.studies.chunking.board import make_chunked_tab
+from workflow_scripts.studies.harmony.board import make_harmony_tab
+from workflow_scripts.studies.prompts.board import make_prompts_tab
+from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
 
-_ABOUT = "Open language models under the same conditions. Choose a row to see what it is made of."
-# A reader who is given the page alone must not take these for results.
-_MINIATURE = (
-    " This is the miniature world: its models are tiny, its questions generated, and its numbers say"
-    " nothing about real models."
-)
-
-CITATIONS, COMMANDS = "citations", "commands"
-_SOURCES = {
-    "miniature": "miniature world",
-    "huggingface": "Hugging Face hub",
-    None: "scores from elsewhere",
+_ABOUT = {
+    # A reader who is given the page alone must not take these for results.
+    "miniature": (
+        "The miniature world: its models are tiny, its questions generated, and its numbers say nothing about"
+        " real models."
+    ),
+    "huggingface": "Open language models under the same conditions.",
+    None: "Scores from elsewhere.",
 }
 
 
 def write_leaderboard(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
-    """What an input's name begins with is the tab that it is for; citations and commands are for all."""
-    tabs: dict[str, dict[str, Any]] = {}
-    for name, files in inputs.items():
-        if name in (CITATIONS, COMMANDS):
-            continue
-        tab, _, what = name.partition("_")
-        tabs.setdefault(tab, {})[what] = files
-    board = leaderboard(
-        {tab: Inputs(files) for tab, files in tabs.items()},
-        LeaderboardPage.of(request),
-        read_works(inputs.one(CITATIONS)),
-        cells(TABLE.read(inputs.one(COMMANDS))) if COMMANDS in inputs else [],
-    )
-    write_text(outputs["page"], leaderboard_page(board))
-
-
-def leaderboard(
-    inputs: dict[str, Inputs],
-    request: LeaderboardPage,
-    works: Sequence[CitedWork] = (),
-    commands: Sequence[Cells] = (),
-) -> Board:
-    """The tabs of which there are files, each with the works that it rests on."""
-    tabs = {
-        "suite": lambda files: read_tab(files.one("tab")),
-        "harmony": lambda files: harmony_tab(
-            files.one("leaderboard"),
-            files.one("components"),
-            files.one("scores"),
-            request.tasks,
-            request.protocols,
-            files.get("imports", ()),
-        ),
-        "prompts": lambda files: prompts_tab(
-            files.one("runs"), files.one("by_subject"), files["records"]
-        ),
-        "chunked": lambda files: chunked_tab(**files),
-    }
-    return Board(
-        title="Chorus leaderboard",
-        about=_ABOUT + (_MINIATURE if request.source == "miniature" else ""),
-        tabs=[
-            replace(
-                with_commands(make(inputs[name]), commands),
-                rests_on=bibliography(works, request.rests_on.get(name, ())),
-            )
-            for name, make in tabs.items()
-            if name in inputs
-        ],
-        report="index.html",
-        texts=describe_suite(request.suite) if request.suite and "suite" in inputs else [],
-        provenance={
-            "Models and data": _SOURCES[request.source],
-            "Seed": str(request.seed),
-        },
+    page = LeaderboardPage.of(request)
+    tabs = []
+    texts = {}
+    if "suite_leaderboard" in inputs:
+        csvs = inputs.one("suite_leaderboard"), inputs.one("suite_checks")
+        tabs.append(make_suite_tab(*csvs, page.suite))
+        texts = render_texts(page.suite)
+    if "harmony_leaderboard" in inputs:
+        csvs = inputs.one("harmony_leaderboard"), inputs.one("harmony_components")
+        tabs.append(make_harmony_tab(*csvs, page.tasks, page.protocols))
+    if "prompt_runs" in inputs:
+        tabs.append(make_prompts_tab(inputs.one("prompt_runs")))
+    chunked_tables = ("chunking_plans", "training_stages", "mmlu_by_subject")
+    chunked = [inputs.get(name, []) for name in chunked_tables]
+    if any(chunked):
+        tabs.append(make_chunked_tab(*chunked))
+    write_text(
+        outputs["page"], render_board("Chorus leaderboard", _ABOUT[page.source], tabs, texts)
     )

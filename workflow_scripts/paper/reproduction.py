@@ -1,29 +1,30 @@
 """The table of all published numbers beside ours, and its shorter form for reading."""
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 import pandas as pd
 
-from workflow_scripts.paper.protocols.differences import TABLE as DIFFERENCES
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.paper.protocols.verdicts import with_other_protocols
-from workflow_scripts.paper.requests import Reproduction
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.text import number, with_errors
 from workflow_scripts.render.verdict import (
     BY_LUCK,
-    COLUMNS,
     LIMIT,
     NOT_COMPARABLE,
-    as_table,
+    make_table,
     with_margins,
 )
 from workflow_scripts.scores.published_protocols import read_protocols
+from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
-from workflow_scripts.studies.mmlu.by_subject import TABLE as MMLU
+from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
-from workflow_scripts.studies.prompts.runs import TABLE as PROMPT_RUNS
-from workflow_scripts.studies.ranking.leaderboard import TABLE as LEADERBOARD
-from workflow_scripts.studies.ranking.trainings import published_reruns
+from workflow_scripts.studies.prompts.requests import PromptComparison
+from workflow_scripts.studies.ranking.errors import estimate_reruns
 
 NOTE = (
     "Each published number beside ours, as a fraction. z: the difference over its standard error; below"
@@ -43,36 +44,31 @@ NOTE = (
 )
 
 
-_COMPARED = {MMLU.name: MMLU, PROMPT_RUNS.name: PROMPT_RUNS, "harmony_leaderboard": LEADERBOARD}
-
-
-def reproduced(inputs: Inputs, request: Reproduction) -> pd.DataFrame:
-    """A row a published number; a table of ours that the config has not is not among the inputs."""
-    theirs = {path.stem: pd.read_csv(path) for path in inputs["published"]}
-    leaderboard, runs = theirs.pop("harmony_leaderboard"), theirs.pop("prompt_runs")
-    cells = theirs.pop("harmony_cells")
-    reruns = published_reruns(leaderboard, cells, request.harmony.models)
-    ours = {
-        name: table.read(inputs.one(name)) for name, table in _COMPARED.items() if name in inputs
-    }
+def compare_published(
+    published: dict[str, pd.DataFrame],
+    ours: Mapping[str, pd.DataFrame],
+    mmlu: MmluComparison,
+    prompts: PromptComparison,
+    harmony: HarmonyComparison,
+) -> pd.DataFrame:
+    """Compare each published number with ours; `ours` has those of our tables that were made."""
+    leaderboard = published.pop("harmony_leaderboard")
+    runs = published.pop("prompt_runs")
+    cells = published.pop("harmony_cells")
+    reruns = estimate_reruns(leaderboard, cells, harmony.models)
+    our_leaderboard = ours.get("harmony_leaderboard")
     rows = [
-        *compare_mmlu(theirs, ours.get("mmlu_by_subject"), request.mmlu),
-        *compare_prompts(runs, ours.get("prompt_runs"), request.prompts),
-        *compare_harmony(leaderboard, ours.get("harmony_leaderboard"), request.harmony, reruns),
-        *compare_cells(cells, ours.get("harmony_leaderboard"), request.harmony, reruns),
+        *compare_mmlu(published, ours.get("mmlu_by_subject"), mmlu),
+        *compare_prompts(runs, ours.get("prompt_runs"), prompts),
+        *compare_harmony(leaderboard, our_leaderboard, harmony, reruns),
+        *compare_cells(cells, our_leaderboard, harmony, reruns),
     ]
-    table = with_other_protocols(
-        as_table(rows),
-        DIFFERENCES.read(inputs.one(DIFFERENCES.name)),
-        read_protocols(inputs.one("protocols")),
-    )
-    margins = table["metric"].eq("rank").map({True: request.margins.ranks})
-    return with_margins(table, margins.fillna(request.margins.scores))
+    return make_table(rows)
 
 
-def _show(table: pd.DataFrame, _: Reproduction) -> pd.DataFrame:
+def format_columns(table: pd.DataFrame) -> pd.DataFrame:
     absent = table["ours"].isna() & (table["verdict"] == NOT_COMPARABLE)
-    lines = [_line(row) for row in table[~absent].to_dict("records")]
+    lines = [_format_row(row) for row in table[~absent].to_dict("records")]
     for (source, because), rows in table[absent].groupby(["source", "because"], sort=False):
         lines.append(
             {
@@ -87,15 +83,15 @@ def _show(table: pd.DataFrame, _: Reproduction) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=columns)
 
 
-def _line(row: dict) -> dict:
+def _format_row(row: dict) -> dict:
     whole = row["metric"] in ("rank", "pc1")
     because = f": {row['because']}" if isinstance(row["because"], str) else ""
     return {
         "Published in": row["source"],
         "Of": row["of"],
         "What": f"{row['item'].replace('_', ' ')}, {row['metric']}",
-        "Published": _score(row["published"], row["published_stderr"], whole),
-        "Ours": _score(row["ours"], row["ours_stderr"], whole),
+        "Published": _format_score(row["published"], row["published_stderr"], whole),
+        "Ours": _format_score(row["ours"], row["ours_stderr"], whole),
         "Difference": number(row["difference"], "+.3f"),
         "z": number(row["z"], "+.1f"),
         "Would show": number(row["smallest"], ".3f"),
@@ -103,18 +99,40 @@ def _line(row: dict) -> dict:
     }
 
 
-def _score(value: float, stderr: float | None, whole: bool) -> str | None:
+def _format_score(value: float, stderr: float | None, whole: bool) -> str | None:
     return number(value, "g") if whole else with_errors([value], [stderr])[0]
 
 
-TABLE = Table(
-    name="reproduction",
-    title="Reproduction of published numbers",
-    note=lambda _, request: NOTE.format(
-        scores=100 * request.margins.scores, ranks=request.margins.ranks
-    ),
-    columns=COLUMNS,
-    asks=Reproduction,
-    make=reproduced,
-    show=_show,
-)
+def main(
+    published: list[Path],
+    ours: list[Path],
+    protocols: Path,
+    differences: Path,
+    table: list[Path],
+    comparison: dict[str, Any],
+    margins: dict[str, float],
+) -> None:
+    compared = compare_published(
+        {path.stem: pd.read_csv(path) for path in published},
+        {path.stem: read_table(path) for path in ours},
+        MmluComparison.of(comparison["mmlu"]),
+        PromptComparison.of(comparison["prompts"]),
+        HarmonyComparison.of(comparison["harmony"]),
+    )
+    compared = with_other_protocols(
+        compared, read_table(differences).fillna(""), read_protocols(protocols)
+    )
+    is_rank = compared["metric"].eq("rank")
+    limits = is_rank.map({True: margins["ranks"], False: margins["scores"]})
+    results = with_margins(compared, limits)
+    write_table(
+        results,
+        table,
+        title="Reproduction of published numbers",
+        note=NOTE.format(scores=100 * margins["scores"], ranks=margins["ranks"]),
+        shown=format_columns(results),
+    )
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -5,14 +5,13 @@ task on which a rerun lies three points off shows here, where few of its single 
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.paper.reproduction import TABLE as REPRODUCTION
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.render.verdict import (
     BY_LUCK,
@@ -26,7 +25,7 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.harmony.published import AFTER_TRAINING
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
-from workflow_scripts.studies.ranking.trainings import published_reruns
+from workflow_scripts.studies.ranking.errors import estimate_reruns
 
 ADDED = 0.03  # the change of a task that the table says how likely it would show
 FEWEST = 5  # models, below which the middle one is no measure of all
@@ -44,29 +43,32 @@ NOTE = (
     " times in five. All but z in"
     " percentage points."
 )
-COLUMNS = columns(
-    ("text", "source task"),
-    ("whole", "trained_twice released_differ"),
-    ("number", "usual score_limit shift task_limit shows"),
-    ("whole", "models"),
-    ("number", "difference error z farthest smallest"),
-    ("text", "verdict"),
-    ("maybe", "because"),
-)
+_INTEGERS = ["trained_twice", "released_differ", "models"]
+_COLUMNS = [
+    *("source", "task", "trained_twice", "released_differ", "usual", "score_limit", "shift"),
+    *("task_limit", "shows", "models", "difference", "error", "z", "farthest", "smallest"),
+    *("verdict", "because"),
+]
 
 
-def by_task(reproduction: pd.DataFrame, reruns: Reruns) -> pd.DataFrame:
-    """A row a task and published source of scores after training."""
+def compute_by_task(reproduction: pd.DataFrame, reruns: Reruns) -> pd.DataFrame:
+    """Compute a row per task and published source of scores after training."""
     trained = reproduction[reproduction["metric"] == AFTER_TRAINING]
     trained = trained[trained["item"].isin(reruns.usual.index)]
     rows = [
-        {"source": source, "task": task, **_pair(task, reruns), **_ours(task, cells, reruns)}
+        {
+            "source": source,
+            "task": task,
+            **_compare_releases(task, reruns),
+            **_compare_ours(task, cells, reruns),
+        }
         for (source, task), cells in trained.groupby(["source", "item"], sort=False)
     ]
-    return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
+    numeric = dict.fromkeys(_COLUMNS[2:-2], "float64") | dict.fromkeys(_INTEGERS, "Int64")
+    return pd.DataFrame(rows, columns=_COLUMNS).astype(numeric)
 
 
-def _pair(task: str, reruns: Reruns) -> dict[str, Any]:
+def _compare_releases(task: str, reruns: Reruns) -> dict[str, Any]:
     differences = reruns.differences[task].dropna()
     most = reruns.most(task) * reruns.strays[differences.index]
     found = [((differences + moved).abs() > most).mean() for moved in (-ADDED, ADDED)]
@@ -81,7 +83,7 @@ def _pair(task: str, reruns: Reruns) -> dict[str, Any]:
     }
 
 
-def _ours(task: str, cells: pd.DataFrame, reruns: Reruns) -> dict[str, Any]:
+def _compare_ours(task: str, cells: pd.DataFrame, reruns: Reruns) -> dict[str, Any]:
     compared = cells[cells["verdict"].isin(JUDGED)]
     models = len(compared)
     other = cells[cells["verdict"] == OTHER_PROTOCOL]
@@ -97,16 +99,7 @@ def _ours(task: str, cells: pd.DataFrame, reruns: Reruns) -> dict[str, Any]:
     return {"models": models, **judged(difference, error, difference / error)}
 
 
-def _make(inputs: Inputs, request: HarmonyComparison) -> pd.DataFrame:
-    published = {path.stem: pd.read_csv(path) for path in inputs["published"]}
-    reruns = published_reruns(
-        published["harmony_leaderboard"], published["harmony_cells"], request.models
-    )
-    table = by_task(REPRODUCTION.read(inputs.one("reproduction")), reruns)
-    return with_margins(table, pd.Series(request.margin, table.index))
-
-
-def _show(table: pd.DataFrame, _: HarmonyComparison) -> pd.DataFrame:
+def _format_columns(table: pd.DataFrame) -> pd.DataFrame:
     shown = pd.DataFrame(
         {
             "Published in": table["source"],
@@ -121,23 +114,30 @@ def _show(table: pd.DataFrame, _: HarmonyComparison) -> pd.DataFrame:
             "Difference": percents(table["difference"], "+.1f"),
             "z": numbers(table["z"], "+.1f"),
             "Would show": percents(table["smallest"]),
-            "Verdict": list(_verdicts(table)),
+            "Verdict": list(_format_verdicts(table)),
         }
     )
     return shown if table["source"].nunique() > 1 else shown.drop(columns="Published in")
 
 
-def _verdicts(table: pd.DataFrame) -> Iterator[str]:
+def _format_verdicts(table: pd.DataFrame) -> Iterator[str]:
     for row in table.itertuples():
         yield f"{row.verdict}: {row.because}" if row.because else row.verdict
 
 
-TABLE = Table(
-    name="reproduction_by_task",
-    title="Scores after training beside the published ones, task by task",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=HarmonyComparison,
-    make=_make,
-    show=_show,
-)
+def main(
+    reproduction: Path, published: list[Path], table: list[Path], harmony: dict[str, Any]
+) -> None:
+    comparison = HarmonyComparison.of(harmony)
+    releases = {path.stem: pd.read_csv(path) for path in published}
+    reruns = estimate_reruns(
+        releases["harmony_leaderboard"], releases["harmony_cells"], comparison.models
+    )
+    by_task = compute_by_task(read_table(reproduction), reruns)
+    results = with_margins(by_task, pd.Series(comparison.margin, by_task.index))
+    title = "Scores after training beside the published ones, task by task"
+    write_table(results, table, title=title, note=NOTE, shown=_format_columns(results))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

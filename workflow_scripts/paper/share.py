@@ -25,7 +25,7 @@ from workflow_scripts.scores.foreign.every_eval_ever import BASE, VERSION, held_
 from workflow_scripts.scores.same_command import same_command
 from workflow_scripts.scores.tidy import reported, whole_records
 from workflow_scripts.settings.requests import GENERATED
-from workflow_scripts.studies.ranking.requests import ModelsRequest
+from workflow_scripts.studies.ranking.grid_settings import ModelsRequest
 
 _LOWER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts")
 

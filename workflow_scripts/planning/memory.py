@@ -15,17 +15,8 @@ GPU_SHARE, SHARE_OF_LOGITS = 0.5, 0.25
 SMALLEST_BLOCK = 16
 # Of a logit while its log-probability is taken: in float32, and its exponential.
 _BYTES_OF_SCORED = 2 * 4
-# Of a trained parameter in float32: its gradient and AdamW's two moments; and with itself.
-BESIDE_TRAINED, OF_TRAINED = 12, 16
-# Logits of a training step at once, and the bytes of each: in 16 bits and in 32, its log-probability, and the
-# gradients of both.
-_TRAINED_LOGITS, _BYTES_OF_TRAINED = 1 << 26, 16
-# A teacher's logits beside them, and the log-probabilities of both at a temperature, with gradients.
-_BYTES_OF_DISTILLED = 40
-# Beside what is kept for going back there are gradients in the making and kernels' own buffers.
-_SPARE = 1.25
-# Tokens of a row that trainings share on a CPU; of a GPU's memory beside the weights, what their adapters may take.
-ROW_ON_A_CPU, _SHARE_OF_ADAPTERS = 1_024, 0.5
+# Of a trained parameter in float32: itself, its gradient and AdamW's two moments.
+OF_TRAINED = 16
 
 
 def token_bytes(width: int, item: int) -> int:
@@ -65,31 +56,6 @@ def room_on(device: Any) -> int | None:
         return None
     kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return torch.cuda.mem_get_info(device)[0] + kept
-
-
-def adapters_at_once(wanted: int, room: float, adapter: int) -> int:
-    """How many of the adapters, each with what its training keeps, leave the rows their share of the room."""
-    return max(1, min(wanted, int(_SHARE_OF_ADAPTERS * room) // adapter))
-
-
-def positions_at_once(vocabulary: int, *, distilled: bool = False) -> int:
-    """Whose logits lie in memory together in a training step; with a teacher's beside them it is a quarter."""
-    return max(1, _TRAINED_LOGITS // (4 if distilled else 1) // vocabulary)
-
-
-def trained_logit_bytes(
-    tokens: int, vocabulary: int, *, in_pieces: bool = True, distilled: bool = False
-) -> int:
-    """Of a row of so many tokens in training, whose logits are made piece by piece or all together."""
-    at_once = tokens
-    if in_pieces:
-        at_once = min(tokens, positions_at_once(vocabulary, distilled=distilled))
-    return at_once * vocabulary * (_BYTES_OF_TRAINED + _BYTES_OF_DISTILLED * distilled)
-
-
-def step_bytes(kept: float, logits: int, trained: int) -> int:
-    """What a training step needs beside the weights: an estimate, on the safe side."""
-    return int(_SPARE * (kept + logits)) + trained * BESIDE_TRAINED
 
 
 def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:

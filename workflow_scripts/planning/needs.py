@@ -104,12 +104,6 @@ class Planner:
         seconds = self._read_seconds(checkpoint, _cap(items, chosen.first), tokens, new_tokens)
         return self._evaluate(checkpoint, seconds)
 
-    def taking_served(self, model: str) -> Need:
-        """Return those of asking a server; where it is checked, its weights score 200 items here."""
-        if not self._settings.served[model].check:
-            return Need(_START_SECONDS, LIBRARIES_MB)
-        return self._load(model, self._read_seconds(model, 400, 60))
-
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite
         if request.checkpoint.model not in self._settings.models:
@@ -141,14 +135,6 @@ class Planner:
         prompts, tokens = len(measures.written_prompts), measures.written_tokens or 0
         each = self._read_seconds(checkpoint, prompts, 2 * tokens, tokens, rows=1)
         return self._load(checkpoint, (plans + 1) * each, tokens, models=2)
-
-    def plan_search(self, checkpoint: str) -> Need:
-        layers, search = self._row(checkpoint).layers, self._settings.chunking.search
-        plans = layers * (layers + 1) // 2 + 2 * search.random_plans
-        plans += 2 * len(search.speed_ups) * (search.proposals + 1)
-        window = self._settings.chunking.measures.window
-        each = self._read_seconds(checkpoint, search.tokens / window, window)
-        return self._load(checkpoint, plans * each, window)
 
     def latency(self, checkpoint: str) -> Need:
         """Return those of timing every plan, fused, as the loop and beside the unchanged model."""
@@ -201,9 +187,8 @@ class Planner:
 
     @cache
     def stage(self, checkpoint: str) -> Need:
-        """Return those of a checkpoint's last stage, from where a shorter one of its kind ends."""
+        """Return those of the last stage of a checkpoint's training."""
         wanted = CheckpointId.parse(checkpoint)
-        shorter = wanted.shorter_of(self._settings.recovered_checkpoints())
         recipe = self._settings.stage_recipe(wanted.stages[-1])[1]
         samples = 1_000 if self._miniature else recipe.max_samples or 1_000_000
         tokens = 15 if self._miniature else min(recipe.max_length, _CHAT_TOKENS)
@@ -213,8 +198,7 @@ class Planner:
             samples = min(samples, whole // tokens)
         held_out = samples * recipe.validation
         steps = max(1.0, recipe.epochs * (samples - held_out) / recipe.batch_size)
-        begun = self._settings.stage_recipe(shorter.stages[-1])[1].max_steps if shorter else 0
-        share = max(0.0, min(steps, recipe.max_steps or steps) - (begun or 0)) / steps
+        share = min(steps, recipe.max_steps or steps) / steps
         evaluations = max(1.0, share * steps / (recipe.evaluate_every or steps))
         seconds = share * self._train_seconds(checkpoint, recipe, samples - held_out, tokens)
         evaluated = self._read_seconds(checkpoint, held_out, tokens, rows=8)
@@ -317,8 +301,7 @@ class Planner:
             mem_mb = keys.gpus * (LIBRARIES_MB + weights_mb + device_mb)
             return Need(seconds, int(mem_mb), disk_mb=disk_mb)
         # At the end the first process holds all that was trained.
-        weights_mb *= 1.3 if keys.sharded else 1.3 * keys.gpus
-        mem_mb = int(keys.gpus * _CUDA_HOST_MB + weights_mb + trained_mb)
+        mem_mb = int(keys.gpus * (_CUDA_HOST_MB + 1.3 * weights_mb) + trained_mb)
         return Need(seconds, mem_mb, keys.gpus, int(device_mb) + _CUDA_MB, disk_mb)
 
     def _training_memory(
@@ -327,8 +310,7 @@ class Planner:
         """Return the MB of a device for one sample, and whether activations are calculated twice to fit."""
         row, length = self._row(checkpoint), min(length, keys.max_length)
         weights = row.parameters * BYTES[self._choose_dtype(keys.precision)]
-        held = weights + OF_TRAINED * self._count_trained(checkpoint, keys)
-        state = held / (keys.gpus if keys.sharded else 1)
+        state = weights + OF_TRAINED * self._count_trained(checkpoint, keys)
         state += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
         tokens = length * self._width(checkpoint)
         once = (state + tokens * _KEPT_BYTES * row.layers) / MB

@@ -54,8 +54,7 @@ def format_plan(table: pd.DataFrame, cluster: Cluster, gpu_gb: int, *, unchecked
         )
     if large := ", ".join(rules.index[rules["gpu_gb"] > gpu_gb]):
         lines.append(
-            f"Expected to need more than the {gpu_gb} GB of {cluster.gpu}: {large}. Take larger GPUs,"
-            " or in the recipe more gpus and sharded: true."
+            f"Expected to need more than the {gpu_gb} GB of {cluster.gpu}: {large}. Take larger GPUs."
         )
     if unchecked:
         lines.append(

@@ -1,18 +1,18 @@
-"""One table, three files: CSV with full precision, Markdown for reading, LaTeX for the paper.
+"""Write a table as three files: CSV with full precision, Markdown for reading, LaTeX for the paper.
 
-A study's module describes each of its tables as a `Table`, by the name TABLE. Its declaration names the module,
-steps/table.py makes and writes it, and whatever reads it again (a figure, a board, the report) reads the
-CSV file by the same columns.
+A script calls `write_table`. The report reads the Markdown file by `read_markdown`, and what computes further reads
+the CSV file by `read_table`.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.core.clean_text import for_markdown, latex_text, plain, plain_lines
+from workflow_scripts.core.clean_text import for_markdown, from_csv, latex_text, plain, plain_lines
 from workflow_scripts.core.files import write_text
 from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.inputs import Inputs
@@ -34,9 +34,70 @@ class ShownTable:
     head: list[str]
     right: list[bool]  # of each column, whether it is flush right, as numbers are
     rows: list[list[str]]
-    beside: int = (
-        0  # how many of the rows, the first ones, stand there for comparison and are not counted
-    )
+
+
+def write_table(
+    frame: pd.DataFrame,
+    files: Sequence[Path],
+    *,
+    title: str,
+    note: str,
+    shown: ShownColumns | pd.DataFrame,
+) -> None:
+    """Write the frame to CSV in full, and `shown`, its columns as people read them, to Markdown and LaTeX.
+
+    `files` are the CSV, the Markdown and the LaTeX file; the latter two hold at most 2,000 rows.
+    """
+    csv, markdown, latex = files
+    write_csv(frame, csv)
+    table = format_table(title, note, shown)
+    count = len(table.rows)
+    if count > ROWS_READ:
+        note = f"{note} The first {ROWS_READ:,} of {count:,} rows; all are in the CSV."
+        table = replace(table, note=note, rows=table.rows[:ROWS_READ])
+    write_text(markdown, _markdown(table))
+    write_text(latex, _latex(table))
+
+
+def format_table(title: str, note: str, shown: ShownColumns | pd.DataFrame) -> ShownTable:
+    """Turn columns of strings into a table; what is missing becomes a dash."""
+    strings = pd.DataFrame(shown).astype("string").fillna(DASH)
+    right = [_is_numeric(strings[column]) for column in strings.columns]
+    return ShownTable(title, note, list(strings.columns), right, strings.to_numpy().tolist())
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a table as `write_table` wrote it to CSV: whole numbers as Int64, missing texts as None."""
+    cells = pd.read_csv(path, dtype="object", keep_default_na=False, na_values=[""])
+    return cells.apply(_convert_column)
+
+
+def _convert_column(column: pd.Series) -> pd.Series:
+    present = column.dropna()
+    if column.name == "variant":  # empty for unchanged models, so perhaps in all rows
+        return column.fillna("")
+    if present.str.fullmatch(r"-?\d+").all():
+        return (
+            pd.to_numeric(column).astype("Float64").astype("Int64" if len(present) else "float64")
+        )
+    try:
+        return column.map(float, na_action="ignore").astype("float64")
+    except ValueError:
+        return column.map(from_csv, na_action="ignore").where(column.notna(), None)
+
+
+def read_markdown(path: Path) -> ShownTable:
+    """Read a table as `write_table` wrote it to Markdown."""
+    text = path.read_text(encoding="utf-8")
+    title, rest = text.removeprefix("# ").split("\n", 1)
+    note, _, table = rest.partition("\n\n| ")
+    head, rule, *rows = (_split_row(line) for line in f"| {table}".splitlines() if line)
+    return ShownTable(title, note.strip(), head, [cell.endswith(":") for cell in rule], rows)
+
+
+def _split_row(line: str) -> list[str]:
+    cells = re.findall(r"((?:\\.|[^|\\])*)\|", line[1:])
+    return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in cells]
 
 
 @dataclass(frozen=True)
@@ -54,31 +115,24 @@ class Table:
     asks: type[StepRequest]
     make: Callable[[Inputs, Any], pd.DataFrame]
     show: Callable[[pd.DataFrame, Any], ShownColumns | pd.DataFrame]
-    beside: Callable[[pd.DataFrame, Any], int] = lambda frame, request: 0
 
     def read(self, csv: Path) -> pd.DataFrame:
         return self.columns.read(csv)
 
     def shown(self, frame: pd.DataFrame, request: StepRequest) -> ShownTable:
-        strings = pd.DataFrame(self.show(frame, request)).astype("string").fillna(DASH)
-        right = [_is_numeric(strings[column]) for column in strings.columns]
-        rows = strings.to_numpy().tolist()
-        beside = self.beside(frame, request)
-        title = self.title if isinstance(self.title, str) else self.title(request)
-        note = self.note if isinstance(self.note, str) else self.note(frame, request)
-        return ShownTable(title, note, list(strings.columns), right, rows, beside)
+        return format_table(**self._words(frame, request))
 
     def write(
         self, frame: pd.DataFrame, request: StepRequest, *, csv: Path, md: Path, tex: Path
     ) -> None:
-        """Write the frame to CSV in full, and to Markdown and LaTeX as people read it, unless there are thousands."""
-        write_csv(frame, csv)
-        shown = self.shown(frame, request)
-        if (count := len(shown.rows)) > ROWS_READ:
-            note = f"{shown.note} The first {ROWS_READ:,} of {count:,} rows; all are in the CSV."
-            shown = replace(shown, note=note, rows=shown.rows[:ROWS_READ])
-        write_text(md, _markdown(shown))
-        write_text(tex, _latex(shown))
+        write_table(frame, [csv, md, tex], **self._words(frame, request))
+
+    def _words(self, frame: pd.DataFrame, request: StepRequest) -> dict[str, Any]:
+        return {
+            "title": self.title if isinstance(self.title, str) else self.title(request),
+            "note": self.note if isinstance(self.note, str) else self.note(frame, request),
+            "shown": self.show(frame, request),
+        }
 
 
 def _is_numeric(column: pd.Series) -> bool:

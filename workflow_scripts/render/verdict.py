@@ -5,7 +5,6 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from workflow_scripts.render.frames import columns
 from workflow_scripts.render.text import is_known
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
@@ -22,16 +21,9 @@ BY_LUCK = (
 GENERATED = "the models and questions here are generated ones"
 NOT_MEASURED = "it was not measured here"
 NOTHING = dict.fromkeys(("difference", "error", "z", "farthest", "smallest"))
-COLUMNS = columns(
-    ("text", "source"),
-    ("maybe", "of"),
-    ("text", "item metric"),
-    ("number", "published published_stderr ours ours_stderr"),
-    ("whole", "n"),
-    ("number", "difference z error farthest smallest"),
-    ("text", "verdict"),
-    ("maybe", "because"),
-)
+_NUMBERS = ["published", "published_stderr", "ours", "ours_stderr"]
+_JUDGED = ["difference", "error", "z", "farthest", "smallest"]
+_COLUMNS = ["source", "of", "item", "metric", *_NUMBERS, "n", *_JUDGED, "verdict", "because"]
 
 
 def verdict(
@@ -109,8 +101,9 @@ def _refused(because: str) -> dict:
     return NOTHING | {"verdict": NOT_COMPARABLE, "because": because}
 
 
-def as_table(rows: Iterable[dict]) -> pd.DataFrame:
-    table = pd.DataFrame(rows, columns=list(COLUMNS.named))
-    numbers = [name for name, kind in COLUMNS.named.items() if kind in ("number", "whole")]
+def make_table(rows: Iterable[dict]) -> pd.DataFrame:
+    """Make the table of compared numbers, whatever columns a row lacks."""
+    table = pd.DataFrame(rows, columns=_COLUMNS)
+    numbers = [*_NUMBERS, "n", *_JUDGED]
     table[numbers] = table[numbers].apply(pd.to_numeric)
     return table

@@ -30,7 +30,7 @@ from workflow_scripts.settings.section import Listed, Section, contradiction
 
 # Of another architecture, as is known before anything is fetched; families not named here may be of
 # the right one, and build_chunked looks.
-_UNCUT_FAMILIES = ("GPT-2", "Pythia")
+_UNCUT_FAMILIES = ("GPT-2", "Pythia", "Gemma")
 _DISTILLATION = ("distillation", "logits_distillation", "temperature", "distillation_loss")
 
 
@@ -216,5 +216,5 @@ def refuse_uncut(key: str, model: str, known: Known) -> None:
     if known.models and (family := known.models[model].family) in _UNCUT_FAMILIES:
         raise contradiction(
             f"{key} is {model!r}, of the family {family}; only models built like Qwen2, Qwen3, Llama, Mistral,"
-            " Gemma 2, Mixtral or Qwen3-MoE can be cut into chunks."
+            " Mixtral or Qwen3-MoE can be cut into chunks."
         )

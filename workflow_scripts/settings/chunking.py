@@ -13,7 +13,6 @@ from workflow_scripts.settings.plan_measures import (
     PerplexityMeasures,
     WrittenMeasures,
 )
-from workflow_scripts.settings.plan_search import PlanSearch
 from workflow_scripts.settings.same_models import refuse_one_model_twice
 from workflow_scripts.settings.section import Listed, Section, contradiction
 
@@ -114,17 +113,11 @@ class Chunking(Section):
         request = self.measures.latency_models
         return self.models if request is None else list(dict.fromkeys(request))
 
-    @property
-    def searched_models(self) -> list[str]:
-        """The models that `snakemake chunk_search` searches plans for, each once."""
-        request = self.search.models
-        return self.models if request is None else list(dict.fromkeys(request))
-
     checkpoints: Listed[Checkpoint] = Field(
         (
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12),
             Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=6),
-            # An ablation: each in one choice another than the first.
+            # Each in one choice another than the first.
             Checkpoint(
                 model=_STUDY, num_chunks=2, num_layers_per_chunk=12, aggregation_mode="mean"
             ),
@@ -145,8 +138,6 @@ class Chunking(Section):
     """Chunked variants to make, train and measure; an empty list for none."""
     measures: Measures = Measures()
     """What is measured of the checkpoints' models before any training."""
-    search: PlanSearch = PlanSearch()
-    """How `snakemake chunk_search` finds plans that are worth training."""
 
     @model_validator(mode="after")
     def _each_model_is_named_once(self, info: ValidationInfo) -> "Chunking":
@@ -155,8 +146,6 @@ class Chunking(Section):
             return self
         layers = {model: known.models[model].layers for model in self.models}
         refuse_one_model_twice(self.checkpoints, layers)
-        for position, model in enumerate(self.search.models or ()):
-            refuse_uncut(f"search.models[{position}]", model, known)
         for position, model in enumerate(self.measures.latency_models or ()):
             refuse_uncut(f"measures.latency_models[{position}]", model, known)
         for model in self.timed_models:

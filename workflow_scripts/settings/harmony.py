@@ -12,7 +12,6 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 
 Protocol = Literal["direct", "few_shot", "train_before_test"]
 Draws = Literal["own", "published"]
-Together = Literal["auto"] | Annotated[int, Field(ge=1)]
 
 
 class TaskRecipe(TrainingKeys):
@@ -127,10 +126,6 @@ class Harmony(Section):
     seeds: Listed[Annotated[int, Field(ge=0)]] = ()
     """Train each cell once with each of these seeds; tables show the mean. Empty: once, with the
     seed of the config."""
-    together: Together | None = None
-    """How many trainings of a model share their steps, each with adapters of its own: auto, all
-    that a job has; 1, each by itself. What trains anything but low-rank adapters is trained by
-    itself in any case. Null is auto in the miniature world and 1 elsewhere."""
     task_pair: Listed[LmEvalTaskName] = ()
     """Two of these tasks, whose rankings of the models are drawn side by side; empty is the first
     two."""

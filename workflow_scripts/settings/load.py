@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import RECOVERY, TUNED, UNCHANGED, CheckpointId
+from workflow_scripts.core.ids import TUNED, UNCHANGED, CheckpointId
 from workflow_scripts.settings.between_sections import (
     measures_problems,
     prompt_problems,
@@ -19,7 +19,6 @@ from workflow_scripts.settings.explain import explain_problems
 from workflow_scripts.settings.flags import Flag, read_flags
 from workflow_scripts.settings.found import Found, LookUp
 from workflow_scripts.settings.grids import GridFile, read_grid_files
-from workflow_scripts.settings.harmony import Together
 from workflow_scripts.settings.names import Known, find_file, find_folder
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
@@ -123,19 +122,7 @@ class Settings(Config):
 
     def trained_checkpoints(self) -> list[CheckpointId]:
         """All that training makes: stages of chunked ones, and models that are trained as they are."""
-        known = [*self.compared_checkpoints(), *self.recovered_checkpoints()]
-        return [one for one in known if one.stages]
-
-    def recovered_checkpoints(self) -> list[CheckpointId]:
-        """Each chunked or pruned model before it is trained back towards what it was, and after so many tokens."""
-        thousands = sorted(set(self.training.recovery_tokens))
-        longer = [(f"{RECOVERY}.{number}k",) for number in thousands]
-        found = [
-            replace(CheckpointId.parse(name), stages=stages)
-            for name in self.checkpoints()
-            for stages in ((), *longer)
-        ]
-        return [one for one in found if thousands and (one.stages or one.plan != UNCHANGED)]
+        return [one for one in self.compared_checkpoints() if one.stages]
 
     @property
     def made_checkpoints(self) -> dict[str, CheckpointId]:
@@ -147,20 +134,6 @@ class Settings(Config):
         """Whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
         return self.source != "miniature" and self.compute.finds_gpus
 
-    @property
-    def trained_together(self) -> Together:
-        """How many trainings before a test share their steps."""
-        request = self.harmony.together
-        if request is None:
-            return "auto" if self.source == "miniature" else 1
-        return request
-
-    @property
-    def ablates(self) -> bool:
-        """Whether some of the trained checkpoints have the same layers, and differ in another choice."""
-        trained = [one for one in self.staged_checkpoints() if one.stages]
-        return len({replace(one.layout, stages=one.stages) for one in trained}) < len(trained)
-
     def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Its name, and the recipe."""
         kind, _, tokens = stage.partition(".")
@@ -168,7 +141,7 @@ class Settings(Config):
         assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
         recipe = self.training.recipes[name]
         if tokens:
-            recipe = self.training.recovered(recipe, int(tokens.removesuffix("k")))
+            recipe = self.training.limit_tokens(recipe, int(tokens.removesuffix("k")))
         return name, recipe
 
     def stage_attention(self, trained: CheckpointId) -> str:
@@ -245,7 +218,7 @@ def load_settings(
         problems += error.problems
     problems = problems or prompt_problems(checked, tables["models"], runs)
     problems = problems or measures_problems(checked)
-    problems = problems or served_problems(checked, tables["models"])
+    problems = problems or list(served_problems(checked, tables["models"]))
     problems = problems or explain_problems(checked.explain, runs, tables["tasks"])
     if problems:
         raise UserError(problems)
@@ -289,12 +262,12 @@ def _with_requests(settings: Settings, workflow_folder: Path) -> Settings:
     flags = _found("suite.flags", settings.suite.flags, workflow_folder)
     folder = find_folder(settings.suite.requests, workflow_folder)
     made, local = settings.made_checkpoints, settings.suite.local_models
-    requests = read_requests(folder, settings.source, made, local)
+    requests, refused, aside = read_requests(folder, settings.source, made, local)
     return settings.model_copy(
         update={
-            "requests": requests.readable,
-            "refused_requests": requests.refused,
-            "requests_aside": requests.aside,
+            "requests": requests,
+            "refused_requests": refused,
+            "requests_aside": aside,
             "flags": read_flags(flags),
         }
     )

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.names import CheckpointName
+from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.section import Listed, Section
 
 DATASET = "lighteval/mmlu"
@@ -42,6 +43,13 @@ class Mmlu(Section):
     """Questions of each of the 57 subjects, in lighteval's own shuffled order; null takes all of
     them. 8 are enough for a first look, and the miniature world has 12 by default; a number to be
     reported needs null."""
+
+
+class MmluComparison(StepRequest):
+    """What decides whether a published score on MMLU can be compared with ours."""
+
+    source: str
+    checkpoints: dict[str, str]  # of the same variant, by published table
 
 
 def published_table(checkpoint: CheckpointId, source: str) -> str | None:

@@ -97,16 +97,6 @@ def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str,
     return dict(zip(whole.tasks, [path.format(row=row) for path in whole.records()], strict=True))
 
 
-def suite_logs(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
-    """The log of each task of a row: of the job that measures it."""
-    return {
-        task: pack.log.format(row=row)
-        for pack in packs(settings)
-        if (pack.study, pack.protocol) == ("suite", protocol)
-        for task in pack.tasks
-    }
-
-
 def _whole(settings: Settings, study: Study, protocol: Protocol) -> Pack:
     seeds = seeds_of(settings, study, protocol)
     return Pack(study, protocol, tasks_of(settings, study, protocol), seeds)

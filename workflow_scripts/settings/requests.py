@@ -1,22 +1,19 @@
 """Requests: the models that were submitted to the leaderboard, one YAML file each.
 
-A file that is wrong is refused with its reasons and stops nothing else; it may be a stranger's. Each is read in
-a process of its own.
+A file that is wrong is refused with its reasons and stops nothing else; it may be a stranger's.
 """
 
 import errno
 import os
 import re
 import stat
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
 from workflow_scripts.core.clean_text import plain, shortened
-from workflow_scripts.core.confined import NoAnswer, each_confined
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import (
     BEHIND_A_NAME,
@@ -34,7 +31,7 @@ from workflow_scripts.settings.sentences import shown
 from workflow_scripts.settings.yaml_files import parse_yaml
 
 GENERATED = "miniature/"  # names of the generated world begin so
-# How a request stands that got no verdict: its model is of the other source, or nobody could be asked.
+# The status of a request that got no verdict: its model is of the other source, or nobody could be asked.
 ASIDE, UNCHECKED = "left aside", "unchecked"
 LARGEST_REQUEST = 20_000  # bytes
 # Limits of a repository that is checked. Bytes of weights are twice what any number format takes, for adapters and
@@ -107,13 +104,13 @@ class Request(Section):
                 f"model_type is {self.model_type!r}, but {shown(self.name)}"
                 f" {'names a chunk plan' if chunked else 'names none'}; expected the two to agree."
             )
-        if self.revision is not None and str(self.checkpoint) != self.checkpoint.model:
+        if self.revision is not None and (
+            str(self.checkpoint) != self.checkpoint.model or self.is_local
+        ):
             yield (
-                f"revision is set for the checkpoint {shown(self.name)}; expected null, since it is"
-                " made from the commit that the models table or the lock names."
+                f"revision is set for {shown(self.name)}; expected null, since a checkpoint that is made"
+                " here, or a folder on this machine, has one commit."
             )
-        if self.revision is not None and self.is_local:
-            yield f"revision is set for {shown(self.name)}, a folder on this machine; expected null."
         if (self.weight_type == "delta") != (self.base is not None):
             yield (
                 f"weight_type is {self.weight_type!r} and base is {shown(self.base)}; expected the model"
@@ -121,20 +118,16 @@ class Request(Section):
             )
         if self.base and self.base.startswith(GENERATED) != self.name.startswith(GENERATED):
             yield f"base is {shown(self.base)}; expected a model of the same source as {shown(self.name)}."
-        as_it_is = self.weight_type == "original" and self.protocol == "few_shot"
-        if self.precision in QUANTIZED and not as_it_is:
+        is_original = self.weight_type == "original" and self.protocol == "few_shot"
+        if self.precision in QUANTIZED and not is_original:
             yield (
                 f"precision is {self.precision!r}; expected another with weight_type"
                 f" {self.weight_type!r} and protocol {self.protocol!r}, since quantised weights are neither"
                 " added to nor trained."
             )
-        if self.weight_type == "delta" and (
-            self.protocol != "few_shot" or self.name != self.checkpoint.model
-        ):
-            yield (
-                "weight_type is 'delta'; expected a model as it is, few_shot: a sum of two models is made"
-                " when it is loaded, and neither trained nor cut."
-            )
+        is_plain = self.protocol == "few_shot" and self.name == self.checkpoint.model
+        if self.weight_type == "delta" and not is_plain:
+            yield "weight_type is 'delta'; expected a hub model, few_shot: sums are neither trained nor cut."
 
     @property
     def is_local(self) -> bool:
@@ -149,86 +142,62 @@ class Request(Section):
         return RowId(self.checkpoint, self.precision, self.revision)
 
 
-@dataclass(frozen=True)
-class Requests:
-    """Those that can be read, and of each other one why not; by their files' names.
-
-    Aside are those that can be read and are for models of the other source.
-    """
-
-    readable: dict[str, Request] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-    aside: dict[str, str] = field(default_factory=dict)
-
-
 def read_requests(
-    folder: Path | None, source: str, made: Mapping[str, Any], local: Collection[str] = ()
-) -> Requests:
-    """All requests of a folder.
+    folder: Path | None, source: str, made: Collection[str], local: Collection[str] = ()
+) -> tuple[dict[str, Request], dict[str, str], dict[str, str]]:
+    """Read a folder: by file the requests, why others are refused, and why others are of another config.
 
     `made` are the checkpoints that this config makes, `local` the models that are folders on this machine and
     that a request may name: a stranger's must not reach any other.
     """
-    found = Requests()
-    paths = sorted(folder.glob("*.y*ml")) if folder else []
-    for path, answer in zip(paths, each_confined(_read, paths), strict=True):
-        request = _taken(answer)
-        if isinstance(request, Request):
-            of_the_world = request.name.startswith(GENERATED)
-            if not request.is_local and of_the_world != (source == "miniature"):
-                found.aside[path.name] = _aside(request.name, source)
+    requests, refused, aside = {}, {}, {}
+    for path in sorted(folder.glob("*.y*ml")) if folder else []:
+        try:
+            request = _read_request(path)
+            is_generated = request.name.startswith(GENERATED)
+            if not request.is_local and is_generated != (source == "miniature"):
+                world = "the miniature world" if is_generated else "the hub"
+                aside[path.name] = (
+                    f"{request.name} is of {world}; this config's source is {source}."
+                )
                 continue
-            if request.is_local and request.checkpoint.model not in local:
-                request = (
-                    f"name is {shown(request.name)}, a folder on this machine; expected one that"
-                    " suite.local_models of the config names."
-                )
-            elif str(request.checkpoint) != request.checkpoint.model and request.name not in made:
-                request = (
-                    f"name is {shown(request.name)}; expected a checkpoint that chunking.checkpoints"
-                    " names, at a stage of training, or <model>+tuned of one that training.models names."
-                )
-        if isinstance(request, Request):
-            found.readable[path.name] = request
-        else:
-            found.refused[plain(path.name)] = shortened(request)
-    return found
+            _refuse_unknown(request, made, local)
+            requests[path.name] = request
+        except UserError as error:
+            refused[plain(path.name)] = shortened(" ".join(error.problems))
+    return requests, refused, aside
 
 
-def _aside(name: str, source: str) -> str:
-    if source == "miniature":
-        return (
-            f"{name} is of the hub; this config's source is miniature (--configfile mine.yaml with"
-            " source: huggingface)"
+def _refuse_unknown(request: Request, made: Collection[str], local: Collection[str]) -> None:
+    if request.is_local and request.checkpoint.model not in local:
+        raise UserError(
+            f"name is {shown(request.name)}, a folder on this machine; expected one that"
+            " suite.local_models of the config names."
         )
-    return f"{name} is of the miniature world; this config's source is {source}"
+    is_made_here = str(request.checkpoint) != request.checkpoint.model
+    if not request.is_local and is_made_here and request.name not in made:
+        raise UserError(
+            f"name is {shown(request.name)}; expected a checkpoint that chunking.checkpoints"
+            " names, at a stage of training, or <model>+tuned of one that training.models names."
+        )
 
 
-def _taken(answer: dict[str, Any] | str | NoAnswer) -> Request | str:
-    if isinstance(answer, NoAnswer):
-        return f"it cannot be read: {answer.reason}."
-    return Request.model_validate(answer) if isinstance(answer, dict) else answer
-
-
-def _read(path: Path) -> dict[str, Any] | str:
-    """The request's keys, or why there are none."""
+def _read_request(path: Path) -> Request:
     if not _FILE_NAME.fullmatch(path.name):
-        return "its file's name may hold letters, digits and the signs . _ @ + - alone."
-    try:
-        raw = parse_yaml(_text_of(path), "it")
-    except UserError as error:
-        return " ".join(error.problems)
+        raise UserError("its file's name may hold letters, digits and the signs . _ @ + - alone.")
+    raw = parse_yaml(_read_file(path), "it")
     if not isinstance(raw, dict):
-        return f"it is {shown(raw)}; expected a mapping of the keys of a request."
-    request, said = checked(Request, raw)
-    if request is None or said:
-        return " ".join(
-            one.removeprefix(": ").replace("the config has no", "a request has no") for one in said
+        raise UserError(f"it is {shown(raw)}; expected a mapping of the keys of a request.")
+    request, problems = checked(Request, raw)
+    if request is None or problems:
+        raise UserError(
+            problem.removeprefix(": ").replace("the config has no", "a request has no")
+            for problem in problems
         )
-    return request.model_dump(mode="json")
+    return request
 
 
-def _text_of(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     """Of the file itself: what a link leads to may be anybody's, and would be quoted in the reason."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -21,16 +21,26 @@ _LONGEST = 80
 _NOT_TEXT = ("int_type", "float_type", "bool_type")
 # Keys of older configs: since which version they are gone, and what is in their place.
 _ONE_NODE = "0.1.0; expected gpus of one node"
-_ONE_SHARE = "0.1.0; expected cluster.utilisation, which `make bench-gpu` measures"
+_ONE_SHARE = "0.1.0; expected cluster.utilisation, the share of the GPU's peak"
 _REMOVED = {
     "cluster.measured": _ONE_SHARE,
     "cluster.*_use": _ONE_SHARE,
     "cluster.*_mb_per_second": "0.1.0; expected nothing in its place",
+    "chunking.search": "0.1.0; expected nothing in its place",
     "harmony.budget": "0.1.0; config/harmony_lite.yaml lists the tasks that a small budget pays for",
     "harmony.stop": "0.1.0; expected nothing in its place",
+    "harmony.together": "0.1.0; each training is by itself",
     "harmony.test_draw": "0.1.0; expected harmony.draws, which decides all four draws",
     "harmony.recipes.*.nodes": _ONE_NODE,
+    "*.recipes.*.keep_last": "0.1.0; expected select: last for the last state",
+    "*.recipes.*.sharded": "0.1.0; a model that is trained fits one GPU",
+    "*.recipes.*.tensorboard": "0.1.0; the training record has the curve",
+    "training.recovery": "0.1.0; expected training.cpt, a recipe",
+    "training.recovery_tokens": "0.1.0; expected training.cpt_tokens",
     "training.recipes.*.nodes": _ONE_NODE,
+    "served.*.check": "0.1.0; expected nothing in its place",
+    "served.*.key_variable": "0.1.0; expected the key in the environment variable OPENAI_API_KEY",
+    "suite.shown_items": "0.1.0; the items of a row lie beside its records",
 }
 _SECRET = re.compile(
     r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face

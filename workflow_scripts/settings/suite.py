@@ -65,8 +65,6 @@ class Suite(Section):
     refused."""
     open_licences: Listed[str] = OPEN_LICENCES
     """Licences that a model may have, as cards on the hub spell them."""
-    shown_items: int = Field(2, ge=0)
-    """Right answers, and as many wrong ones, that a row of the page shows of each task."""
 
     def contradictions(self) -> Iterator[str]:
         names = [entry.task for entry in self.tasks]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.ids import RECOVERY, STAGES
+from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
 from workflow_scripts.settings.section import Listed, Section
 from workflow_scripts.settings.sentences import hint
@@ -80,7 +80,6 @@ _MAGPIE: dict[str, Any] = {
     "max_samples": 100_000,
 }
 _OFTEN: dict[str, Any] = {"evaluate_every": 500}
-_BACK: dict[str, Any] = {"method": "lora", "schedule": "constant", "warm_up": 0.0, "batch_size": 8}
 
 RECIPES: Mapping[str, Recipe] = {
     # As published, for Qwen2.5-0.5B-Instruct: 2,048 tokens, one epoch, 16 samples a step on each GPU. How many GPUs
@@ -98,15 +97,6 @@ RECIPES: Mapping[str, Recipe] = {
     ),
     "sft-full": Recipe(**_MAGPIE, **_OFTEN, learning_rate=1e-5),
     "sft-lora": Recipe(**_MAGPIE, **_OFTEN, method="lora", learning_rate=1e-4, batch_size=8),
-    # What a cut costs back: low-rank adapters, at a rate that never falls, so that a longer training begins with
-    # a shorter one.
-    "recovery": Recipe(
-        **_WIKITEXT | {"subset": "wikitext-103-raw-v1"}, **_BACK, learning_rate=2e-4, max_length=512
-    ),
-    # The same for the miniature world, where a run takes seconds.
-    "miniature-recovery": Recipe(
-        **_WIKITEXT | {"subset": "wikitext-103-raw-v1"}, **_BACK, learning_rate=1e-3, max_length=128
-    ),
     "miniature-cpt": Recipe(
         **_WIKITEXT | {"subset": "wikitext-103-raw-v1"},
         method="freeze",
@@ -140,16 +130,12 @@ class Training(Section):
     cpt: str | None = USUAL
     """Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; usual is cpt, or
     miniature-cpt in the miniature world; null for none."""
+    cpt_tokens: Listed[Annotated[int, Field(ge=1)]] = ()
+    """Thousands of tokens after which the continued pre-training ends, each a training and a
+    checkpoint of its own, @k2m12+cpt.300k; an empty list trains as long as the recipe says."""
     sft: str | None = USUAL
     """Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; usual is sft, or
     miniature-sft in the miniature world; null for none."""
-    recovery: str | None = USUAL
-    """Recipe that trains chunked and pruned models back towards what they were; usual is recovery, or
-    miniature-recovery in the miniature world. Of a constant rate without a warm-up, so that a longer
-    training goes on from a shorter one."""
-    recovery_tokens: Listed[Annotated[int, Field(ge=1)]] = ()
-    """Thousands of tokens on which `snakemake recovery` trains each entry of chunking.checkpoints so;
-    it is measured before the training and after each of them. Empty: no such study."""
     models: Listed[ModelName] = ()
     """Models of any architecture to train once, as they are, by the recipe that tuned names:
     <model>+tuned, which harmony.models, mmlu.models, prompts.models and requests may name."""
@@ -168,28 +154,15 @@ class Training(Section):
             yield "sft is set and cpt is null; the sft of a checkpoint resumes from its cpt."
         if self.models and self.tuned is None:
             yield "models are named and tuned is null; expected the recipe that they are trained by."
-        if self.recovery_tokens and (problem := self._recovery_problem()):
-            yield problem
+        if self.cpt_tokens and not self.cpt:
+            yield "cpt_tokens is not empty and cpt is null; expected a recipe."
+        if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":
+            yield f"cpt is {self.cpt!r}, of conversations; expected a recipe of text, as cpt_tokens is not empty."
         if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
             yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe for models that have none."
 
-    def _recovery_problem(self) -> str | None:
-        """Why a longer training would not go on from a shorter one, or its tokens could not be told beforehand."""
-        if self.recovery is None:
-            return "recovery is null and recovery_tokens is not empty; expected a recipe."
-        wanted = {"data": "text", "schedule": "constant", "warm_up": 0.0, "select": "last"}
-        usual = (RECOVERY, f"miniature-{RECOVERY}")
-        for name in usual if self.recovery == USUAL else (self.recovery,):
-            for key, value in wanted.items():
-                if (found := getattr(self.recipes[name], key)) != value:
-                    return (
-                        f"recovery is {self.recovery!r}, and {key} of the recipe {name!r} is {found!r}; expected"
-                        f" {value!r}, so that a longer training goes on from a shorter one."
-                    )
-        return None
-
-    def recovered(self, recipe: Recipe, thousands: int) -> Recipe:
-        """The recipe up to the step that reaches so many tokens: each sample of a text is as long as all others."""
+    def limit_tokens(self, recipe: Recipe, thousands: int) -> Recipe:
+        """End the recipe with the step that reaches so many tokens: all samples of a text are equally long."""
         step = recipe.batch_size * recipe.max_length
         return recipe.model_copy(update={"max_steps": math.ceil(thousands * 1000 / step)})
 
@@ -203,9 +176,14 @@ class Training(Section):
     def stages(self, has_chunks: bool, source: str) -> tuple[tuple[str, ...], ...]:
         """What a checkpoint exists as: untrained, and after each stage that can train it."""
         made: list[tuple[str, ...]] = [()]
-        for stage in ("cpt", "sft"):
-            name = self.recipe_name(stage, source)
-            if name is None or (self.recipes[name].needs_chunks and not has_chunks):
-                break
-            made.append((*made[-1], stage))
+        if not self._can_train("cpt", has_chunks, source):
+            return tuple(made)
+        for cpt in [f"cpt.{tokens}k" for tokens in sorted(set(self.cpt_tokens))] or ["cpt"]:
+            made.append((cpt,))
+            if self._can_train("sft", has_chunks, source):
+                made.append((cpt, "sft"))
         return tuple(made)
+
+    def _can_train(self, stage: str, has_chunks: bool, source: str) -> bool:
+        name = self.recipe_name(stage, source)
+        return name is not None and (has_chunks or not self.recipes[name].needs_chunks)

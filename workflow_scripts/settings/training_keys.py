@@ -70,8 +70,8 @@ class TrainingKeys(Section):
     batch_size: int = Field(16, ge=1)
     """Samples of one optimiser step, over all GPUs."""
     micro_batch_size: int | None = Field(None, ge=1)
-    """Samples that go through the model at once; null is up to 8. Halved when memory runs out twice
-    from the same state; a step keeps its samples."""
+    """Samples that go through the model at once; null is up to 8. Halved when memory runs out; a step
+    keeps its samples."""
     max_length: int = Field(2048, ge=2)
     """Tokens of one sample; a longer one is cut."""
     packing: bool = True
@@ -83,8 +83,6 @@ class TrainingKeys(Section):
     select: Literal["best", "last", "patience"] = "last"
     """Which state is kept: the best of the evaluations, or the last; patience is the best, and ends
     the training with the first evaluation that is no better than the best before it."""
-    keep_last: bool = False
-    """Where the best is kept: save the last state too, in its folder `last`."""
     save_every: int | None = Field(None, ge=1)
     """Keep a state to resume from after each so many steps; null is every five minutes."""
 
@@ -92,29 +90,17 @@ class TrainingKeys(Section):
     """Of the calculations; what is trained is kept in float32. auto is bfloat16 on GPUs that have
     it."""
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
-    """Calculate twice to save memory; auto: on a GPU, where the longest sample would not fit
-    otherwise, or memory has run out."""
+    """Calculate twice to save memory; auto: on a GPU, once memory has run out with one sample at a
+    time."""
     compile: bool = False
     """Compile the model with torch.compile."""
     gpus: int = Field(1, ge=1)
     """GPUs of one node that train side by side."""
-    sharded: bool = False
-    """Share weights, gradients and optimiser out among the GPUs (FSDP), for models too large for
-    one."""
-    tensorboard: bool = False
-    """Write TensorBoard files too; needs the package tensorboard."""
 
     @property
     def adapters_alone(self) -> bool:
         """Whether a model's own weights stay as they were loaded, so that the next training may have them."""
         return self.method == "lora" and not self.trains
-
-    @property
-    def shares_steps(self) -> bool:
-        """Whether trainings of this kind can share their steps, as far as the keys tell."""
-        one_process = self.gpus == 1 and not self.sharded
-        plain = not self.compile and self.gradient_checkpointing != "yes" and not self.tensorboard
-        return self.adapters_alone and self.packing and one_process and plain
 
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
@@ -132,5 +118,3 @@ class TrainingKeys(Section):
                 f"gpus is {self.gpus} and batch_size {self.batch_size}; expected a number that"
                 " divides it."
             )
-        if self.sharded and self.gpus == 1:
-            yield "sharded is true and gpus is 1; expected 2 or more to share among."

@@ -7,21 +7,43 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.checks import checked_scores
-from workflow_scripts.stats.orders import kendall
+
+Pairs = tuple[np.ndarray, np.ndarray]  # of models, by their places
 
 
-def kendall_matrix(scores: pd.DataFrame) -> pd.DataFrame:
-    """Kendall's tau-b between any two tasks (columns) over the models (rows) that have both.
+# Models, of more of which sorting takes less than comparing every two.
+_MOST_COMPARED = 1000
 
-    tau_b(a, b) = (C - D) / sqrt(N_a N_b), where over all pairs of models that a and b have both
+
+def compare_pairs(values: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """Compare two models of each pair (rows) on each task: 1, -1, or 0 where they are tied or one has no score."""
+    first, second = pairs
+    return np.nan_to_num(np.sign(values[first] - values[second]))
+
+
+def pair_all(models: int) -> Pairs:
+    return np.triu_indices(models, 1)
+
+
+def kendall_matrix(scores: pd.DataFrame, pairs: Pairs | None = None) -> pd.DataFrame:
+    """Compute Kendall's tau-b between any two tasks (columns) over the models (rows) that have both.
+
+    tau_b(a, b) = (C - D) / sqrt(N_a N_b), where over pairs of models that a and b have both
     measured C counts those that both order the same way, D those that they order in opposite ways,
     and N_a those that a does not leave tied. It is 1 for equal and -1 for opposite rankings. A cell
-    is NaN where fewer than two models are shared, or one of the tasks ties all of them; the diagonal
-    is 1 where a task orders any pair at all.
+    is NaN where no pair is shared, or one of the tasks ties all of them. Over all pairs of models, or over `pairs`
+    of their places alone.
     """
-    return pd.DataFrame(
-        kendall(checked_scores(scores)), index=scores.columns, columns=scores.columns
-    )
+    values = checked_scores(scores)
+    if pairs is None and len(values) > _MOST_COMPARED:
+        return pd.DataFrame(values, columns=scores.columns).corr(method="kendall")
+    first, second = pair_all(len(values)) if pairs is None else pairs
+    order = compare_pairs(values, (first, second))
+    known = ~np.isnan(values)
+    ordered = np.abs(order).T @ (known[first] & known[second])  # [a, b]: that a orders, and b has
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tau = order.T @ order / np.sqrt(ordered * ordered.T)
+    return pd.DataFrame(tau, scores.columns, scores.columns)
 
 
 def mean_of_pairs(matrix: np.ndarray) -> float:

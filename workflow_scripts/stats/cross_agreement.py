@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_scores
-from workflow_scripts.stats.orders import kendall
+from workflow_scripts.stats.agreement import kendall_matrix
 
 
 class CrossAgreement(NamedTuple):
@@ -19,28 +18,13 @@ class CrossAgreement(NamedTuple):
 
 
 def cross_agreement(first: pd.DataFrame, second: pd.DataFrame) -> CrossAgreement:
-    """Kendall's tau-b and Pearson's r between each column of `first` and each of `second`.
+    """Compute Kendall's tau-b and Pearson's r between each column of `first` and each of `second`.
 
     Over the models (rows) that have both; NaN where these are fewer than two, or all tied.
     """
     models = first.index.intersection(second.index, sort=False)
-    one, other = (
-        checked_scores(first.loc[models], "first"),
-        checked_scores(second.loc[models], "second"),
-    )
-    tau = kendall(np.hstack([one, other]))[: one.shape[1], one.shape[1] :]
-    known = (~np.isnan(one)).astype(int).T @ (~np.isnan(other)).astype(int)
-    pearson = [
-        [_pearson(one[:, a], other[:, b]) for b in range(other.shape[1])]
-        for a in range(one.shape[1])
-    ]
-    return CrossAgreement(
-        *(pd.DataFrame(values, first.columns, second.columns) for values in (tau, pearson, known))
-    )
-
-
-def _pearson(first: np.ndarray, second: np.ndarray) -> float:
-    both = ~np.isnan(first) & ~np.isnan(second)
-    if both.sum() < 2 or np.ptp(first[both]) == 0 or np.ptp(second[both]) == 0:
-        return float("nan")
-    return float(np.corrcoef(first[both], second[both])[0, 1])
+    together = pd.concat([first.loc[models], second.loc[models]], axis=1, keys=[0, 1])
+    known = together.notna().astype(int)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = kendall_matrix(together), together.corr(min_periods=2), known.T @ known
+    return CrossAgreement(*(one.loc[0, 1] for one in found))

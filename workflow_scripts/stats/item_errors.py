@@ -91,10 +91,3 @@ def with_others(measured: ItemErrors, stderrs: np.ndarray, correlation: float) -
     others = np.sqrt(correlation) * stderrs[:, None] * direction
     own = np.sqrt(stderrs**2 - (others**2).sum(axis=1))
     return ItemErrors(np.vstack([measured.shared, others]), np.concatenate([measured.own, own]))
-
-
-def correlation_of(right: np.ndarray) -> float:
-    """The median over pairs of models (rows) of how their right answers correlate over the items."""
-    varied = right[right.std(axis=1) > 0].astype(float)
-    matrix = np.corrcoef(varied)
-    return float(np.median(matrix[np.triu_indices(len(matrix), 1)]))

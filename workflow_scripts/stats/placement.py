@@ -11,7 +11,6 @@ from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.unseen_families import NORMAL, Learned, learn
 
 _NEIGHBOURS = 3
-_DRAWS = 50  # of the errors of a further model's scores
 
 
 class Fitted(NamedTuple):
@@ -128,46 +127,6 @@ def without_families(panel: pd.DataFrame, tasks: list[str], families: pd.Series)
         predicted, half = learned.predicted(standard[out]), learned.half_width(standard[out])
         found[out] = np.column_stack([target[out], predicted, predicted - half, predicted + half])
     return found
-
-
-class Expected(NamedTuple):
-    """How wrong the place of a model of a further family is, by the panel's own families."""
-
-    off: float
-    """Root mean square of the error of PC1."""
-    ranks: float
-    """Median error of the rank."""
-    half: float
-    """Median half width of the 95% interval."""
-    coverage: float
-    """Share of such intervals that hold."""
-
-
-def expected(
-    panel: pd.DataFrame, tasks: list[str], families: pd.Series, stderrs: pd.Series | None = None
-) -> Expected:
-    """Of models measured on these tasks, each of the panel's placed by the other families alone.
-
-    `stderrs` has by task the standard error that a further model's score will have, beside those of the panel's.
-    """
-    unseen = without_families(panel, tasks, families)
-    pc1, predicted = unseen["pc1"].to_numpy(), unseen["predicted"].to_numpy()
-    half = (unseen["high"] - unseen["low"]) / 2
-    held = unseen["pc1"].between(unseen["low"], unseen["high"])
-    off, drawn = np.sqrt(((predicted - pc1) ** 2).mean()), predicted[None]
-    if stderrs is not None:
-        own = stderrs[[task for task in panel if task in tasks]].to_numpy(dtype=float)
-        noise = _noise(fit(panel, tasks, families), own)
-        half, off = np.hypot(half, noise), np.hypot(off, noise / NORMAL)
-        errors = np.random.default_rng(0).normal(size=(_DRAWS, len(panel)))
-        drawn = predicted + errors * noise / NORMAL
-    # As many models of the panel are passed by mistake as lie between a model and where it is placed.
-    order = np.sort(pc1)
-    passed = np.searchsorted(order, drawn) - np.searchsorted(order, pc1)
-    passed -= drawn > pc1  # itself
-    return Expected(
-        float(off), float(np.median(np.abs(passed))), float(half.median()), float(held.mean())
-    )
 
 
 def _noise(fitted: Fitted, errors: np.ndarray) -> float:

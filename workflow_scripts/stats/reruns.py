@@ -208,10 +208,4 @@ def _variances(values: np.ndarray) -> np.ndarray:
 
 
 def _usual(values: np.ndarray) -> np.ndarray:
-    """numpy's nanquantile over models (the last axis but one), which takes one draw after another."""
-    ordered = np.sort(values, axis=-2)  # NaN is last
-    at = USUAL * (np.isfinite(values).sum(axis=-2, keepdims=True) - 1).clip(0)
-    below, above = (
-        np.take_along_axis(ordered, edge(at).astype(int), axis=-2) for edge in (np.floor, np.ceil)
-    )
-    return np.squeeze(below + (at % 1) * (above - below), axis=-2)
+    return np.nanquantile(values, USUAL, axis=-2)

@@ -1,4 +1,4 @@
-"""Whether one model is better than another, how sure that is, and how much it takes to settle it.
+"""Whether one model is better than another, and how sure that is.
 
 A difference is settled that a test at 5%, both sides, shows with 80%: in four of five repetitions.
 """
@@ -58,36 +58,3 @@ def shown_from(freedom: float = math.inf) -> float:
         return float(norm.ppf(TAILS[1]) + norm.ppf(POWER))
     least = float(t.ppf(TAILS[1], freedom))
     return brentq(lambda apart: nct.sf(least, freedom, apart) - POWER, 0, 2 * least + 3)
-
-
-def items_needed(difference: float, stderr: float) -> float:
-    """How many times as many items would settle this difference, whose error from items falls as 1 / √n."""
-    if math.isnan(stderr):
-        return math.nan
-    return (shown_from() * stderr / difference) ** 2 if difference else math.inf
-
-
-def seeds_needed(difference: float, items: float, training: float) -> float:
-    """How many trainings of each model would settle it: a whole number, or infinity.
-
-    `items` and `training` are standard errors of the difference, the second with one training of each. The
-    items stay the same whatever the number of trainings, and may leave too much by themselves.
-    """
-    if math.isnan(items) or math.isnan(training):
-        return math.nan
-    room = (difference / shown_from()) ** 2 - items**2
-    return max(1, math.ceil(training**2 / room)) if room > 0 else math.inf
-
-
-def tasks_needed(difference: float, spread: float) -> float:
-    """How many tasks would settle it whose differences have this standard deviation, by Student's t."""
-    if math.isnan(spread):
-        return math.nan
-    if not difference:
-        return math.inf
-    normal = (shown_from() * spread / difference) ** 2
-    # Student's t takes a few more than that.
-    tasks = max(2, math.ceil(normal))
-    while shown_from(tasks - 1) * spread / math.sqrt(tasks) > abs(difference):
-        tasks += 1
-    return tasks

@@ -6,8 +6,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.noise import standard_error
 from workflow_scripts.stats.partial_order import SIGNIFICANT
+
+
+def standard_error(
+    value: np.ndarray, n: np.ndarray, lowest: np.ndarray | float = 0.0
+) -> np.ndarray:
+    """Compute the standard error of a score on `n` items, from the score alone.
+
+    For a share p of right answers, lowest 0: sqrt(p (1 - p) / n). For a coefficient r on [-1, 1] such
+    as Matthews', lowest -1: sqrt((1 - r^2) / n), which is exact where both classes are equally
+    frequent, since r = 2p - 1 there, and near it elsewhere. In one formula, with highest value 1:
+    sqrt((1 - v) (v - lowest) / n).
+    """
+    value, n, lowest = (np.asarray(x, dtype=float) for x in (value, n, lowest))
+    if (n < 1).any():
+        raise ValueError(f"n is {n[n < 1].flat[0]:g}; expected a whole number of at least 1.")
+    outside = (value > 1) | (value < lowest)
+    if outside.any():
+        raise ValueError(
+            f"value is {np.broadcast_to(value, outside.shape)[outside].flat[0]:g}; expected a fraction"
+            " of at most 1 and not below the metric's lowest value."
+        )
+    return np.sqrt((1 - value) * (value - lowest) / n)
 
 
 def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:

@@ -18,13 +18,21 @@ def main(
     version: str,
     request: dict[str, Any],
     *,
-    last_try: bool = False,
+    is_last_try: bool = False,
 ) -> None:
     from workflow_scripts.evaluation.cells import CellsRequest
     from workflow_scripts.grid.job import run_job
 
     cells = CellsRequest.of(request)
-    run_job(model, datasets, records, log, cells, version=version, last_try=last_try)
+    # A kill leaves this file. A last try after a kill does not try.
+    running = records[0].with_name(f".{records[0].stem}.running")
+    gives_up = is_last_try and running.exists()
+    running.parent.mkdir(parents=True, exist_ok=True)
+    running.touch()
+    try:
+        run_job(model, datasets, records, log, cells, version=version, gives_up=gives_up)
+    finally:
+        running.unlink(missing_ok=True)
 
 
 if "snakemake" in globals():
@@ -36,5 +44,5 @@ if "snakemake" in globals():
             Path(snakemake.log[0]),
             snakemake.params.version,
             snakemake.params.request,
-            last_try=snakemake.resources.tries_left == 0,
+            is_last_try=snakemake.resources.tries_left == 0,
         )

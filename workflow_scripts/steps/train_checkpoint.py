@@ -1,7 +1,7 @@
 """Train a checkpoint through one stage; after a kill or a signal the same job resumes where it stopped.
 
-In: the manifests of the stage before, and of the same training on fewer tokens, if any; the recipe's samples. Out: the
-checkpoint's manifest, written after its files, and its training record. The state to resume from lies beside, hidden.
+In: the manifest of the stage before, and the recipe's samples. Out: the checkpoint's
+ manifest, written after its files, and its training record. The state to resume from lies beside, hidden.
 """
 
 from pathlib import Path
@@ -17,7 +17,6 @@ def main(
     record: Path,
     version: str,
     request: dict[str, Any],
-    shorter: Path | None = None,
 ) -> None:
     from workflow_scripts.core.finished import finish_once
     from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
@@ -26,7 +25,7 @@ def main(
 
     stage, folder = StageRequest.of(request), manifest.parent
     paths = {"base_manifest": base, "samples_summary": samples, "folder": folder}
-    paths |= {"record_path": record} | ({"shorter": shorter} if shorter else {})
+    paths["record_path"] = record
 
     def work() -> None:
         if stage.keys.gpus == 1:
@@ -36,7 +35,7 @@ def main(
 
     finish_once(
         work,
-        inputs=[path for path in (base, samples, shorter) if path],
+        inputs=[base, samples],
         outputs=[manifest, record],
         version=version,
         request=request,
@@ -54,5 +53,4 @@ if "snakemake" in globals():
             Path(snakemake.output.record),
             snakemake.params.version,
             snakemake.params.request,
-            next(map(Path, snakemake.input.shorter), None),
         )

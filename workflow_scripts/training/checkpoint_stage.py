@@ -1,10 +1,7 @@
 """One stage of a checkpoint: of the stage before it, a recipe and its samples make the next."""
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from shutil import copytree
-from typing import Any
 
 import numpy as np
 
@@ -28,10 +25,6 @@ from workflow_scripts.training.processes import is_first
 from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import read_samples
-from workflow_scripts.training.sharded import sharing
-
-# In a checkpoint's folder, hidden so that no manifest has it: what a longer training goes on from.
-KEPT_STATE = ".state"
 
 
 def train_stage(
@@ -40,12 +33,8 @@ def train_stage(
     folder: Path,
     record_path: Path,
     request: StageRequest,
-    shorter: Path | None = None,
 ) -> TrainingRecord | None:
-    """Train, write the checkpoint and then its record. Of several processes the first one writes.
-
-    `shorter` is the manifest of what the same training made on fewer tokens: this one goes on from its end.
-    """
+    """Train, write the checkpoint and then its record. Of several processes the first one writes."""
     recording = Recording()
     provenance = recording.provenance(request)
     base = read_manifest(base_manifest)
@@ -53,8 +42,7 @@ def train_stage(
     rng = np.random.default_rng(derive_seed(request.seed, "held out", request.recipe))
     samples, held_out = everything.split(request.validation, rng)
     device = choose_device(request.device)
-    shared = sharing(request.keys, device)
-    load = partial(_load, base_manifest, device, request.attention, shared=shared)
+    load = partial(_load, base_manifest, device, request.attention)
     belongs_to = {
         "base": base.commit,
         "data": about_data["sha256"],
@@ -64,31 +52,24 @@ def train_stage(
         "device": device,
     }
     lesson = Lesson(samples, request.keys, request.seed, belongs_to, held_out)
-    goes_on = CheckpointId.parse(request.id).recovered is not None
-    if goes_on:
-        refuse_too_few(lesson, request)
-        lesson = replace(lesson, goes_on_from=shorter and shorter.parent / KEPT_STATE)
+    refuse_too_few(lesson, request)
     trained = train(
         load,
         lesson,
         state_beside(folder),
         device=device,
         padding_token=padding_token(load_tokenizer(base_manifest)),
-        tensorboard_folder=record_path.with_suffix(".tensorboard"),
     )
     if not is_first():
         return None
     manifest = save_checkpoint(
         partial(_load, base_manifest, "cpu", "auto"),  # a GPU may have no room for a second one
         trained.parameters,
-        trained.last_parameters,
         base_manifest,
         folder,
         id=request.id,
         keys=request.keys,
     )
-    if goes_on:
-        copytree(state_beside(folder), folder / KEPT_STATE, dirs_exist_ok=True)
     return write_training_record(
         record_path,
         base=model_facts(base),
@@ -106,13 +87,13 @@ def train_stage(
 
 
 def refuse_too_few(lesson: Lesson, request: StageRequest) -> None:
-    """Whose record would say that it was trained on more than there is."""
-    keys = request.keys
-    if keys.max_steps is not None and lesson.steps < keys.max_steps:
+    """Refuse a checkpoint whose name would say that it was trained on more tokens than there are."""
+    keys, stage = request.keys, CheckpointId.parse(request.id).stages[-1]
+    if "." in stage and lesson.steps < (keys.max_steps or 0):
         raise UserError(
             f"{request.id} is to be trained in {keys.max_steps} steps of {keys.batch_size} samples, but the"
             f" {len(lesson.samples)} samples of the recipe {request.recipe!r} are enough for {lesson.steps} in"
-            f" {many(keys.epochs, 'epoch')}; expected more epochs, or fewer tokens in training.recovery_tokens."
+            f" {many(keys.epochs, 'epoch')}; expected more epochs, or fewer tokens in training.cpt_tokens."
         )
 
 
@@ -128,7 +109,5 @@ def check_stage(folder: Path, record_path: Path) -> None:
         raise UserError(problems)
 
 
-def _load(manifest: Path, device: str, attention: str, dtype: str, shared: Any = None):
-    return load_model(
-        manifest, device=device, dtype=dtype, attention=attention, shared=shared
-    ).model
+def _load(manifest: Path, device: str, attention: str, dtype: str):
+    return load_model(manifest, device=device, dtype=dtype, attention=attention).model

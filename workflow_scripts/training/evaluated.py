@@ -8,7 +8,7 @@ import numpy
 import torch
 
 from workflow_scripts.core.seeds import without_a_trace
-from workflow_scripts.training.attention import without_packing
+from workflow_scripts.training.attention import remove_packing
 from workflow_scripts.training.trained_parameters import trained_parameters
 
 
@@ -18,7 +18,7 @@ def as_evaluated(model):
     What is trained is kept in float32. Adapters stay in it, which PEFT turns into the format of what they
     stand beside; other parameters are rounded, as they are when a checkpoint is written.
     """
-    without_packing(model)
+    remove_packing(model)
     for _, parameter in _rounded(model):
         parameter.data = parameter.data.to(model.config.dtype)
     return model.eval()

@@ -3,11 +3,10 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.packing import Order, amount_trained
+from workflow_scripts.training.packing import Order, count_tokens
 from workflow_scripts.training.samples import Samples
 
 Scorer = Callable[[Any], dict[str, float]]
@@ -21,8 +20,7 @@ class Lesson:
 
     `belongs_to` says what decides the outcome besides keys and seed: weights, data, versions. `score`
     measures more at each evaluation, and `best_by` names the metric that selects, and whether larger is
-    better. The name tells it from others that are learned beside it. `goes_on_from` is the folder of a state that
-    a shorter one of the same kind ended with, which only saves time.
+    better.
     """
 
     samples: Samples
@@ -32,8 +30,6 @@ class Lesson:
     held_out: Samples | None = None
     score: Scorer | None = None
     best_by: tuple[str, bool] = ("loss", False)
-    name: str = ""
-    goes_on_from: Path | None = None
 
     @property
     def owner(self) -> dict[str, Any]:
@@ -71,7 +67,7 @@ class Lesson:
 
     def facts(self, order: Order, steps: int, *, padded: bool) -> dict[str, Any]:
         """What so many steps of this order have trained on: the same for each run of this training."""
-        tokens, padding = amount_trained(self.samples, order, steps, padded=padded)
+        tokens, padding = count_tokens(self.samples, order, steps, padded=padded)
         return {
             "steps": steps,
             "samples": len(self.samples),

@@ -6,7 +6,6 @@ chat template, generation settings) is linked.
 
 import json
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ _OWN = {"config.json", "generation_config.json", "README.md", _ADAPTER}
 def save_checkpoint(
     load: Callable[[str], Any],
     parameters: dict[str, torch.Tensor],
-    last_parameters: dict[str, torch.Tensor] | None,
     base_manifest: Path,
     folder: Path,
     *,
@@ -35,18 +33,14 @@ def save_checkpoint(
     """Write the trained model, whole or not at all, its manifest last."""
     base, source = read_manifest(base_manifest), base_manifest.parent
     dtype = _stored_dtype(source)
-    load_with = partial(_with_parameters, load, keys=keys, dtype=str(dtype).removeprefix("torch."))
     with atomic_dir(folder) as temporary:
-        model = load_with(parameters)
-        as_adapter = keys.method == "lora" and keys.lora_output == "adapter"
-        _save(model, temporary, dtype, as_adapter)
-        if last_parameters is not None and keys.keep_last:
-            _save(load_with(last_parameters), temporary / "last", dtype, as_adapter)
+        # In the format that it is stored in: what was trained is rounded to it once.
+        model = choose_parts(load(str(dtype).removeprefix("torch.")), keys, exact=False)
+        set_parameters(model, parameters)
+        _save(model, temporary, dtype, keys.method == "lora" and keys.lora_output == "adapter")
         for file in base.files:
-            if not _is_of_the_base_alone(file.path):
-                for target in (temporary, temporary / "last"):
-                    if target.is_dir() and not (target / file.path).exists():
-                        link_or_copy(source / file.path, target / file.path)
+            if not _is_replaced(file.path) and not (temporary / file.path).exists():
+                link_or_copy(source / file.path, temporary / file.path)
         write_text(temporary / "README.md", _card(id, base))
         return seal(
             temporary,
@@ -58,13 +52,6 @@ def save_checkpoint(
             parameters=sum(p.numel() for p in model.parameters()),
             architecture=base.architecture,
         )
-
-
-def _with_parameters(load, parameters: dict[str, torch.Tensor], keys: TrainingKeys, dtype: str):
-    """In the format that it is stored in: what was trained is rounded to it once, and the model is there once."""
-    model = choose_parts(load(dtype), keys, exact=False)
-    set_parameters(model, parameters)
-    return model
 
 
 def _save(model, folder: Path, dtype: torch.dtype, as_adapter: bool) -> None:
@@ -87,10 +74,9 @@ def _stored_dtype(folder: Path) -> torch.dtype:
     return getattr(torch, config.get("dtype") or config.get("torch_dtype") or "float32")
 
 
-def _is_of_the_base_alone(path: str) -> bool:
-    """Weights, what says how to load them, and the last state of the base's own training."""
-    weights = path.endswith((".safetensors", ".safetensors.index.json"))
-    return weights or path in _OWN or path.startswith("last/")
+def _is_replaced(path: str) -> bool:
+    """Return whether a file of the base is its weights, or says how to load them."""
+    return path.endswith((".safetensors", ".safetensors.index.json")) or path in _OWN
 
 
 def _card(id: str, base: Manifest) -> str:

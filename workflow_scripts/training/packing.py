@@ -8,7 +8,7 @@ sample, each position counted from the start of its own. Padded, it is one row a
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, islice, pairwise
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import torch
 from torch.utils.data import Sampler
 
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.training.loss import IGNORED, Counted
+from workflow_scripts.training.loss import IGNORED
 from workflow_scripts.training.samples import BLANK, Sample, Samples
 
 
@@ -44,7 +44,7 @@ class Order(Sampler):
         self.epoch = epoch
 
     def steps(self) -> Iterator[list[list[int]]]:
-        """The micro-batches of this process, step by step."""
+        """Yield the micro-batches of this process, step by step."""
         rng = np.random.default_rng(derive_seed(self.seed, "order", self.epoch))
         order = rng.permutation(self.samples).tolist()
         for start in range(0, self.samples, self.batch_size):
@@ -53,7 +53,7 @@ class Order(Sampler):
             mine = step[self.process :: self.processes]
             mine += [BLANK] * (share - len(mine))
             micro = self.micro_batch_size
-            yield [mine[at : at + micro] for at in range(0, share, micro)]
+            yield [mine[first : first + micro] for first in range(0, share, micro)]
 
     def __iter__(self) -> Iterator[list[int]]:
         for step in self.steps():
@@ -70,21 +70,16 @@ class Order(Sampler):
 
 @dataclass(frozen=True)
 class Collator:
-    """From samples to a batch: what the model is called with, and what of it counts.
-
-    All that is known of it without the model is found out here, where nobody has to wait for a GPU.
-    """
+    """Make a batch of samples: what the model is called with, and the labels."""
 
     packing: bool
     padding_token: int
-    most_tokens: int | None = None  # for which a step has room at once
 
     def __call__(self, chosen: list[Sample]) -> dict[str, Any]:
-        batch = _packed(chosen) if self.packing else _padded(chosen, self.padding_token)
-        return batch | vars(Counted.of(batch["labels"]))
+        return _pack(chosen) if self.packing else _pad(chosen, self.padding_token)
 
 
-def _packed(chosen: list[Sample]) -> dict[str, Any]:
+def _pack(chosen: list[Sample]) -> dict[str, Any]:
     tokens = torch.from_numpy(np.concatenate([s.tokens for s in chosen]).astype(np.int64))
     counted = torch.from_numpy(np.concatenate([s.counted for s in chosen]))
     lengths = [len(s.tokens) for s in chosen]
@@ -93,11 +88,10 @@ def _packed(chosen: list[Sample]) -> dict[str, Any]:
         "position_ids": torch.cat([torch.arange(n) for n in lengths])[None],
         "labels": tokens.masked_fill(~counted, IGNORED)[None],
         "lengths": lengths,
-        "ends": torch.tensor([0, *accumulate(lengths)], dtype=torch.int32),
     }
 
 
-def _padded(chosen: list[Sample], padding_token: int) -> dict[str, Any]:
+def _pad(chosen: list[Sample], padding_token: int) -> dict[str, Any]:
     longest = max(len(s.tokens) for s in chosen)
     ids = torch.full((len(chosen), longest), padding_token)
     labels = torch.full_like(ids, IGNORED)
@@ -110,48 +104,8 @@ def _padded(chosen: list[Sample], padding_token: int) -> dict[str, Any]:
     return {"input_ids": ids, "attention_mask": mask, "labels": labels}
 
 
-def cut(batch: dict[str, Any], most: int | None) -> list[dict[str, Any]]:
-    """A collated batch in several of at most so many tokens each, one sample at least, or as it is."""
-    ids = batch["input_ids"]
-    if most is None or ids.numel() <= most:
-        return [batch]
-    if "lengths" not in batch:
-        rows = max(1, most // ids.shape[1])
-        parts = [
-            {
-                name: batch[name][at : at + rows]
-                for name in ("input_ids", "attention_mask", "labels")
-            }
-            for at in range(0, len(ids), rows)
-        ]
-    else:
-        parts = [_stretch(batch, some) for some in _filled(batch["lengths"], most)]
-    return [part | vars(Counted.of(part["labels"])) for part in parts]
-
-
-def _filled(lengths: list[int], most: int) -> list[slice]:
-    """Of the samples that lie one after another, as many together as fit."""
-    firsts, tokens = [0], 0
-    for at, length in enumerate(lengths):
-        if at > firsts[-1] and tokens + length > most:
-            firsts.append(at)
-            tokens = 0
-        tokens += length
-    return [slice(*pair) for pair in pairwise([*firsts, len(lengths)])]
-
-
-def _stretch(batch: dict[str, Any], samples: slice) -> dict[str, Any]:
-    """Of a packed row these samples."""
-    edges = batch["ends"][samples.start : samples.stop + 1]
-    tokens = slice(int(edges[0]), int(edges[-1]))
-    row = {name: batch[name][:, tokens] for name in ("input_ids", "position_ids", "labels")}
-    return row | {"lengths": batch["lengths"][samples], "ends": edges - edges[0]}
-
-
-def amount_trained(
-    samples: Samples, order: Order, steps: int, *, padded: bool
-) -> tuple[int, float]:
-    """The tokens that so many steps of this order train on, and the share of all positions that held none."""
+def count_tokens(samples: Samples, order: Order, steps: int, *, padded: bool) -> tuple[int, float]:
+    """Count the tokens of so many steps of this order, and the share of all positions that hold none."""
     lengths = samples.lengths
     whole = Order(order.samples, order.batch_size, order.micro_batch_size, order.seed)
     tokens = positions = epoch = 0
@@ -159,9 +113,10 @@ def amount_trained(
         whole.set_epoch(epoch)
         for step in islice(whole.steps(), steps):
             for micro in step:
-                of_each = lengths[micro]
-                tokens += int(of_each.sum())
-                positions += int(of_each.max() * len(micro) if padded else of_each.sum())
+                row_lengths = lengths[micro]
+                tokens += int(row_lengths.sum())
+                rows = row_lengths.max() * len(micro) if padded else row_lengths.sum()
+                positions += int(rows)
             steps -= 1
         epoch += 1
     return tokens, 1 - tokens / positions if positions else 0.0

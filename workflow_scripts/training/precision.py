@@ -20,12 +20,6 @@ def calculating_in(precision: str, device: str) -> AbstractContextManager:
     return torch.autocast(torch.device(device).type, dtype=getattr(torch, precision))
 
 
-def calculates_in(model) -> torch.dtype:
-    """The number format of a pass without autocast; weights that are shared out may be gathered in another."""
-    shared = getattr(model.config, "distributed_config", None)
-    return torch.bfloat16 if shared and shared.fsdp_mixed_precision else model.dtype
-
-
 def peak_flops(device: torch.device) -> float | None:
     """What the GPU could do in 16 bits, or None where that is not known."""
     return half_peak(torch.cuda.get_device_name(device)) if device.type == "cuda" else None

@@ -9,8 +9,8 @@ from workflow_scripts.core.records import TrainingFacts
 from workflow_scripts.planning.device import TRAINING_FLOPS
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.precision import peak_flops
-from workflow_scripts.training.progress import Progress
 from workflow_scripts.training.trainer import PackedTrainer
+from workflow_scripts.training.watching import Progress
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,6 @@ class Trained:
     facts: dict[str, Any]  # the same for each run of this training
     speed: dict[str, Any] = field(default_factory=dict)  # and what differs
     model: Any = None
-    last_parameters: dict[str, torch.Tensor] | None = None  # where not the last state was selected
-    together: int | None = None  # how many could share a step; None is one by itself
 
     @property
     def ran(self) -> dict[str, Any] | None:
@@ -47,12 +45,11 @@ class Trained:
             selected=self.selected,
             evaluations=tuple(evaluations),
             ran=self.ran,
-            together=self.together,
             **{"held_out_samples": self.facts["held_out_samples"]} | more,
         )
 
 
-def speed_of(tokens: int, progress: Progress, trainer: PackedTrainer) -> dict[str, Any]:
+def measure_speed(tokens: int, progress: Progress, trainer: PackedTrainer) -> dict[str, Any]:
     per_second = tokens / progress.step_seconds if progress.step_seconds else None
     use, peak = None, peak_flops(trainer.model.device)
     if peak and per_second:

@@ -2,13 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.training_keys import (
@@ -18,7 +16,6 @@ from workflow_scripts.settings.training_keys import (
     WRAPPER,
     TrainingKeys,
 )
-from workflow_scripts.training.processes import is_first
 
 _WRAPPER_MODULE = "wrapped_chunk_layers"
 _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
@@ -129,53 +126,20 @@ def trained_parameters(model) -> dict[str, torch.nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
 
 
-def gathered_parameters(model) -> dict[str, torch.Tensor]:
-    """The trained ones, whole and on the CPU; where processes hold a part of each, all must ask, and the first alone
-    keeps them: one after another they are put together."""
-    found = {}
-    for name, parameter in trained_parameters(model).items():
-        tensor = parameter.detach()
-        if hasattr(tensor, "full_tensor"):
-            tensor = tensor.full_tensor()
-        if is_first():
-            found[name] = tensor.to("cpu", copy=True).contiguous()
-    return found
-
-
-class SavedTensors(Mapping[str, torch.Tensor]):
-    """Those of a file, each read when it is asked for."""
-
-    def __init__(self, path: Path):
-        self._file = safe_open(path, framework="pt")
-        self._names = list(self._file.keys())
-
-    def __getitem__(self, name: str) -> torch.Tensor:
-        return self._file.get_tensor(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
+def copy_parameters(model) -> dict[str, torch.Tensor]:
+    """Copy what is trained to the CPU."""
+    trained = trained_parameters(model).items()
+    return {name: p.detach().to("cpu", copy=True).contiguous() for name, p in trained}
 
 
 def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Give all trained parameters these values; where processes hold a part of each, all must have the values."""
+    """Give all trained parameters these values."""
     trained = trained_parameters(model)
     if tensors.keys() != trained.keys():
         odd = sorted(tensors.keys() ^ trained.keys())
         raise RuntimeError(f"What is trained and what was saved differ in {odd[:5]}.")
     for name, tensor in tensors.items():
-        target = trained[name].data
-        if hasattr(target, "full_tensor"):
-            from torch.distributed.tensor import distribute_tensor
-
-            whole = tensor.to(target.device)
-            # Each takes its part of the values that it has itself.
-            tensor = distribute_tensor(
-                whole, target.device_mesh, target.placements, src_data_rank=None
-            )
-        target.copy_(tensor)
+        trained[name].data.copy_(tensor)
 
 
 def report(model, method: str) -> dict[str, Any]:
@@ -186,7 +150,7 @@ def report(model, method: str) -> dict[str, Any]:
         groups[_group(name)] += parameter.numel()
     return {
         "method": method,
-        "architecture": type(bare).__name__.removeprefix("FSDP"),  # of a class that it makes
+        "architecture": type(bare).__name__,
         "parameters": sum(p.numel() for p in model.parameters()),
         "trained_parameters": sum(groups.values()),
         "trained": dict(sorted(groups.items())),

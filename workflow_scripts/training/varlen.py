@@ -11,7 +11,6 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
 from workflow_scripts.hub.load import is_ampere_or_newer
-from workflow_scripts.training.precision import calculates_in
 
 NAME = "packed_varlen"
 _WIDEST_HEAD = 256
@@ -33,7 +32,7 @@ def fits(model) -> bool:
     return (
         model.device.type == "cuda"
         and is_ampere_or_newer()
-        and calculates_in(model) in (torch.bfloat16, torch.float16)
+        and model.dtype in (torch.bfloat16, torch.float16)
         and width <= _WIDEST_HEAD
         and width % 8 == 0
         and not any(getattr(config, name, None) for name in (*_DROPOUTS, *_CAPS))

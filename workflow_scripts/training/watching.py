@@ -1,144 +1,129 @@
-"""What watches a training while it runs: signals that want it to end, and losses gone wrong."""
+"""Callbacks of a training: save and leave, stop when the loss diverges, and show the progress."""
 
 import math
 import signal
 import time
-from collections import deque
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
-from transformers import TrainerCallback
+from transformers import ProgressCallback, TrainerCallback
 
 from workflow_scripts.core.errors import Interrupted, UserError
-from workflow_scripts.core.own_job import leave_if_replaced
 from workflow_scripts.training.processes import signals_to
 from workflow_scripts.training.state import StateFolder
 
+SAVE_SECONDS = 300
 _RECENT = 5
-_SECONDS, _TIMES_AS_LONG = 300, 10
-
-
-class SaveClock:
-    """When five minutes' work would be lost, where nobody says after how many steps to save.
-
-    Later where a state takes long to write, which is not to take more than a tenth of the time.
-    """
-
-    def __init__(self):
-        self._saved, self._took = time.monotonic(), 0.0
-        self._asked = self._saved
-
-    @property
-    def due(self) -> bool:
-        self._asked = time.monotonic()
-        return self._asked - self._saved > max(_SECONDS, _TIMES_AS_LONG * self._took)
-
-    def saved(self) -> None:
-        self._saved = time.monotonic()
-        self._took = self._saved - self._asked
-
-
-class Leaving:
-    """Whether a signal has come: then a training saves after its step, and leaves."""
-
-    def __init__(self):
-        self.wanted = False
-
-    def listening(self):
-        return signals_to(self._hear)
-
-    def _hear(self, number, frame) -> None:
-        print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
-        self.wanted = True
-
-    def leave(self, after: str) -> None:
-        """End the training once the state is saved; `after` names the step."""
-        raise Interrupted(
-            f"Interrupted after {after}, which is saved; the same command resumes from there."
-        )
 
 
 class SaveAndLeave(TrainerCallback):
-    """After a signal: finish the step, save, seal, leave; save after each so many steps, or when it is time, and
-    at the end."""
+    """Save every five minutes where no number of steps is given, and after a signal save and leave.
 
-    def __init__(self, state: StateFolder, every: int | None = None):
-        self._state, self.leaving, self._clock = state, Leaving(), SaveClock()
-        self._every = every
+    The Trainer's `enable_jit_checkpoint` saves amid a step, with the random state of a forward pass that
+    is done once more, so that a training with dropout would not end with the same bytes.
+    """
+
+    def __init__(self, state: StateFolder, by_time: bool):
+        self._state, self._by_time = state, by_time
+        self._saved = time.monotonic()
+        self._signalled = self._leaves = False
         self._group: Any = None
-        self._leaves = False
+
+    def listen(self) -> AbstractContextManager:
+        """Take signals as a wish to save and leave."""
+        return signals_to(self._note_signal)
+
+    def _note_signal(self, number, frame) -> None:
+        print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
+        self._signalled = True
 
     def on_train_begin(self, args, state, control, **kwargs):
         if args.world_size > 1:  # of their CPUs: a GPU answers behind its step
             self._group = torch.distributed.new_group(backend="gloo")
 
     def on_step_end(self, args, state, control, **kwargs):
-        leaves = self.leaving.wanted
-        by_time = self._clock.due
-        due = state.global_step % self._every == 0 if self._every else by_time
-        due = due or state.global_step >= state.max_steps
+        leaves = self._signalled
+        due = self._by_time and time.monotonic() - self._saved > SAVE_SECONDS
         if args.world_size > 1:  # a signal, and the time, reach the processes at different steps
-            told = torch.tensor([leaves, due], dtype=torch.int32)
-            torch.distributed.all_reduce(told, torch.distributed.ReduceOp.MAX, self._group)
-            leaves, due = (bool(one) for one in told)
+            wishes = torch.tensor([leaves, due], dtype=torch.int32)
+            torch.distributed.all_reduce(wishes, torch.distributed.ReduceOp.MAX, self._group)
+            leaves, due = (bool(wish) for wish in wishes)
         self._leaves = leaves  # a signal that comes from here on is for the next step
         if leaves or due:
             control.should_save = True
-        writes = control.should_save or control.should_evaluate
-        if writes and state.is_world_process_zero:
-            leave_if_replaced()
 
     def on_save(self, args, state, control, **kwargs):
         if args.world_size > 1:  # each writes files of its own
             torch.distributed.barrier(self._group)
         if state.is_world_process_zero:
             self._state.seal(state.global_step)
-        if args.world_size > 1:  # and none leaves before they are sealed, which takes long for many
+        if args.world_size > 1:  # none leaves before they are sealed
             torch.distributed.barrier(self._group)
-        self._clock.saved()
+        self._saved = time.monotonic()
         if self._leaves:
-            self.leaving.leave(f"step {state.global_step} of {state.max_steps}")
+            raise Interrupted(
+                f"Interrupted after step {state.global_step} of {state.max_steps}, which is saved;"
+                " the same command resumes from there."
+            )
 
 
 class StopWhenDiverged(TrainerCallback):
-    """Before a broken state could be saved: stop, and say where."""
+    """Stop before a broken state could be saved, and say where."""
 
     def __init__(self, vocabulary: int):
-        self._know_nothing = math.log(vocabulary)  # the loss of giving each token the same chance
-        self._first: float | None = None
-        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._uniform = math.log(vocabulary)  # the loss of giving each token the same chance
+        self._losses: list[float] = []
 
     def on_train_begin(self, args, state, control, **kwargs):
-        for entry in state.log_history:  # of a state that is gone on from
-            if "loss" in entry:
-                self._remember(entry["loss"])
-
-    def _remember(self, loss: float) -> None:
-        if self._first is None:
-            self._first = loss
-        self._recent.append(loss)
+        self._losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         if "loss" not in logs:
             return
         for name, words in (("loss", "loss"), ("grad_norm", "gradient's norm")):
             if not math.isfinite(logs.get(name, 0.0)):
-                raise UserError(_stopped(state, f"the {words} is {logs[name]}"))
-        self._remember(logs["loss"])
-        recent = sum(self._recent) / _RECENT
-        limit = 1.5 * max(self._first or 0.0, self._know_nothing)
-        if len(self._recent) == _RECENT and recent > limit:
-            raise UserError(
-                _stopped(
-                    state,
-                    f"the loss was {recent:.2f} in the last {_RECENT} steps, half as much again as that"
-                    f" of the start or of a uniform prediction ({limit / 1.5:.2f})",
-                )
+                raise UserError(_describe_stop(state, f"the {words} is {logs[name]}"))
+        self._losses.append(logs["loss"])
+        recent = sum(self._losses[-_RECENT:]) / _RECENT
+        start = max(self._losses[0], self._uniform)
+        if len(self._losses) >= _RECENT and recent > 1.5 * start:
+            what = (
+                f"the loss was {recent:.2f} in the last {_RECENT} steps, half as much again as that of"
+                f" the start or of a uniform prediction ({start:.2f})"
             )
+            raise UserError(_describe_stop(state, what))
 
 
-def _stopped(state, what: str) -> str:
+def _describe_stop(state, what: str) -> str:
     return (
         f"Training stopped at step {state.global_step} of {state.max_steps}: {what}. The last good"
         " state is kept. A lower learning_rate or a longer warm_up is the usual remedy."
     )
+
+
+class Progress(ProgressCallback):
+    """Show the last loss in the bar, and time the steps without the evaluations."""
+
+    def __init__(self):
+        super().__init__()
+        self.first_step, self.step_seconds = 0, 0.0
+        self._step_start = 0.0
+
+    def on_train_begin(self, args, state, control, **kwargs):
+        super().on_train_begin(args, state, control, **kwargs)
+        self.first_step = state.global_step
+        if self.training_bar is not None:
+            self.training_bar.mininterval = 2.0
+
+    def on_step_begin(self, args, state, control, **kwargs):
+        self._step_start = time.monotonic()
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        if "loss" not in logs:
+            super().on_log(args, state, control, logs=logs, **kwargs)
+            return
+        # A GPU has done the step only when its loss is read.
+        self.step_seconds += time.monotonic() - self._step_start
+        if self.training_bar is not None:
+            self.training_bar.set_postfix(loss=f"{logs['loss']:.3f}", refresh=False)

@@ -13,7 +13,6 @@ import importlib.util
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -21,9 +20,6 @@ from pathlib import Path
 
 _FOLDER = Path(os.environ["CHORUS_FAULTS"])
 _MOMENTS = {
-    "workflow_scripts.core.records": {
-        "a record is written": (None, "write_record", lambda path, *_, **__: (path, "")),
-    },
     "workflow_scripts.evaluation.scored_items": {
         "an item is scored": ("ScoredItems", "add", lambda items, key, value: (items.path, key)),
     },
@@ -71,24 +67,11 @@ def _wait(fault: Path, _work=None) -> None:
     fault.with_suffix(".gone").touch()
 
 
-def _take_memory(fault: Path, _work) -> None:
-    hoard = b"x" * json.loads(fault.read_text())["bytes"]  # noqa: F841
-    _wait(fault)
-
-
 def _die(_fault, _work) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _hide(fault: Path, work: Path) -> None:
-    """As a shared disk that shows a file late: another process brings it back."""
-    seconds, aside = json.loads(fault.read_text())["seconds"], work.with_name(f".{work.name}.late")
-    work.rename(aside)
-    back = f"import os, time; time.sleep({seconds}); os.rename({str(aside)!r}, {str(work)!r})"
-    subprocess.Popen([sys.executable, "-S", "-c", back], start_new_session=True)
-
-
-_DEEDS = {"wait": _wait, "die": _die, "take memory": _take_memory, "hide": _hide}
+_DEEDS = {"wait": _wait, "die": _die}
 
 
 def _watched(function, moment, about):

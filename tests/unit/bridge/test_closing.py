@@ -1,61 +1,47 @@
-"""What the terminal says at the end: tables that fit on it, and where the others lie."""
+"""What a run says at its end."""
 
 from pathlib import Path
 
-import pytest
+from workflow_scripts.bridge.closing import describe_failure, describe_success
+from workflow_scripts.core.broken import note_of
+from workflow_scripts.core.files import write_json
 
-from workflow_scripts.bridge import closing
-from workflow_scripts.bridge.closing import closing_words, words_of_failure
-from workflow_scripts.bridge.interruption import INTERRUPTED
-
-pytestmark = pytest.mark.usefixtures("here")
-
-
-def test_a_table_too_wide_or_too_long_for_a_terminal_is_named_and_not_shown():
-    folder = Path("results/tables")
-    folder.mkdir(parents=True)
-    (folder / "fits.md").write_text("# Fits\n\n| a | b |\n| - | - |\n| 1 | 2 |\n")
-    (folder / "wide.md").write_text("# Wide\n\n" + "| cell " * 60 + "|\n")
-    (folder / "long.md").write_text("# Long\n\n" + "| 1 |\n" * 60)
-    said = closing_words()
-    assert "# Fits" in said
-    assert "# Wide" not in said
-    assert "# Long" not in said
-    for name in ("fits", "wide", "long"):
-        assert f"tables/{name}.md" in said
+LOG = """
+Error in rule evaluate_direct_1:
+    message: None
+    jobid: 3
+    output: results/a.json
+    log: logs/evaluate/a.log (check log file(s) for error details)
+Error in rule table, jobid: 4:
+    jobid: 4
+    log: logs/table_b.log (check log file(s) for error details)
+"""
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("leaderboard.html", "open it in a browser"),
-        ("paper.tex", "the same as a paper; `snakemake paper_pdf` sets it"),
-    ],
-)
-def test_a_page_that_was_made_is_named(name, said):
-    page = Path("results/report") / name
-    assert name not in closing_words()
-    page.parent.mkdir(parents=True)
-    page.write_text("made")
-    assert f"{page}  {said}" in closing_words()
+def break_cell() -> Path:
+    record = Path("results/records/harmony/direct/m/sst2.json")
+    about = {"record": str(record), "reason": "it melted", "log": "logs/m.log"}
+    record.parent.mkdir(parents=True)
+    write_json(record, {"broken": about})
+    note_of(record).parent.mkdir(parents=True)
+    write_json(note_of(record), about)
+    return record
 
 
-def test_of_a_suite_the_scores_are_shown_and_not_what_was_found_beside_them():
-    folder = Path("results/tables")
-    folder.mkdir(parents=True)
-    heads = ["Model", "Commit", "Average", "MMLU (acc, 5-shot)", "Flag"]
-    row = ["org/net", "0123abc", "58.1 ± 2.0", "60.0 ± 1.0", "a reason " * 30]
-    lines = [heads, ["---", "---", "---:", "---:", "---"], row]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    (folder / "suite_leaderboard.md").write_text(f"# Leaderboard\n\n{table}\n")
-    (folder / "suite_checks.md").write_text("# Worth a look\n\n| a |\n| - |\n| 1 |\n")
-    said = closing_words()
-    assert "| Model   |    Average |       MMLU |" in said
-    assert "| org/net | 58.1 ± 2.0 | 60.0 ± 1.0 |" in said
-    assert "# Worth a look" not in said and "suite_checks.md" in said
+def test_a_failed_run_names_the_logs_of_what_failed(here):
+    Path("run.log").write_text(LOG)
+    said = describe_failure(["run.log"])
+    assert "  evaluate_direct_1: logs/evaluate/a.log\n  table: logs/table_b.log" in said
 
 
-def test_an_interrupted_run_says_so_whatever_snakemake_takes_it_for(monkeypatch):
-    monkeypatch.setattr(closing, "is_interrupted", lambda: True)
-    for words in (closing_words(), words_of_failure()):
-        assert words.strip() == INTERRUPTED
+def test_cells_that_failed_are_named_and_tried_again_by_the_next_run(here):
+    record = break_cell()
+    assert f"  {record}: it melted (logs/m.log)" in describe_success(since=0)
+    assert not record.exists() and "it melted" not in describe_success(since=0)
+
+
+def test_a_run_says_where_results_lie_or_the_answer_that_was_asked_for(here):
+    Path("results/tables").mkdir(parents=True)
+    assert "results/tables: " in describe_success(since=0)
+    Path("results/plan.txt").write_text("a million hours\n")
+    assert describe_success(since=0) == "\na million hours\n"

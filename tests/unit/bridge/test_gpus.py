@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from contextlib import ExitStack
-from types import SimpleNamespace
 
 import pytest
 
@@ -64,18 +63,6 @@ def test_one_that_wants_more_than_there_are_has_them_all(start):
     assert has(start(8)) == {"0", "1", "GPU-a/b"}
 
 
-def test_the_end_of_a_run_removes_the_locks_that_no_job_holds(start, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    first, second = start(1), start(1)
-    held = has(first)
-    assert held.isdisjoint(has(second))
-    second.kill()
-    second.wait()
-    gpus._remove_free_locks()
-    assert len([*tmp_path.glob("chorus-gpus-*/*")]) == 1
-    assert held.isdisjoint(has(start(2)))
-
-
 def test_a_folder_of_somebody_else_is_not_trusted(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("CHORUS_GPUS", "0")
@@ -86,29 +73,9 @@ def test_a_folder_of_somebody_else_is_not_trusted(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("asked", "limit"), [([1, 0, 1], {"gpu": 2}), ([1, 4], {"gpu": 4}), ([], {"gpu": 2})]
-)
-def test_a_job_that_asks_for_more_than_there_are_is_started_all_the_same(asked, limit, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
-    monkeypatch.setenv("CHORUS_GPUS", "")
-    known = {}
-    workflow = SimpleNamespace(
-        executor_plugin=SimpleNamespace(common_settings=SimpleNamespace(local_exec=True)),
-        global_resources={},
-        register_resource=known.__setitem__,
-        dag=SimpleNamespace(
-            needrun_jobs=lambda: [SimpleNamespace(resources={"gpu": n}) for n in asked]
-        ),
-        scheduler=SimpleNamespace(global_resources={}),
-    )
-    gpus.share_gpus(workflow)
-    assert known == workflow.scheduler.global_resources == limit
-
-
-@pytest.mark.parametrize(
     ("visible", "found"),
     [("", []), ("-1", []), ("2,3", ["2", "3"]), ("1, GPU-7f", ["1", "GPU-7f"]), ("0,-1,2", ["0"])],
 )
 def test_what_hides_gpus_from_this_process_hides_them_from_its_jobs(visible, found, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert gpus.gpus_here() == found
+    assert gpus.list_gpus() == found

@@ -1,63 +1,60 @@
-"""The list of a config's jobs, asked for while another run removes and makes files."""
+"""The jobs that are to run, with what they need."""
+
+from dataclasses import dataclass
 
 import pytest
 
+from tests.processes import ROOT
 from workflow_scripts.bridge.job_list import list_jobs
 from workflow_scripts.core.errors import UserError
 
-# As Snakemake stops when a file that it has just seen is gone: the first `stops` times. Some of its looks
-# say so themselves, and the one for a file's time makes an error of its own of it.
-WAYS = {
-    "the file is missing": 'raise FileNotFoundError(2, "No such file or directory", "vanished.txt")',
-    "the file has no time": """
-    seen = os.stat
-
-    def gone(path, *more, **named):
-        if str(path) == "vanished.txt" and not named.get("follow_symlinks", True):
-            raise FileNotFoundError(2, "No such file or directory", "vanished.txt")
-        return seen(path, *more, **named)
-
-    os.stat = gone
-""",
-}
-SNAKEFILE = """
-import os
-from pathlib import Path
-
-NEEDS = {{}}
-looks = Path({looks!r})
-looks.write_text(looks.read_text() + "." if looks.exists() else ".")
-if len(looks.read_text()) <= {stops}:
-    {way}
-
-
+SNAKEFILE = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from tests.unit.bridge.test_job_list import Need
+from workflow_scripts.bridge.resources import resources
 rule all:
-    input:
-        "vanished.txt",
-    output:
-        "made.txt",
-    shell:
-        "touch {{output}}"
+    input: expand("{{name}}.txt", name=config["names"])
+rule one:
+    output: "{{name}}.txt"
+    threads: 64
+    resources: **resources("one", lambda wildcards: Need(len(wildcards.name), 2), None, "gpus")
+    shell: "touch {{output}}"
 """
 
 
-def listed(tmp_path, monkeypatch, way: str, stops: int):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "vanished.txt").touch()
-    looks = tmp_path / "looks"
-    snakefile = tmp_path / "Snakefile"
-    snakefile.write_text(SNAKEFILE.format(looks=str(looks), stops=stops, way=way))
-    return list_jobs(snakefile, {}, ("all",)), len(looks.read_text())
+@dataclass
+class Need:
+    seconds: int
+    gpus: int
+
+    def asked_minutes(self, attempt, cluster):
+        return 10 * attempt
+
+    def asked_mem_mb(self, attempt, cluster):
+        return 1_000 * attempt
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_file_that_vanishes_while_snakemake_plans_has_it_asked_again(tmp_path, monkeypatch, way):
-    plan, looks = listed(tmp_path, monkeypatch, way, stops=2)
-    assert [job["outputs"] for job in plan["jobs"]] == [["made.txt"]]
-    assert looks == 3
+def test_each_job_that_is_to_run_is_listed_once_and_none_is_run(here):
+    (here / "Snakefile").write_text(SNAKEFILE)
+    (here / "done.txt").touch()
+    names = ["a", "bc", "done"]
+    listed = list_jobs(here / "Snakefile", {"names": names}, ("all",))
+    assert not listed["as_if_accepted"]
+    found = {job["wildcards"]["name"]: job for job in listed["jobs"]}
+    assert sorted(found) == ["a", "bc"] and not (here / "a.txt").exists()
+    assert found["bc"] == {
+        "rule": "one",
+        "wildcards": {"name": "bc"},
+        "threads": 64,
+        "need": {"seconds": 2, "gpus": 2},
+        "asked": {"mem_mb": 1_000, "runtime": 10, "gpus": 2},
+        "works": True,
+        "is_done": False,
+    }
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_a_file_that_stays_away_is_named(tmp_path, monkeypatch, way):
-    with pytest.raises(UserError, match=r"(?s)cannot plan this config: .*vanished\.txt"):
-        listed(tmp_path, monkeypatch, way, stops=1_000)
+def test_what_snakemake_cannot_plan_is_an_error_with_its_words(here):
+    (here / "Snakefile").write_text("rule all:\n    input: 'nowhere.txt'\n")
+    with pytest.raises(UserError, match=r"(?s)cannot plan this config: .*nowhere\.txt"):
+        list_jobs(here / "Snakefile", {}, ("all",))

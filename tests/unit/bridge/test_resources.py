@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake.resources import Resources
 
-from workflow_scripts.bridge.resources import gpu_request, resources
+from workflow_scripts.bridge.resources import gpu_request, list_sbatch_options, resources
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.planning.needs import Need
 from workflow_scripts.settings.cluster import Cluster
@@ -22,11 +22,11 @@ from workflow_scripts.settings.cluster import Cluster
     ],
 )
 def test_gpus_are_asked_for_as_the_cluster_spells_it(spelling, expected):
-    made = resources(lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
+    made = resources("rule", lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
     gpus = {name: value for name, value in made.items() if name not in ("mem_mb", "runtime")}
     assert {n: v({}) if callable(v) else v for n, v in gpus.items()} == expected
     assert made["mem_mb"]({}, attempt=1) == 1_000
-    assert made["runtime"]({}, attempt=1) == 12
+    assert made["runtime"]({}, attempt=1, threads=1) == 12
 
 
 def profile(*lines):
@@ -49,3 +49,29 @@ def test_another_spelling_is_refused_in_a_sentence(spelling):
 def test_without_a_profile_gpus_are_asked_for_as_slurm_does():
     none = SimpleNamespace(resource_settings=SimpleNamespace(default_resources=None))
     assert gpu_request(none) == gpu_request(profile()) == "gpus"
+
+
+ASKED = {"mem_mb": 2_000, "runtime": 30, "gpus": 2}
+REST = ["--mem=2000", "--time=30", "--cpus-per-task=4"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "options"),
+    [
+        ({"gpu_request": "gpus"}, ["--gpus=2"]),
+        ({"gpu_request": "gpus:a100"}, ["--gpus=a100:2"]),
+        ({"gpu_request": "gres"}, ["--gres=gpu:2"]),
+        ({"gpu_request": "gres:a100"}, ["--gres=gpu:a100:2"]),
+        (
+            {
+                "gpu_request": "gpus",
+                "slurm_partition": "main",
+                "slurm_account": "me",
+                "slurm_extra": "--signal=TERM@180 --nice",
+            },
+            ["--gpus=2", "--partition=main", "--account=me", "--signal=TERM@180", "--nice"],
+        ),
+    ],
+)
+def test_the_options_of_sbatch_are_those_of_the_executor_plugin(profile, options):
+    assert list_sbatch_options(4, ASKED, profile) == REST + options

@@ -1,277 +1,111 @@
-"""What the bridge relies on in Snakemake without Snakemake promising it: a test a name, on small workflows.
+"""What snakemake_contract.py relies on without Snakemake promising it, a small workflow a place."""
 
-What it relies on in a run is in test_snakemake_run_contract.py.
-docs/bridge.md says where each name is used, what for, and what would make it unnecessary.
-"""
-
-import inspect
-import re
-from pathlib import Path
+import json
+from types import SimpleNamespace
 
 import pytest
-from snakemake.api import SnakemakeApi
-from snakemake.exceptions import ProtectedOutputException
-from snakemake.io import _IOFile
-from snakemake.jobs import Job
-from snakemake.persistence.file import FilePersistence
-from snakemake.settings.enums import Quietness
-from snakemake.settings.types import (
-    ConfigSettings,
-    DAGSettings,
-    OutputSettings,
-    ResourceSettings,
-    WorkflowSettings,
-)
-from snakemake.workflow import Workflow
 
-from tests.processes import ROOT
-from workflow_scripts.bridge.forced_files import force_where_needed
-from workflow_scripts.bridge.metadata import pass_over_damaged_metadata
+from tests.processes import ROOT, snakemake
+from workflow_scripts.bridge import snakemake_contract as contract
 
-CHAIN = """
-rule all:
-    input: "table.txt"
-
-rule record:
-    output: "record_{name}.txt"
-    log: "logs/{name}.log"
-    retries: 2
-    threads: 3
-    shell: "echo {wildcards.name} > {output}"
-
-rule scores:
-    input: "record_a.txt"
-    output: "scores.txt"
-    shell: "cp {input} {output}"
-
-rule table:
-    input: "scores.txt"
-    output: "table.txt"
-    shell: "cp {input} {output}"
-
-rule other:
-    output: "other.txt"
-    shell: "touch {output}"
+HEAD = f"""
+import json, os, sys
+sys.path.insert(0, {str(ROOT)!r})
+from workflow_scripts.bridge import snakemake_contract as contract
 """
-
-
-@pytest.fixture
-def workflow_in(here):
-    """A workflow as `job_list` has it, before its jobs are looked for."""
-
-    def make(snakefile: str = CHAIN, **dag) -> Workflow:
-        Path("Snakefile").write_text(snakefile)
-        quiet = OutputSettings(dryrun=True, quiet={Quietness.ALL}, enable_file_logging=False)
-        with SnakemakeApi(quiet) as api:
-            workflow_api = api.workflow(
-                resource_settings=ResourceSettings(cores=4),
-                config_settings=ConfigSettings(),
-                workflow_settings=WorkflowSettings(),
-                snakefile=Path("Snakefile"),
-            )
-            return workflow_api.dag(DAGSettings(**dag)).workflow_api._workflow
-
-    return make
-
-
-def prepare(workflow: Workflow) -> None:
-    workflow._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=False, nolock=True)
-
-
-def build(workflow: Workflow) -> Workflow:
-    prepare(workflow)
-    workflow._build_dag()
-    return workflow
-
-
-def needed(workflow: Workflow) -> set[str]:
-    return {job.rule.name for job in workflow.dag.needrun_jobs()}
-
-
-def everything_is_there() -> None:
-    for name in ("record_a.txt", "scores.txt", "table.txt"):
-        Path(name).touch()
-
-
-# ---- the list of jobs ----
-
-
-def test_workflow_prepare_dag_and_build_dag_find_the_jobs_without_a_lock(workflow_in):
-    workflow = build(workflow_in())
-    assert needed(workflow) == {"record", "scores", "table", "all"}
-    assert not list(Path(".snakemake/locks").glob("*"))
-
-
-def test_workflow_prepare_dag_takes_these_arguments():
-    assert {"forceall", "ignore_incomplete", "lock_warn_only", "nolock"} <= set(
-        inspect.signature(Workflow._prepare_dag).parameters
-    )
-
-
-def test_dag_needrun_jobs_and_needrun_tell_what_is_done(workflow_in):
-    Path("record_a.txt").touch()
-    dag = build(workflow_in()).dag
-    assert {job.rule.name for job in dag.jobs if not dag.needrun(job)} == {"record"}
-
-
-def test_dag_toposorted_puts_each_job_behind_its_dag_dependencies(workflow_in):
-    dag = build(workflow_in()).dag
-    place = {job: at for at, level in enumerate(dag.toposorted()) for job in level}
-    assert [job.rule.name for job in sorted(place, key=place.get)] == [
-        "record",
-        "scores",
-        "table",
-        "all",
-    ]
-    for job, at in place.items():
-        assert all(place[other] < at for other in dag.dependencies[job])
-
-
-def job_of(workflow: Workflow, rule: str) -> Job:
-    (job,) = (job for job in workflow.dag.jobs if job.rule.name == rule)
-    return job
-
-
-def test_job_has_its_wildcards_threads_files_and_rule(workflow_in):
-    workflow = build(workflow_in())
-    job = job_of(workflow, "record")
-    assert (job.wildcards_dict, job.wildcards["name"]) == ({"name": "a"}, "a")
-    assert job.threads == 3
-    assert list(map(str, [job.log[0], *job.output])) == [
-        "logs/a.log",
-        "record_a.txt",
-    ]
-    assert Path(job.rule.snakefile).name == "Snakefile"
-    assert job.rule.script is None
-
-
-def test_rule_restart_times_are_those_of_the_rule(workflow_in):
-    workflow = build(workflow_in())
-    assert job_of(workflow, "record").rule._restart_times == 2
-    assert not job_of(workflow, "scores").rule._restart_times
-
-
-AS_IF = """
-COUNTED = False
-
-checkpoint check:
-    output: "checked.txt"
-    shell: "touch {output}"
-
-def inputs(wildcards):
-    return ["more.txt"] if COUNTED else checkpoints.check.get().output
-
-rule more:
-    output: "more.txt"
-    shell: "touch {output}"
-
-rule last:
-    default_target: True
-    input: inputs
-    output: "last.txt"
-    shell: "touch {output}"
-"""
-
-
-def test_workflow_globals_are_those_of_the_snakefile_and_can_be_set_before_it_plans_again(
-    workflow_in,
-):
-    workflow = build(workflow_in(AS_IF))
-    assert needed(workflow) == {"check", "last"}
-    workflow.globals["COUNTED"] = True
-    assert needed(build(workflow)) == {"more", "last"}
-
-
-# ---- files that are forced ----
-
-
-def test_a_lost_input_is_no_reason_of_its_own_or_forced_files_could_go(workflow_in):
-    everything_is_there()
-    Path("record_a.txt").unlink()
-    assert not needed(build(workflow_in()))
-
-
-def test_dag_forcefiles_have_a_file_made_again_where_a_target_needs_it(workflow_in):
-    everything_is_there()
-    Path("record_a.txt").unlink()
-    workflow = workflow_in()
-    force_where_needed(workflow, lambda: ["scores.txt"])
-    assert needed(build(workflow)) == {"record", "scores", "table", "all"}
-
-
-def test_dag_forcefiles_make_no_target_as_forcerun_does(workflow_in):
-    everything_is_there()
-    asked = {"targets": frozenset(["table.txt"])}
-    workflow = workflow_in(**asked)
-    force_where_needed(workflow, lambda: ["other.txt"])
-    assert not needed(build(workflow))
-    assert needed(build(workflow_in(**asked, forcerun=frozenset(["other.txt"])))) == {"other"}
-
-
-# ---- write protection ----
-
-
-def test_job_check_protected_output_asks_io_file_protected_of_each_output(workflow_in, monkeypatch):
-    async def always(file) -> bool:
-        return True
-
-    monkeypatch.setattr(_IOFile, "protected", always)
-    workflow = build(workflow_in())
-    with pytest.raises(ProtectedOutputException):
-        workflow.async_run(job_of(workflow, "record").check_protected_output())
-
-
-def test_job_check_protected_output_is_asked_while_a_plan_knows_a_finished_checkpoint(
-    workflow_in, monkeypatch
-):
-    asked = []
-
-    async def unchecked(job) -> None:
-        asked.append(job.rule.name)
-
-    monkeypatch.setattr(Job, "check_protected_output", unchecked)
-    workflow = workflow_in(AS_IF)
-    Path("checked.txt").touch()
-    build(workflow)
-    assert asked == ["last"]
-
-
-def test_io_file_has_its_path_in_file():
-    assert "file" in dir(_IOFile)
-    assert inspect.iscoroutinefunction(_IOFile.protected)
-
-
-def test_the_document_names_each_of_these_tests_and_no_other():
-    document = (ROOT / "docs/bridge.md").read_text()
-    files = Path(__file__).parent.glob("test_snakemake_*.py")
-    tests = {
-        name for path in files for name in re.findall(r"^def test_(\w+)", path.read_text(), re.M)
+# Run by the main process and, for its `run:`, once more within the job.
+READS = """
+configfile: "one.yaml"
+with open("told.txt", "a") as file:
+    print(contract.is_main_process(workflow), file=file)
+onstart:
+    about = {
+        "configs": [str(path) for path in contract.get_config_files(workflow)],
+        "gpu_request": contract.get_default_resource(workflow, "gpu_request"),
+        "absent": contract.get_default_resource(workflow, "absent"),
+        "executor": contract.get_executor(workflow),
     }
-    tests -= {"the_document_names_each_of_these_tests_and_no_other"}
-    rows = [line for line in document.splitlines() if line.count("|") == 6]
-    named = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[5])}
-    assert named == tests
+    with open("about.json", "w") as file:
+        json.dump(about, file)
+rule one:
+    output: "one.txt"
+    run:
+        open(output[0], "w")
+"""
+FORKS = """
+from workflow_scripts.bridge.fork_server import fork_local_jobs
+os.environ["WORD"] = "mine"
+onstart:
+    fork_local_jobs(workflow, threads=1, measures=False)
+rule all:
+    input: expand("{name}.json", name=["forked", "threads", "plain", "failed", "killed"])
+"""
+RULE = """
+rule {name}:
+    output: "{name}.json"
+    conda: "envs/{env}.yaml"
+    threads: {threads}
+    script: "{script}.py"
+"""
+TELLS = """
+import json, multiprocessing, os, sys
+about = {"forked": multiprocessing.parent_process() is not None, "word": os.environ["WORD"],
+         "folder": os.getcwd(), "argv": len(sys.argv), "offline": os.environ.get("HF_HUB_OFFLINE")}
+with open(snakemake.output[0], "w") as file:
+    json.dump(about, file)
+"""
 
 
-def test_file_persistence_read_record_fails_at_a_flipped_bit_and_ours_names_the_file(
-    workflow_in, monkeypatch
-):
-    workflow, said = workflow_in(), []
-    build(workflow)
-    persistence = workflow.persistence
-    assert isinstance(persistence, FilePersistence)
-    theirs = inspect.unwrap(FilePersistence._read_record)  # as it is before any run of this process
-    monkeypatch.setattr(FilePersistence, "_read_record", theirs)
-    damaged = {"one.txt": b'{"rule": "scor\xe5s"}', "two.txt": b'{"rule": ["scores"]}'}
-    notes = [Path(persistence._record_path(persistence._metadata_path, key)) for key in damaged]
-    for note, content in zip(notes, damaged.values(), strict=True):
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_bytes(content)
-    for key in damaged:
-        with pytest.raises(ValueError):
-            persistence._read_record(key)
-    monkeypatch.setattr("workflow_scripts.bridge.metadata.say_error", said.append)
-    pass_over_damaged_metadata()
-    assert [persistence._read_record(key) for key in (*damaged, *damaged)] == [None] * 4
-    for note, sentence in zip(notes, said, strict=True):
-        assert str(note) in sentence
+def test_what_is_read_of_the_command_line_and_the_profile(here):
+    (here / "Snakefile").write_text(HEAD + READS)
+    for name in ("one.yaml", "two.yaml"):
+        (here / name).write_text("a: 1\n")
+    defaults = ["--default-resources", "gpu_request=gres:a100"]
+    run = snakemake(here, "--configfile", "two.yaml", *defaults)
+    assert run.returncode == 0, run.stderr
+    assert (here / "told.txt").read_text().split() == ["True", "False"]
+    about = json.loads((here / "about.json").read_text())
+    assert {path.rpartition("/")[2] for path in about.pop("configs")} == {"one.yaml", "two.yaml"}
+    assert about == {"gpu_request": "gres:a100", "absent": None, "executor": "local"}
+
+
+def test_without_default_resources_there_is_none_to_read():
+    settings = SimpleNamespace(default_resources=None)
+    assert contract.get_default_resource(SimpleNamespace(resource_settings=settings), "x") is None
+
+
+@pytest.fixture(scope="module")
+def forks(tmp_path_factory):
+    """The folder of a run whose jobs are forked where they may be, and what was said."""
+    folder = tmp_path_factory.mktemp("forks")
+    rules = {
+        "forked": ("reporting", 1, "tells"),
+        "threads": ("reporting", 2, "tells"),
+        "plain": ("hub", 1, "tells"),
+        "failed": ("reporting", 1, "fails"),
+        "killed": ("reporting", 1, "dies"),
+    }
+    made = [RULE.format(name=n, env=e, threads=t, script=s) for n, (e, t, s) in rules.items()]
+    (folder / "Snakefile").write_text(HEAD + FORKS + "".join(made))
+    (folder / "envs").mkdir()
+    for environment in ("reporting", "hub"):
+        (folder / f"envs/{environment}.yaml").write_text("dependencies: []\n")
+    (folder / "tells.py").write_text(TELLS)
+    (folder / "fails.py").write_text("import sys\nprint('it fails', file=sys.stderr)\nsys.exit(3)")
+    (folder / "dies.py").write_text("import os\nos.kill(os.getpid(), 9)")
+    return folder, snakemake(folder, "--keep-going", "--cores", "4")
+
+
+@pytest.mark.parametrize("name", ["forked", "threads", "plain"])
+def test_a_job_is_forked_with_its_folder_and_environment_if_the_libraries_suit_it(forks, name):
+    folder, _ = forks
+    about = json.loads((folder / f"{name}.json").read_text())
+    expected = {"forked": name == "forked", "word": "mine", "folder": str(folder), "argv": 1}
+    assert about == expected | {"offline": None}
+
+
+def test_a_fork_that_fails_or_is_killed_fails_its_job(forks):
+    folder, run = forks
+    assert run.returncode == 1 and "it fails" in run.stderr
+    for name in ("failed", "killed"):
+        assert f"Error in rule {name}" in run.stderr and not (folder / f"{name}.json").exists()

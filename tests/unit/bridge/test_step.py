@@ -8,12 +8,10 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from tests.waiting import wait_until
-from workflow_scripts.bridge.step import server_asked
 
 ROOT = Path(__file__).parents[3]
 PREAMBLE = """
@@ -24,6 +22,12 @@ from workflow_scripts.bridge.step import step
 snakemake = SimpleNamespace(
     rule="evaluate_direct", log=["logs/x.log"], threads=1, params=SimpleNamespace()
 )
+
+def served_by(endpoint):
+    manifest = Path("hub/served/org/name/manifest.json")
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('{"served": {"endpoint": "%s"}}' % endpoint)
+    return SimpleNamespace(model=str(manifest))
 """
 
 
@@ -177,10 +181,10 @@ with step(snakemake):
 
 ASKS_A_SERVER = """
 import asyncio, json, urllib.request
-snakemake.params.endpoint = "http://HOST:PORT/v1"
+snakemake.input = served_by("http://HOST:PORT/v1")
 with step(snakemake):
     import aiohttp
-    address = snakemake.params.endpoint + "/models"
+    address = "http://HOST:PORT/v1/models"
     print(json.loads(urllib.request.urlopen(address, timeout=5).read())["data"][0]["id"])
     async def twice():
         async with aiohttp.ClientSession() as session:
@@ -209,7 +213,7 @@ NAMES_ITS_SERVER = """
 import socket
 answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 80))]
 socket.getaddrinfo = lambda host, *_: answer
-snakemake.params.endpoint = "http://server.example.org/v1"
+snakemake.input = served_by("http://server.example.org/v1")
 with step(snakemake):
     for host in ("server.example.org", "192.0.2.7", "192.0.2.8", "example.org"):
         try:
@@ -225,24 +229,12 @@ def test_the_name_of_the_server_and_what_it_is_looked_up_to_are_let_through(tmp_
     assert log.splitlines() == ["False", "False", "True", "True"]
 
 
-def test_the_server_of_a_job_is_that_of_the_model_it_was_given(tmp_path):
-    manifest = tmp_path / "hub/served/org/name/manifest.json"
-    manifest.parent.mkdir(parents=True)
-    manifest.write_text('{"served": {"endpoint": "http://node7:8000/v1"}}')
-    for model, expected in (
-        (str(manifest), "http://node7:8000/v1"),
-        (str(tmp_path / "hub/models/org/name/manifest.json"), None),
-    ):
-        job = SimpleNamespace(params=SimpleNamespace(), input=SimpleNamespace(model=model))
-        assert server_asked(job) == expected
-
-
 def test_a_server_that_is_away_is_said_to_be(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = str(closed.getsockname()[1])
     code = """
 import socket
-snakemake.params.endpoint = "http://127.0.0.1:PORT/v1"
+snakemake.input = served_by("http://127.0.0.1:PORT/v1")
 with step(snakemake):
     print(socket.socket().connect_ex(("127.0.0.1", PORT)))
     socket.create_connection(("127.0.0.1", PORT), timeout=5)

@@ -5,10 +5,10 @@ No cache, no stacking, one row at a time and without its padding: slow, and hard
 
 import torch
 import torch.nn.functional as F
+from transformers.activations import ACT2FN
 
 import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
 from tests.tiny_models import VOCABULARY
-from workflow_scripts.chunked.wrapper import activation_of
 from workflow_scripts.core.plan import chunk_plan
 
 # Of the largest logit: rounding grows with what is added up, and inputs are fresh each time.
@@ -95,9 +95,7 @@ def published_loss(base, config, new, ids, labels, mask) -> torch.Tensor:
 
 
 def _logits(base, states: list[torch.Tensor]) -> torch.Tensor:
-    logits = base.lm_head(base.model.norm(states[-1]))[0]
-    cap = getattr(base.config, "final_logit_softcapping", None)
-    return logits if cap is None else cap * torch.tanh(logits / cap)
+    return base.lm_head(base.model.norm(states[-1]))[0]
 
 
 def _mask(config, number: int, tokens: int) -> torch.Tensor:
@@ -133,7 +131,7 @@ def _states(base, config, new, row: torch.Tensor, real=None) -> list[torch.Tenso
         if not config.use_adapters:
             return x
         up, down = (new[f"adapters.{number}.{name}_proj.weight"] for name in ("up", "down"))
-        return x + activation_of(config)(x @ up.T) @ down.T
+        return x + ACT2FN[config.hidden_act](x @ up.T) @ down.T
 
     states = [x]
     for number in plan.start:
@@ -163,7 +161,7 @@ def _aggregate(config, new, outputs, shared):
     x = torch.cat(outputs, dim=-1) @ new["aggregation.proj.weight"].T
     x = x + new.get("aggregation.proj.bias", 0)
     gate, up = (x @ new[f"aggregation.{name}_proj.weight"].T for name in ("gate", "up"))
-    x = (activation_of(config)(gate) * up) @ new["aggregation.down_proj.weight"].T
+    x = (ACT2FN[config.hidden_act](gate) * up) @ new["aggregation.down_proj.weight"].T
     return x + {"residual": total, "mean": mean, "none": 0}[config.aggregation_base]
 
 

@@ -13,8 +13,8 @@ from tests.unit.chunked.reference import (
     reference_loss,
 )
 from tests.unit.largest import Largest
+from workflow_scripts.chunked import modeling
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.planning import memory
 
 MEAN = PLAN | {"aggregation_mode": "mean"}
 BOTH = {"distillation": True, "logits_distillation": True}
@@ -33,33 +33,10 @@ def test_both_losses_against_the_formula(items):
     assert float(loss) == pytest.approx(float(expected) * counted / (items or counted), rel=1e-4)
 
 
-@pytest.mark.parametrize("at_once", [7, 1000])
-@pytest.mark.parametrize("learns", [{"distillation": True}, {"logits_distillation": True}, BOTH])
-def test_in_pieces_loss_and_gradients_are_those_of_whole_logits(monkeypatch, learns, at_once):
-    monkeypatch.setattr(memory, "_TRAINED_LOGITS", 4 * at_once * VOCABULARY)
-    base, ids = base_model("qwen2", 6), fresh_ids(3, 20)
-    labels = ids.masked_fill(torch.rand(ids.shape) < 0.3, -100)
-    model = chunked_model(base, **MEAN, **learns, temperature=3.0).train()
-    with torch.no_grad():  # as usual: a loss of many hundred has no sixth digit to compare
-        for parameter in model.parameters():
-            parameter.mul_(0.3)
-    whole = of_whole_logits(model, ids, labels)
-    whole.backward()
-    expected = {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
-    model.zero_grad()
-    found = model(ids, labels=labels).loss
-    found.backward()
-    assert found.item() == pytest.approx(whole.item(), rel=1e-6)
-    assert expected
-    for name, gradient in expected.items():
-        off = (model.get_parameter(name).grad - gradient).abs().max()
-        assert off <= 1e-6 * max(1.0, float(gradient.abs().max())), name
-
-
 @pytest.mark.parametrize(("items", "at_once"), [(None, 1000), (40, 7)])
 @pytest.mark.parametrize("learns", [{"distillation": True}, {"logits_distillation": True}, BOTH])
 def test_the_published_losses_count_prompts_and_padding(monkeypatch, learns, items, at_once):
-    monkeypatch.setattr(memory, "_TRAINED_LOGITS", 4 * at_once * VOCABULARY)
+    monkeypatch.setattr(modeling, "_LOGITS_AT_ONCE", at_once * VOCABULARY)
     base, ids, mask = base_model("qwen2", 6), fresh_ids(3, 8), padded(8, "right")
     labels = ids.masked_fill(mask == 0, -100)
     labels[0, :4] = -100
@@ -78,19 +55,6 @@ def test_the_published_losses_count_prompts_and_padding(monkeypatch, learns, ite
         assert (ours - theirs).abs().max() <= 1e-3 * theirs.abs().max()
 
 
-def test_the_published_teacher_has_the_low_rank_adapters_too():
-    """So it is the same whether they lie beside the weights or were added to them."""
-    from peft import LoraConfig, get_peft_model
-
-    base, ids = base_model("qwen2", 6), fresh_ids(2, 8)
-    model = chunked_model(base, **MEAN, **BOTH, distillation_loss="published").train()
-    lora = LoraConfig(r=2, target_modules=["q_proj", "down_proj"], init_lora_weights=False)
-    adapted = get_peft_model(model, lora).train()
-    beside = adapted(input_ids=ids, labels=ids).loss.item()
-    merged = adapted.merge_and_unload().train()
-    assert merged(input_ids=ids, labels=ids).loss.item() == pytest.approx(beside, rel=1e-4)
-
-
 def test_the_published_loss_of_hidden_states_needs_a_layer_behind_the_chunks():
     keys = {"num_layers_per_chunk": 3, "chunking_mode": "uniform", "distillation": True}
     model = chunked_model(base_model("qwen2", 6), **keys, distillation_loss="published").train()
@@ -98,29 +62,9 @@ def test_the_published_loss_of_hidden_states_needs_a_layer_behind_the_chunks():
         model(fresh_ids(1, 4), labels=fresh_ids(1, 4))
 
 
-def of_whole_logits(model, ids, labels):
-    """As it would be written down: both models' logits of all tokens."""
-    layers, keys, counts = model.model.layers, model.config, labels[:, 1:] != -100
-    plain = super(type(model).__mro__[1], model).forward
-    with layers.recording() as student:
-        outputs = plain(input_ids=ids, labels=labels, use_cache=False)
-    with torch.no_grad(), layers.recording(unchunked=True) as teacher:
-        taught = plain(input_ids=ids, use_cache=False).logits
-    loss, behind = outputs.loss, len(layers.plan.end) + 1
-    if keys.distillation:
-        pairs = zip(teacher[-behind:], student[-behind:], strict=True)
-        cosines = [F.cosine_similarity(a, b, dim=-1)[:, :-1][counts] for a, b in pairs]
-        loss = loss + torch.stack([(1 - one).square().mean() for one in cosines]).mean()
-    if keys.logits_distillation:
-        t = keys.temperature
-        p, q = (F.softmax(x[:, :-1][counts] / t, dim=-1) for x in (taught, outputs.logits))
-        loss = loss + t**2 * (p * (p / q).log()).sum() / counts.sum()
-    return loss
-
-
 def test_no_more_logits_than_a_piece_ever_lie_in_memory(monkeypatch):
     vocabulary, tokens, at_once = 5000, 64, 8
-    monkeypatch.setattr(memory, "_TRAINED_LOGITS", 4 * at_once * vocabulary)
+    monkeypatch.setattr(modeling, "_LOGITS_AT_ONCE", at_once * vocabulary)
     base = tiny_model("qwen2", vocabulary, layers=6)
     model = chunked_model(base, **MEAN, **BOTH).train()
     ids = torch.randint(3, vocabulary, (1, tokens))
@@ -179,19 +123,3 @@ def test_a_pruned_model_is_taught_by_all_layers_and_runs_those_that_are_left(lea
     with torch.no_grad():
         plain = chunked_model(base, **keys).eval()
         assert torch.equal(model.eval()(ids).logits, plain(ids).logits)
-
-
-def test_adapters_around_a_distilled_model_get_its_loss():
-    """PEFT hands on `return_dict=None`, which means as the config has it."""
-    from peft import LoraConfig, get_peft_model
-
-    model, ids = chunked_model(base_model("qwen2", 6), **MEAN, **BOTH).train(), fresh_ids(2, 8)
-    expected = model(ids, labels=ids).loss
-    lora = LoraConfig(r=2, target_modules=["q_proj"], task_type="CAUSAL_LM")
-    adapted = get_peft_model(model, lora).train()
-    outputs = adapted(input_ids=ids, labels=ids)
-    assert outputs.loss.item() == pytest.approx(expected.item(), rel=1e-5)
-    outputs.loss.backward()
-    assert all(p.grad is not None for n, p in adapted.named_parameters() if "lora_B" in n)
-    as_tuple = adapted(input_ids=ids, labels=ids, return_dict=False)
-    assert isinstance(as_tuple, tuple) and torch.equal(as_tuple[0], outputs.loss)

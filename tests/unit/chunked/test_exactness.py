@@ -24,31 +24,6 @@ LAYERS = 8
 
 
 @pytest.mark.parametrize("execution", ["fused", "loop"])
-@pytest.mark.parametrize("aggregation", ["mlp", "mean", "last", "residual"])
-@pytest.mark.parametrize("mode", PLANS)
-@torch.no_grad()
-def test_every_plan_and_aggregation(mode, aggregation, execution):
-    base = base_model("qwen2", LAYERS)
-    keys = {"aggregation_mode": aggregation, "chunk_execution": execution}
-    model = chunked_model(base, chunking_mode=mode, **keys, **PLANS[mode])
-    ids = fresh_ids(2, 9)
-    assert_equal(model(ids).logits, reference_logits(base, model, ids))
-
-
-MOVED = {"num_layers_per_chunk": 2, "num_chunks": 3, "layers_before_chunks": 2}
-
-
-@pytest.mark.parametrize("execution", ["fused", "loop"])
-@pytest.mark.parametrize("family", FAMILIES)
-@torch.no_grad()
-def test_chunks_that_do_not_stand_in_the_middle(family, execution):
-    base = base_model(family, LAYERS + 1)
-    model = chunked_model(base, chunk_execution=execution, **MOVED)
-    ids = fresh_ids(2, 9)
-    assert_equal(model(ids).logits, reference_logits(base, model, ids))
-
-
-@pytest.mark.parametrize("execution", ["fused", "loop"])
 @torch.no_grad()
 def test_a_model_that_is_rearranged_is_the_one_that_is_made_in_the_plan(execution):
     keys = {"use_adapters": False, "aggregation_mode": "residual", "chunk_execution": execution}
@@ -111,20 +86,6 @@ def test_padding_and_cache(family, execution, attention, side):
     assert cache.get_seq_length() == 11
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@torch.no_grad()
-def test_one_row_token_by_token(family):
-    """The commonest way to generate: one row, no mask, nothing padded."""
-    base = base_model(family, 6)
-    model = chunked_model(base, num_layers_per_chunk=3, num_chunks=2)
-    ids = fresh_ids(1, 7)
-    cache = DynamicCache()
-    pieces = [model(ids[:, t : t + 1], past_key_values=cache, use_cache=True) for t in range(7)]
-    assert_equal(
-        torch.cat([piece.logits for piece in pieces], dim=1), reference_logits(base, model, ids)
-    )
-
-
 @pytest.mark.parametrize("execution", ["fused", "loop"])
 @torch.no_grad()
 def test_beam_search_reorders_the_cache(execution):
@@ -146,11 +107,3 @@ def test_hidden_states_are_those_of_the_main_stream(execution):
     model = chunked_model(base, **PLAN, chunk_execution=execution)
     states = model(fresh_ids(1, 4), output_hidden_states=True).hidden_states
     assert len(states) == 1 + len(model.config.plan().start) + 1 + len(model.config.plan().end)
-
-
-@torch.no_grad()
-def test_attention_weights_are_shown_layer_by_layer():
-    base = base_model("qwen2", 6, "eager")
-    model = chunked_model(base, **PLAN)
-    shown = model(fresh_ids(2, 4), output_attentions=True).attentions
-    assert [tuple(weights.shape) for weights in shown] == [(2, 4, 4, 4)] * 6

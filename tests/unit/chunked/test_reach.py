@@ -14,12 +14,11 @@ from tests.unit.chunked.reference import (
     reference_logits,
     reference_loss,
 )
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.load import load_model
 
 # By kind, whether its chunks run as one; `windowed` is a Mistral of which all layers see nine tokens, of the rows of
-# fourteen below, and every other layer of `gemma2`.
-KINDS = {"mistral": True, "windowed": True, "gemma2": False, "mixtral": False, "qwen3_moe": False}
+# fourteen below.
+KINDS = {"mistral": True, "windowed": True, "mixtral": False, "qwen3_moe": False}
 BOTH_SIDES = {"num_layers_per_chunk": 2, "num_chunks": 2}
 PLANS = {
     "uniform": BOTH_SIDES | {"aggregation_mode": "residual", "use_adapters": False},
@@ -90,20 +89,10 @@ def test_it_is_made_from_the_files_of_the_base_model_and_saved_again(kind, tmp_p
     manifest = put_in_hub(base, tmp_path / "base", smallest_tokenizer())
     keys = {"chunking_mode": "uniform_with_shared_start_and_end", **PLANS["uniform"]}
     where = {"device": "cpu", "dtype": "float32", "attention": "auto"}
-    if kind == "gemma2":
-        where["attention"] = "eager"
     model = load_model(manifest, chunking=keys, **where).model
     ids = fresh_ids(2, TOKENS)
     expected = reference_logits(base, model, ids)
     assert_equal(model(ids).logits, expected)
     model.save_pretrained(tmp_path / "cut")
-    again = AutoModelForCausalLM.from_pretrained(
-        tmp_path / "cut", attn_implementation=model.config._attn_implementation
-    )
+    again = AutoModelForCausalLM.from_pretrained(tmp_path / "cut")
     assert torch.equal(again(ids).logits, model(ids).logits)
-
-
-def test_without_a_layer_of_the_firsts_kind_a_cache_would_not_know_how_long_the_text_is():
-    base = tiny_model("gemma2", layers=6, seed=None)
-    with pytest.raises(UserError, match="names all layers of the kind sliding_attention"):
-        chunked_model(base, chunking_mode="prune", layers_to_prune=[1, 3, 5])

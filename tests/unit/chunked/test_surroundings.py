@@ -8,7 +8,6 @@ from peft import LoraConfig, get_peft_model
 from torch import nn
 from torch.nn.utils import parametrize, prune
 from transformers import DynamicCache
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from tests.tiny_models import PLAN, base_model, chunked_model
 from tests.unit.chunked.reference import fresh_ids, reference_logits
@@ -106,12 +105,6 @@ def test_peft_may_train_a_norm_in_full_and_switch_it_off():
         assert torch.allclose(wrapped(ids).logits, plain, atol=1e-5)
 
 
-def test_shared_memory_stays_shared():
-    model, ids = fresh().share_memory(), fresh_ids(2, 5)
-    logits(model, ids, "fused")
-    assert all(parameter.is_shared() for parameter in model.parameters())
-
-
 def test_a_weight_used_twice_stays_one_weight():
     model, ids = fresh(), fresh_ids(2, 5)
     model.model.layers[3].mlp.down_proj.weight = model.model.layers[2].mlp.down_proj.weight
@@ -125,7 +118,7 @@ def test_a_weight_used_twice_stays_one_weight():
 def test_moving_a_model_lets_go_of_its_old_memory():
     model, ids = fresh(), fresh_ids(2, 5)
     logits(model, ids, "fused")
-    old = weakref.ref(model.model.stages[1].depths[0].qkv.weight)
+    old = weakref.ref(model.model.stages[1].depths[0].stacks["qkv"].weight)
     model.to(torch.float64)
     assert old() is None
 
@@ -141,18 +134,6 @@ def test_evaluation_in_mixed_precision_keeps_the_stream_wide():
     assert errors[0] < 1.5 * errors[1]
 
 
-def test_another_default_dtype_changes_nothing():
-    model, ids = fresh(), fresh_ids(1, 1)
-    expected = logits(model, ids, "loop")
-    torch.set_default_dtype(torch.float64)
-    try:
-        again = chunked_model(base_model("qwen2", 6), **PLAN).float()
-        again.load_state_dict(model.state_dict())
-        assert torch.allclose(logits(again, ids, "fused"), expected, atol=1e-5)
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
 @torch.no_grad()
 def test_a_pruned_model_counts_its_cache_from_the_first_layer_that_is_left():
     base = base_model("llama", 5)
@@ -161,32 +142,6 @@ def test_a_pruned_model_counts_its_cache_from_the_first_layer_that_is_left():
     pieces = [model(ids[:, t : t + 1], past_key_values=cache, use_cache=True) for t in range(6)]
     ours = torch.cat([piece.logits for piece in pieces], dim=1)
     assert torch.allclose(ours, reference_logits(base, model, ids), atol=1e-4)
-
-
-def test_attention_functions_are_told_what_the_plain_layers_tell_them():
-    told = {"fused": set(), "loop": set()}
-    model, ids = fresh(), fresh_ids(2, 5)
-    plain = ALL_ATTENTION_FUNCTIONS["sdpa"]
-
-    def noting(module, *args, **kwargs):
-        told[model.config.chunk_execution] |= set(kwargs)
-        return plain(module, *args, **kwargs)
-
-    ALL_ATTENTION_FUNCTIONS.register("noting", noting)
-    model.set_attn_implementation("noting")
-    for way in told:
-        logits(model, ids, way)
-    assert told["loop"] - told["fused"] <= {"sliding_window"}  # none has one
-    assert "position_ids" in told["fused"]
-
-
-@pytest.mark.parametrize("distilled", [False, True])
-def test_the_forward_takes_what_the_base_models_takes(distilled):
-    model, ids = fresh(distillation=distilled).train(), fresh_ids(2, 5)
-    named = model(input_ids=ids, labels=ids, use_cache=False).loss
-    positional = model(ids, None, None, None, None, ids, use_cache=False).loss
-    loss, *_ = model(ids, labels=ids, use_cache=False, return_dict=False)
-    assert torch.equal(named, positional) and torch.equal(named, loss)
 
 
 def test_a_teacher_needs_no_gradient_and_no_cache():

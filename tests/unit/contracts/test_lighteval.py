@@ -72,22 +72,6 @@ def registry_asks():
 
 tried("a registry asks load_all_task_configs for its tasks", registry_asks)
 
-def asks_in_the_order_of_its_documents():
-    from types import SimpleNamespace
-    from lighteval.pipeline import Pipeline
-    from lighteval.tasks.requests import Doc, SamplingMethod
-    assert Doc(query="", choices=[], gold_index=0).sampling_methods == []
-    order = []
-    model = SimpleNamespace(greedy_until=order.append, loglikelihood=order.append)
-    for methods in ("GENERATIVE", "LOGPROBS"), ("LOGPROBS", "GENERATIVE"):
-        order.clear()
-        docs = {SamplingMethod[name]: name for name in methods}
-        Pipeline._run_model_sync(SimpleNamespace(sampling_docs=docs, model=model))
-        assert order == [*methods], order
-    return True
-
-tried("a pipeline asks in the order of sampling_docs", asks_in_the_order_of_its_documents)
-
 from workflow_scripts.evaluation.mmlu import subject_configs
 tried("a task's config can be made again with other metrics", lambda: len(subject_configs("published")) == 57)
 tried("importing it switches autograd off", lambda: before and not torch.is_grad_enabled())

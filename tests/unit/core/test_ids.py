@@ -66,12 +66,11 @@ def test_the_spelling_that_the_paths_and_the_paper_use():
     assert str(drawn.timed_variant) == "org/net@k2m6-adapters8"
 
 
-def test_what_was_trained_back_says_on_how_much_and_a_plan_of_dropped_layers_what_it_learned_from():
-    id = CheckpointId.parse("org/net@prune3-15-distil.logits.t3+recovery.300k")
-    assert (id.plan, id.distillation, id.recovered) == ("prune3-15", "distil.logits.t3", 300)
+def test_a_stage_says_after_how_many_tokens_it_ends():
+    id = CheckpointId.parse("org/net@prune3-15-distil.logits.t3+cpt.300k")
+    assert (id.plan, id.distillation, id.stages) == ("prune3-15", "distil.logits.t3", ("cpt.300k",))
     assert str(id.before) == "org/net@prune3-15-distil.logits.t3"
     assert str(id.shape) == "org/net@prune3-15"
-    assert CheckpointId.parse("org/net@k2m6+cpt").recovered is None
     assert CheckpointId.parse(str(id)) == id
 
 
@@ -100,10 +99,9 @@ NO_PLANS = (
     *("k2m12-distil.both.t3.published", "k2m12-init.normal-adapters8", "k2m12-init.identity"),
     *("k2m12-distil.hidden-mean", "k2m12-mean-last", "k2m12-mean-mean", "k2m12-noadapters-mean"),
     *(
-        "k2m12+recovery",
-        "k2m12+recovery.100",
-        "k2m12+recovery.0k",
-        "k2m12+cpt.100k",
+        "k2m12+cpt.100",
+        "k2m12+cpt.0k",
+        "k2m12+sft.100k",
         "prune3-noadapters",
     ),
     *("k2m12-noadapters-adapters8", "k2m12-adapters0", "k2m12-mean/.."),

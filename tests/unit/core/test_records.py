@@ -9,7 +9,7 @@ import pytest
 
 from tests.records import make_items, record_fields, write_example
 from workflow_scripts.core.conditions import Condition
-from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, write_json
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import (
@@ -111,20 +111,6 @@ def test_a_record_without_its_seal_is_refused_whatever_else_was_changed(tmp_path
 
     edit(path, unseal)
     assert "was altered" in problems_of(path)[0]
-
-
-def test_a_job_that_was_started_again_elsewhere_writes_no_record(tmp_path, monkeypatch):
-    """The other one's may be there already; neither items nor record are touched."""
-    entry, path = tmp_path / "entry.json", tmp_path / "sst2.json"
-    monkeypatch.setenv("CHORUS_JOB", json.dumps([str(entry), "node1:7:1"]))
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    write_json(entry, {"writer": "node1:7:1"})
-    write_example(path)
-    before = {one: (tmp_path / one).read_bytes() for one in ("sst2.json", "sst2.parquet")}
-    write_json(entry, {"writer": "node2:8:2"})
-    with pytest.raises(Interrupted, match="started again elsewhere"):
-        write_example(path, golds=("1", "1", "1", "1"))
-    assert {one: (tmp_path / one).read_bytes() for one in before} == before
 
 
 def test_items_exchanged_for_others_of_the_same_number_are_noticed(tmp_path):

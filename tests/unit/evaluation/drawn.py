@@ -4,7 +4,6 @@ import random
 
 import torch
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.tiny_models import VOCABULARY, tiny_model
 
@@ -79,15 +78,3 @@ def alone(model, context: list[int], **options) -> list[int]:
     options = {"do_sample": False} | options
     found = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), **options)
     return found[0, len(context) :].tolist()
-
-
-class Operations(TorchDispatchMode):
-    """The names of the operations that run."""
-
-    def __init__(self):
-        super().__init__()
-        self.names: list[str] = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.names.append(func.name())
-        return func(*args, **(kwargs or {}))

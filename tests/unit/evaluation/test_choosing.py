@@ -7,7 +7,7 @@ import torch
 
 from tests.tiny_models import VOCABULARY, tiny_model
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
-from tests.unit.evaluation.drawn import Operations, Requests, fresh_seed
+from tests.unit.evaluation.drawn import Requests, fresh_seed
 from workflow_scripts.evaluation.prefix import choosing
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules, StopStrings, choose
 
@@ -57,17 +57,6 @@ def test_rows_choose_together_what_each_chooses_alone(options, dtype, at_once, m
     assert torch.equal(logits, kept), "logits are somebody else's"
 
 
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_no_row_is_looked_at_by_itself_before_all_are_on_the_processor(options, monkeypatch):
-    rules = GenerationRules(tiny_model("qwen2"), options)
-    choosers = [rules.chooser([1, 2, 3 + at], at) for at in range(ROWS)]
-    monkeypatch.setattr(choosing.Chooser, "token", lambda one, weighed: 7)
-    with Operations() as noted:
-        assert choose(choosers, torch.randn(ROWS, VOCABULARY)) == [7] * ROWS
-    # Which a device would be waited for.
-    assert "aten::_local_scalar_dense" not in noted.names
-
-
 STRINGS = ("\n", "\n\n", "Q:", ".", ",", " ", "é", "fox", "日", "e ", "<s>", "</s>")
 
 
@@ -111,19 +100,3 @@ def test_a_string_shows_once_the_part_of_a_character_before_it_is_out_of_sight()
         len(tokenizer.encode("\n", add_special_tokens=False)) == 2
     )  # so the last three are looked at
     assert [stop(said[:end]) for end in range(1, 6)] == [False, False, False, False, True]
-
-
-def test_a_token_that_ends_no_stop_string_is_decoded_once():
-    decoded = []
-
-    class Noted:
-        def encode(self, text, **options):
-            return [0]
-
-        def decode(self, tokens, **options):
-            decoded.append([*tokens])
-            return "ab."[tokens[-1]]
-
-    stop = StopStrings(Noted(), (".",), 2)
-    assert not any(stop([0, 1] * at) for at in range(1, 50))
-    assert decoded == [[1], [0]] and stop([0, 1, 2])

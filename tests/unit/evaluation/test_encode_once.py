@@ -26,28 +26,6 @@ def test_every_token_is_lm_eval_s_own(family, together, monkeypatch):
     assert loglikelihood(found, pairs) == loglikelihood(expected, pairs)
 
 
-def test_on_a_gpu_texts_are_encoded_beside_the_model():
-    """In parts, one ahead of what the model is given; the tokens are the same."""
-    tokenizer = tokenizer_like("llama_3")
-    pairs = drawn_pairs(tokenizer)
-    whole, beside = (watched(tokenizer, EncodeOnce) for _ in range(2))
-    beside._put_together, given, encoded = 16, [], []
-    put, together = beside._loglikelihood_tokens, beside._together
-
-    def putting(requests, **options):
-        given.append(len(encoded))
-        put(requests)
-        beside.all = [*getattr(beside, "all", []), *beside.noted]
-        return [(0.0, False)] * len(requests)
-
-    beside._loglikelihood_tokens = putting
-    beside._together = lambda some: encoded.append(len(some)) or together(some)
-    loglikelihood(beside, pairs)
-    assert beside.all == loglikelihood(whole, pairs)
-    assert len(given) == -(-len(pairs) // 16)
-    assert len(encoded) == len(given) + 1 and encoded[-1] == 0
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_contexts_to_generate_from_are_lm_eval_s_own(family):
     tokenizer = tokenizer_like(family)

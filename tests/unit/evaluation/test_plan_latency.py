@@ -74,29 +74,6 @@ def test_each_way_of_a_plan_takes_turns_with_the_unchanged_model(world, chunkabl
     assert record.volatile.devices == ("cpu",)
 
 
-def test_what_is_timed_runs_as_is_fastest_here_and_what_is_scored_the_same_way_each_time(
-    world, chunkable, tmp_path, watch, monkeypatch
-):
-    """A model that is loaded for a record of scores asks no clock how it should calculate."""
-    allowed = []
-    watch(
-        lambda model: (
-            hasattr(model, "time_products")
-            and allowed.append(model.model.layers.run.timing.allowed)
-        )
-    )
-    nats = plan_latency.nats_of
-
-    def noted(model, *rest):
-        if hasattr(model, "time_products"):
-            assert not model.model.layers.run.timing.allowed
-        return nats(model, *rest)
-
-    monkeypatch.setattr(plan_latency, "nats_of", noted)
-    measured(world, chunkable, tmp_path, ALONE, precisions=("bfloat16",))
-    assert allowed and all(allowed)
-
-
 def test_a_plan_is_spread_over_each_number_of_devices_that_it_has_chunks_for(
     world, chunkable, tmp_path, threads, watch
 ):

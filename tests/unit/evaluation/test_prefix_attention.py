@@ -2,19 +2,14 @@
 
 import random
 
-import numpy as np
 import pytest
 import torch
 
 from tests.tiny_models import tiny_model
-from tests.unit.evaluation.drawn import WINDOW, Operations, Requests, fresh_seed, plain_score
-from tests.unit.evaluation.test_prefix_scores import assert_same
-from workflow_scripts.evaluation.prefix import answer_rows, kernels
-from workflow_scripts.evaluation.prefix.attention import Cascade
+from tests.unit.evaluation.drawn import WINDOW, Requests, fresh_seed
+from workflow_scripts.evaluation.prefix import kernels
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.kernels import Call
-from workflow_scripts.evaluation.prefix.packed import PackedRun
-from workflow_scripts.evaluation.prefix.trie import build_trie
 
 
 def test_a_model_goes_on_with_its_own_attention():
@@ -82,23 +77,6 @@ def test_a_kernel_gives_what_is_computed_by_hand(kernel, softcap, how, monkeypat
             torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
-def test_efficient_attention_takes_as_many_steps_whatever_the_segments(monkeypatch):
-    def at_once(q, *more, **_):
-        segments = len(more[3]) - 1
-        return q, torch.zeros(segments, q.shape[2], 1), None, None, None, None
-
-    monkeypatch.setattr(torch.ops.aten, "_efficient_attention_forward", at_once)
-    steps = []
-    for segments in (2, 200):
-        q = torch.zeros(segments, 4, 8)
-        call = Call([1] * segments, [1] * segments)
-        kernels.efficient(q, q, q, call, 0.3, None)  # of the first layer
-        with Operations() as counting:
-            kernels.efficient(q, q, q, call, 0.3, None)
-        steps.append(len(counting.names))
-    assert steps[0] == steps[1] < 20
-
-
 @pytest.mark.gpus(1)
 @pytest.mark.parametrize("kernel", [kernels.flash, kernels.efficient])
 @pytest.mark.parametrize("how", HOW)
@@ -114,15 +92,6 @@ def test_a_gpu_kernel_gives_what_the_plain_one_does(kernel, how):
             torch.testing.assert_close(found.float(), right, atol=3e-2, rtol=3e-2)
 
 
-def test_the_fastest_kernel_that_can_do_it_is_chosen():
-    own = Call([3], [3], causal=True)
-    q = torch.zeros(3, 2, 16)
-    assert kernels.kernel_for(q, q, own, None) is kernels.on_cpu
-    assert kernels.kernel_for(q, q, own, 50.0) is kernels.plain
-    assert kernels.kernel_for(q, q[..., :8], own, None) is kernels.plain
-    assert kernels.kernel_for(q, q, Call([3], [3], True, 2), None) is kernels.plain
-
-
 class Noting:
     """In place of a model: what it is given to see."""
 
@@ -130,20 +99,6 @@ class Noting:
         keys = torch.zeros(1, 1, len(tokens), 1)
         cache.update(keys, keys, 0)
         self.sight = sight
-
-
-def test_what_is_made_for_a_call_grows_with_tokens_and_not_with_their_square():
-    examples = list(range(400))
-    sequences = [[*examples, at, *range(20), end] for at in range(100) for end in (1, 2)]
-    trie, _ = build_trie(sequences)
-    model = Noting()
-    run = PackedRun(model, trie, capacity=trie.tokens)
-    run.run(0, trie.tokens, np.zeros(0, dtype=np.int64))
-    made = 0
-    for level in Cascade(model.sight, "cpu").levels(None):
-        chosen = [x.numel() for x in (level.rows, level.keys) if isinstance(x, torch.Tensor)]
-        made += sum(chosen) + len(level.call.rows) + len(level.call.keys)
-    assert made < 4 * trie.tokens
 
 
 def out_of_memory_over(model, most: int) -> list[int]:
@@ -160,39 +115,8 @@ def out_of_memory_over(model, most: int) -> list[int]:
     return given
 
 
-@pytest.mark.parametrize("kind", ["qwen2", "eager", "windowed"])
-def test_where_memory_runs_out_half_as_many_tokens_go_on(kind):
-    model = tiny_model(kind)
-    requests = Requests(fresh_seed()).mixed()
-    expected = [plain_score(model, *request) for request in requests]
-    engine = PrefixEngine(model)
-    given = out_of_memory_over(model, 50)
-    assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
-    failed = [at for at, tokens in enumerate(given) if tokens > 50]
-    assert failed and failed[-1] < len(given) / 2, (
-        "it is tried with less, and then no more with more"
-    )
-    assert len(failed) <= 8
-
-
-def test_what_no_memory_is_enough_for_fails_as_it_did():
-    model = tiny_model("qwen2")
-    engine = PrefixEngine(model)
-    out_of_memory_over(model, 0)
-    for requests in (Requests(0).mixed(), [([1, 2], [3])]):
-        with pytest.raises(torch.OutOfMemoryError):
-            engine.loglikelihoods(requests, window=WINDOW)
-
-
-def test_capped_scores_keep_their_masks_on_a_gpu_where_only_the_plain_kernel_knows_them():
-    for kind, by_branch in (("gemma2", False), ("eager", True), ("qwen2", True)):
-        model = PrefixEngine(tiny_model(kind)).model
-        model.device = torch.device("cuda")
-        assert model._may_run_by_branch() == by_branch, kind
-
-
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError, torch.AcceleratorError])
-def test_what_fails_on_the_device_is_no_reason_to_run_a_model_otherwise(error, monkeypatch):
+def test_what_fails_on_the_device_is_no_reason_to_run_a_model_otherwise(error):
     def fails(*_, **__):
         raise error("CUDA error: an illegal memory access was encountered")
 
@@ -204,7 +128,3 @@ def test_what_fails_on_the_device_is_no_reason_to_run_a_model_otherwise(error, m
         )
         with pytest.raises(error, match="illegal"):
             PrefixEngine(model)
-    engine = PrefixEngine(tiny_model("qwen2"))
-    monkeypatch.setattr(answer_rows, "step_both_ways", fails)
-    with pytest.raises(error, match="illegal"):
-        _ = engine.model.shares_starts

@@ -40,41 +40,7 @@ def test_greedy_is_what_generate_gives_to_each_alone(kind, options):
         engine.at_once = replace(engine.at_once, answers=at_once)
         asked = [GenerationRequest(context, NEW) for context in contexts]
         assert engine.generate(asked, {"do_sample": False} | options) == expected
-        assert engine.tokens_run == engine.tokens
         assert engine.tokens - sum(len(one) - 1 for one in expected) == engine.trie_tokens
-
-
-@pytest.mark.parametrize("kind", ["qwen2", "peft", "without a cache"])
-def test_rivals_have_the_scores_that_they_have_by_themselves(kind):
-    """Whatever the rules of generation make of the logits, and whoever else continues the same context."""
-    model = without_cache() if kind == "without a cache" else tiny_model(kind)
-    contexts = contexts_of(fresh_seed())
-    rivals = [tuple(range(3 + at, 3 + at + at % 4)) for at in range(len(contexts))]
-    asked = [
-        GenerationRequest(context, NEW, rivals=tokens)
-        for context, tokens in zip(contexts, rivals, strict=True)
-    ]
-    told: dict[int, list] = {}
-    order: list[tuple[str, int]] = []
-
-    def hear(at, scores):
-        told[at] = scores
-        order.append(("rivals", at))
-
-    PrefixEngine(model).generate(
-        asked,
-        {"do_sample": False, "repetition_penalty": 1.3},
-        known={2: [5]},
-        on_rivals=hear,
-        on_generated=lambda at, tokens: order.append(("answer", at)),
-    )
-    assert set(told) == {at for at, tokens in enumerate(rivals) if tokens and at != 2}
-    for at, scores in told.items():
-        pairs = [(contexts[at], [token]) for token in rivals[at]]
-        expected = PrefixEngine(model).loglikelihoods(pairs, window=96)
-        assert [value for value, _ in scores] == pytest.approx([v for v, _ in expected], abs=1e-5)
-        assert [best for _, best in scores] == [best for _, best in expected]
-        assert order.index(("rivals", at)) < order.index(("answer", at))
 
 
 def test_end_tokens_lengths_and_stops_are_each_request_s_own():

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 import torch
 
-from bench.peak_memory import PeakMemory
+from tests.peak_memory import PeakMemory
 from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import WINDOW, Requests, WithoutCache, fresh_seed, plain_score
 from workflow_scripts.core.errors import UserError

@@ -16,7 +16,7 @@ from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.settings.harmony import TaskRecipe
-from workflow_scripts.training.samples import SampleList
+from workflow_scripts.training.samples import BadSamples
 
 RECIPE = TaskRecipe(max_training_items=24)
 
@@ -66,10 +66,10 @@ def test_the_tokens_shown_are_those_of_the_sample(world, manifests, explain, nam
 
             tokenizer = load_tokenizer(manifest)
             encoder = Encoder(tokenizer, AutoConfig.from_pretrained(manifest.parent))
-            texts, writer = TrainingTexts(splits.test, encoder, RECIPE, chat=False), SampleList()
-            texts.write(writer, [splits.training[3]])
+            texts = TrainingTexts(splits.test, encoder, RECIPE, chat=False)
+            (sample,) = texts.samples([splits.training[3]], BadSamples())
             trained, tested = columns(part)
-            assert [token for _, token in trained] == writer.all()[0].tokens.tolist()
+            assert [token for _, token in trained] == sample.tokens.tolist()
             assert texts.text(splits.training[3]).whole in part
             assert trained[-1] == (True, tokenizer.eos_token_id)
             starts = tokenizer("a")["input_ids"][0] == tokenizer.bos_token_id

@@ -15,7 +15,7 @@ from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.harmony import TaskRecipe
-from workflow_scripts.training.samples import SampleList
+from workflow_scripts.training.samples import BadSamples
 
 ITEMS = 3
 RECIPE = TaskRecipe(max_length=10_000)
@@ -49,13 +49,11 @@ def put(task, documents, family, *, chat):
 
 
 def trained_on(task, documents, family, *, chat, recipe=RECIPE):
-    texts, writer = texts_of(task, recipe, chat=chat, family=family), SampleList()
-    texts.write(writer, documents)
-    assert not writer.bad.as_json()
-    samples = writer.all()
-    return [
-        (texts.text(document), samples[at].tokens.tolist()) for at, document in enumerate(documents)
-    ]
+    texts, bad = texts_of(task, recipe, chat=chat, family=family), BadSamples()
+    samples = texts.samples(documents, bad)
+    tokens = [(texts.text(d), s.tokens.tolist()) for d, s in zip(documents, samples, strict=True)]
+    assert not bad.as_json()
+    return tokens
 
 
 @pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])

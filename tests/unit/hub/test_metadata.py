@@ -8,7 +8,7 @@ from tests.unit.hub.fake_hub import Fault, model_files
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.metadata import METADATA, fetch_metadata, read_metadata, refuse
-from workflow_scripts.hub.submission import Rules, check, read_submitted
+from workflow_scripts.hub.submission import Rules, check, read_repository
 from workflow_scripts.settings.requests import Request
 from workflow_scripts.steps.fetch_metadata import main
 
@@ -32,7 +32,7 @@ def test_all_but_the_weights_come_and_the_list_is_whole(hub, folder):
     assert "config.json" in here
     assert not any(name.endswith((".safetensors", ".bin", ".py")) for name in here)
     assert hub.sent() == 0, "weights were sent"
-    submitted = read_submitted(folder / METADATA)
+    submitted = read_repository(folder / METADATA)
     assert (submitted.commit, submitted.folder) == (commit, folder)
     assert "model.safetensors" in submitted.files
 
@@ -40,7 +40,7 @@ def test_all_but_the_weights_come_and_the_list_is_whole(hub, folder):
 def test_a_repository_of_pickles_is_listed_where_fetching_it_is_refused(hub, folder):
     hub.add("model", MODEL, [{"config.json": b"{}", "pytorch_model.bin": b"pickle"}])
     fetch_metadata(MODEL, None, folder)
-    assert set(read_submitted(folder / METADATA).files) == {"config.json", "pytorch_model.bin"}
+    assert set(read_repository(folder / METADATA).files) == {"config.json", "pytorch_model.bin"}
 
 
 def test_what_cannot_be_had_is_a_reason_until_the_next_run(hub, folder, tmp_path):
@@ -48,7 +48,7 @@ def test_what_cannot_be_had_is_a_reason_until_the_next_run(hub, folder, tmp_path
         fetch_metadata(MODEL, None, folder)
     refuse(folder / METADATA, raised.value, tmp_path / "log")
     with pytest.raises(UserError, match="shows no model"):
-        read_submitted(folder / METADATA)
+        read_repository(folder / METADATA)
     assert "status" not in verdict_of(folder)
     (note,) = broken_cells()
     assert "shows no model" in note["reason"]
@@ -59,7 +59,7 @@ def test_what_cannot_be_had_is_a_reason_until_the_next_run(hub, folder, tmp_path
 
 def verdict_of(folder):
     one = Request(name=MODEL, precision="float32", model_type="pretrained")
-    sources = {"a.yaml": folder / METADATA}
+    sources = {"a.yaml": [folder / METADATA]}
     return check({"a.yaml": one}, sources, Rules(8_000, ()))["a.yaml"]
 
 

@@ -18,12 +18,13 @@ def request(name="miniature/Pythia-0.1M", **keys) -> Request:
     return Request(**{"name": name, "precision": "float32", "model_type": "pretrained"} | keys)
 
 
-def verdicts(hub, *requests, memory_mb=8_000):
+def verdicts(hub, *requests, memory_mb=8_000, on_gpu=True):
     named = {f"{at}.yaml": one for at, one in enumerate(requests)}
     sources = {
-        file: hub / "models" / one.checkpoint.model / "manifest.json" for file, one in named.items()
+        file: [hub / "models" / name / "manifest.json" for name in (one.name, one.base) if name]
+        for file, one in named.items()
     }
-    found = check(named, sources, Rules(memory_mb, OPEN_LICENCES))
+    found = check(named, sources, Rules(memory_mb, OPEN_LICENCES, on_gpu))
     assert list(found) == list(named)
     return list(found.values())
 
@@ -79,17 +80,9 @@ def test_each_reason_is_the_only_one_and_a_sentence(faulty, name, said):
     assert "\n" not in found["reason"]
 
 
-def with_base(hub, base, **keys):
-    """The verdict about a delta that is to be added to `base`."""
-    one = request(weight_type="delta", base=base, **keys)
-    at = {name: hub / "models" / name / "manifest.json" for name in (one.name, base)}
-    rules = Rules(8_000, OPEN_LICENCES)
-    found = check({"a": one}, {"a": at[one.name]}, rules, bases={"a": at[base]})
-    return found["a"]
-
-
 def test_a_delta_is_taken_with_the_commit_of_its_base(world, model_manifest):
-    found = with_base(world, "miniature/Pythia-0.1M", precision="bfloat16")
+    delta = {"weight_type": "delta", "base": "miniature/Pythia-0.1M"}
+    (found,) = verdicts(world, request(precision="bfloat16", **delta))
     base = read_manifest(world / "models/miniature/Pythia-0.1M/manifest.json")
     assert (found["reason"], found["base_commit"]) == (None, base.commit)
     # Both are there in float32 while they are added.
@@ -106,18 +99,15 @@ def test_a_delta_is_taken_with_the_commit_of_its_base(world, model_manifest):
     }.items(),
 )
 def test_a_base_is_checked_like_what_is_submitted(faulty, base, said):
-    assert said in with_base(faulty, f"miniature/{base}")["reason"]
+    (found,) = verdicts(faulty, request(weight_type="delta", base=f"miniature/{base}"))
+    assert said in found["reason"]
 
 
 def test_a_precision_that_needs_a_gpu_is_refused_where_the_config_has_none(world):
-    one = {"a": request(precision="8bit")}
-    source = {"a": world / "models/miniature/Pythia-0.1M/manifest.json"}
-    for on_gpu, said in (
-        (True, None),
-        (False, "precision is '8bit', and bitsandbytes needs a GPU"),
-    ):
-        found = check(one, source, Rules(8_000, OPEN_LICENCES, on_gpu))
-        assert (found["a"]["reason"] or "")[: len(said or "")] == (said or "")
+    (on_gpu,) = verdicts(world, request(precision="8bit"))
+    assert on_gpu["reason"] is None
+    (refused,) = verdicts(world, request(precision="8bit"), on_gpu=False)
+    assert refused["reason"].startswith("precision is '8bit', and bitsandbytes needs a GPU")
 
 
 def test_every_faulty_model_of_the_miniature_world_is_refused(faulty):

@@ -18,7 +18,7 @@ from workflow_scripts.core.records import ItemsFile, Record, TrainingFacts
 from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, suite_cells
 from workflow_scripts.evaluation.prompts.requests import prompt_request, reading_request
 from workflow_scripts.evaluation.requests import mmlu_request
-from workflow_scripts.paper.protocols.differences import differences
+from workflow_scripts.paper.protocols.differences import compute_differences
 from workflow_scripts.paper.protocols.ours import (
     Cell,
     grid_cell,
@@ -27,7 +27,7 @@ from workflow_scripts.paper.protocols.ours import (
     suite_cell,
 )
 from workflow_scripts.paper.protocols.verdicts import with_other_protocols
-from workflow_scripts.render.verdict import AGREES, as_table
+from workflow_scripts.render.verdict import AGREES, make_table
 from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.requests import Request
@@ -77,7 +77,7 @@ class Case:
                 "training": training,
             }
         )
-        return differences([self._read(measured, document)], PROTOCOLS)
+        return compute_differences([self._read(measured, document)], PROTOCOLS)
 
     def stated(self) -> tuple[str, set[str]]:
         """The study, and all that the record says of its protocol."""
@@ -100,7 +100,7 @@ class Case:
             "verdict": AGREES,
             "because": None,
         }
-        (row,) = with_other_protocols(as_table([row]), found, PROTOCOLS).itertuples()
+        (row,) = with_other_protocols(make_table([row]), found, PROTOCOLS).itertuples()
         return row.verdict
 
 

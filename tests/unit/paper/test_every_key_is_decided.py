@@ -37,11 +37,10 @@ CELLS = {
     "request.tasks.dataset": "where a task's rows lie is a part of its definition; this is what to fetch",
     **{"request.seeds": RAN, "request.recipe": RAN, "request.keep_texts": KEPT},
     "request.tasks.cluster": KEPT,
-    "request.together": SUMS,
 }
 TRAINING = {
-    **dict.fromkeys(("micro_batch_size", "compile", "gpus", "sharded"), SUMS),
-    **dict.fromkeys(("lora_output", "keep_last", "save_every", "tensorboard"), KEPT),
+    **dict.fromkeys(("micro_batch_size", "compile", "gpus"), SUMS),
+    **dict.fromkeys(("lora_output", "save_every"), KEPT),
 }
 WITHOUT_LORA = dict.fromkeys(("lora_rank", "lora_alpha", "lora_dropout", "lora_targets"), UNUSED)
 ONE_TEXT = "on a task with one answer the two texts are the same to the letter"

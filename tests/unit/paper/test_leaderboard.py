@@ -1,15 +1,14 @@
-"""The leaderboard's data: its tabs from the tables of the studies, and the file that they become."""
+"""The leaderboard page: its tabs from the tables of the studies, and the file that they become."""
 
 import json
 import re
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from tests.browser.boards import board, hostile_board, plain_board, row, tab
-from tests.records import record_fields, write_example
+from tests.browser.boards import make_hostile_page, make_plain_page
+from tests.records import write_example
 from tests.unit.settings.merged import load
 from tests.unit.studies.harmony.harmony_study import (
     MODELS,
@@ -21,38 +20,24 @@ from tests.unit.studies.harmony.harmony_study import (
     without,
 )
 from tests.written import written
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file, sha256_text
-from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import Metric, write_record
+from workflow_scripts.core.files import sha256_file
 from workflow_scripts.paper import commands
-from workflow_scripts.paper.leaderboard import leaderboard
-from workflow_scripts.paper.requests import LeaderboardPage
-from workflow_scripts.render.frames import cells
+from workflow_scripts.paper.leaderboard import write_leaderboard
+from workflow_scripts.paper.requests import leaderboard_page
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.web.board import Row, Tab, read_tab
-from workflow_scripts.render.web.page import LIBRARY, leaderboard_page
+from workflow_scripts.render.web.board import LIBRARY
 from workflow_scripts.settings.request import Nothing
-from workflow_scripts.studies.chunking.board import chunked_tab
-from workflow_scripts.studies.harmony.board import harmony_tab
-from workflow_scripts.studies.prompts.board import prompts_tab
+from workflow_scripts.studies.chunking.board import make_chunked_tab
+from workflow_scripts.studies.harmony.board import make_harmony_tab
 from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
 from workflow_scripts.studies.ranking.components import components
 from workflow_scripts.studies.ranking.leaderboard import TABLE as RANKING
 from workflow_scripts.studies.ranking.leaderboard import leaderboard as ranking
-from workflow_scripts.studies.suite.table_requests import suite_about
 
 
-def values(shown, field):
-    return {one.id: one.values[field] for one in shown.rows}
-
-
-# The file
-
-
-def test_the_same_board_gives_the_same_bytes_and_no_address_to_load_from():
-    page = leaderboard_page(plain_board())
-    assert page == leaderboard_page(plain_board())
+def test_page_is_the_same_bytes_and_names_nothing_to_load():
+    page = make_plain_page()
+    assert page == make_plain_page()
     assert not re.search(r"<script[^>]+src=", page)
     without_scripts = re.sub(r"<script.*?</script>", "", page, flags=re.S)
     assert not re.search(r"<(?:link|img|iframe)\b|@import|url\(", without_scripts)
@@ -60,151 +45,57 @@ def test_the_same_board_gives_the_same_bytes_and_no_address_to_load_from():
 
 
 def test_text_of_strangers_cannot_end_the_data_it_stands_in():
-    page = leaderboard_page(hostile_board())
-    assert page.count("<script") == page.count("</script>") == 5
-    for found in re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.S):
-        assert not set("<>&\u2028\u2029") & set(found)
-        for line in found.split("\n"):
-            json.loads(line)
+    page = make_hostile_page()
+    assert page.count("<script") == page.count("</script>") == 3
+    (data,) = re.findall(r'<script type="application/json">(.*?)</script>', page, re.S)
+    assert not set("<>&") & set(data)
+    assert len(json.loads(data)["rows"]) == 11
     page.encode("utf-8")
 
 
-def test_a_number_that_is_not_finite_is_named():
-    shown = tab([row(0, "a", average=float("nan"))])
-    with pytest.raises(UserError, match="not finite"):
-        leaderboard_page(board(shown))
-
-
-def test_two_rows_of_one_id_are_refused():
-    with pytest.raises(UserError, match="Two rows of the tab suite"):
-        leaderboard_page(board(tab([row(0, "a"), row(0, "b")])))
-
-
-def test_the_library_is_the_one_that_its_readme_names():
+def test_library_is_the_one_that_its_readme_names():
     named = re.findall(r"`([\w.]+)` \| `([0-9a-f]{64})`", (LIBRARY / "README.md").read_text())
     assert len(named) == 2
     assert all(sha256_file(LIBRARY / name) == digest for name, digest in named)
-    version = re.search(r"`tabulator-tables` ([\d.]+)", (LIBRARY / "README.md").read_text())[1]
-    assert f"Tabulator v{version} " in (LIBRARY / "tabulator.min.js").read_text()[:100]
-    assert "MIT" in (LIBRARY / "LICENSE").read_text()
 
 
-def test_a_tab_is_read_back_as_it_was_written(tmp_path):
-    (tmp_path / "tab.json").write_text(json.dumps(asdict(plain_board().tabs[0])))
-    assert read_tab(tmp_path / "tab.json") == plain_board().tabs[0]
-
-
-# The tabs
-
-
-def harmony(folder: Path, scores: pd.DataFrame, **changes):
-    scores.to_parquet(folder / "scores.parquet")
+def make_harmony(folder: Path, scores: pd.DataFrame, **changes):
     asked = request(**changes)
     grids = harmony_grids(scores, [], asked)
     ranked = ranking(grids, asked)
-    made = harmony_tab(
-        str(written(RANKING, ranked, folder, asked).csv),
-        str(written(COMPONENTS, components(grids, asked), folder, asked).csv),
-        str(folder / "scores.parquet"),
+    tab = make_harmony_tab(
+        written(RANKING, ranked, folder, asked).csv,
+        written(COMPONENTS, components(grids, asked), folder, asked).csv,
         list(TASK_ROWS),
         PROTOCOLS,
     )
-    after = ranked[ranked["protocol"] == "train_before_test"].set_index("label")
-    return made, after, ranked
+    rows = {row["label"]: row for row in tab.rows}
+    return tab, rows, {name: part.set_index("label") for name, part in ranked.groupby("protocol")}
 
 
-def test_the_ranking_after_training_stands_beside_the_one_before(tmp_path):
-    shown, after, ranking = harmony(tmp_path, study())
-    assert shown.title == "Train before test"
-    assert "PC1" in shown.about and "% of their variance" in shown.about
-    assert values(shown, "pc1") == pytest.approx(after["pc1"].to_dict())
-    assert values(shown, "rank") == after["rank"].to_dict()
-    before = ranking[ranking["protocol"] == "direct"].set_index("label")
-    assert values(shown, "rank_direct") == before["rank"].to_dict()
-    assert values(shown, "mnli_stderr") == pytest.approx(after["mnli_stderr"].to_dict())
-    assert set(values(shown, "mnli_n").values()) == {400}
-    (first,) = [one for one in shown.rows if one.values["rank"] == 1]
-    (task,) = [task for task in first.details.tasks if task["task"] == "MNLI"]
-    assert task["direct"] == pytest.approx(before["mnli"][first.id])
-    assert task["n"] == 400
-    low, high = after.loc[first.id, ["rank_low", "rank_high"]]
-    assert first.details.facts["Rank train-before-test, 95% interval"] == f"{low:.0f} to {high:.0f}"
-
-
-def test_a_model_that_lacks_a_task_says_that_its_rank_rests_on_an_estimate(tmp_path):
+def test_ranking_after_training_stands_beside_the_one_before(tmp_path):
     lacking = MODELS[0]
-    shown, _, _ = harmony(tmp_path, without(study(), lacking, "mnli", "train_before_test"))
-    (found,) = [one for one in shown.rows if one.id == lacking]
-    assert found.values["rank"] is not None
-    assert found.values["mnli"] is None
-    assert found.notes == ["estimated: MNLI"]
+    tab, rows, ranked = make_harmony(
+        tmp_path, without(study(), lacking, "mnli", "train_before_test")
+    )
+    assert tab.title == "Train before test" and "% of their variance (95%: " in tab.about
+    after, before = ranked["train_before_test"], ranked["direct"]
+    for label, row in rows.items():
+        assert row["pc1"] == pytest.approx(after["pc1"][label])
+        assert (row["rank"], row["rank_direct"]) == (after["rank"][label], before["rank"][label])
+        assert (row["mnli"] is None) == (label == lacking)
+    assert rows[lacking]["note"] == "estimated: MNLI" and not rows[MODELS[1]]["note"]
+    assert {"mnli_stderr", "rank_low", "rank_high"} <= set(rows[lacking])
 
 
 def test_without_training_the_ranking_is_the_direct_one(tmp_path):
-    shown, _, ranking = harmony(tmp_path, study(("direct",)), protocols=("direct",))
-    assert shown.title == "Ranking by PC1"
-    assert values(shown, "pc1") == pytest.approx(ranking.set_index("label")["pc1"].to_dict())
+    changes = {"protocols": ("direct",), "models": MODELS[:2]}
+    tab, _, _ = make_harmony(tmp_path, study(("direct",), models=MODELS[:2]), **changes)
+    assert tab.title == "Ranking by PC1"
+    assert "It holds 100% of their variance. " in tab.about, "two models have no interval"
 
 
-def test_two_models_have_a_share_without_an_interval(tmp_path):
-    shown, _, _ = harmony(tmp_path, study(models=MODELS[:2]), models=MODELS[:2])
-    assert "It holds 100% of their variance." in shown.about
-
-
-def prompt_files(folder: Path) -> dict:
-    rows = [
-        {"model": "a/b", "variant": None, "run": "run2", "changed": "JSON", "n": 4, "micro": 0.5}
-        | {"micro_stderr": 0.25, "macro": 0.5, "macro_stderr": 0.25, "floor": 0.25, "p": None}
-        | {"format_met": 1.0, "strict_share": None, "after": "run1", "pairs": 4.0, "won": 2.0}
-        | {"difference": -0.25, "lost": 3.0, "published_micro": None, "published_macro": None},
-    ]
-    pd.DataFrame(rows).to_csv(folder / "runs.csv", index=False)
-    subject = {"subject": "high_school_biology", "model": "a/b", "variant": None, "run": "run2"}
-    subject |= {"n": 4, "acc": 0.5, "stderr": 0.25, "floor": 0.25}
-    subject |= {"acc_strict": 0.5, "format_met": None}
-    pd.DataFrame([subject]).to_csv(folder / "subjects.csv", index=False)
-    items = [
-        Item(
-            item=f"anatomy/{at}",
-            subset="anatomy",
-            prompt_sha256=sha256_text(str(at)),
-            gold="A",
-            prediction="A" if right else None,
-            correct=right,
-            scores={"acc": float(right)},
-            text="<b>A</b>",
-        )
-        for at, right in enumerate([True] * 5 + [False] * 5)
-    ]
-    fields = record_fields(study="prompts", model="a/b", task="run2", value=0.5, n=10)
-    fields["metrics"] = [
-        Metric(name="acc", value=0.5, stderr=0.1, n=10, best_constant=0.25, chance=0.25)
-    ]
-    write_record(folder / "run2.json", items, **fields)
-    return {
-        "runs": folder / "runs.csv",
-        "by_subject": folder / "subjects.csv",
-        "records": [folder / "run2.json"],
-    }
-
-
-def test_a_prompt_run_has_its_subjects_and_some_answers(tmp_path):
-    shown = prompts_tab(**prompt_files(tmp_path))
-    (run,) = shown.rows
-    assert run.id == "a/b/run2"
-    assert "Published: of Llama-3.2-1B-Instruct on the real MMLU." in shown.about
-    assert run.values["difference"] == -0.25
-    assert run.values["micro_n"] == 4
-    assert run.values["p"] is None
-    assert run.details.facts["Right only there"] == 3
-    assert run.details.tasks[0]["subject"] == "high school biology"
-    assert [item.right for item in run.details.items] == [True] * 3 + [False] * 3
-    assert run.details.items[0].answer == "<b>A</b>"
-    hidden = {column.field for column in shown.columns if not column.shown}
-    assert "model" in hidden  # it is the same one everywhere
-
-
-def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
+def test_a_chunked_checkpoint_joins_plan_training_and_mmlu(tmp_path):
     base = {"model": "a/b"}
     variants = [None, "@k2m2", "@k2m2+cpt"]
     plan = base | {"variant": "@k2m2", "plan": "0 [1|2] 3", "depth": 3, "layers": 4}
@@ -227,70 +118,41 @@ def test_a_chunked_variant_joins_plan_training_and_mmlu(tmp_path):
         for subject in ("macro", "anatomy")
     ]  # fmt: skip
     pd.DataFrame(mmlu).to_csv(tmp_path / "mmlu.csv", index=False)
-    files = {name: [str(tmp_path / f"{name}.csv")] for name in ("plans", "stages", "mmlu")}
-    shown = chunked_tab(**files)
-    assert values(shown, "depth") == {"a/b": 4, "a/b@k2m2": 3, "a/b@k2m2+cpt": 3}
-    assert "a/b@k0m0" not in values(shown, "name"), (
-        "it is the original, and has no scores of its own"
-    )
-    assert values(shown, "ppl wikitext")["a/b@k2m2+cpt"] == 11.5
-    assert values(shown, "mmlu_acc")["a/b"] == 0.5
-    assert values(shown, "mmlu_acc_n")["a/b"] == 4
-    stages = {"a/b": "original", "a/b@k2m2": "untrained", "a/b@k2m2+cpt": "trained: cpt"}
-    assert values(shown, "stage") == stages
-    assert [task["subject"] for task in shown.rows[0].details.tasks] == ["macro", "anatomy"]
-    assert not any(one.notes for one in shown.rows)
-    gone = {"n": None, **dict.fromkeys(("qem", "em", "acc"))}
-    broken = [row | gone if row["variant"] == "@k2m2" else row for row in mmlu]
-    pd.DataFrame(broken).to_csv(tmp_path / "mmlu.csv", index=False)
-    notes = {one.id: one.notes for one in chunked_tab(**files).rows}
-    assert notes == {"a/b": [], "a/b@k2m2": ["Not measured: MMLU"], "a/b@k2m2+cpt": []}
-    without_plans = chunked_tab(**files | {"plans": []})
+    files = {name: [tmp_path / f"{name}.csv"] for name in ("plans", "stages", "mmlu")}
+    fields = ("name", "stage", "depth", "wikitext", "wikitext_stderr", "acc", "acc_stderr")
+    tab = make_chunked_tab(**files)
+    assert [tuple(row[field] for field in fields) for row in tab.rows] == [
+        ("a/b", "original", 4, 9.5, 0.5, 0.5, 0.1),
+        ("a/b@k2m2", "untrained", 3, 10.5, 0.5, 0.5, 0.1),
+        ("a/b@k2m2+cpt", "cpt", 3, 11.5, 0.5, 0.5, 0.1),
+    ]
+    without_plans = make_chunked_tab(**files | {"plans": []})
     assert "depth" not in {column.field for column in without_plans.columns}
 
 
-def test_a_study_that_is_not_there_has_no_tab(tmp_path):
-    suite = replace(plain_board().tabs[0], id="suite")
-    (tmp_path / "suite.json").write_text(json.dumps(asdict(suite)))
-    inputs = {
-        "suite": Inputs({"tab": tmp_path / "suite.json"}),
-        "prompts": Inputs(prompt_files(tmp_path)),
-    }
-    made = leaderboard(inputs, LeaderboardPage(source="miniature", seed=0, tasks=(), protocols={}))
-    assert [one.id for one in made.tabs] == ["suite", "prompts"]
-    assert "miniature" in made.about
-    real = leaderboard(
-        inputs, LeaderboardPage(source="huggingface", seed=0, tasks=(), protocols={})
-    )
-    assert "miniature" not in real.about
-    imported = leaderboard(inputs, LeaderboardPage(source=None, seed=0, tasks=(), protocols={}))
-    assert "miniature" not in imported.about
-    assert imported.provenance["Models and data"] == "scores from elsewhere"
-    assert '<a href="index.html">The report</a>' in leaderboard_page(made)
-    rules = suite_about(load({}))
-    told = LeaderboardPage(source="miniature", seed=0, tasks=(), protocols={}, suite=rules)
-    assert [one.id for one in leaderboard(inputs, told).texts] == ["about", "faq"]
-    assert not leaderboard({"prompts": inputs["prompts"]}, told).texts, "it is about the suite"
+@pytest.mark.parametrize("measures", [True, False])
+def test_a_study_that_is_not_there_has_no_tab(tmp_path, measures):
+    run = {"model": "a/b", "variant": None, "run": "run2", "changed": "JSON", "n": 4, "micro": 0.5}
+    run |= {"micro_stderr": 0.25, "macro": 0.5, "macro_stderr": 0.25, "floor": 0.25, "p": None}
+    run |= {"format_met": 1.0, "strict_share": None, "after": "run1", "pairs": 4.0, "won": 2.0}
+    run |= {"difference": -0.25, "lost": 3.0, "published_micro": None, "published_macro": None}
+    pd.DataFrame([run]).to_csv(tmp_path / "runs.csv", index=False)
+    asked = leaderboard_page(load({}), measures=measures).as_params()
+    outputs = {"page": tmp_path / "leaderboard.html"}
+    write_leaderboard(Inputs({"prompt_runs": tmp_path / "runs.csv"}), asked, outputs)
+    page = outputs["page"].read_text(encoding="utf-8")
+    assert re.findall(r'<section id="(\w+)"', page) == ["prompts"]
+    assert ("its models are tiny" in page) == measures
+    assert '<a href="index.html">The report</a>' in page
 
 
-# How a score is measured again
-
-
-def test_a_row_has_the_command_of_each_score_or_the_reason(tmp_path):
-    paths = [tmp_path / f"{name}.json" for name in ("a", "b", "other")]
+def test_each_score_has_its_command_or_the_reason_why_there_is_none(tmp_path):
+    paths = [tmp_path / f"{name}.json" for name in ("a", "other")]
     write_example(paths[0], value=0.5)
-    write_example(paths[1], task="rte", value=0.5)
-    write_example(paths[2], model="org/net@k2m12", value=0.5)
+    write_example(paths[1], model="org/net@k2m12", value=0.5)
     made = commands.TABLE.make(Inputs({"records": paths}), Nothing())
     found = written(commands.TABLE, made, tmp_path)
     assert "nan" not in found.md
-    table = cells(found.again)
-    rows = [
-        Row(id=name, values={"name": name}) for name in ("miniature/Llama-1.4M", "org/net@k2m12")
-    ]
-    shown = commands.with_commands(Tab("harmony", "t", "a", [], rows), table)
-    first, chunked = (row.details.commands for row in shown.rows)
-    assert [one["of"] for one in first] == ["sst2, direct, acc 0.5", "rte, direct, acc 0.5"]
-    assert all(one["line"].startswith("lm-eval run --model hf ") for one in first)
-    (reason,) = chunked
-    assert reason["line"].startswith("The checkpoint was built by this run")
+    first, chunked = found.again.to_dict("records")
+    assert first["command"].startswith("lm-eval run --model hf ")
+    assert chunked["command"] is None and "was built by this run" in chunked["said"]

@@ -4,7 +4,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.processes import python
 from tests.unit.settings.merged import ROOT, load
@@ -12,9 +11,9 @@ from workflow_scripts.core.named import named
 from workflow_scripts.paper.products import (
     BY_NAME,
     PRODUCTS,
+    chapter_files,
     inputs_of,
     listed,
-    told,
     wanted,
     wanted_records,
 )
@@ -66,31 +65,16 @@ def test_the_declarations_import_nothing_heavy():
     assert heavy & set(python(code).split()) == set()
 
 
-@pytest.mark.parametrize("config", ["config.yaml", "first.yaml", "paper.yaml"])
-def test_what_a_config_has_made_is_made_from_what_it_has(config):
-    mine = settings(**yaml.safe_load((ROOT / "config" / config).read_text(encoding="utf-8")))
-    records = wanted_records(mine)
-    there = {path for one in wanted(mine) for path in one.files.values()}
-    there |= {f"results/scores/{study}{of}.parquet" for study in records for of in ("", "_errors")}
-    others = ("results/records/", "results/training/", "results/verified/", "resources/")
-    for product in wanted(mine):
-        for files in inputs_of(product, mine, lambda study: records.get(study, [])).values():
-            for path in [files] if isinstance(files, str) else files:
-                found = path in there or path.startswith((*others, str(ROOT)))
-                told_apart = path.startswith(("results/tables/numbers", "results/report/"))
-                checked = path == "results/requests/checks.json"
-                assert found or told_apart or checked, f"{product.name} is made from {path}"
-
-
-def test_every_table_and_figure_of_a_config_stands_in_a_chapter_of_its_report():
+def test_every_table_of_a_config_stands_in_a_chapter_of_its_report():
     mine = settings()
-    report, keys = told(mine), {study.key for study in STUDIES}
+    chapters = chapter_files(mine)
+    shown = {Path(path).stem for files in chapters.values() for path in files}
     made = {one.name for one in wanted(mine) if one.kind == "table" and one.target != "test_task"}
-    assert made - report.tables.keys() == {"chunking_search"}, "which is asked for by name"
-    assert not any(name.startswith("test_task") for name in report.tables), "and so is this grid"
-    told_of = {one.chapter for one in (*report.tables.values(), *report.figures.values())}
+    assert made == shown & made
+    assert not any(name.startswith("test_task") for name in shown), "and so is this grid"
     added = {name for name, grid in mine.grids.items() if grid.in_report} - {"own", "published"}
-    assert told_of <= keys | added, "a grid that is added stands in the last chapter"
+    keys = {study.key for study in STUDIES}
+    assert chapters.keys() <= keys | added, "a grid that is added stands in the last chapter"
 
 
 def test_the_list_names_a_file_and_a_sentence_for_each_product_of_the_config(nothing):
@@ -113,20 +97,6 @@ def test_each_study_has_the_records_that_the_config_asks_for():
     assert all(path.startswith("results/records/") for path in every)
 
 
-def test_times_are_taken_of_other_models_or_of_none_where_the_config_says_so():
-    def made(*models):
-        measures = {"latency_models": list(models), "latency_layers": [2]}
-        config = settings(chunking={"measures": measures})
-        timed = {"chunking_latency", "chunking_pruning"}
-        tables = timed & set(names(config, "table"))
-        assert tables == timed & set(names(config, "figure"))
-        return wanted_records(config).get("latency"), tables
-
-    other = "results/records/latency/latency/miniature--Qwen2-1M/mmlu.json"
-    assert made("miniature/Qwen2-1M") == ([other], {"chunking_latency", "chunking_pruning"})
-    assert made() == (None, set())
-
-
 def test_a_cell_has_a_record_a_seed_and_a_protocol_that_needs_training_data_leaves_tasks_out():
     grid = {"models": ["miniature/Pythia-0.1M"], "tasks": ["mnli", "arc_challenge"]}
     config = settings(harmony={**grid, "protocols": ["train_before_test"], "seeds": [1, 2]})
@@ -143,13 +113,8 @@ def test_a_cell_has_a_record_a_seed_and_a_protocol_that_needs_training_data_leav
     assert not any(untrained in path for path in wanted_records(trained)["harmony"])
 
 
-def test_a_study_that_the_config_leaves_out_makes_nothing_and_the_published_scores_need_none(
-    nothing,
-):
+def test_a_study_that_the_config_leaves_out_measures_nothing(nothing):
     assert wanted_records(nothing) == {}
-    studies = {one.study for one in wanted(nothing) if one.chapter and one.kind != "page"}
-    grids = {name for name, grid in nothing.grids.items() if grid.in_report}
-    assert studies == {"paper", *grids - {"own"}}
     assert "leaderboard" not in names(nothing, "page"), "it would have no tab"
 
 
@@ -169,11 +134,3 @@ def test_texts_of_ones_own_have_their_table_and_figure_beside_the_grid():
     for kind in ("table", "figure"):
         assert names(own, kind, study="harmony")[-3:] == texts
         assert not set(texts) & set(names(settings(), kind))
-
-
-def test_a_summary_is_made_from_the_tables_that_the_config_has():
-    timed_alone = settings(**NOTHING | {"suite": {}, "mmlu": {"models": ["miniature/Qwen2-1M"]}})
-    summary = BY_NAME["table", "chunking_summary"]
-    assert inputs_of(summary, timed_alone, lambda study: []) == {
-        "mmlu": "results/tables/mmlu_by_subject.csv"
-    }

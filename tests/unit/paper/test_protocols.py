@@ -19,7 +19,6 @@ from tests.unit.paper.nearest import (
 )
 from tests.unit.paper.test_reproduction_grid import reruns
 from tests.unit.settings.merged import load
-from tests.written import written
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import ItemsFile, Record
 from workflow_scripts.evaluation.requests import (
@@ -27,19 +26,24 @@ from workflow_scripts.evaluation.requests import (
     perplexity_request,
     written_request,
 )
-from workflow_scripts.paper.protocols.differences import NO, TABLE, YES, differences
+from workflow_scripts.paper.protocols.differences import (
+    NO,
+    YES,
+    compute_differences,
+    format_columns,
+)
 from workflow_scripts.paper.protocols.ours import Cell, grid_cell, mmlu_cell
 from workflow_scripts.paper.protocols.plans import latency_cell, perplexity_cell
 from workflow_scripts.paper.protocols.verdicts import with_other_protocols
-from workflow_scripts.paper.reproduction_by_task import by_task
-from workflow_scripts.paper.requests import PublishedCells, published_cells
+from workflow_scripts.paper.reproduction_by_task import compute_by_task
+from workflow_scripts.paper.requests import published_cells
 from workflow_scripts.render.verdict import (
     AGREES,
     DIFFERS,
     GENERATED,
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
-    as_table,
+    make_table,
 )
 from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.settings.plan_measures import LatencyMeasures, WrittenMeasures
@@ -89,7 +93,7 @@ def record(
 
 
 def found(*records: Record) -> pd.DataFrame:
-    return differences(map(grid_cell, records), PROTOCOLS)
+    return compute_differences(map(grid_cell, records), PROTOCOLS)
 
 
 def decisive(*records: Record) -> dict[str, tuple[str, str]]:
@@ -226,7 +230,7 @@ def read_plans(task: str, **changes: Any) -> tuple[Cell, dict[str, Any]]:
 
 
 def of_plans(task: str, **changes: Any) -> pd.DataFrame:
-    return differences([read_plans(task, **changes)], PROTOCOLS).set_index("what")
+    return compute_differences([read_plans(task, **changes)], PROTOCOLS).set_index("what")
 
 
 def test_every_fact_is_computed_from_a_record_or_said_to_be_not_measured():
@@ -287,7 +291,7 @@ def test_each_key_of_a_measure_of_plans_has_a_fact(task, measures):
 def test_the_aggregation_of_the_latency_grid_is_named():
     request = latency_request(load({}), "miniature/Qwen2-1M-Instruct").as_params()
     record = measured("latency", "miniature/Qwen2-1M-Instruct", "mmlu", 4, request, name="latency")
-    table = differences([latency_cell(record)], PROTOCOLS).set_index("what")
+    table = compute_differences([latency_cell(record)], PROTOCOLS).set_index("what")
     assert table.loc["aggregation of the layers alone", ["published", "ours"]].tolist() == [
         "mean", "residual",
     ]  # fmt: skip
@@ -347,7 +351,9 @@ LABELLED = "over tokens with a label; of hidden states the mean over those behin
 def test_another_form_of_a_published_plan_is_named(marks, ours):
     fields = record_fields(study="mmlu", model=f"a/b@k2m12{marks}", task="mmlu_helm")
     items = ItemsFile(file="mmlu.parquet", sha256="0" * 64, n=4)
-    table = differences([mmlu_cell(Record(items=items, **fields), {})], PROTOCOLS).set_index("what")
+    table = compute_differences(
+        [mmlu_cell(Record(items=items, **fields), {})], PROTOCOLS
+    ).set_index("what")
     table = table[table.index.isin(FORM)]
     assert table["ours"].to_dict() == ours
     assert (table["decides"] == YES).all()
@@ -355,7 +361,7 @@ def test_another_form_of_a_published_plan_is_named(marks, ours):
 
 def test_the_paper_has_every_published_model_of_mmlu_and_its_other_form():
     paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text(encoding="utf-8"))
-    asked = published_cells(load(paper)).checkpoints
+    asked = published_cells(load(paper))["checkpoints"]
     variants = {one.removeprefix("Qwen/Qwen2.5-0.5B-Instruct") for one in asked}
     stages = ("+cpt", "+cpt+sft")
     forms = [
@@ -377,7 +383,7 @@ def compared(metric: str, item: str, verdict: str, **changes: Any) -> dict:
 
 
 def test_what_a_difference_touches_gets_no_verdict_and_nothing_else_changes():
-    rows = as_table(
+    rows = make_table(
         [
             compared("score", "rte", DIFFERS),
             compared("score", "sst2", AGREES),
@@ -401,30 +407,29 @@ def test_what_a_difference_touches_gets_no_verdict_and_nothing_else_changes():
 
 
 def test_a_subject_of_mmlu_is_touched_by_what_touches_all():
-    rows = as_table([compared("qem", "virology", AGREES, source="mmlu_baseline")])
+    rows = make_table([compared("qem", "virology", AGREES, source="mmlu_baseline")])
     cell = Cell("mmlu", QWEN, None, "few_shot")
     ours = {"examples in front of a question": 0}
-    table = with_other_protocols(rows, differences([(cell, ours)], PROTOCOLS), PROTOCOLS)
+    table = with_other_protocols(rows, compute_differences([(cell, ours)], PROTOCOLS), PROTOCOLS)
     assert table.loc[0, "because"] == "examples in front of a question (0 here, 5 there)"
 
 
 def test_over_all_models_a_task_by_another_protocol_has_a_difference_and_no_verdict():
     models = [f"a/{at}" for at in range(6)]
-    rows = as_table([compared("score", "rte", AGREES, of=model) for model in models])
+    rows = make_table([compared("score", "rte", AGREES, of=model) for model in models])
     other = found(*[record(model=model, dtype="bfloat16") for model in models])
-    (row,) = by_task(with_other_protocols(rows, other, PROTOCOLS), reruns()).itertuples()
+    (row,) = compute_by_task(with_other_protocols(rows, other, PROTOCOLS), reruns()).itertuples()
     assert (row.verdict, row.models) == (OTHER_PROTOCOL, 6)
     assert row.difference == pytest.approx(0.01)
     assert "bfloat16 here" in row.because
 
 
-def test_for_reading_each_difference_is_named_once_with_its_cells(tmp_path):
+def test_for_reading_each_difference_is_named_once_with_its_cells():
     table = found(*[record(task, dtype="bfloat16") for task in ("rte", "wic", "sst2")])
-    shown = written(TABLE, table, tmp_path, PublishedCells(checkpoints=(), runs={}))
-    assert len(shown.again.query("decides == @YES")) == 3
-    (line,) = [row for row in shown.md.splitlines() if "bfloat16" in row]
-    cells = [cell.strip() for cell in line.split("|")]
-    assert cells[1:7] == [
+    assert len(table.query("decides == @YES")) == 3
+    shown = pd.DataFrame(format_columns(table))
+    (row,) = shown[shown["Ours"] == "bfloat16"].to_numpy().tolist()
+    assert row[:6] == [
         "Train before test", "number format of the test", "float32", "bfloat16", "3", "yes",
     ]  # fmt: skip
 

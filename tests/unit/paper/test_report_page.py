@@ -10,59 +10,37 @@ import pytest
 from PIL import Image
 
 from tests.unit.stories import numbers_of
-from tests.written import written
-from workflow_scripts.paper.chapters import chapters
+from workflow_scripts.paper.chapters import Chapter, read_chapters
 from workflow_scripts.paper.latex import size_of, write_paper
 from workflow_scripts.paper.numbers import run_numbers
 from workflow_scripts.paper.page import write_page
-from workflow_scripts.paper.requests import Report, ToldFigure, ToldTable
 from workflow_scripts.paper.run import what_is_missing
-from workflow_scripts.render.frames import Columns
 from workflow_scripts.render.numbers import Number, Numbers
-from workflow_scripts.render.tables import ROWS_READ, Table
+from workflow_scripts.render.tables import ROWS_READ, write_table
 from workflow_scripts.render.web.policy import digest
-from workflow_scripts.settings.request import Nothing
 
-KINDS = (("table", "csv"), ("figure", "png"))
 EVIL = '<script>alert("x")</script> & | {{ 7 }} \\'
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 
 
-def made_up(name: str) -> Table:
-    """A table of texts, shown as they are."""
-    return Table(
-        name=name,
-        title=f"Table {name}",
-        note=f"Note {EVIL}",
-        columns=Columns({}, like={".*": "maybe"}),
-        asks=Nothing,
-        make=lambda inputs, _: pd.DataFrame(),
-        show=lambda frame, _: frame,
-    )
+def write_texts(folder: Path, name: str, frame: pd.DataFrame) -> Path:
+    """Write a table of texts, shown as they are; return its Markdown file."""
+    files = [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]
+    write_table(frame, files, title=f"Table {name}", note=f"Note {EVIL}", shown=frame)
+    return files[1]
 
 
-@pytest.fixture(autouse=True)
-def tables_are_made_up(monkeypatch):
-    monkeypatch.setattr("workflow_scripts.paper.chapters.table_of", made_up)
-
-
-def described(*figures: str, **chapters: str) -> Report:
-    """Tables by name with their chapters, and which of them have a figure of that name."""
-    return Report(
-        tables={
-            name: ToldTable(table=name, request={}, chapter=chapter)
-            for name, chapter in chapters.items()
-        },
-        figures={
-            name: ToldFigure(caption=f"Caption of {name}\n{EVIL}", chapter=chapters[name])
-            for name in figures
-        },
-    )
-
-
-TOLD = described("prompt_runs", "mystery", prompt_runs="prompts", mystery="elsewhere")
+def read_results(folder: Path, numbers: Numbers) -> tuple[list[Chapter], list[str]]:
+    """Read a table and figure of the prompts study, and those of a chapter that no study has."""
+    names = {"prompts": "prompt_runs", "elsewhere": "mystery"}
+    files = {
+        chapter: [folder / f"tables/{name}.md", folder / f"figures/{name}.png"]
+        for chapter, name in names.items()
+    }
+    captions = {name: f"Caption of {name}\n{EVIL}" for name in names.values()}
+    return read_chapters(numbers, files, captions)
 
 
 def provenance(**changes) -> dict:
@@ -78,27 +56,25 @@ def provenance(**changes) -> dict:
     }
 
 
-def results(folder: Path, rows: int = 3) -> tuple[list[Path], list[Path]]:
-    """A table of the prompts study, one nobody knows, and a figure of each."""
+def write_results(folder: Path, rows: int = 3) -> None:
     (folder / "tables").mkdir(parents=True)
     (folder / "figures").mkdir()
     frame = pd.DataFrame({"Run": [f"{EVIL} {at}" for at in range(rows)], "Score": "0.5"})
     for name in ("prompt_runs", "mystery"):
-        written(made_up(name), frame, folder / "tables")
+        write_texts(folder / "tables", name, frame)
         (folder / f"figures/{name}.png").write_bytes(PIXEL)
         (folder / f"figures/{name}.pdf").write_bytes(b"%PDF-1.4")
-    return sorted((folder / "tables").glob("*.csv")), sorted((folder / "figures").glob("*.png"))
 
 
 def page(folder: Path, rows: int = 3, links: dict | None = None, **changes) -> str:
-    tables, figures = results(folder, rows)
+    write_results(folder, rows)
     about = provenance(**changes)
     numbers = numbers_with_prompts(about)
-    told, absent = chapters(numbers, tables, figures, TOLD)
+    shown, absent = read_results(folder, numbers)
     path = folder / "report/index.html"
     missing = what_is_missing(numbers, absent)
     sources = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
-    write_page(path, told, numbers, about, missing, sources, links or {})
+    write_page(path, shown, numbers, about, missing, sources, links or {})
     return path.read_text(encoding="utf-8")
 
 
@@ -175,8 +151,7 @@ def test_a_figure_that_half_the_width_would_make_unreadable_takes_all_of_it(tmp_
     Image.new("RGB", size).save(tmp_path / "figures/mystery.png")
     about = provenance()
     numbers = numbers_with_prompts(about)
-    made = (sorted((tmp_path / f"{kind}s").glob(f"*.{end}")) for kind, end in KINDS)
-    told, _ = chapters(numbers, *made, TOLD)
+    told, _ = read_results(tmp_path, numbers)
     write_page(tmp_path / "report/index.html", told, numbers, about, [], [], {})
     text = (tmp_path / "report/index.html").read_text()
     assert re.findall(r'<figure id="([a-z_-]+)" class="large">', text) == ["figure-mystery"]
@@ -191,7 +166,7 @@ def test_a_table_nobody_tells_of_is_shown_all_the_same(tmp_path):
 
 def test_a_long_table_is_cut_and_says_so(tmp_path):
     text = page(tmp_path, rows=ROWS_READ + 5)
-    assert f"The first {ROWS_READ} of {ROWS_READ + 5} rows; the CSV has all." in text
+    assert f"The first {ROWS_READ:,} of {ROWS_READ + 5:,} rows; all are in the CSV." in text
     (cut,) = re.findall(r'id="table-mystery".*?</details>', text, re.S)
     assert cut.count("<tr>") == ROWS_READ + 1
 
@@ -228,12 +203,15 @@ def test_the_same_results_give_the_same_bytes(tmp_path):
 
 
 def test_a_table_is_shown_as_its_markdown_has_it(tmp_path):
-    frame = pd.DataFrame({"Name": [EVIL, "b"], "Score": ["0.5", None]})
-    csv = written(made_up("t"), frame, tmp_path).csv
-    (*_, chapter), _ = chapters(numbers_of({}), [csv], [], described(t="elsewhere"))
+    names = [EVIL, "b", r"a \| b | c", "[x](y) <b> `c`", ""]
+    frame = pd.DataFrame({"Name": names, "Score": ["0.5", None, "−1.0", "∞", "0.5 ± 0.1"]})
+    files = {"elsewhere": [write_texts(tmp_path, "t", frame)]}
+    (*_, chapter), _ = read_chapters(numbers_of({}), files, {})
     shown = chapter.tables[0].shown
     assert (shown.title, shown.head) == ("Table t", ["Name", "Score"])
-    assert shown.rows == [[EVIL, "0.5"], ["b", "—"]]
+    assert shown.note == f"Note {EVIL}"
+    assert [row[0] for row in shown.rows] == names
+    assert [row[1] for row in shown.rows] == ["0.5", "—", "−1.0", "∞", "0.5 ± 0.1"]
     assert shown.right == [False, True]
 
 
@@ -248,16 +226,16 @@ def test_a_table_is_shown_as_its_markdown_has_it(tmp_path):
 )
 def test_a_table_is_printed_where_it_fits_on_a_page(tmp_path, columns, rows, expected):
     frame = pd.DataFrame({f"c{at}": ["x" * 25] * rows for at in range(columns)})
-    csv = written(made_up("t"), frame, tmp_path).csv
-    (*_, chapter), _ = chapters(numbers_of({}), [csv], [], described(t="elsewhere"))
+    files = {"elsewhere": [write_texts(tmp_path, "t", frame)]}
+    (*_, chapter), _ = read_chapters(numbers_of({}), files, {})
     assert size_of(chapter.tables[0]) == expected
 
 
 def test_the_paper_says_the_same_with_numbers_by_name(tmp_path):
-    tables, figures = results(tmp_path)
+    write_results(tmp_path)
     about = provenance()
     numbers = numbers_with_prompts(about, "10%")
-    told, _ = chapters(numbers, tables, figures, TOLD)
+    told, _ = read_results(tmp_path, numbers)
     write_paper(tmp_path / "report/paper.tex", told, numbers, about, [])
     text = (tmp_path / "report/paper.tex").read_text()
     assert r"\val{prompts.lowest}" in text

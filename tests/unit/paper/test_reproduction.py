@@ -8,9 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from tests.unit.paper.test_reproduction_grid import harmony_settings, panel, reruns
-from tests.written import written
-from workflow_scripts.paper.reproduction import TABLE
-from workflow_scripts.paper.requests import Reproduction
+from workflow_scripts.paper.reproduction import format_columns
 from workflow_scripts.render.verdict import (
     AGREES,
     DIFFERS,
@@ -19,18 +17,17 @@ from workflow_scripts.render.verdict import (
     LIMIT,
     NOT_COMPARABLE,
     NOT_MEASURED,
-    as_table,
+    make_table,
     same_answers,
     verdict,
     with_margins,
     within,
 )
-from workflow_scripts.settings.margins import Margins
+from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import (
     compare_harmony,
 )
 from workflow_scripts.studies.mmlu.published import compare_mmlu
-from workflow_scripts.studies.mmlu.requests import MmluComparison
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
 
@@ -79,7 +76,7 @@ def test_what_surely_lies_within_the_margin_agrees_and_what_may_not_is_inconclus
     """By the two tests of equivalence, each at 5%, written out; and nothing that was shown to differ agrees."""
     cases = [(0.005, 0.008), (0.005, 0.010), (0.015, 0.008), (0.001, 0.0004), (0.018, 0.001)]
     rows = [verdict(0.3, None, 0.3 + d, None, None, printed_to=0, error=e) for d, e in cases]
-    found = with_margins(as_table(rows), pd.Series([0.02] * 5))["verdict"].tolist()
+    found = with_margins(make_table(rows), pd.Series([0.02] * 5))["verdict"].tolist()
     expected = []
     for difference, error in cases:
         above, below = (norm.sf((0.02 + sign * difference) / error) for sign in (1, -1))
@@ -92,7 +89,7 @@ def test_what_surely_lies_within_the_margin_agrees_and_what_may_not_is_inconclus
 
 
 def test_a_rank_differs_outside_of_our_interval_and_agrees_where_all_of_that_is_near():
-    ranks = as_table([within(3, 2, 4, None), within(3, 2, 9, None), within(9, 2, 4, None)])
+    ranks = make_table([within(3, 2, 4, None), within(3, 2, 9, None), within(9, 2, 4, None)])
     found = with_margins(ranks, pd.Series([2] * 3))["verdict"]
     assert found.tolist() == [AGREES, INCONCLUSIVE, DIFFERS]
 
@@ -158,7 +155,7 @@ def our_mmlu(moved: str = "", by: float = 0.0) -> pd.DataFrame:
 
 
 def test_every_subject_and_the_average_of_each_table_is_compared():
-    table = as_table(compare_mmlu(published_mmlu(), our_mmlu(), mmlu_settings()))
+    table = make_table(compare_mmlu(published_mmlu(), our_mmlu(), mmlu_settings()))
     assert len(table) == 2 * 58
     ours = table[table["source"] == "mmlu_baseline"]
     assert (ours["verdict"] == INCONCLUSIVE).all()
@@ -168,12 +165,12 @@ def test_every_subject_and_the_average_of_each_table_is_compared():
 
 
 def test_a_subject_that_differs_differs_alone():
-    table = as_table(compare_mmlu(published_mmlu(), our_mmlu("virology", 0.3), mmlu_settings()))
+    table = make_table(compare_mmlu(published_mmlu(), our_mmlu("virology", 0.3), mmlu_settings()))
     assert table.loc[table["verdict"] == DIFFERS, "item"].tolist() == ["virology"]
 
 
 def test_the_error_of_the_published_average_follows_from_the_subjects():
-    table = as_table(compare_mmlu(published_mmlu(), None, mmlu_settings()))
+    table = make_table(compare_mmlu(published_mmlu(), None, mmlu_settings()))
     subjects = table[(table["source"] == "mmlu_baseline") & (table["item"] != "macro")]
     macro = table[(table["source"] == "mmlu_baseline") & (table["item"] == "macro")].iloc[0]
     assert macro["published_stderr"] == pytest.approx(
@@ -190,7 +187,7 @@ def test_the_error_of_the_published_average_follows_from_the_subjects():
     ],
 )
 def test_mmlu_is_not_compared_where_another_model_was_asked(changes, because):
-    table = as_table(compare_mmlu(published_mmlu(), our_mmlu(), mmlu_settings(**changes)))
+    table = make_table(compare_mmlu(published_mmlu(), our_mmlu(), mmlu_settings(**changes)))
     assert table.loc[table["source"] == "mmlu_baseline", "because"].unique().tolist() == [because]
     assert table["z"].isna().all()
 
@@ -224,7 +221,7 @@ def our_runs() -> pd.DataFrame:
 
 def compared_runs(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
     published = pd.read_csv(PUBLISHED / "prompt_runs.csv")
-    return as_table(compare_prompts(published, ours, prompt_settings(**changes)))
+    return make_table(compare_prompts(published, ours, prompt_settings(**changes)))
 
 
 def test_the_same_prompt_scores_agree_and_others_differ():
@@ -261,23 +258,13 @@ def test_prompt_runs_of_fewer_questions_are_not_compared():
 # --- The table
 
 
-def test_for_reading_what_was_not_measured_shares_a_line(tmp_path):
+def test_for_reading_what_was_not_measured_shares_a_line():
     rows = [
         *compare_mmlu(published_mmlu(), our_mmlu("virology", -0.3), mmlu_settings()),
         *compare_harmony(panel(), None, harmony_settings(), reruns()),
     ]
-    asked = Reproduction(
-        mmlu=mmlu_settings(),
-        prompts=prompt_settings(),
-        harmony=harmony_settings(),
-        margins=Margins(),
-    )
-    found = written(TABLE, as_table(rows), tmp_path, asked)
-    assert found.again["verdict"].tolist() == as_table(rows)["verdict"].tolist()
-    assert len(pd.read_csv(found.csv)) == 2 * 58 + 61 * 26
-    lines = [line for line in found.md.splitlines() if line.startswith("| ")][2:]
+    lines = format_columns(make_table(rows)).to_dict("records")
     assert len(lines) == 58 + 1 + 1
-    assert "1,586 numbers" in lines[-1]
-    (virology,) = [line for line in lines if "virology" in line]
-    assert "−0.300" in virology
-    assert virology.rstrip(" |").endswith("differs")
+    assert lines[-1]["What"] == "1,586 numbers"
+    (virology,) = [line for line in lines if "virology" in line["What"]]
+    assert (virology["Difference"], virology["Verdict"]) == ("−0.300", "differs")

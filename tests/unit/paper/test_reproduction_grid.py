@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from workflow_scripts.studies.ranking.trainings import published_reruns
 
 from tests.unit.settings.merged import load
 from tests.unit.studies.harmony.harmony_study import METRICS, frame, harmony_grids, request
-from workflow_scripts.paper.reproduction_by_task import ADDED, by_task
+from workflow_scripts.paper.reproduction_by_task import ADDED, compute_by_task
 from workflow_scripts.render.verdict import (
     BY_LUCK,
     DIFFERS,
@@ -17,7 +18,7 @@ from workflow_scripts.render.verdict import (
     INCONCLUSIVE,
     NOT_COMPARABLE,
     NOT_MEASURED,
-    as_table,
+    make_table,
 )
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
@@ -34,7 +35,6 @@ from workflow_scripts.studies.harmony.requests import (
 )
 from workflow_scripts.studies.ranking.frame import FLOORED
 from workflow_scripts.studies.ranking.leaderboard import leaderboard
-from workflow_scripts.studies.ranking.trainings import published_reruns
 
 MOST_OF_A_KIND = 0.08  # of scores that differ by luck, in any family or size
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
@@ -60,7 +60,7 @@ def our_leaderboard() -> pd.DataFrame:
 
 
 def compared_panel(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
-    return as_table(compare_harmony(panel(), ours, harmony_settings(**changes), reruns()))
+    return make_table(compare_harmony(panel(), ours, harmony_settings(**changes), reruns()))
 
 
 @cache
@@ -125,7 +125,7 @@ def test_a_release_of_the_authors_differs_from_the_other_as_seldom_as_stated():
         others = published_reruns(panel().query("model not in @models"), cells, known_models())
         these = panel().query("model in @models")
         rows = compare_harmony(these, run_again(models), harmony_settings(), others)
-        scores = as_table(rows).query("metric == @AFTER_TRAINING").set_index(["of", "item"])
+        scores = make_table(rows).query("metric == @AFTER_TRAINING").set_index(["of", "item"])
         twice = reruns().differences.loc[models].stack().dropna().index
         found.append((scores["verdict"] == DIFFERS).reindex(twice).rename("differing"))
     about = pd.DataFrame(map(dict, known_models()))
@@ -149,7 +149,7 @@ def our_cells(protocol: str, moved: float = 0.0) -> pd.DataFrame:
 
 
 def compared_cells(ours: pd.DataFrame | None, **changes) -> pd.DataFrame:
-    return as_table(compare_cells(their_cells(), ours, harmony_settings(**changes), reruns()))
+    return make_table(compare_cells(their_cells(), ours, harmony_settings(**changes), reruns()))
 
 
 def test_every_score_of_the_second_release_is_compared_under_its_own_protocol():
@@ -229,7 +229,7 @@ def test_three_points_added_to_a_task_of_such_a_rerun_are_caught(task):
 
 
 def tasks_compared(ours: pd.DataFrame | None) -> pd.DataFrame:
-    return by_task(compared_panel(ours), reruns()).set_index("task")
+    return compute_by_task(compared_panel(ours), reruns()).set_index("task")
 
 
 def test_no_task_of_the_authors_other_release_differs():
@@ -275,4 +275,4 @@ def test_one_answer_is_no_difference_where_a_model_answers_always_the_same():
         for cola, expected in ((0.0464, INCONCLUSIVE), (-0.0207, INCONCLUSIVE), (0.3, DIFFERS)):
             again = ours.assign(cola=cola, protocol=now)
             rows = compare_cells(theirs, again, harmony_settings(), reruns())
-            assert as_table(rows)["verdict"].tolist() == [expected]
+            assert make_table(rows)["verdict"].tolist() == [expected]

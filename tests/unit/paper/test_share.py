@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from workflow_scripts.studies.ranking.requests import ranking_request, scores_request
 
 from tests.records import TRAINED, make_items, plain_import, record_fields, write_example
 from tests.unit.settings.merged import ROOT, load
@@ -20,7 +21,6 @@ from workflow_scripts.scores.tidy import collect_scores
 from workflow_scripts.settings.grids import CORRELATIONS
 from workflow_scripts.studies.harmony import scores as harmony_scores
 from workflow_scripts.studies.ranking import leaderboard
-from workflow_scripts.studies.ranking.requests import ranking_request, scores_request
 
 DATA = "every_eval_ever/data/chorus-harmony"
 NET = KnownModel(model="org/net", family="Nets", parameters=7_000, kind="base", tokens_billion=0.5)

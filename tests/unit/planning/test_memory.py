@@ -11,10 +11,8 @@ from workflow_scripts.planning.device import half_peak
 from workflow_scripts.planning.memory import (
     GPU_SHARE,
     logit_rows,
-    positions_at_once,
     scored_bytes,
     submitted_mb,
-    trained_logit_bytes,
 )
 
 
@@ -58,15 +56,6 @@ def test_rows_of_logits_grow_with_the_budget_and_fit_their_share(vocabulary):
         taken = rows * 4 * vocabulary + scored_bytes(rows, vocabulary, "cuda")
         more = taken + 4 * vocabulary + scored_bytes(1, vocabulary, "cuda")
         assert taken <= budget // 4 < more, "one row more would not"
-
-
-def test_the_logits_of_a_training_step_are_made_in_pieces():
-    vocabulary = 152_064
-    at_once, one = positions_at_once(vocabulary), trained_logit_bytes(1, vocabulary)
-    assert trained_logit_bytes(16_384, vocabulary) == at_once * one < 1.1e9
-    assert trained_logit_bytes(16_384, vocabulary, in_pieces=False) == 16_384 * one
-    distilled = trained_logit_bytes(16_384, vocabulary, distilled=True)
-    assert distilled < trained_logit_bytes(16_384, vocabulary)  # fewer at a time, of two models
 
 
 def test_a_submitted_model_takes_twice_its_weights_and_four_bytes_more_in_training():

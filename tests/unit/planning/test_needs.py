@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.planning.needs import Need, Planner
@@ -104,18 +103,6 @@ def test_memory_of_training_by_hand():
     assert full.gpu_mb == pytest.approx(18 * PARAMETERS / 1e6 + beside, rel=0.001)
 
 
-def test_weights_that_are_shared_out_take_a_part_of_each_gpu():
-    def stage(**recipe):
-        training = {"cpt": "sft-full", "sft": None, "recipes": {"sft-full": recipe}}
-        return planner(training=training).stage(f"{LARGE}@k2m24+cpt")
-
-    one, eight = stage(), stage(gpus=8, sharded=True)
-    assert (one.gpus, eight.gpus) == (1, 8)
-    assert one.gpu_mb - eight.gpu_mb == pytest.approx(18 * PARAMETERS / 1e6 * 7 / 8, rel=0.001)
-    assert eight.gpu_mb < 80_000
-    assert eight.seconds < one.seconds / 7
-
-
 def test_what_one_gpu_does_not_hold_is_evaluated_over_several_of_a_node():
     settings = settings_of(cluster={"gpus_per_node": 4})
     size = {"parameters": 70_600_000_000, "layers": 80, "model": LARGER}
@@ -128,14 +115,11 @@ def test_what_one_gpu_does_not_hold_is_evaluated_over_several_of_a_node():
     assert Planner(settings).evaluation(LARGER, ("hellaswag",)).seconds < need.seconds / 2
 
 
-def test_what_a_server_answers_needs_no_gpu_and_its_check_does():
+def test_what_a_server_answers_needs_no_gpu():
     settings = settings_of()
     settings.served[LARGE] = Served(endpoint="http://node7:8000/v1")
     need = Planner(settings).evaluation(LARGE, ("hellaswag",))
     assert (need.gpus, need.gpu_mb) == (0, 0) and need.mem_mb < 4_000
-    assert Planner(settings).taking_served(LARGE).gpu_mb > 29_500
-    settings.served[LARGE] = Served(endpoint="http://node7:8000/v1", check=False)
-    assert Planner(settings).taking_served(LARGE).gpus == 0
 
 
 def test_tasks_of_a_job_add_up_in_time_and_load_the_model_once():
@@ -227,18 +211,6 @@ def test_what_plans_write_takes_longer_with_each_plan_and_token():
 
     assert written(9) - written(4) == pytest.approx(5 * (written(2) - written(1)))
     assert written(1, tokens=128) > written(1)
-
-
-def test_a_longer_recovery_is_planned_from_where_the_shorter_one_ends():
-    config = yaml.safe_load((ROOT / "config/recovery.yaml").read_text(encoding="utf-8"))
-    plan = "HuggingFaceTB/SmolLM2-135M-Instruct@k2m2-residual-noadapters-distil.logits"
-
-    def seconds(*thousands):
-        training = {"training": {"recovery_tokens": list(thousands)}}
-        settings = load_settings(merged(config | training), ROOT)
-        return Planner(settings).stage(f"{plan}+recovery.3000k").seconds
-
-    assert seconds(3000) > seconds(1000, 3000) == seconds(300, 1000, 3000)
 
 
 def test_the_work_table_knows_every_task():

@@ -43,7 +43,7 @@ def test_what_two_kinds_of_recipes_share_is_explained_once():
     text = generate.config_yaml()
     assert text.count("- learning_rate (default") == 1
     assert text.count("- held_out_share (default") == 1
-    assert "# Each entry has the keys of training.recipes from method to tensorboard, and:" in text
+    assert "# Each entry has the keys of training.recipes from method to gpus, and:" in text
 
 
 def test_lines_of_the_generated_config_fit_an_editor():

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 from tests.processes import python
 from tests.unit.settings.merged import CONFIGS, ROOT, load
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.paper.requests import published_tables
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.studies.mmlu.requests import mmlu_checkpoints
 
 
 def named(config: str):
@@ -65,10 +65,11 @@ def test_the_paper_asks_all_mmlu_questions_and_the_published_model_in_all_prompt
 def test_published_checkpoints_stand_beside_their_own_tables():
     settings = named("published_checkpoints")
     trained = "DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{}_sft"
-    assert mmlu_checkpoints(settings).published == {
-        "mmlu_baseline": "Qwen/Qwen2.5-0.5B-Instruct",
-        "mmlu_k2m12_cpt_sft": trained.format(12),
-        "mmlu_k2m6_cpt_sft": trained.format(6),
+    tables = published_tables(settings)
+    assert {checkpoint: table for checkpoint, table in tables.items() if table} == {
+        "Qwen/Qwen2.5-0.5B-Instruct": "mmlu_baseline",
+        trained.format(12): "mmlu_k2m12_cpt_sft",
+        trained.format(6): "mmlu_k2m6_cpt_sft",
     }
     assert "DongfuJiang/Qwen2.5-0.5B-Instruct" in settings.mmlu.models
     assert (settings.mmlu.prompt, settings.mmlu.max_items_per_subject) == ("published", None)
@@ -94,6 +95,31 @@ def test_mmlu_is_asked_of_each_model_once_and_of_its_chunked_variants():
     ]
     assert asked == [model, "miniature/Qwen2-1M", *stages]
     assert load({"chunking": {"checkpoints": []}}).mmlu_checkpoints() == []
+
+
+def test_each_token_budget_is_a_stage_of_chunks_and_of_dropped_layers():
+    model = "miniature/Qwen2-1M-Instruct"
+    chunks = {"model": model, "num_layers_per_chunk": 6}
+    pruned = {"model": model, "mode": "prune", "layers_to_prune": [3, 4]}
+    training = {"cpt": "own", "sft": None, "cpt_tokens": [4, 2]}
+    data = {"data": "text", "dataset": "Salesforce/wikitext", "subset": "wikitext-103-raw-v1"}
+    recipes = {"own": data | {"max_length": 128, "batch_size": 8}}
+    settings = load(
+        {
+            "chunking": {"checkpoints": [chunks, pruned]},
+            "training": training | {"recipes": recipes},
+        }
+    )
+    assert [str(one) for one in settings.staged_checkpoints()] == [
+        model,
+        *(
+            f"{model}@{plan}{stage}"
+            for plan in ("k2m6", "prune3-4")
+            for stage in ("", "+cpt.2k", "+cpt.4k")
+        ),
+    ]
+    name, recipe = settings.stage_recipe("cpt.4k")
+    assert (name, recipe.max_steps) == ("own", 4)
 
 
 def test_a_model_that_is_trained_as_it_is_may_be_named_wherever_models_are():

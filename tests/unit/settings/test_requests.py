@@ -1,5 +1,7 @@
 """Requests and flags as strangers write them: taken, or refused with a sentence, one by one."""
 
+from collections import namedtuple
+
 import pytest
 import yaml
 
@@ -13,6 +15,8 @@ CHUNKED = "miniature/Qwen2-1M-Instruct@k2m12+cpt"
 DELTA = {"weight_type": "delta", "base": "miniature/Pythia-1M"}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
+Read = namedtuple("Read", "readable refused aside")
+
 
 @pytest.fixture
 def put(tmp_path):
@@ -23,7 +27,7 @@ def put(tmp_path):
 
 
 def read(tmp_path, source="miniature", made=(CHUNKED,)):
-    return read_requests(tmp_path, source, dict.fromkeys(made))
+    return Read(*read_requests(tmp_path, source, made))
 
 
 def test_a_request_names_its_row_by_checkpoint_precision_and_commit(tmp_path, put):
@@ -46,7 +50,7 @@ def test_a_request_reaches_no_folder_but_those_that_the_config_names(tmp_path, p
     put("d.yaml", name="local/etc")
     put("e.yaml", name="./runs/mine", revision=COMMIT)
     for source in ("miniature", "huggingface"):
-        found = read_requests(tmp_path, source, {}, ("local/runs.mine",))
+        found = Read(*read_requests(tmp_path, source, {}, ("local/runs.mine",)))
         assert [one.row.in_path for one in found.readable.values()] == ["local--runs.mine~float32"]
         assert list(found.refused) == ["b.yaml", "c.yaml", "d.yaml", "e.yaml"]
         said = "a folder on this machine; expected one that suite.local_models of the config names."
@@ -105,14 +109,13 @@ def test_requests_of_the_other_world_are_left_aside_with_a_word(tmp_path, put):
     found = read(tmp_path)
     assert list(found.readable) == ["generated.yaml"] and not found.refused
     assert found.aside == {
-        "real.yaml": "Qwen/Qwen2-0.5B is of the hub; this config's source is miniature (--configfile"
-        " mine.yaml with source: huggingface)"
+        "real.yaml": "Qwen/Qwen2-0.5B is of the hub; this config's source is miniature."
     }
     found = read(tmp_path, source="huggingface")
     assert list(found.readable) == ["real.yaml"] and not found.refused
     assert found.aside == {
         "generated.yaml": "miniature/Llama-1.4M is of the miniature world; this config's source is"
-        " huggingface"
+        " huggingface."
     }
 
 

@@ -28,14 +28,6 @@ def mean_of_pairs(taus: np.ndarray) -> float:
     return sum(known) / len(known) if known else np.nan
 
 
-def means_by_task(taus: np.ndarray) -> list[float]:
-    found = []
-    for at, row in enumerate(taus):
-        known = [tau for other, tau in enumerate(row) if other != at and not np.isnan(tau)]
-        found.append(sum(known) / len(known) if known else np.nan)
-    return found
-
-
 def over_items(errors: ScoreErrors, draws: int, seed: int) -> list[float]:
     means = [mean_of_pairs(matrix(drawn)) for drawn in errors.drawn(draws, seed)]
     value = mean_of_pairs(matrix(errors.scores.to_numpy()))
@@ -43,19 +35,28 @@ def over_items(errors: ScoreErrors, draws: int, seed: int) -> list[float]:
     return [max(value + min(low, 0), -1), min(value + max(high, 0), 1)]
 
 
-def ceilings(errors: ScoreErrors, draws: int, seed: int) -> pd.DataFrame:
-    drawn = list(errors.drawn(draws + 1, seed))
+def redrawn(errors: ScoreErrors, draws: int, seed: int) -> list[float]:
+    drawn = list(errors.drawn(draws + 1, seed))[1:]
     measured = errors.scores.where(errors.stderrs.notna()).to_numpy()
-    found = {
-        task: {
-            "own_redraw": np.mean([tau_b(measured[:, at], one[:, at]) for one in drawn[1:]]),
-            "two_redraws": np.mean(
-                [tau_b(one[:, at], other[:, at]) for one, other in pairwise(drawn)]
-            ),
-        }
-        for at, task in enumerate(errors.scores)
-    }
-    return pd.DataFrame(found).T
+    return [
+        np.mean([tau_b(of_task, one[:, at]) for one in drawn])
+        for at, of_task in enumerate(measured.T)
+    ]
+
+
+def ceilings(errors: ScoreErrors, draws: int, seed: int) -> np.ndarray:
+    drawn = list(errors.drawn(draws + 1, seed))
+    known = errors.scores.notna().to_numpy()
+
+    def reliability(task: int, other: int) -> float:
+        of = known[:, other]
+        taus = [tau_b(one[of, task], two[of, task]) for one, two in pairwise(drawn)]
+        return np.clip(np.mean(taus), 0, None)
+
+    tasks = range(known.shape[1])
+    return np.array(
+        [[np.sqrt(reliability(a, b) * reliability(b, a)) for a in tasks] for b in tasks]
+    )
 
 
 def rank_ranges(errors: ScoreErrors, draws: int, seed: int) -> np.ndarray:

@@ -10,13 +10,13 @@ from tests.unit.stats import plain
 from tests.unit.stats.random_scores import SEEDS, published_scores, random_scores, with_errors
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.settings.tables import read_models
-from workflow_scripts.stats import orders, score_errors
+from workflow_scripts.stats import score_errors
 from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.stats.intervals import interval_drawn
 from workflow_scripts.stats.jackknife import over_families
-from workflow_scripts.stats.noise import noise_ceiling, standard_error
 from workflow_scripts.stats.principal import explained_over_families, principal_components
 from workflow_scripts.stats.ranks import rank_ranges
+from workflow_scripts.stats.redraws import agree_with_redraw, ceiling_of_pairs, interval_drawn
+from workflow_scripts.stats.shares import standard_error
 
 ROOT = Path(__file__).parents[3]
 # No cell missing, some, and most of them; digits after which scores are rounded, so that there are ties.
@@ -30,18 +30,17 @@ def same(found, expected):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("gaps", "digits"), CASES)
 def test_on_random_scores_with_ties_and_missing_cells(seed, gaps, digits, monkeypatch):
-    models, tasks = 3 + 11 * seed, 2 + seed % 5  # up to several words of bits
+    models, tasks = 3 + 11 * seed, 2 + seed % 5
     scores = random_scores(seed, models, tasks, gaps=gaps, digits=digits)
     scores.iloc[0, 0], scores.iloc[:, 1] = np.nan, scores.iloc[:, 1].round(0)
     same(kendall_matrix(scores), plain.matrix(scores.to_numpy()))
-    with monkeypatch.context() as many:
-        many.setattr(orders, "_MANY", 0)
-        same(kendall_matrix(scores), plain.matrix(scores.to_numpy()))
     # Without an error a score is drawn as it is: those that were tied stay so.
     stderrs = scores * 0 + np.where(np.arange(tasks) % 2, 0.0, 0.3)
     errors = with_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
     monkeypatch.setattr(score_errors, "SAMPLE", models)
-    same(noise_ceiling(errors, 4, seed), plain.ceilings(errors, 4, seed))
+    same(agree_with_redraw(errors, 4, seed), plain.redrawn(errors, 4, seed))
+    if models < 30:
+        same(ceiling_of_pairs(errors, 4, seed), plain.ceilings(errors, 4, seed))
     found = interval_drawn(errors, draws=4, seed=seed)
     if not np.isnan(found).any():
         same(found, plain.over_items(errors, 4, seed))
@@ -55,7 +54,7 @@ def test_on_the_published_scores():
     same(kendall_matrix(scores), plain.matrix(scores.to_numpy()))
     errors = with_errors(scores, stderrs, 0.3, 0.01)
     same(interval_drawn(errors, draws=10, seed=1), plain.over_items(errors, 10, 1))
-    same(noise_ceiling(errors, 10, 1), plain.ceilings(errors, 10, 1))
+    same(agree_with_redraw(errors, 10, 1), plain.redrawn(errors, 10, 1))
     ends = rank_ranges(errors, 20, seed=1)[["low", "high"]]
     same(ends, plain.rank_ranges(errors, 20, 1))
 

@@ -9,13 +9,18 @@ import pytest
 from tests.unit.stats.random_scores import random_scores, with_errors
 from workflow_scripts.stats.item_errors import (
     assumed_errors,
-    correlation_of,
     measured_errors,
     with_others,
 )
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 ITEMS = Path(__file__).parents[3] / "resources/published/items"
+
+
+def correlation_of(right: np.ndarray) -> float:
+    """The median over pairs of models (rows) of how their right answers correlate over the items."""
+    matrix = np.corrcoef(right[right.std(axis=1) > 0].astype(float))
+    return float(np.median(matrix[np.triu_indices(len(matrix), 1)]))
 
 
 def covariance(errors) -> np.ndarray:

@@ -10,9 +10,8 @@ from sklearn.linear_model import Ridge
 from tests.unit.stats.random_scores import published_scores, random_scores
 from workflow_scripts.settings.tables import read_models
 from workflow_scripts.stats import placement
-from workflow_scripts.stats.jackknife import few_groups
 from workflow_scripts.stats.placement import fit, without_families
-from workflow_scripts.stats.principal import component_loadings, principal_components
+from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.unseen_families import PENALTIES, learn
 
 MODELS_TABLE = Path(__file__).parents[3] / "config/models.tsv"
@@ -167,58 +166,3 @@ def test_what_cannot_be_placed_is_refused_in_a_sentence(panel, measured, words):
         place(panel, measured)
     with pytest.raises(ValueError, match="panel has 5 models"):
         place(panel.iloc[:5], pd.Series({"mnli": 50.0}))
-
-
-def standard(scores: pd.DataFrame, panel: pd.DataFrame) -> np.ndarray:
-    return ((scores - panel.mean()) / panel.std(ddof=0)).to_numpy()
-
-
-def test_what_is_expected_is_how_wrong_the_places_of_families_left_out_are(panel):
-    found = placement.expected(panel, FEW, FAMILIES)
-    unseen = without_families(panel, FEW, FAMILIES)
-    ranks = []
-    for model, row in unseen.iterrows():
-        others = unseen["pc1"].drop(model)
-        ranks.append(abs((others > row["predicted"]).sum() - (others > row["pc1"]).sum()))
-    assert found.ranks == np.median(ranks)
-    assert found.off == pytest.approx(((unseen["predicted"] - unseen["pc1"]) ** 2).mean() ** 0.5)
-    assert found.coverage == place(panel, panel.iloc[7][FEW]).coverage
-    more = placement.expected(panel, [*FEW, "hellaswag", "piqa", "rte"], FAMILIES)
-    assert more.off < found.off and more.half < found.half
-    # The errors of a further model's scores widen what is expected as they widen its own interval.
-    stderrs = pd.Series(2.0, index=panel.columns)
-    wider = placement.expected(panel, FEW, FAMILIES, stderrs)
-    new = panel.iloc[7][FEW]
-    exact, noisy = place(panel, new), place(panel, new, stderrs)
-    added = ((noisy.high - noisy.low) ** 2 - (exact.high - exact.low) ** 2) / 4
-    assert wider.half**2 - found.half**2 == pytest.approx(added)
-    assert wider.coverage == found.coverage
-    # As far off as models are whose test items are drawn again.
-    tasks = [task for task in panel if task in FEW]
-    few, (groups, _) = panel[tasks], few_groups(FAMILIES.reindex(panel.index))
-    pc1, generator, squares = unseen["pc1"].to_numpy(), np.random.default_rng(39), []
-    for one in np.unique(groups):
-        out = groups == one
-        learned = learn(standard(few, few)[~out], pc1[~out], groups[~out])
-        for _ in range(40):
-            moved = few + generator.normal(size=few.shape) * stderrs[tasks].to_numpy()
-            squares += list((learned.predicted(standard(moved, few)[out]) - pc1[out]) ** 2)
-    assert wider.off == pytest.approx(np.mean(squares) ** 0.5, rel=0.1)
-    assert wider.off > 1.1 * found.off and wider.ranks >= found.ranks
-
-
-def test_a_panel_of_thousands_without_families_places_models_too():
-    generator = np.random.default_rng(39)
-    ability = generator.normal(size=(1500, 1))
-    tasks = [f"t{at}" for at in range(6)]
-    scores = pd.DataFrame(ability + generator.normal(size=(1500, 6)) * 0.5, columns=tasks)
-    known, new = scores.iloc[:1400], scores.iloc[1400:]
-    learned = fit(known, tasks[:3], pd.Series(dtype=object))
-    own = 100 * ((new - known.mean()) / known.std(ddof=0)) @ component_loadings(known)["PC1"]
-    held = [
-        abs(at.pc1 - truth) <= (at.high - at.low) / 2
-        for (_, row), truth in zip(new.iterrows(), own, strict=True)
-        for at in [placement.place(known, row[tasks[:3]], pd.Series(dtype=object), fitted=learned)]
-    ]
-    assert np.mean(held) >= 0.88
-    assert learned.coverage >= 0.93

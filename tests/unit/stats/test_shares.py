@@ -11,6 +11,7 @@ from workflow_scripts.stats.shares import (
     errors_above,
     score_interval,
     share_error,
+    standard_error,
     wilson,
 )
 
@@ -87,3 +88,21 @@ def test_one_answer_moves_a_coefficient_as_far_as_its_step_at_most():
         for at in generator.choice(1043, 40):
             turned = np.where(np.arange(1043) == at, 1 - said, said)
             assert abs(matthews_corrcoef(gold, turned) - value) <= step + 1e-12
+
+
+def test_the_standard_error_of_a_share_and_of_a_balanced_coefficient_is_that_of_repeated_tests():
+    generator = np.random.default_rng(3)
+    right = generator.random((4000, 200)) < 0.7
+    assert standard_error(0.7, 200) == pytest.approx(right.mean(axis=1).std(), rel=0.05)
+    gold = np.arange(200) % 2 == 0
+    answers = np.where(right, gold, ~gold)
+    coefficients = [np.corrcoef(gold, answer)[0, 1] for answer in answers]
+    assert standard_error(0.4, 200, -1.0) == pytest.approx(np.std(coefficients), rel=0.08)
+    assert standard_error(1.0, 10) == 0
+    for value, n, lowest, words in (
+        (0.5, 0, 0, "n is 0"),
+        (65, 10, 0, "is 65"),
+        (-0.1, 9, 0, "-0.1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            standard_error(value, n, lowest)

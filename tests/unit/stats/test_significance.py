@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest, false_discovery_control, norm
 
 from tests.unit.stats.random_scores import SEEDS
-from workflow_scripts.stats.significance import exact_p, holm, mcnemar, z_test
+from workflow_scripts.stats.significance import holm, mcnemar, z_test
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -22,7 +22,6 @@ def test_mcnemar_is_the_binomial_test_of_the_items_that_differ(seed):
 
 def test_two_models_that_never_differ_are_not_different():
     assert mcnemar([True, False], [True, False]) == (0, 0, 1.0)
-    assert exact_p(np.array([0, 5]), np.array([0, 0])).tolist() == [1.0, 2 * 0.5**5]
 
 
 @pytest.mark.parametrize(
@@ -53,8 +52,6 @@ def test_z_without_an_error_says_nothing():
     _, p = z_test([0, 0.5, 0.1], [0, 0, np.nan])
     assert p[0] == 1
     assert np.isnan(p[1:]).all()
-    with pytest.raises(ValueError, match="stderr is -1"):
-        z_test(1, -1)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -75,5 +72,3 @@ def test_holm_is_the_step_down_procedure(seed):
 def test_holm_leaves_tests_that_were_not_made_out_of_the_count():
     assert holm([0.02, np.nan, 0.03]).tolist() == [0.04, pytest.approx(np.nan, nan_ok=True), 0.04]
     assert holm([]).tolist() == []
-    with pytest.raises(ValueError, match=r"p_values holds 1\.5"):
-        holm([0.1, 1.5])

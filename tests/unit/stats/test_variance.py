@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import random_scores
+from tests.unit.stats.random_scores import SEEDS, random_scores
 from workflow_scripts.stats.variance import of_rerun, unexplained, variance_of
 
 MODELS, TASKS = 30, 16
@@ -97,3 +97,15 @@ def test_too_few_cells_or_no_spread_give_nothing():
     assert np.isnan(variance_of(flat, flat).left)
     assert np.isnan(list(variance_of(flat, flat).shares.values())).all()
     assert np.isnan(variance_of(flat, flat).tasks_for(0.9))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_unexplained_is_what_least_squares_on_models_and_tasks_leaves(seed):
+    scores = random_scores(seed, 12, 5, gaps=0.4, digits=3).to_numpy(copy=True)
+    if seed % 2:  # two parts that no score joins
+        scores[:6, :2], scores[6:, 2:] = np.nan, np.nan
+    rows, columns = np.nonzero(~np.isnan(scores))
+    design = np.hstack([np.eye(12)[rows], np.eye(5)[columns]])
+    effects, _, rank, _ = np.linalg.lstsq(design, scores[rows, columns], rcond=None)
+    rest = ((scores[rows, columns] - design @ effects) ** 2).sum()
+    assert unexplained(scores) == pytest.approx(rest / (len(rows) - rank))

@@ -23,7 +23,7 @@ SERVER.set_forkserver_preload(["tests.unit.training.jobs", "peft", "transformers
 
 def outcome_of(trained) -> dict[str, Any]:
     values = {name: tensor.flatten().tolist() for name, tensor in trained.parameters.items()}
-    told = {name: getattr(trained, name) for name in ("history", "selected", "facts", "together")}
+    told = {name: getattr(trained, name) for name in ("history", "selected", "facts")}
     return {"parameters": values} | told
 
 
@@ -52,15 +52,13 @@ def _die(where: str, time: int) -> None:
     """Let the process be killed in the n-th call of a function, before or after its work."""
     import torch
 
-    from workflow_scripts.training import selection, state, trainer
+    from workflow_scripts.training import state, trainer
 
     moment, _, name = where.partition(" ")
     place, function = {
         "optimiser state": (torch, "save"),  # three of them make a saved state
         "weights": (trainer, "save_file"),
         "seal": (state, "write_json"),
-        "best": (selection, "save_file"),
-        "best's note": (selection, "write_sealed"),
         "evaluation": (trainer.PackedTrainer, "evaluate"),
         "step": (trainer.PackedTrainer, "training_step"),
         "train": (trainer.PackedTrainer, "train"),

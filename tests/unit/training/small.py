@@ -24,7 +24,7 @@ def samples_of(lengths, seed: int = 0, counted_from: int = 1) -> Samples:
     for length in lengths:
         tokens = rng.integers(3, VOCABULARY, length).astype(np.int32)
         made.append(Sample(tokens, np.arange(length) >= min(counted_from, length - 1)))
-    return Samples.of(made)
+    return Samples.from_list(made)
 
 
 def drawn_samples(count: int, seed: int = 0, most: int = 24) -> Samples:

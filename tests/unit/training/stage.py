@@ -7,16 +7,13 @@ from tests.tiny_models import put_in_hub, tiny_model
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.training.small import drawn_samples, keys_of
 from workflow_scripts.training.requests import StageRequest
-from workflow_scripts.training.samples import SampleWriter
+from workflow_scripts.training.samples import BadSamples, write_samples
 
 
 def stage_inputs(folder: Path) -> dict[str, str]:
     manifest = put_in_hub(tiny_model("qwen2", layers=2), folder / "base", smallest_tokenizer())
-    writer = SampleWriter(folder / "samples")
     samples = drawn_samples(43)
-    for at in range(len(samples)):
-        writer.add(samples[at])
-    writer.close()
+    write_samples(folder / "samples", map(samples.__getitem__, range(43)), BadSamples())
     return {"base": str(manifest), "samples": str(folder / "samples/samples.json")}
 
 

@@ -5,8 +5,8 @@ import pytest
 from tests.tiny_tokenizers import DEFAULT_SYSTEM, LLAMA, QWEN, with_template
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.training import RECIPES
-from workflow_scripts.training.samples import SampleWriter, read_samples
-from workflow_scripts.training.tokenise import write_conversations
+from workflow_scripts.training.samples import BadSamples
+from workflow_scripts.training.tokenise import tokenise_conversations
 
 # Like Qwen3's: only the last turn shows that there was nothing to think about.
 THINKING = (
@@ -41,19 +41,13 @@ def as_sharegpt(turns):
     return {"conversations": [{"from": names[role], "value": text} for role, text in turns]}
 
 
-def written(folder, tokenizer, *rows, length=10_000, column=None, most=None, system=None):
-    """The samples of these rows, and the bad ones."""
-    writer = SampleWriter(folder)
-    numbered = ((f"row {at}", row) for at, row in enumerate(rows))
-    asked = {"column": column, "length": length, "most": most, "system": system}
-    write_conversations(writer, tokenizer, numbered, **asked)
-    writer.close()
-    samples, summary = read_samples(folder / "samples.json")
-    found = [
-        list(zip(s.tokens.tolist(), s.counted.tolist(), strict=True))
-        for s in (samples[at] for at in range(len(samples)))
-    ]
-    return found, summary["bad"]
+def written(tokenizer, *rows, length=10_000, column=None, system=None):
+    """The tokens and marks of these rows, and the bad ones."""
+    bad, numbered = BadSamples(), ((f"row {number}", row) for number, row in enumerate(rows))
+    keys = {"column": column, "length": length, "system": system}
+    samples = tokenise_conversations(tokenizer, numbered, bad, **keys)
+    marked = [list(zip(s.tokens.tolist(), s.counted.tolist(), strict=True)) for s in samples]
+    return marked, bad.as_json()
 
 
 # What is said, and so counts, stands in ⟦⟧.
@@ -112,30 +106,30 @@ def labelled(tokenizer, text: str) -> list[tuple[int, bool]]:
 
 @pytest.mark.parametrize("form", [as_messages, as_sharegpt], ids=["messages", "sharegpt"])
 @pytest.mark.parametrize("name", HAND_LABELLED)
-def test_marks_are_those_a_person_made(tmp_path, name, form):
+def test_marks_are_those_a_person_made(name, form):
     template, turns, marked = HAND_LABELLED[name]
     tokenizer = with_template(template, "llama_3" if template is LLAMA else "qwen")
-    (found,), bad = written(tmp_path, tokenizer, form(turns))
+    (found,), bad = written(tokenizer, form(turns))
     assert found == labelled(tokenizer, marked)
     assert bad == {}
 
 
-def test_a_recipe_s_system_message_stands_where_a_conversation_has_none(tmp_path):
+def test_a_recipe_s_system_message_stands_where_a_conversation_has_none():
     tokenizer, said = with_template(QWEN), "You are a helpful assistant."
     assert RECIPES["sft"].system == said, "as the published trainer's template has it"
     (alone, with_own), _ = written(
-        tmp_path, tokenizer, as_sharegpt(ONE_TURN), as_sharegpt(WITH_SYSTEM), system=said
+        tokenizer, as_sharegpt(ONE_TURN), as_sharegpt(WITH_SYSTEM), system=said
     )
     system = f"<|im_start|>system\n{said}<|im_end|>\n"
     assert alone == labelled(tokenizer, f"{system}{QWEN_FIRST}⟦The fox.<|im_end|>⟧\n")
     assert with_own == labelled(tokenizer, HAND_LABELLED["qwen, system"][2])
 
 
-def test_what_looks_like_an_end_within_a_turn_is_not_one(tmp_path):
+def test_what_looks_like_an_end_within_a_turn_is_not_one():
     """The words of a turn may name its end, or be said by the user before."""
     tokenizer = with_template(QWEN)
     turns = [("user", "The fox."), ("assistant", "I say <|im_end|> and The fox.")]
-    (found,), _ = written(tmp_path, tokenizer, as_messages(turns))
+    (found,), _ = written(tokenizer, as_messages(turns))
     said = [token for token, counts in found if counts]
     assert tokenizer.decode(said) == "I say <|im_end|> and The fox.<|im_end|>"
 
@@ -158,43 +152,43 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_conversations_are_counted_and_named(tmp_path, kind):
+def test_bad_conversations_are_counted_and_named(kind):
     rows = [*BAD[kind], as_messages(ONE_TURN)]
-    found, bad = written(tmp_path, with_template(QWEN), *rows)
+    found, bad = written(with_template(QWEN), *rows)
     assert len(found) == 1
     named = [f"row {at}" for at in range(len(BAD[kind]))]
     assert bad == {kind: {"samples": len(named), "first": named[:5]}}
 
 
-def test_what_a_template_refuses_is_a_bad_sample(tmp_path):
+def test_what_a_template_refuses_is_a_bad_sample():
     rows = [as_messages(WITH_SYSTEM), as_messages(ONE_TURN)]
-    found, bad = written(tmp_path, with_template(NO_SYSTEM), *rows)
+    found, bad = written(with_template(NO_SYSTEM), *rows)
     assert len(found) == 1
     assert bad == {
         "refused by the template: System role not supported": {"samples": 1, "first": ["row 0"]}
     }
 
 
-def test_a_long_one_is_cut_and_said_so(tmp_path):
+def test_a_long_one_is_cut_and_said_so():
     tokenizer = with_template(PLAIN)
-    whole, _ = written(tmp_path / "whole", tokenizer, as_messages(ONE_TURN))
+    whole, _ = written(tokenizer, as_messages(ONE_TURN))
     length = len(whole[0]) - 2
-    found, bad = written(tmp_path / "cut", tokenizer, as_messages(ONE_TURN), length=length)
+    found, bad = written(tokenizer, as_messages(ONE_TURN), length=length)
     assert found == [whole[0][:length]]
     assert bad == {"too long, cut": {"samples": 1, "first": ["row 0"]}}
-    found, bad = written(tmp_path / "nothing", tokenizer, as_messages(ONE_TURN), length=5)
+    found, bad = written(tokenizer, as_messages(ONE_TURN), length=5)
     assert found == []
     assert set(bad) == {"too long, cut", "nothing left that counts"}
 
 
-def test_a_column_may_be_named_and_the_number_bounded(tmp_path):
+def test_a_column_may_be_named():
     rows = [{"talk": as_messages(ONE_TURN)["messages"]}] * 3
-    found, bad = written(tmp_path, with_template(QWEN), *rows, column="talk", most=2)
-    assert len(found) == 2
+    found, bad = written(with_template(QWEN), *rows, column="talk")
+    assert len(found) == 3
     assert bad == {}
 
 
-def test_a_tokenizer_without_a_template_is_told(tmp_path):
+def test_a_tokenizer_without_a_template_is_told():
     tokenizer = with_template(None)
     with pytest.raises(UserError, match="has no chat template"):
-        written(tmp_path, tokenizer, as_messages(ONE_TURN))
+        written(tokenizer, as_messages(ONE_TURN))

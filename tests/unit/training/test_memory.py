@@ -1,10 +1,14 @@
 """When memory runs out: fewer samples at a time, the same samples a step, and the record says so."""
 
+import json
+
 import pytest
 import torch
 
-from tests.unit.training.small import drawn_samples, losses, model_of, same, train_small
+from tests.unit.training.small import drawn_samples, keys_of, losses, model_of, same, train_small
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.training import run
+from workflow_scripts.training.state import StateFolder
 
 CUDA = "CUDA out of memory. Tried to allocate 2.00 GiB."
 CPU = "[enforce fail at alloc_cpu.cpp:116] err == 0. DefaultCPUAllocator: can't allocate memory"
@@ -63,29 +67,37 @@ def test_halved_until_it_fits(tmp_path, capsys, error):
     assert losses(trained) == pytest.approx(losses(large), abs=1e-2)
 
 
-def test_it_goes_on_from_the_last_state_and_remembers(tmp_path, capsys):
+def test_it_resumes_from_the_last_state_and_remembers(tmp_path, capsys):
     options = OPTIONS | {"samples": drawn_samples(64), "save_every": 2}
     # Three calls try the model out, and each of five steps is one.
     load = with_room_for(4, torch.OutOfMemoryError(CUDA), fails=lambda call: call >= 8)
     trained = train_small(tmp_path, "llama", load=load, **options)
-    assert "Going on from checkpoint-4." in capsys.readouterr().out
+    assert "Resuming from checkpoint-4." in capsys.readouterr().out
     assert trained.facts["micro_batch_size"] == 4
     assert [entry["step"] for entry in trained.history] == list(range(1, 9))
-    assert (tmp_path / "micro_batch.json").read_text().strip() == "4"  # for a run after a kill
+    assert json.loads((tmp_path / "memory.json").read_text()) == {"micro_batch_size": 4}
 
 
-def test_what_a_second_try_survives_halves_nothing(tmp_path, capsys):
-    """Nor does the next one further on; the bytes are those of a training that never ran out."""
-    options = OPTIONS | {"samples": drawn_samples(64), "save_every": 2}
-    whole = train_small(tmp_path / "whole", "llama", **options)
-    # In step 5, and, gone on from step 4 with three calls that try the model out, in step 8.
-    load = with_room_for(4, torch.OutOfMemoryError(CUDA), fails=lambda call: call in (8, 15))
-    trained = train_small(tmp_path / "a", "llama", load=load, **options)
-    said = capsys.readouterr().out
-    assert said.count("Memory ran out: once more from the last state.") == 2
-    assert "Going on from checkpoint-4." in said and "Going on from checkpoint-6." in said
-    assert "samples at a time" not in said and trained.facts["micro_batch_size"] == 8
-    assert same(trained.parameters, whole.parameters) and losses(trained) == losses(whole)
+@pytest.mark.parametrize(
+    ("micro", "keys", "device", "expected"),
+    [
+        (4, {}, "cuda", {"micro_batch_size": 2}),
+        (1, {}, "cuda", {"micro_batch_size": 1, "gradient_checkpointing": True}),
+        (1, {}, "cpu", None),
+        (1, {"gradient_checkpointing": "no"}, "cuda", None),
+        (1, {"gradient_checkpointing": "yes"}, "cuda", None),
+    ],
+)
+def test_what_is_changed_when_memory_ran_out(tmp_path, micro, keys, device, expected):
+    state, keys = StateFolder(tmp_path / "state", {}), keys_of(micro_batch_size=micro, **keys)
+    error = torch.OutOfMemoryError(CUDA)
+    if expected is None:
+        with pytest.raises(UserError, match="one sample at a time"):
+            run._need_less_memory(keys, state, device, error)
+        return
+    run._need_less_memory(keys, state, device, error)
+    assert state.memory == expected
+    assert run._checkpoints_gradients(keys, state) == ("gradient_checkpointing" in expected)
 
 
 def test_an_odd_share_is_halved_too(tmp_path):

@@ -8,11 +8,10 @@ from transformers import AutoModelForCausalLM
 
 from tests.tiny_models import edit_config, put_in_hub, sealed, tiny_model
 from tests.tiny_tokenizers import smallest_tokenizer
-from tests.unit.training.small import keys_of, same, train_small
+from tests.unit.training.small import keys_of, train_small
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.training.output import save_checkpoint
-from workflow_scripts.training.trained_parameters import set_parameters
 
 COMPUTE = {"device": "cpu", "attention": "auto"}
 
@@ -36,7 +35,6 @@ def trained_and_saved(manifest, folder, **changes):
     save_checkpoint(
         loader(manifest),
         trained.parameters,
-        trained.last_parameters,
         manifest,
         folder,
         id="org/base+cpt",
@@ -94,25 +92,6 @@ def test_a_checkpoint_with_an_adapter_is_trained_further_as_a_whole(base, tmp_pa
     assert torch.allclose(logits(found), logits(again.model), atol=1e-5)
     names = {file.path for file in read_manifest(tmp_path / "two/manifest.json").files}
     assert "adapter_config.json" not in names and "adapter_model.safetensors" not in names
-
-
-def test_the_last_state_is_kept_beside_the_best(base, tmp_path):
-    keys = {"select": "best", "keep_last": True, "evaluate_every": 4, "learning_rate": 0.03}
-    scores = iter([1.0, 2.0])
-    trained = trained_and_saved(
-        base, tmp_path / "one", score=lambda model: {"loss": next(scores)}, **keys
-    )
-    assert trained.selected["step"] == 4
-    assert not same(trained.parameters, trained.last_parameters)
-    best = AutoModelForCausalLM.from_pretrained(tmp_path / "one")
-    last = AutoModelForCausalLM.from_pretrained(tmp_path / "one/last")
-    assert torch.allclose(logits(best), logits(trained.model), atol=1e-5)
-    set_parameters(trained.model, trained.last_parameters)
-    assert torch.allclose(logits(last), logits(trained.model), atol=1e-5)
-    assert (tmp_path / "one/last/tokenizer.json").exists()
-    # A training that resumes from it has no last state of its own.
-    trained_and_saved(tmp_path / "one/manifest.json", tmp_path / "two")
-    assert not (tmp_path / "two/last").exists()
 
 
 def test_the_weights_are_stored_in_the_bases_format(base, tmp_path):

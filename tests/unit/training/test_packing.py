@@ -1,7 +1,5 @@
 """Packed rows: the loss and the gradients of padded batches, and no sample sees another."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from transformers import TrainingArguments
@@ -15,11 +13,10 @@ from tests.unit.training.small import (
     samples_of,
     train_small,
 )
-from workflow_scripts.training import attention
-from workflow_scripts.training.attention import choose_packing
+from workflow_scripts.training.attention import choose_packing, packing_arguments
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.packing import BLANK, Collator, Order
-from workflow_scripts.training.run import Attempt
+from workflow_scripts.training.run import _training_arguments
 from workflow_scripts.training.state import StateFolder
 from workflow_scripts.training.trainer import PackedTrainer
 
@@ -117,7 +114,7 @@ def test_no_sample_sees_another(tmp_path, kind, way):
         inputs = Collator(True, 0)(chosen)
         own = {"input_ids": inputs["input_ids"], "position_ids": inputs["position_ids"]}
         if way == "stretches":
-            own |= attention.rows_apart(model, inputs["lengths"], inputs["ends"])
+            own |= packing_arguments(model, inputs["lengths"])
         return model(**own, use_cache=False).logits[0].split(list(lengths))
 
     before = logits([samples[at] for at in range(5)])
@@ -184,7 +181,5 @@ def test_a_row_is_not_spread_over_all_gpus_that_a_process_sees(tmp_path, monkeyp
     """transformers would, cutting the batch where no sample ends."""
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     lesson, state = Lesson(drawn_samples(8), keys_of(), 0, {}), StateFolder(tmp_path / "s", {})
-    attempt = Attempt(model_of, lesson, state, "cuda", 0, tmp_path)
-    arguments = attempt.arguments(4, checkpoints=False)
+    arguments = _training_arguments(lesson, state, "cuda", 4, False)
     assert (arguments.n_gpu, arguments.train_batch_size) == (1, 4)
-    assert replace(attempt, device="cpu").arguments(4, checkpoints=False).n_gpu == 0

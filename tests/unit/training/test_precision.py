@@ -9,7 +9,7 @@ import torch
 from tests.unit.training.small import drawn_samples, model_of, same, train_small
 from workflow_scripts.training.evaluated import as_evaluated, left_as_it_was
 from workflow_scripts.training.precision import choose_precision
-from workflow_scripts.training.trained_parameters import gathered_parameters
+from workflow_scripts.training.trained_parameters import copy_parameters
 
 
 @pytest.mark.parametrize(
@@ -69,11 +69,11 @@ def test_it_is_evaluated_in_the_format_it_was_loaded_in_and_trained_on_exactly(t
 def test_an_evaluation_that_fails_leaves_the_model_as_it_was():
     model = loaded("bfloat16").float().train()
     model.config.dtype = torch.bfloat16
-    before = gathered_parameters(model)
+    before = copy_parameters(model)
     with pytest.raises(ValueError, match="no score"), left_as_it_was(model):
         assert not model.training
         raise ValueError("no score")
-    assert model.training and same(gathered_parameters(model), before)
+    assert model.training and same(copy_parameters(model), before)
 
 
 def test_nothing_that_was_put_into_it_keeps_a_model_in_memory(tmp_path):

@@ -1,12 +1,11 @@
 """Several processes train what one would; one that leaves takes the others along, and says why."""
 
-import errno
 import json
 import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,10 +17,10 @@ from tests.faults.misfortunes import is_alive
 from tests.processes import ROOT
 from tests.unit.training.stage import stage_inputs, stage_request
 from tests.waiting import wait_until
-from workflow_scripts.core.errors import Interrupted
-from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
+from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.machine import MachineFault
 from workflow_scripts.core.training_record import read_training_record
-from workflow_scripts.training import launching, side_by_side
+from workflow_scripts.training import side_by_side
 from workflow_scripts.training.watching import SaveAndLeave
 
 # What a process that starts a training runs; the steps around it are those of the rule.
@@ -35,7 +34,7 @@ snakemake = SimpleNamespace(
     rule="train_checkpoint",
     log=[about["log"]],
     threads=1,
-    input=SimpleNamespace(base=about["base"], samples=about["samples"], shorter=[]),
+    input=SimpleNamespace(base=about["base"], samples=about["samples"]),
     output=SimpleNamespace(manifest=about["folder"] + "/manifest.json", record=about["record"]),
     params=SimpleNamespace(compute_threads=1, version="1", request=about["request"]),
 )
@@ -131,7 +130,7 @@ def training(job: Job):
     """Its process once it trains, which ends with the test whatever becomes of that."""
     process = job.start()
     try:
-        wait_until(lambda: "step/s" in job.said, "it trains")
+        wait_until(lambda: "it/s" in job.said, "it trains")
         yield process
     finally:
         process.kill()  # and its children with it
@@ -150,30 +149,30 @@ def test_asked_to_leave_they_save_and_the_same_comes_of_it(inputs, both, tmp_pat
     assert {"rng_state_0.pth", "rng_state_1.pth", "seal.json"} <= held
     assert set(json.loads((saved / "seal.json").read_text())) == held - {"seal.json"}
     assert job.run() == 0, job.said
-    assert "Going on from" in job.said
+    assert "Resuming from" in job.said
     assert job.record.curve == both.record.curve
     assert all(torch.equal(job.weights[name], tensor) for name, tensor in both.weights.items())
 
 
 def test_a_signal_amid_the_agreement_counts_at_the_next_step(monkeypatch):
     """All processes wait for each other then: what one of them alone knew would let the others wait forever."""
-    watcher = SaveAndLeave(SimpleNamespace(seal=lambda step: None))
+    saver = SaveAndLeave(SimpleNamespace(seal=lambda step: None), by_time=False)
     args = SimpleNamespace(world_size=2)
     state = SimpleNamespace(global_step=1, max_steps=9, is_world_process_zero=False)
     control = SimpleNamespace(should_save=False, should_evaluate=False)
 
     def hear(*_):
-        watcher.leaving.wanted = True
+        saver._signalled = True
 
     monkeypatch.setattr(torch.distributed, "all_reduce", hear)
     monkeypatch.setattr(torch.distributed, "barrier", lambda group: None)
-    watcher.on_step_end(args, state, control)
+    saver.on_step_end(args, state, control)
     assert not control.should_save
-    watcher.on_save(args, state, control)  # for another reason: nobody leaves
-    watcher.on_step_end(args, state, control)
+    saver.on_save(args, state, control)  # for another reason: nobody leaves
+    saver.on_step_end(args, state, control)
     assert control.should_save
     with pytest.raises(Interrupted):
-        watcher.on_save(args, state, control)
+        saver.on_save(args, state, control)
 
 
 @pytest.mark.slow
@@ -199,41 +198,6 @@ def test_they_end_with_the_process_that_started_them(inputs, tmp_path):
     wait_until(lambda: not any(is_alive(child) for child in children), "they end", 20)
 
 
-SAYS = """
-import sys
-from workflow_scripts.training import launching
-launching._ONE = "says"
-launching.run_here(sys.argv[1], 2, port=0)
-"""
-AT_WORK = """
-import os, time
-from workflow_scripts.training import side_by_side
-
-def train(**paths):
-    print("at work")
-    time.sleep(60)
-    os._exit(1)  # with nothing said at the end, which is too late
-
-side_by_side.train_stage = train
-side_by_side._main()
-"""
-
-
-def test_what_they_say_is_read_while_they_work(tmp_path):
-    """Each of two, whatever it is said by."""
-    (tmp_path / "says.py").write_text(AT_WORK)
-    arguments = json.dumps({"paths": {}, "request": stage_request().as_params()})
-    command = [sys.executable, "-c", SAYS, arguments]
-    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    buffered["PYTHONPATH"] = str(tmp_path)
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, env=buffered, stdout=pipe, text=True) as process:
-        try:
-            assert [process.stdout.readline() for _ in range(2)] == ["at work\n"] * 2
-        finally:
-            process.send_signal(signal.SIGTERM)  # which it passes on
-
-
 class Ended:
     """A process that ends so many polls from now."""
 
@@ -247,54 +211,22 @@ class Ended:
     def kill(self):
         pass
 
-    wait = kill
-
-    def send_signal(self, number):
-        self._code, self._polls = -number, 0
+    def wait(self):
+        return self._code
 
 
-def test_who_has_nothing_to_save_and_ends_by_the_signal_has_left_as_asked():
-    class Told(Ended):
-        def poll(self):
-            if self._code == 0:
-                os.kill(os.getpid(), signal.SIGTERM)
-            return super().poll()
-
-    assert launching.wait_for([Told(0, 100), Told(0, 100)]) == 75
-    assert launching.wait_for([Ended(-signal.SIGTERM), Ended(0)]) == -signal.SIGTERM
+CODES = [(75, 1, Interrupted), (71, 1, MachineFault), (-9, 0, UserError), (0, 0, None)]
 
 
-@pytest.mark.parametrize("telling", [75, 76])
-@pytest.mark.parametrize("polls", [0, 1, 5])
-def test_who_drew_the_others_down_is_believed(monkeypatch, telling, polls):
-    """Those that lose touch may be seen to fail before the one that left."""
-    monkeypatch.setattr(launching, "_POLL_SECONDS", 0.01)
-    assert launching._wait([Ended(1), Ended(telling, polls)]) == telling
-    assert launching._wait([Ended(telling, polls), Ended(1)]) == telling
-    assert launching._wait([Ended(0), Ended(0, polls)]) == 0
-    assert launching._wait([Ended(0), Ended(-9, polls)]) == -9
-
-
-def test_a_machines_fault_in_one_process_is_the_machines_of_them_all(monkeypatch):
-    """Of each process the one that says most counts, not who has only lost touch with it."""
-    ended = [SimpleNamespace(poll=lambda n=n: n, kill=lambda: 0, wait=lambda: 0) for n in (1, 71)]
-    monkeypatch.setattr(side_by_side, "run_here", lambda *_: launching._wait(ended))
+@pytest.mark.parametrize(("code", "other", "error"), CODES)
+@pytest.mark.parametrize("polls", [0, 3])
+def test_the_process_that_drew_the_others_down_is_believed(monkeypatch, code, other, error, polls):
+    """Those that lose touch may be seen to fail before the one that left; out of memory starts all again."""
+    monkeypatch.setattr(side_by_side.time, "sleep", lambda seconds: None)
+    pairs = [[Ended(76), Ended(1)], [Ended(other), Ended(code, polls)]]
+    processes = iter([process for pair in pairs for process in pair])
+    monkeypatch.setattr(side_by_side.subprocess, "Popen", lambda *_, **__: next(processes))
     request = SimpleNamespace(as_params=dict, keys=SimpleNamespace(gpus=2))
-    with pytest.raises(MachineFault) as raised:
+    with nullcontext() if error is None else pytest.raises(error):
         side_by_side.train_side_by_side({}, request)
-    assert is_better_elsewhere(raised.value)
-
-
-def test_a_process_that_meets_a_fault_of_the_machine_says_so_as_it_ends(monkeypatch):
-    def train(**paths):
-        raise OSError(errno.ESHUTDOWN, "Cannot send after transport endpoint shutdown")
-
-    arguments = {"paths": {}, "request": stage_request().as_params()}
-    monkeypatch.setattr(sys, "argv", ["side_by_side", json.dumps(arguments)])
-    monkeypatch.setenv(launching.PARENT, str(os.getppid()))
-    monkeypatch.setattr(side_by_side, "end_with", lambda parent: None)
-    monkeypatch.setattr(side_by_side, "go_offline", lambda: None)
-    monkeypatch.setattr(side_by_side, "train_stage", train)
-    with pytest.raises(SystemExit) as ended:
-        side_by_side._main()
-    assert ended.value.code == MachineFault.exit_code
+    assert not list(processes)

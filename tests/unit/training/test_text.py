@@ -7,36 +7,29 @@ import pytest
 
 from tests.tiny_tokenizers import TEXT, WITH_START, tokenizer_like, with_template
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training.samples import SampleList, SampleWriter, read_samples
-from workflow_scripts.training.tokenise import write_pair, write_text_blocks
+from workflow_scripts.training.samples import BadSamples
+from workflow_scripts.training.tokenise import cut_sample, join_pair, tokenise_text
 
 
-def read(folder, writer):
-    writer.close()
-    samples, summary = read_samples(folder / "samples.json")
-    return [samples[at] for at in range(len(samples))], summary["bad"]
-
-
-def blocks(folder, rows, length=16, each_row_ends=True, most=None, column=None, tokenizer=None):
-    writer = SampleWriter(folder)
-    write_text_blocks(
-        writer,
+def blocks(rows, length=16, each_row_ends=True, column=None, tokenizer=None):
+    bad = BadSamples()
+    samples = tokenise_text(
         tokenizer or tokenizer_like("qwen"),
-        ((f"row {at}", row) for at, row in enumerate(rows)),
+        ((f"row {number}", row) for number, row in enumerate(rows)),
+        bad,
         column=column,
         length=length,
         each_row_ends=each_row_ends,
-        most=most,
     )
-    return read(folder, writer)
+    return list(samples), bad.as_json()
 
 
 @pytest.mark.parametrize("rows", [3, 650], ids=["few", "more than go together"])
 @pytest.mark.parametrize("each_row_ends", [True, False])
-def test_blocks_hold_every_token_of_the_text(tmp_path, each_row_ends, rows):
+def test_blocks_hold_every_token_of_the_text(each_row_ends, rows):
     tokenizer = tokenizer_like("qwen")
     texts = [f"{TEXT[: 70 + at % 60]}\n" for at in range(rows)]
-    found, bad = blocks(tmp_path, [{"text": text} for text in texts], 16, each_row_ends)
+    found, bad = blocks([{"text": text} for text in texts], 16, each_row_ends)
     expected = []
     for text in texts:
         expected += tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -49,13 +42,13 @@ def test_blocks_hold_every_token_of_the_text(tmp_path, each_row_ends, rows):
 
 @pytest.mark.parametrize("family", WITH_START)
 @pytest.mark.parametrize("each_row_ends", [True, False])
-def test_each_document_and_each_block_begins_with_the_start_token(tmp_path, family, each_row_ends):
+def test_each_document_and_each_block_begins_with_the_start_token(family, each_row_ends):
     """As a test of the model does; but for these, no token of the text is lost or made up."""
     tokenizer = tokenizer_like(family)
     start, end = tokenizer.bos_token_id, tokenizer.eos_token_id
     texts = [f"{TEXT[: 70 + at % 60]}\n" for at in range(30)]
     rows = [{"text": text} for text in texts]
-    found, bad = blocks(tmp_path, rows, 16, each_row_ends, tokenizer=tokenizer)
+    found, bad = blocks(rows, 16, each_row_ends, tokenizer=tokenizer)
     assert bad == {}
     assert all(sample.tokens[0] == start for sample in found)
     assert {len(sample.tokens) for sample in found[:-1]} == {16}
@@ -72,16 +65,16 @@ def test_each_document_and_each_block_begins_with_the_start_token(tmp_path, fami
         assert not any(a == b == start for a, b in pairwise(sample.tokens))
 
 
-def test_a_single_token_left_over_is_named(tmp_path):
+def test_a_single_token_left_over_is_named():
     seven = [{"text": letter} for letter in "jqxzJQX"]  # a token each
-    found, bad = blocks(tmp_path, seven, 6, each_row_ends=False)
+    found, bad = blocks(seven, 6, each_row_ends=False)
     assert [len(s.tokens) for s in found] == [6]
     assert bad == {"one token left over": {"samples": 1, "first": ["the end of the text"]}}
 
 
-def test_bad_rows_are_counted_and_named(tmp_path):
+def test_bad_rows_are_counted_and_named():
     rows = [{"text": ""}, {"text": 3}, {"other": "x"}, None, {"text": " "}, {"text": TEXT}]
-    found, bad = blocks(tmp_path, rows)
+    found, bad = blocks(rows)
     assert found
     assert bad == {
         "empty": {"samples": 2, "first": ["row 0", "row 4"]},
@@ -90,54 +83,53 @@ def test_bad_rows_are_counted_and_named(tmp_path):
     }
 
 
-def test_between_the_lines_of_one_text_blank_ones_belong_to_it(tmp_path):
+def test_between_the_lines_of_one_text_blank_ones_belong_to_it():
     rows = [{"text": "The fox\n"}, {"text": "\n"}, {"text": "and the dog"}]
-    found, bad = blocks(tmp_path, rows, each_row_ends=False, length=4)
+    found, bad = blocks(rows, each_row_ends=False, length=4)
     text = tokenizer_like("qwen").decode(np.concatenate([s.tokens for s in found]))
     assert text == "The fox\n\nand the dog"
     assert bad == {}
 
 
-def test_only_the_first_few_are_named(tmp_path):
-    _, bad = blocks(tmp_path, [{"text": ""}] * 1000)
+def test_only_the_first_few_are_named():
+    _, bad = blocks([{"text": ""}] * 1000)
     assert bad["empty"]["samples"] == 1000
     assert bad["empty"]["first"] == [f"row {at}" for at in range(5)]
 
 
-def test_no_more_blocks_than_asked_for(tmp_path):
-    found, _ = blocks(tmp_path, [{"words": TEXT}] * 600, most=3, column="words")
-    assert len(found) == 3
-
-
-def test_rows_cannot_end_where_the_tokenizer_knows_no_end(tmp_path):
+def test_rows_cannot_end_where_the_tokenizer_knows_no_end():
     tokenizer = with_template(None)
     tokenizer.eos_token = None
     with pytest.raises(UserError, match="no end of text"):
-        blocks(tmp_path, [{"text": TEXT}], tokenizer=tokenizer)
+        blocks([{"text": TEXT}], tokenizer=tokenizer)
 
 
 def pair(prompt, completion, length=100, counted="completion"):
-    writer = SampleList()
-    write_pair(writer, "row 0", prompt, completion, length=length, counted=counted)
-    samples = writer.all()
-    return [samples[at] for at in range(len(samples))], writer.bad.as_json()
+    bad = BadSamples()
+    return list(
+        cut_sample(join_pair(prompt, completion, counted), length, bad, "row 0")
+    ), bad.as_json()
 
 
-def test_of_a_prompt_and_its_completion_the_latter_counts_or_all_but_the_first_token():
-    (sample,), bad = pair([5, 6, 7], [8, 9])
-    assert sample.tokens.tolist() == [5, 6, 7, 8, 9]
-    assert sample.counted.tolist() == [False] * 3 + [True] * 2
-    (sample,), _ = pair([5, 6, 7], [8, 9], counted="all")
-    assert sample.counted.tolist() == [False] + [True] * 4
-    (sample,), _ = pair([], [8, 9])
-    assert sample.counted.tolist() == [False, True], "nothing stands before the first"
+@pytest.mark.parametrize(
+    ("prompt", "counted", "marks"),
+    [
+        ([5, 6, 7], "completion", [False] * 3 + [True] * 2),
+        ([5, 6, 7], "all", [False] + [True] * 4),
+        ([], "completion", [False, True]),  # nothing stands before the first
+    ],
+)
+def test_of_a_pair_the_completion_counts_or_all_but_the_first_token(prompt, counted, marks):
+    (sample,), bad = pair(prompt, [8, 9], counted=counted)
+    assert sample.tokens.tolist() == [*prompt, 8, 9]
+    assert sample.counted.tolist() == marks
     assert bad == {}
 
 
 def test_bad_pairs_are_counted_and_named():
-    found, bad = pair([5, 6, 7], [8, 9], length=4)
-    assert [sample.tokens.tolist() for sample in found] == [[5, 6, 7, 8]]
+    samples, bad = pair([5, 6, 7], [8, 9], length=4)
+    assert [sample.tokens.tolist() for sample in samples] == [[5, 6, 7, 8]]
     assert bad == {"too long, cut": {"samples": 1, "first": ["row 0"]}}
-    found, bad = pair([5, 6, 7], [8, 9], length=3)
-    assert found == []
+    samples, bad = pair([5, 6, 7], [8, 9], length=3)
+    assert samples == []
     assert bad["nothing left that counts"] == {"samples": 1, "first": ["row 0"]}

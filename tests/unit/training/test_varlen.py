@@ -6,11 +6,10 @@ import torch
 from tests.tiny_models import tiny_model
 from tests.unit.training.small import keys_of, samples_of
 from tests.unit.training.test_loss import gradients, of_whole_logits
-from workflow_scripts.training import attention, varlen
-from workflow_scripts.training.attention import choose_packing, rows_apart
-from workflow_scripts.training.loss import Counted, find_head, summed_loss
+from workflow_scripts.training import varlen
+from workflow_scripts.training.attention import choose_packing, packing_arguments
+from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import Collator
-from workflow_scripts.training.precision import calculating_in
 
 LENGTHS = (2, 60, 7, 2, 31, 13)
 # Without caps on the scores, which the kernel has none of.
@@ -42,22 +41,15 @@ def on_a_gpu(monkeypatch):
     monkeypatch.setattr(varlen, "fits", lambda model: True)
 
 
-def packed_and_padded(model, samples):
-    batches = [Collator(packing, 0)(list(samples)) for packing in (True, False)]
-    return [(batch, Counted(batch.pop("before"), batch.pop("targets"))) for batch in batches]
-
-
-def assert_same_as_padded(make, close=1e-5, precision="float32"):
-    samples = [samples_of(LENGTHS, seed=3, counted_from=3)[at] for at in range(len(LENGTHS))]
+def assert_same_as_padded(make, close=1e-5):
+    samples = [samples_of(LENGTHS, seed=3, counted_from=3)[n] for n in range(len(LENGTHS))]
     model, padded = make(), make()
-    (row, counted), (rows, _) = packed_and_padded(model, samples)
+    row, rows = (Collator(packing, 0)(samples) for packing in (True, False))
     assert choose_packing(model, keys_of(max_length=1024)) == "varlen"
-    with calculating_in(precision, "cpu"):
-        labels = rows.pop("labels")
-        expected = of_whole_logits(padded, rows, labels)
-        apart = rows_apart(model, row["lengths"], row["ends"])
-        inputs = {name: row[name] for name in ("input_ids", "position_ids")} | apart
-        found = summed_loss(model, inputs, counted, find_head(model))
+    expected = of_whole_logits(padded, rows, rows.pop("labels"))
+    inputs = {name: row[name] for name in ("input_ids", "position_ids")}
+    inputs |= packing_arguments(model, row["lengths"])
+    found, _ = summed_loss(model, inputs, row["labels"])
     expected.backward()
     found.backward()
     assert float(found.detach()) == pytest.approx(float(expected.detach()), rel=close)
@@ -84,54 +76,6 @@ def test_without_ends_it_attends_as_any_model(on_a_gpu):
     expected = model(tokens).logits
     assert choose_packing(model, keys_of(max_length=64)) == "varlen"
     assert torch.equal(model(tokens).logits, expected)
-    assert all(parameter.grad is None for parameter in model.parameters())
-    assert not model.get_input_embeddings()._forward_hooks
-
-
-def no_kernel(*arguments, **options):
-    raise RuntimeError("FlashAttention only supports Ampere GPUs or newer.")
-
-
-class OneWay(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, attended):
-        return attended.clone()
-
-    @staticmethod
-    def backward(ctx, gradient):
-        raise RuntimeError("no kernel for the way back")
-
-
-def one_way(*arguments, **options):
-    return OneWay.apply(plain(*arguments, **options))
-
-
-@pytest.mark.parametrize(
-    ("kernel", "frozen", "said"),
-    [
-        (no_kernel, False, "FlashAttention only"),
-        (one_way, False, "no kernel for the way back)"),
-        (one_way, True, "no kernel for the way back)"),
-    ],
-)
-def test_what_the_kernel_refuses_goes_in_stretches(
-    on_a_gpu, monkeypatch, capsys, kernel, frozen, said
-):
-    monkeypatch.setattr(varlen, "kernel", kernel)
-    model = tiny_model("llama").requires_grad_(not frozen)
-    assert choose_packing(model, keys_of(max_length=64)) == "stretches"
-    assert model.config._attn_implementation == attention.NAME
-    assert f"cannot run this model ({said}" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("error", [torch.OutOfMemoryError, torch.AcceleratorError])
-def test_what_fails_on_the_device_is_no_reason_to_train_otherwise(on_a_gpu, monkeypatch, error):
-    def fails(*_, **__):
-        raise error("CUDA error: unspecified launch failure")
-
-    monkeypatch.setattr(varlen, "kernel", fails)
-    with pytest.raises(error, match="unspecified"):
-        choose_packing(tiny_model("llama"), keys_of(max_length=64))
 
 
 @pytest.mark.parametrize(
@@ -160,8 +104,7 @@ def test_flash_attention_is_told_once_where_samples_end():
     """transformers would ask the GPU for it in every layer."""
     model = tiny_model("llama")
     model.config._attn_implementation = "flash_attention_2"
-    ends = torch.tensor([0, 3, 10], dtype=torch.int32)
-    found = rows_apart(model, [3, 7], ends)
-    assert {"cu_seq_lens_q", "cu_seq_lens_k", "max_length_q", "max_length_k"} == found.keys()
-    assert found["cu_seq_lens_q"] is found["cu_seq_lens_k"] is ends
-    assert found["max_length_q"] == found["max_length_k"] == 7
+    arguments = packing_arguments(model, [3, 7])
+    assert arguments["cu_seq_lens_q"] is arguments["cu_seq_lens_k"]
+    assert arguments["cu_seq_lens_q"].tolist() == [0, 3, 10]
+    assert arguments["max_length_q"] == arguments["max_length_k"] == 7

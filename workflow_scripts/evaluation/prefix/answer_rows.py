@@ -1,169 +1,167 @@
-"""Answers that take their next token in the same call, a row each, with what steps need on the device.
+"""Keys and values of answers that take their next token in the same call.
 
-A step's shapes are how many rows run and how many of their own entries are looked at. On a CPU both
-are just what the answers need; with `static` they are rounded up, so that few shapes occur and each
-can be a CUDA graph: the likeliest token, the lengths and the masks of the next step are its work too.
+What all prompts of a batch start with is kept once; what follows it has a row for each answer. On a GPU
+the shapes of a step are rounded up, so that few occur and each can be a CUDA graph.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 import torch
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.cache_utils import Cache, DynamicLayer
 
-from workflow_scripts.evaluation.prefix.answer_cache import AnswerCache, CacheShape, Pieces
-from workflow_scripts.evaluation.prefix.attention import attending
 from workflow_scripts.evaluation.prefix.cache import TreeCache
 from workflow_scripts.evaluation.prefix.graphs import StepGraphs
 
-_ATTENTION = "shared_start"
-# Where shapes are static, a step looks at a multiple of so many entries.
+# Where shapes are static, entries come in multiples of this.
 STATIC_ENTRIES = 128
 
-# Rows whose entries are copied at once: enough, and what is copied is small beside the cache.
-_FILLED_AT_ONCE = 8
 
-Seat = tuple[int, int] | None
+@dataclass(frozen=True)
+class RowShape:
+    rows: int
+    own: int  # entries of a row
+    start: int  # entries that all rows share
+
+
+class _AnswerLayer(DynamicLayer):
+    def __init__(self, read: DynamicLayer, shape: RowShape, lengths: torch.Tensor):
+        super().__init__()
+        self.is_initialized = True
+        self.read, self.lengths = read, lengths
+        self.seen = 0  # entries of a row that a step looks at
+        assert read.keys is not None and read.values is not None
+        # Zeros: whatever lies in entries that are masked must be a number.
+        self.keys, self.values = (
+            x.new_zeros(shape.rows, x.shape[1], shape.own, x.shape[-1])
+            for x in (read.keys, read.values)
+        )
+        self.start_keys, self.start_values = (
+            x.new_zeros(x.shape[1], shape.start, x.shape[-1]) for x in (read.keys, read.values)
+        )
+
+    def update(self, key_states, value_states, *args, **kwargs):
+        width, heads = key_states.shape[:2]
+        own = self.keys.shape[2]
+        lengths = self.lengths[:width].to(self.keys.device)
+        firsts = own * torch.arange(width * heads, device=self.keys.device)
+        places = firsts + lengths.repeat_interleave(heads)
+        for buffer, new in ((self.keys, key_states), (self.values, value_states)):
+            # By one index, the first: PyTorch's deterministic kernel for GPUs copies all else.
+            flat = buffer.view(-1, buffer.shape[-1])
+            flat.index_copy_(0, places, new.reshape(-1, buffer.shape[-1]))
+        return self.keys[:width, :, : self.seen], self.values[:width, :, : self.seen]
+
+    def get_seq_length(self) -> int:
+        return self.seen
+
+
+class AnswerCache(Cache):
+    """With a layer for each that the model has filled in while it read."""
+
+    def __init__(self, read: TreeCache, shape: RowShape, lengths: torch.Tensor):
+        layers = [
+            _AnswerLayer(layer, shape, lengths) if layer.is_initialized else layer
+            for layer in read.layers
+        ]
+        super().__init__(layers=layers)
+        self.filled = [layer for layer in layers if isinstance(layer, _AnswerLayer)]
+        self.current: _AnswerLayer
+
+    def update(self, key_states, value_states, layer_idx, *args, **kwargs):
+        self.current = self.layers[layer_idx]  # attention follows at once
+        return super().update(key_states, value_states, layer_idx, *args, **kwargs)
 
 
 class AnswerRows:
-    def __init__(self, model, read: TreeCache, shape: CacheShape, *, static: bool):
+    def __init__(self, model, read: TreeCache, shape: RowShape, *, static: bool):
         self.model, self.shape, self.static = model, shape, static  # a CausalModel
-        self.cache = AnswerCache(read, shape)
         device = torch.device(model.device)
-        # Of each row: the token to run, its own entries so far and at most, those in its lane.
-        self._state = torch.zeros(4, shape.rows, dtype=torch.long, device=device)
-        self._in_lane: list[int | None] = [None] * shape.lanes  # whose start
-        self._to_fill: Pieces = []
-        self._lanes_to_fill: Pieces = []
-        self._begun: list[list[int]] = []  # the states of the rows to fill
-        alone = device.type == "cuda" and self.cache.devices == {device}
-        self._graphs = StepGraphs(model) if static and alone else None
+        # Of each row the token to run, and its own entries so far and at most.
+        self._state = torch.zeros(3, shape.rows, dtype=torch.long, device=device)
+        self.cache = AnswerCache(read, shape, self._state[1])
+        self._start = torch.zeros((), dtype=torch.long, device=device)
+        alone = all(layer.keys.device == device for layer in self.cache.filled)
+        self._graphs = StepGraphs(model) if static and alone and device.type == "cuda" else None
+
+    def fill_start(self, entries: np.ndarray, read: TreeCache) -> None:
+        """Copy what all rows share from these entries of what was read."""
+        self._start.fill_(len(entries))
+        for layer, source in self._pairs(read):
+            layer.start_keys[:, : len(entries)] = source.keys[0][:, entries]
+            layer.start_values[:, : len(entries)] = source.values[0][:, entries]
 
     def fill(
-        self,
-        row: int,
-        path: np.ndarray,
-        token: int,
-        new_tokens: int,
-        seat: Seat,
-        family: int,
-        start: int,
+        self, row: int, entries: np.ndarray, token: int, new_tokens: int, read: TreeCache
     ) -> None:
-        """Give a row the cache entries of its prompt, the first `start` of which its lane has.
+        """Copy the rest of a prompt, and set the token to run behind it."""
+        for layer, source in self._pairs(read):
+            layer.keys[row, :, : len(entries)] = source.keys[0][:, entries]
+            layer.values[row, :, : len(entries)] = source.values[0][:, entries]
+        # The last token of an answer is not read.
+        state = [token, len(entries), len(entries) + max(new_tokens - 2, 0)]
+        self._state[:, row] = torch.tensor(state, device=self._state.device)
 
-        They are copied when the rows settle, which is before others are read in their place.
-        """
-        self._sit(row, seat)
-        if seat and self._in_lane[seat[0]] != family:
-            self._lanes_to_fill.append((seat[0], path[:start]))
-            self._in_lane[seat[0]] = family
-        self._to_fill.append((row, path[start:]))
-        own = len(path) - start
-        # The last token of an answer is not read; a row that goes on does so in place, for nothing.
-        most = own + max(new_tokens - 2, 0)
-        self._begun.append([token, own, most, start])
-        if len(self._to_fill) == _FILLED_AT_ONCE:
-            self.settle()
+    def _pairs(self, read: TreeCache):
+        sources = [layer for layer in read.layers if layer.is_initialized]
+        return zip(self.cache.filled, sources, strict=True)
 
-    def settle(self) -> None:
-        """Copy what rows have been given, all at once."""
-        if not self._to_fill:
-            return
-        self.cache.fill_lanes(self._lanes_to_fill)
-        self.cache.fill_rows(self._to_fill)
-        device = self._state.device
-        rows = torch.tensor([row for row, _ in self._to_fill]).to(device)
-        self._state[:, rows] = torch.tensor(self._begun).to(device).T
-        self._to_fill, self._lanes_to_fill, self._begun = [], [], []
-
-    def move(self, source: int, target: int, length: int, seat: Seat) -> None:
-        """Let a row with so many entries of its own stand where another has ended."""
-        self.cache.move_row(source, target, length)
+    def move(self, source: int, target: int) -> None:
+        """Let a row stand where another has ended."""
+        for layer in self.cache.filled:
+            layer.keys[target] = layer.keys[source]
+            layer.values[target] = layer.values[source]
         self._state[:, target] = self._state[:, source]
-        self._sit(target, seat)
 
-    def _sit(self, row: int, seat: Seat) -> None:
-        self.cache.places[row] = -1
-        if seat:
-            lane, place = seat
-            self.cache.members[lane, place] = row
-            self.cache.places[row] = lane * self.shape.per_lane + place
-
-    def choose(self, tokens: list[int]) -> None:
-        """What the first rows are to run, where it is not the likeliest token."""
+    def set_tokens(self, tokens: list[int]) -> None:
+        """Set what the first rows are to run, where it is not the likeliest token."""
         self._state[0, : len(tokens)] = torch.tensor(tokens, device=self._state.device)
 
-    def run(
-        self, rows: int, longest: int, lanes: int, steps: int
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """So many steps of the first rows, in the first lanes; the longest row has so many entries.
+    def run(self, rows: int, longest: int, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Run so many steps of the first rows, the longest of which has so many entries.
 
         Returns the likeliest token of each row at each step, and the logits of the last step.
         """
-        width, step, shape = rows, self.cache.step, self.shape
-        step.seen = min(longest + steps, shape.own)
-        step.lanes_in_use = max(lanes, min(1, shape.lanes))
+        width, seen = rows, longest + steps
         if self.static:
-            width = min(1 << (rows - 1).bit_length(), shape.rows)
-            step.seen = min(-(-step.seen // STATIC_ENTRIES) * STATIC_ENTRIES, shape.own)
-            step.lanes_in_use = shape.lanes
+            width = min(1 << (rows - 1).bit_length(), self.shape.rows)
+            seen = _round_up(seen)
+        seen = min(seen, self.shape.own)
+        for layer in self.cache.filled:
+            layer.seen = seen
         likeliest = []
         for _ in range(steps):
-            logits = self._run(width)
+            if self._graphs is None:
+                logits = self._step(width, seen)
+            else:
+                logits = self._graphs.run(
+                    (width, seen), lambda: self._step(width, seen), self._state
+                )
             self.model.tokens_run += width
             likeliest.append(self._state[0, :rows].clone())
         return torch.stack(likeliest), logits[:rows]
 
-    def _run(self, width: int) -> torch.Tensor:
-        if self._graphs is None:
-            return self.step(width)
-        shape = (width, self.cache.step.seen)
-        return self._graphs.run(shape, lambda: self.step(width), self._state)
-
-    def step(self, width: int) -> torch.Tensor:
+    def _step(self, width: int, seen: int) -> torch.Tensor:
         """Run the token of each of the first rows; its likeliest successor is run next."""
-        cache = self.cache
-        ids, lengths, most, starts = self._state[:, :width]
-        device = ids.device
-        cache.step.begin(lengths.clone())
-        of_start = torch.arange(self.shape.start, device=device).expand(width, -1)
-        own = torch.arange(cache.step.seen, device=device).expand(width, -1)
-        visible = torch.cat([of_start < starts[:, None], own <= lengths[:, None]], dim=1)
-        depths = torch.cat([of_start, own + starts[:, None]], dim=1)
-        logits = self.model.one_more(ids, lengths + starts, visible, depths, cache)
+        ids, lengths, limits = self._state[:, :width]
+        of_start = torch.arange(self.shape.start, device=ids.device).expand(width, -1)
+        own = torch.arange(seen, device=ids.device).expand(width, -1)
+        visible = torch.cat([of_start < self._start, own <= lengths[:, None]], dim=1)
+        depths = torch.cat([of_start, own + self._start], dim=1)
+        logits = self.model.one_more(
+            ids, lengths + self._start, visible, depths, self.cache, bool(self.shape.start)
+        )
         ids.copy_(logits.argmax(-1))
-        lengths.copy_(torch.minimum(lengths + 1, most))
+        # A row that has ended goes on in place, for nothing.
+        lengths.copy_(torch.minimum(lengths + 1, limits))
         return logits
 
 
-@contextmanager
-def attention_of(model, shape: CacheShape, cache: AnswerCache) -> Iterator[None]:
-    """Let a CausalModel attend to the lanes of a cache, if it has any."""
-    if not shape.lanes:
-        yield
-        return
-    ALL_ATTENTION_FUNCTIONS[_ATTENTION] = cache.attend
-    try:
-        with attending(model.model, _ATTENTION):
-            yield
-    finally:  # what is registered keeps the keys of all answers
-        del ALL_ATTENTION_FUNCTIONS[_ATTENTION]
+def get_row_shape(rows: int, own: int, start: int, static: bool) -> RowShape:
+    return (
+        RowShape(rows, _round_up(own), _round_up(start)) if static else RowShape(rows, own, start)
+    )
 
 
-def step_both_ways(
-    model, read: TreeCache, paths: list[np.ndarray], start: int
-) -> list[torch.Tensor]:
-    """Logits of one step after what was read, without a lane and with one for the common start."""
-    found = []
-    for lanes, of_lane in ((0, 0), (1, start)):
-        own = max(map(len, paths)) - of_lane + 1
-        shape = CacheShape(len(paths), own, lanes, len(paths), of_lane)
-        rows = AnswerRows(model, read, shape, static=False)
-        for row, path in enumerate(paths):
-            rows.fill(row, path, 1, 2, (0, row) if lanes else None, 0, of_lane)
-        rows.settle()
-        with attention_of(model, shape, rows.cache):
-            found.append(rows.run(len(paths), own - 1, lanes, 1)[1])
-    return found
+def _round_up(entries: int) -> int:
+    return -(-entries // STATIC_ENTRIES) * STATIC_ENTRIES

@@ -23,7 +23,7 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from workflow_scripts.evaluation.prefix.kernels import Call, kernel_for
 from workflow_scripts.evaluation.prefix.sight import Range, Sight, joined, last_of
 
-NAME = "branches"
+NAME, START = "branches", "shared_start"
 # Taken for a finished mask and passed through, so that transformers makes none.
 NO_MASK = torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
@@ -159,6 +159,45 @@ def _merge(out: Tensor, total: Tensor, rows: slice | Tensor, part: Tensor, logsu
     total[rows] = torch.logaddexp(total[rows], logsum)
 
 
+def start_attention(
+    module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
+    *,
+    answers,
+    scaling: float | None = None,
+    softcap: float | None = None,
+    **_,
+) -> tuple[Tensor, None]:
+    """Attend with one query a row to the start that all rows share, whose keys the mask has first, and to its own."""
+    layer = answers.current
+    rows, heads, _, width = query.shape
+    shared, groups = key.shape[1], heads // key.shape[1]
+    query = query.reshape(rows, shared, groups, width) * (
+        width**-0.5 if scaling is None else scaling
+    )
+    of_start = _multiply(query.transpose(0, 1).flatten(1, 2), layer.start_keys)
+    of_start = of_start.view(shared, rows, groups, -1).transpose(0, 1)
+    own = _multiply(query.flatten(0, 1), key.flatten(0, 1)).view(rows, shared, groups, -1)
+    scores = torch.cat([of_start, own], dim=-1)
+    if softcap is not None:
+        scores = torch.tanh(scores / softcap) * softcap
+    weights = (scores.float() + attention_mask).softmax(-1).to(value.dtype)
+    of_start, own = weights.split([layer.start_keys.shape[1], key.shape[2]], dim=-1)
+    start = of_start.transpose(0, 1).flatten(1, 2) @ layer.start_values
+    out = own @ value + start.view(shared, rows, groups, -1).transpose(0, 1)
+    return out.reshape(rows, 1, heads, -1), None
+
+
+def _multiply(query: Tensor, key: Tensor) -> Tensor:
+    """Return the products of queries and keys, in float32 where the device can do that."""
+    if query.is_cuda and query.dtype in (torch.float16, torch.bfloat16):
+        return torch.bmm(query, key.mT, out_dtype=torch.float32)
+    return query @ key.mT
+
+
 @contextmanager
 def attending(model, name: str) -> Iterator[None]:
     """Have a model attend in a registered way; then again as before, which need not be its usual way.
@@ -174,5 +213,6 @@ def attending(model, name: str) -> Iterator[None]:
         model.config._attn_implementation = before
 
 
-AttentionInterface.register(NAME, branch_attention)
-AttentionMaskInterface.register(NAME, sdpa_mask)
+for _name, _attention in ((NAME, branch_attention), (START, start_attention)):
+    AttentionInterface.register(_name, _attention)
+    AttentionMaskInterface.register(_name, sdpa_mask)

@@ -49,7 +49,7 @@ class Budget:
             default=1,
         )
         heads = getattr(text_config(model.model), "num_attention_heads", None) or 1
-        eager = model.masked_attention == "eager"
+        eager = model.attention == "eager"
         # Boolean and additive, two of each with windows; eager attention has scores per head.
         mask = 2 * (1 + item) + (3 * heads * max(item, 4) if eager else item)
         device = torch.device(model.device).type

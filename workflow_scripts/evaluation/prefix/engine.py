@@ -15,9 +15,11 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest
 from workflow_scripts.evaluation.prefix.budget import Budget
 from workflow_scripts.evaluation.prefix.choosing import GenerationRules
-from workflow_scripts.evaluation.prefix.generation import generate_packed
-from workflow_scripts.evaluation.prefix.generation_plain import generate_plain
-from workflow_scripts.evaluation.prefix.generation_plan import AtOnce, Plan
+from workflow_scripts.evaluation.prefix.generation import (
+    AtOnce,
+    PackedGeneration,
+    generate_plain,
+)
 from workflow_scripts.evaluation.prefix.loglikelihood import score
 from workflow_scripts.evaluation.prefix.model import CausalModel
 from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
@@ -27,7 +29,7 @@ from workflow_scripts.planning.memory import GPU_SHARE, room_on
 # On a CPU a constant, so that results do not depend on what else the machine is doing.
 CPU_BUDGET = 2**30
 # Answers that grow side by side.
-CPU_ANSWERS, GPU_ANSWERS = 32, 256
+CPU_ANSWERS, GPU_ANSWERS = 64, 256
 # Tokens that they take before anybody looks at them: looking waits for the device.
 CPU_STEPS, GPU_STEPS = 1, 8
 # Tokens of one call, where memory is enough. Enough to keep the device busy; with masks of tokens and
@@ -103,7 +105,7 @@ class PrefixEngine:
         tally = Tally(requests, on_scored, known or {})
         trie, places = build_trie([request.read for request in requests])
         self.trie_tokens += trie.tokens
-        with torch.inference_mode(), self.model.attending():
+        with torch.inference_mode():
             self.tokens += score(
                 self.model, trie, places, requests, tally, self.budget, self.at_once.tokens
             )
@@ -116,12 +118,8 @@ class PrefixEngine:
         *,
         known: Mapping[int, list[int]] | None = None,
         on_generated: Callable[[int, list[int]], None] | None = None,
-        on_rivals: Callable[[int, list[Score]], None] | None = None,
     ) -> list[list[int]]:
         """The new tokens of each request, up to and with what ended it.
-
-        `on_rivals` is called with the scores of a request's rivals when its context has been read, which
-        is before its answer is there, and not for those that are known.
 
         `options` are those of transformers' generate (do_sample, temperature, ...); what they leave
         open is the model's own generation config. Beam search and the like are refused.
@@ -138,25 +136,23 @@ class PrefixEngine:
         found = dict(known)
 
         def keep(at: int, tokens: list[int]) -> None:
-            found[at] = tokens
-            if on_generated:
-                on_generated(at, tokens)
+            if at not in found:
+                found[at] = tokens
+                if on_generated:
+                    on_generated(at, tokens)
 
-        tell = on_rivals or (lambda at, scores: None)
-        trie, places = build_trie([request.context for request in requests])
-        self.trie_tokens += trie.tokens
-        with torch.inference_mode(), self.model.attending():
+        def begin(at: int) -> Answer:
+            return Answer(requests[at], rules, partial(keep, at))
+
+        with torch.inference_mode():
             if self.model.why_not_packed:
                 rows = partial(self.budget.plain_rows, preferred_tokens=self.at_once.tokens)
-                generate_plain(self.model, requests, rules, rows, known, keep, tell)
+                generate_plain(self.model, requests, rows, begin, known)
             else:
-                plan = Plan.of(self.model, trie, places, requests, self.budget, self.at_once)
-
-                def begin(at: int) -> Answer:
-                    heard = {"on_done": partial(keep, at), "on_rivals": partial(tell, at)}
-                    return Answer(requests[at], rules, known=known.get(at), **heard)
-
-                self.tokens += generate_packed(self.model, trie, places, plan, known, begin)
+                packed = PackedGeneration(self.model, requests, self.budget, self.at_once)
+                self.trie_tokens += packed.trie_tokens
+                self.tokens += packed.trie_tokens
+                packed.run(begin, known)
         # The last token of an answer is not read.
         self.tokens += sum(len(tokens) - 1 for tokens in found.values())
         return [found[at] for at in range(len(requests))]

@@ -1,181 +1,219 @@
-"""Generation: what prompts share is read once, and whoever has ended makes room for the next.
+"""Generation in batches of prompts that start alike: what they share is read and kept once.
 
-Prompts are read in packed blocks, only as fast as rows become free. An answer then has a row of its
-own until it ends. Which row it has, beside whom, follows from the lengths of the answers alone: with
-answers that are known from an earlier run the same steps are taken, but for those in which nobody
-unknown takes part, so that a run that was interrupted ends in the same bytes.
+Which requests make a batch follows from all of them. A batch whose answers are known is left out, and any
+other is run as a whole, so that a run that was interrupted ends in the same bytes.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import torch
 
-from workflow_scripts.evaluation.prefix.answer import Answer, score_rivals, take_next
-from workflow_scripts.evaluation.prefix.answer_rows import AnswerRows, attention_of
-from workflow_scripts.evaluation.prefix.generation_plan import Plan
-from workflow_scripts.evaluation.prefix.packed import PackedRun, with_ancestors
+from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest, take_next
+from workflow_scripts.evaluation.prefix.answer_rows import AnswerRows, RowShape, get_row_shape
+from workflow_scripts.evaluation.prefix.budget import Budget
+from workflow_scripts.evaluation.prefix.model import text_config
+from workflow_scripts.evaluation.prefix.packed import PackedRun
 from workflow_scripts.evaluation.prefix.score_packed import cut
-from workflow_scripts.evaluation.prefix.seats import Seats
-from workflow_scripts.evaluation.prefix.trie import Trie
+from workflow_scripts.evaluation.prefix.trie import build_trie
+
+# A shorter common start is cheaper to keep with each answer.
+_MIN_START = 32
+# Blocks of prompts are not made smaller than this for the sake of answers.
+_MIN_BLOCK = 256
+# Copies of a step's attention scores, in float32, that live at once.
+_SCORE_COPIES = 6
+
+Begin = Callable[[int], Answer]
 
 
-def generate_packed(
-    model,
-    trie: Trie,
-    places: np.ndarray,
-    plan: Plan,
-    known: Mapping[int, list[int]],
-    begin: Callable[[int], Answer],
-) -> int:
-    """Answer all requests: `begin` starts an answer, `places` says which sequence of the trie it continues.
+@dataclass(frozen=True)
+class AtOnce:
+    """What a device does at once."""
 
-    Returns the tokens that reading the prompts takes.
-    """
-    run = PackedRun(model, trie, plan.capacity)
-    _Growing(model, run, plan).answer_all(_read(run, plan, places, known, begin))
-    return len(run.order)
+    tokens: int  # of one call while prompts are read
+    answers: int  # that take a token in the same call
+    steps: int  # before anybody looks at the answers
+    static: bool  # shapes rounded up, so that few occur
 
 
-class _Prompt:
-    """An answer with its first token, and where its prompt is in the cache; nowhere if not read."""
+class PackedGeneration:
+    """Generation of a CausalModel that runs packed."""
 
-    def __init__(self, answer: Answer, place: int, entries: np.ndarray | None):
-        self.answer, self.place, self.entries = answer, place, entries
-
-
-def _read(
-    run: PackedRun, plan: Plan, places: np.ndarray, known: Mapping, begin: Callable[[int], Answer]
-) -> Iterator[list[_Prompt]]:
-    """Read the prompts, a block when somebody asks for the next; entries are gone after that."""
-    starts = run.order.starts
-    ends = starts[1:] - 1  # the last token of each prompt
-    requests: list[list[int]] = [[] for _ in ends]  # that continue each prompt
-    for request, place in enumerate(places):
-        requests[place].append(request)
-    edges = cut(run.order, plan.block, ends, plan.logit_rows)
-    ending = [range(*np.searchsorted(ends, edge)) for edge in edges]
-    unknown = np.array([any(at not in known for p in ps for at in requests[p]) for ps in ending])
-    needed = with_ancestors(run.order, [start for start, _ in edges], unknown)
-    for (start, end), of_block, is_read in zip(edges, ending, needed, strict=True):
-        answers = [(begin(at), place) for place in of_block for at in requests[place]]
-        entries: dict[int, np.ndarray] = {}
-        if is_read:
-            run.forget_before(start)
-            logits = run.run(start, end, ends[of_block.start : of_block.stop])
-            entries = run.ended()
-            likeliest = logits.argmax(-1).tolist()
-            rows = [place - of_block.start for _, place in answers]
-            begun = [answer for answer, _ in answers]
-            score_rivals(begun, logits, rows)
-            take_next(begun, [logits[row] for row in rows], [likeliest[row] for row in rows])
-            del logits  # answers grow before the next block is read
-        else:
-            for answer, _ in answers:
-                answer.take(-1)
-        yield [
-            _Prompt(answer, place, entries.get(place))
-            for answer, place in answers
-            if not answer.done
-        ]
-
-
-class _Growing:
-    """The answers that have a row."""
-
-    def __init__(self, model, run: PackedRun, plan: Plan):
-        self._model, self._run, self._plan = model, run, plan
-        shape = plan.shape
-        self._seats = Seats(shape.rows, shape.lanes, shape.per_lane)
+    def __init__(
+        self, model, requests: Sequence[GenerationRequest], budget: Budget, at_once: AtOnce
+    ):
+        self._model, self._requests = model, requests
+        self._budget, self._at_once = budget, at_once
+        self._trie, self._places = build_trie([request.context for request in requests])
+        longest = max(map(len, self._trie.sequences))
+        new = max(request.new_tokens for request in requests)
+        self._block = budget.block(2 * longest + new, at_once.tokens)
+        while self._block > _MIN_BLOCK and self._reading_bytes(longest) > budget.bytes // 2:
+            self._block //= 2
+        self._room = budget.bytes - self._reading_bytes(longest)
         self._rows: AnswerRows | None = None
-        self._active: list[_Prompt | None] = []
-        self._waiting: deque[_Prompt] = deque()  # they have been read, and there was no room yet
 
-    def answer_all(self, prompts: Iterator[list[_Prompt]]) -> None:
-        while active := self._refill(prompts):
-            if all(prompt.answer.known is not None for prompt in active):
-                for steps, _ in self._until_one_ends(active):
-                    for prompt in active * steps:
-                        prompt.answer.take(-1)
-                continue
-            assert self._rows is not None
-            with attention_of(self._model, self._plan.shape, self._rows.cache):
-                for steps, argmax in self._until_one_ends(active):
-                    self._run_rows(self._rows, active, steps, argmax)
+    @property
+    def trie_tokens(self) -> int:
+        return self._trie.tokens
 
-    def _until_one_ends(self, active: list[_Prompt]) -> Iterator[tuple[int, bool]]:
-        """How many steps to take at once, and whether all take the likeliest token."""
-        answers = [prompt.answer for prompt in active]
-        argmax = all(answer.chooser.is_argmax for answer in answers)
-        while not any(answer.done for answer in answers):
-            left = max(answer.request.new_tokens - len(answer.tokens) for answer in answers)
-            yield min(self._plan.at_once.steps if argmax else 1, left), argmax
+    def run(self, begin: Begin, known: Container[int]) -> None:
+        """Answer all requests that are not known; `begin` starts an answer."""
+        for batch, shape in self._batches():
+            if not all(request in known for request in batch):
+                self._grow(self._read(batch, shape, begin))
 
-    def _run_rows(self, rows: AnswerRows, active: list[_Prompt], steps: int, argmax: bool) -> None:
-        longest = max(self._own(prompt) for prompt in active)
-        likeliest, logits = rows.run(len(active), longest, self._seats.lanes_in_use, steps)
-        # Looking at them waits for the device, and the rules look at what they choose.
-        for tokens in likeliest.tolist() if argmax else [None] * steps:
-            take_next([prompt.answer for prompt in active], logits, tokens)
-        if not argmax:
-            rows.choose([prompt.answer.tokens[-1] for prompt in active])
+    def _reading_bytes(self, longest: int) -> int:
+        rows = min(self._block, self._budget.logit_rows)
+        return self._budget.packed_bytes(self._block, longest + self._block, rows)
 
-    def _refill(self, prompts: Iterator[list[_Prompt]]) -> list[_Prompt]:
-        """Give the rows of answers that have ended to the next ones, and close the gaps."""
-        active = self._active
-        for row, prompt in enumerate(active):
-            if prompt and prompt.answer.done:
-                self._seats.leave(row)
-                active[row] = None
-        while None in active or len(active) < self._plan.shape.rows:
-            if not self._waiting:
-                self._settle()
-                more = next(prompts, None)
-                if more is None:
-                    break
-                self._waiting.extend(more)
-                continue
-            row = active.index(None) if None in active else len(active)
-            if not self._place(row, self._waiting[0]):
-                break
-            active[row : row + 1] = [self._waiting.popleft()]
-        self._settle()
-        while None in active:
-            if prompt := active.pop():
-                row = active.index(None)
-                active[row] = prompt
-                self._seats.move(len(active), row)
-                if self._rows and prompt.answer.known is None:
-                    self._rows.move(len(active), row, self._own(prompt), self._seats.of_row[row])
-        return [prompt for prompt in active if prompt]
+    def _batches(self) -> list[tuple[list[int], RowShape]]:
+        """Requests whose prompts are neighbours, as many as the memory allows.
 
-    def _settle(self) -> None:
-        if self._rows:
-            self._rows.settle()
-
-    def _place(self, row: int, prompt: _Prompt) -> bool:
-        """Whether there was room for it."""
-        families, place = self._plan.families, prompt.place
-        family = int(families.of[place])
-        if family >= 0 and not self._seats.take(row, family):
-            return False
-        if prompt.answer.known is None:
-            if self._rows is None:
-                cache, at_once = self._run.cache, self._plan.at_once
-                self._rows = AnswerRows(self._model, cache, self._plan.shape, static=at_once.static)
-            assert prompt.entries is not None
-            self._rows.fill(
-                row,
-                prompt.entries,
-                prompt.answer.tokens[-1],
-                prompt.answer.request.new_tokens,
-                self._seats.of_row[row],
-                family,
-                int(families.common[place]),
+        Once a quarter of the rows is taken, a prompt that would halve the common start begins another batch.
+        """
+        most = min(self._at_once.answers, self._budget.logit_rows)
+        batches: list[tuple[list[int], RowShape]] = []
+        batch: list[int] = []
+        longest = new = common = before = 0
+        shape = RowShape(0, 0, 0)
+        for request in np.argsort(self._places, kind="stable").tolist():
+            place = int(self._places[request])
+            length = len(self._trie.sequences[place])
+            shared = (
+                int(self._trie.shared[before + 1 : place + 1].min()) if before < place else length
             )
-        return True
+            before = place
+            if batch:
+                narrowed = min(common, shared)
+                wider = self._shape(
+                    len(batch) + 1,
+                    max(longest, length),
+                    max(new, self._requests[request].new_tokens),
+                    narrowed,
+                )
+                leaves = 4 * len(batch) >= most and 2 * narrowed < common
+                if len(batch) < most and not leaves and self._row_bytes(wider) <= self._room:
+                    batch.append(request)
+                    longest, common, shape = max(longest, length), narrowed, wider
+                    new = max(new, self._requests[request].new_tokens)
+                    continue
+                batches.append((batch, shape))
+            batch, longest, common = [request], length, length
+            new = self._requests[request].new_tokens
+            shape = self._shape(1, longest, new, common)
+        return [*batches, (batch, shape)]
 
-    def _own(self, prompt: _Prompt) -> int:
-        """Entries of a row's own, before its last token is run."""
-        answer, common = prompt.answer, self._plan.families.common[prompt.place]
-        return len(answer.request.context) - int(common) + len(answer.tokens) - 1
+    def _shape(self, rows: int, longest: int, new: int, common: int) -> RowShape:
+        shares = self._model.by_branch and rows > 1 and common >= _MIN_START
+        start = common if shares else 0
+        return get_row_shape(rows, longest - start + new, start, self._at_once.static)
+
+    def _row_bytes(self, shape: RowShape) -> int:
+        heads = getattr(text_config(self._model.model), "num_attention_heads", None) or 1
+        eager = self._model.attention == "eager"  # repeats keys and values for all heads
+        entry = self._budget.cache_entry if eager else self._model.cache_bytes
+        scores = heads * 4 * _SCORE_COPIES * shape.rows * (shape.own + shape.start)
+        return (shape.rows * shape.own + shape.start) * entry + scores
+
+    def _read(self, batch: list[int], shape: RowShape, begin: Begin) -> list[Answer]:
+        """Read the prompts of a batch; returns the answers that go on, by their rows."""
+        contexts = [self._requests[request].context for request in batch]
+        trie, places = build_trie(contexts)
+        common = min(trie.shared[1:].tolist(), default=len(trie.sequences[0]))
+        start = common if shape.start else 0
+        run = PackedRun(self._model, trie, max(map(len, trie.sequences)) + self._block)
+        ends = run.order.starts[1:] - 1  # the last token of each prompt
+        growing: list[Answer] = []
+        filled_start = False
+        for first, last in cut(run.order, self._block, ends, self._budget.logit_rows):
+            run.forget_before(first)
+            ending = range(*np.searchsorted(ends, [first, last]))
+            logits = run.run(first, last, ends[ending.start : ending.stop])
+            if not ending:
+                continue
+            rows = [row for row, place in enumerate(places.tolist()) if place in ending]
+            answers = [begin(batch[row]) for row in rows]
+            of_rows = [int(places[row]) - ending.start for row in rows]
+            likeliest = logits.argmax(-1).tolist()
+            take_next(answers, logits[of_rows], [likeliest[row] for row in of_rows])
+            entries = run.ended()
+            for row, answer in zip(rows, answers, strict=True):
+                if answer.done:
+                    continue
+                path = entries[int(places[row])]
+                answer_rows = self._get_rows(run, shape)
+                if not filled_start:
+                    answer_rows.fill_start(path[:start], run.cache)
+                    filled_start = True
+                answer_rows.fill(
+                    len(growing),
+                    path[start:],
+                    answer.tokens[-1],
+                    answer.request.new_tokens,
+                    run.cache,
+                )
+                answer.own = len(path) - start
+                growing.append(answer)
+        return growing
+
+    def _get_rows(self, run: PackedRun, shape: RowShape) -> AnswerRows:
+        """Return rows of this shape: those of the batch before, with their graphs, where they have it."""
+        if self._rows is None or self._rows.shape != shape:
+            self._rows = None
+            self._rows = AnswerRows(self._model, run.cache, shape, static=self._at_once.static)
+        return self._rows
+
+    def _grow(self, answers: list[Answer]) -> None:
+        """Run the rows until all answers have ended."""
+        rows = self._rows
+        while answers:
+            assert rows is not None
+            is_argmax = answers[0].chooser.is_argmax
+            steps = self._at_once.steps if is_argmax else 1
+            steps = min(steps, max(answer.missing for answer in answers))
+            longest = max(answer.own + len(answer.tokens) - 1 for answer in answers)
+            likeliest, logits = rows.run(len(answers), longest, steps)
+            # Looking at them waits for the device.
+            for tokens in likeliest.tolist():
+                take_next(answers, logits, tokens)
+            if not is_argmax:
+                rows.set_tokens([answer.tokens[-1] for answer in answers])
+            for row in reversed(range(len(answers))):
+                if answers[row].done:
+                    last = answers.pop()
+                    if row < len(answers):
+                        answers[row] = last
+                        rows.move(len(answers), row)
+
+
+def generate_plain(
+    model,
+    requests: Sequence[GenerationRequest],
+    rows: Callable[[int], int],
+    begin: Begin,
+    known: Container[int],
+) -> None:
+    """Generate without a cache: everything is read again for each token. `rows` fit into a batch of a length."""
+    active = [begin(at) for at in range(len(requests)) if at not in known]
+    while active:
+        active.sort(key=lambda answer: -_length(answer))
+        rest = active
+        while rest:
+            longest = _length(rest[0])
+            batch, rest = rest[: rows(longest)], rest[rows(longest) :]
+            ids = torch.zeros(len(batch), longest, dtype=torch.long)
+            last = torch.zeros(len(batch), longest, dtype=torch.bool)
+            for row, answer in enumerate(batch):
+                tokens = [*answer.request.context, *answer.tokens]
+                ids[row, : len(tokens)] = torch.tensor(tokens)
+                last[row, len(tokens) - 1] = True
+            logits = model.plain(ids, last)
+            take_next(batch, logits, logits.argmax(-1).tolist())
+        active = [answer for answer in active if not answer.done]
+
+
+def _length(answer: Answer) -> int:
+    return len(answer.request.context) + len(answer.tokens)

@@ -8,21 +8,23 @@ times keys; a model that leaves out the attention given to it keeps its masks.
 """
 
 import inspect
-import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, partial
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 
-from workflow_scripts.evaluation.prefix.attention import NAME, NO_MASK, Cascade, attending
+from workflow_scripts.evaluation.prefix.attention import (
+    NAME,
+    NO_MASK,
+    START,
+    Cascade,
+    attending,
+)
 from workflow_scripts.evaluation.prefix.sight import Sight
 
 # Of the device, whatever is tried on it: another way of running the model would not help.
 _OF_THE_DEVICE = (torch.OutOfMemoryError, torch.AcceleratorError)
 _TRUSTED_ATTENTION = ("sdpa", "eager")
-_FLASH = "flash_attention_2"  # by the package flash-attn, which takes no mask
 _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
 # Relative to the largest logit: rounding is far below it, a wrong mask or position far above.
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -51,18 +53,14 @@ class CausalModel:
         self.device = getattr(model, "device", None) or parameter.device
         self.dtype = parameter.dtype
         self.tokens_run = 0
-        self._most_at_once = sys.maxsize  # tokens, once memory has run out
         self.records_steps = True  # of generation as CUDA graphs, until that has failed
-        # The one that runs, and where prompts are shared.
-        self.attention = self.masked_attention = get_attention(model)
-        self.attending: Callable[[], AbstractContextManager] = nullcontext
-        self._attending_plainly: Callable[[], AbstractContextManager] = nullcontext
+        self.attention = get_attention(model)
         if not plain:
             self._trust_masks()
         self._read_windows()
         self.selects_logits, self.selects_by_row = False, False
         self.cache_bytes = 0  # of one token, all layers
-        with torch.inference_mode(), self.attending():
+        with torch.inference_mode():
             self.vocabulary = self._learn_logits()
             self.by_branch, self.why_not_by_branch = False, None
             self.why_not_packed = "as asked" if plain else self._why_not_packed()
@@ -71,40 +69,10 @@ class CausalModel:
                 self.by_branch = True
                 self.why_not_by_branch = self._why_not_packed()
                 self.by_branch = not self.why_not_by_branch
-        if self.attention == _FLASH and not plain:
-            self._keep_flash_in_plain_batches()
         self.tokens_run = 0
 
     def packed(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:
-        """Run one row of tokens; the logits of the wanted ones.
-
-        In one call if the memory is enough, and otherwise in two, and from then on in smaller ones.
-        """
-        before = cache.used
-        if len(tokens) <= self._most_at_once:
-            try:
-                return self._seeing(tokens, positions, sight, cache, wanted)
-            except torch.OutOfMemoryError:
-                if len(tokens) == 1:
-                    raise
-            self._take_less(len(tokens))
-            cache.keep(torch.arange(before))
-        first, second = sight.halves()
-        half = first.rows
-        parts = (
-            self.packed(tokens[some], positions[some], of_part, cache, of_rows)
-            for some, of_part, of_rows in (
-                (slice(half), first, wanted[wanted < half]),
-                (slice(half, None), second, wanted[wanted >= half] - half),
-            )
-        )
-        return torch.cat([*parts])
-
-    def _take_less(self, tokens: int) -> None:
-        self._most_at_once = tokens // 2
-        print(f"Memory ran out with {tokens} tokens at once: half as many are.", flush=True)
-
-    def _seeing(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:
+        """Run one row of tokens; the logits of the wanted ones."""
         if not self.by_branch:
             near = sight.mask(self.device, self._window)[None, None] if self._window else None
             masks = self._masks(sight.mask(self.device)[None, None], near)
@@ -133,69 +101,37 @@ class CausalModel:
         self.tokens_run += ids.numel()
         return logits[: len(rows)] if self.selects_logits else logits[rows]
 
-    def one_more(self, ids, positions, visible, depths, cache) -> torch.Tensor:
+    def one_more(self, ids, positions, visible, depths, cache, shares_start: bool) -> torch.Tensor:
         """Run the next token of several rows, each of which has keys of its own; their logits.
 
-        `visible` says which keys of its row a token sees, `depths` where in the row they stand. All
-        are tensors, and nothing here waits for the device.
+        With `shares_start` the cache, an AnswerCache, has keys before those of the rows. `visible` says
+        which keys a token sees, `depths` where in the row they stand. Nothing here waits for the device.
         """
         near = None
         if self._window:
             near = visible & (positions[:, None] - depths < self._window)
             near = near[:, None, None]
-        return self.model(
-            input_ids=ids[:, None],
-            attention_mask=self._masks(visible[:, None, None], near),
-            position_ids=positions[:, None],
-            past_key_values=cache,
-            use_cache=True,
-        ).logits[:, -1]
-
-    @cached_property
-    def shares_starts(self) -> bool:
-        """Whether answers may attend to a common start that is kept once; found out by trying."""
-        from workflow_scripts.evaluation.prefix.answer_rows import step_both_ways
-        from workflow_scripts.evaluation.prefix.packed import PackedRun
-        from workflow_scripts.evaluation.prefix.trie import build_trie
-
-        counted = self.tokens_run
-        trie, _ = build_trie(_PROBE[:2])
-        run = PackedRun(self, trie, capacity=trie.tokens)
-        run.run(0, trie.tokens, run.order.starts[1:] - 1)
-        try:
-            alone, together = step_both_ways(
-                self, run.cache, [*run.ended().values()], trie.shared[1]
-            )
-        except _OF_THE_DEVICE:
-            raise
-        except Exception as error:  # any model, any reason: each answer then has its whole path
-            print(f"The model's answers share no start: {error!r}", flush=True)
-            return False
-        finally:
-            self.tokens_run = counted
-        return self._agree(together, alone)
+        arguments: dict[str, Any] = {"answers": cache} if shares_start else {}
+        with attending(self.model, START) if shares_start else nullcontext():
+            return self.model(
+                input_ids=ids[:, None],
+                attention_mask=self._masks(visible[:, None, None], near),
+                position_ids=positions[:, None],
+                past_key_values=cache,
+                use_cache=True,
+                **arguments,
+            ).logits[:, -1]
 
     def plain(self, ids: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
         """Run padded rows and return the logits where `wanted` is true, row by row."""
-        if len(ids) > 1 and ids.numel() > self._most_at_once:
-            half = len(ids) // 2
-            parts = ((ids[:half], wanted[:half]), (ids[half:], wanted[half:]))
-            return torch.cat([self.plain(*part) for part in parts])
         chosen = wanted.to(self.device)
         arguments = {"logits_to_keep": chosen} if self.selects_by_row else {}
-        try:
-            logits = self._call(ids.to(self.device), **arguments)
-            self.tokens_run += ids.numel()
-            return logits if self.selects_by_row else logits[chosen]
-        except torch.OutOfMemoryError:
-            if len(ids) == 1:
-                raise
-        self._take_less(ids.numel())
-        return self.plain(ids, wanted)
+        logits = self._call(ids.to(self.device), **arguments)
+        self.tokens_run += ids.numel()
+        return logits if self.selects_by_row else logits[chosen]
 
     def _call(self, ids: torch.Tensor, **arguments) -> torch.Tensor:
-        with self._attending_plainly():
-            return self.model(ids, **self._no_cache, **arguments).logits
+        return self.model(ids, **self._no_cache, **arguments).logits
 
     def _masks(self, seen: torch.Tensor, near: torch.Tensor | None):
         """What transformers takes: of all layers, or by their type; `near` is for those with a window."""
@@ -209,34 +145,18 @@ class CausalModel:
         return mask.masked_fill_(~seen, torch.finfo(self.dtype).min)
 
     def _trust_masks(self) -> None:
-        """Kernels without custom masks would ignore the tree: use PyTorch's own instead.
-
-        A model that was loaded with flash-attn attends so within `attending` alone.
-        """
-        if self.attention == _FLASH:
-            self.masked_attention = "eager" if self._caps_scores else "sdpa"
-            self.attending = partial(attending, self.model, self.masked_attention)
-            return
+        """Kernels without custom masks would ignore the tree: use PyTorch's own instead."""
         switch = getattr(self.model, "set_attn_implementation", None)
         if self.attention not in (*_TRUSTED_ATTENTION, None) and switch:
-            switch("sdpa")
-        self.attention = self.masked_attention = get_attention(self.model)
-
-    def _keep_flash_in_plain_batches(self) -> None:
-        """Have plain batches, which need no masks of ours, attend as the model was loaded to."""
-        if self.why_not_packed:
-            self.attending = nullcontext
-        else:
-            self._attending_plainly = partial(attending, self.model, _FLASH)
-            self.attention = f"{self.masked_attention}, {_FLASH} in plain batches"
+            switch("eager" if self._caps_scores else "sdpa")
+        self.attention = get_attention(self.model)
 
     def _may_run_by_branch(self) -> bool:
         on_cpu = torch.device(self.device).type == "cpu"
         # Kernels for GPUs cap no scores; in steps, one segment after another takes longer than masks.
         if self._caps_scores and not on_cpu:
             return False
-        attention = self.masked_attention
-        return attention == "sdpa" or (attention == "eager" and not on_cpu)
+        return self.attention == "sdpa" or (self.attention == "eager" and not on_cpu)
 
     @property
     def _caps_scores(self) -> bool:

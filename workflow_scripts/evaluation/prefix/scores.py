@@ -37,18 +37,6 @@ class ScoreRequest:
         return cls(tokens[-(window + 1) :][:-1], continuation)
 
 
-def scores_behind(logits: torch.Tensor, tokens: Sequence[Sequence[int]]) -> list[list[Score]]:
-    """Of each row of logits the scores of its tokens."""
-    rows = np.repeat(np.arange(len(tokens)), [len(some) for some in tokens])
-    if not len(rows):
-        return [[] for _ in tokens]
-    found, best = _of_targets(
-        logits, rows, np.concatenate([[*some] for some in tokens]).astype(int)
-    )
-    scores = iter(zip(found.tolist(), best.tolist(), strict=True))
-    return [[next(scores) for _ in some] for some in tokens]
-
-
 def _of_targets(
     logits: torch.Tensor, rows: np.ndarray, targets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

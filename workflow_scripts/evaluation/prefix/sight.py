@@ -4,7 +4,7 @@ In depth-first order the descendants of a token are those that follow it up to s
 a key say everything, and neighbouring tokens see whole ranges of keys.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -44,26 +44,6 @@ class Sight:
         row = numbers[-self.rows :, None]
         seen = (numbers <= row) & (row < ends)
         return seen & (depths[-self.rows :, None] - depths < window) if window else seen
-
-    def halves(self) -> tuple["Sight", "Sight"]:
-        """The same call in two, of which the second sees what the first has put into the cache."""
-        own = len(self.numbers) - self.rows
-        half = self.rows // 2
-        first: list[Branch] = []
-        second: list[Branch] = []
-        for branch in self.branches:
-            before = min(max(half - branch.start, 0), branch.rows)
-            if before:
-                first.append(replace(branch, rows=before))
-            if before < branch.rows:
-                start = own + branch.start
-                seen = joined(branch.seen, (start, start + before))
-                second.append(Branch(branch.start + before - half, branch.rows - before, seen))
-        keys = own + half
-        return (
-            Sight(self.numbers[:keys], self.ends[:keys], self.depths[:keys], tuple(first)),
-            Sight(self.numbers, self.ends, self.depths, tuple(second)),
-        )
 
 
 def joined(seen: tuple[Range, ...], more: Range) -> tuple[Range, ...]:

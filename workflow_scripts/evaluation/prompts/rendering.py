@@ -1,8 +1,8 @@
 """From a run's file and a question to the exact text and tokens that a model reads."""
 
-import json
 import random
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -12,17 +12,15 @@ from jinja2 import TemplateError as JinjaError
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question
-from workflow_scripts.settings.prompts.spec import Asking, Message, Shots
+from workflow_scripts.settings.prompts.spec import Asking, Shots
 from workflow_scripts.settings.prompts.templates import TemplateError, render
 
 _STYLES: dict[str, Callable[[tuple[str, ...]], str]] = {
     "python_list": lambda choices: str(list(choices)),
     "single_quoted_list": lambda choices: str(list(choices)).replace('"', "'"),
-    "json_list": lambda choices: json.dumps(list(choices), ensure_ascii=False),
     "lettered_lines": lambda choices: "\n".join(
         f"{letter}. {choice}" for letter, choice in zip(LETTERS, choices, strict=False)
     ),
-    "plain_lines": "\n".join,
 }
 
 
@@ -42,32 +40,38 @@ class Renderer:
 
     def __init__(self, asking: Asking, tokenizer: Any, dev: list[Question], window: int):
         self._asking, self._tokenizer, self._window = asking, tokenizer, window
-        self._shots = _Shots(asking.shots, dev)
+        self._fixed_shots = _fixed_shots(asking.shots, dev)
+        self._dev_by_subject: dict[str, list[Question]] = defaultdict(list)
+        for question in dev:
+            self._dev_by_subject[question.subject].append(question)
 
     def prompt(self, question: Question) -> Prompt:
+        """Render one question; a prompt that is too long loses its beginning."""
+        decoding = self._asking.decoding
         try:
-            text = self._text(question)
+            text = self._render(question)
         except TemplateError as problem:
             raise UserError(f"Question {question.id}: the template {problem}") from None
-        tokens, likelihood = self._encode(text), self._asking.decoding.method == "likelihood"
-        continuations = self._continuations(text, tokens, question) if likelihood else []
-        # What is to come needs its place in the window too; of a letter the last token is not read.
-        room = self._window - (
-            max(map(len, continuations)) - 1
-            if likelihood
-            else self._asking.decoding.new_tokens or 0
-        )
+        tokens, continuations = self._encode(text), []
+        new_tokens = decoding.new_tokens or 0
+        if decoding.method == "likelihood":
+            continuations = self._continuations(text, tokens, question)
+            new_tokens = max(map(len, continuations)) - 1  # the last one is not read
+        room = self._window - new_tokens
         if room < 1:
             raise UserError(
-                f"decoding.new_tokens is {self._asking.decoding.new_tokens}; expected less than the"
-                f" model's window of {self._window} tokens."
+                f"decoding.new_tokens is {decoding.new_tokens}; expected less than the model's window"
+                f" of {self._window} tokens."
             )
         return Prompt(text, tokens[-room:], continuations, truncated=len(tokens) > room)
 
-    def _text(self, question: Question) -> str:
+    def _render(self, question: Question) -> str:
         asking = self._asking
-        shots = [self._values(shot) | _answer(shot) for shot in self._shots.of(question)]
         values = self._values(question)
+        shots = []
+        for shot in self._shots(question):
+            answer = {"answer": shot.answer, "letter": LETTERS[shot.gold]}
+            shots.append(self._values(shot) | answer)
         if asking.shots.source not in ("none", "vendor"):
             values["shots"] = shots
         if question.prompt is not None:
@@ -77,7 +81,11 @@ class Renderer:
             return render(asking.text, values)
         turns = []
         for repeated, messages in groupby(asking.messages or (), key=lambda m: m.for_each_shot):
-            turns += _turns(list(messages), values, shots if repeated else [None])
+            group = list(messages)
+            for more in [{"shot": shot} for shot in shots] if repeated else [{}]:
+                for message in group:
+                    content = render(message.content, values | more)
+                    turns.append({"role": message.role, "content": content})
         try:
             return self._tokenizer.apply_chat_template(
                 turns, tokenize=False, add_generation_prompt=True, date_string=asking.date
@@ -94,16 +102,22 @@ class Renderer:
             "subject": question.subject,
         }
 
+    def _shots(self, question: Question) -> list[Question]:
+        if self._asking.shots.source != "subject_dev":
+            return self._fixed_shots
+        if question.subject not in self._dev_by_subject:
+            raise UserError(f"The dev split has no examples of the subject {question.subject!r}.")
+        return self._dev_by_subject[question.subject][: self._asking.shots.number]
+
     def _encode(self, text: str) -> list[int]:
-        """With the tokenizer's start token, unless the text has it already, as chat templates do."""
-        tokenizer = self._tokenizer
-        start = tokenizer.bos_token
+        """Encode with the start token, unless the text has it already, as chat templates do."""
+        start = self._tokenizer.bos_token
         adds = self._asking.text is not None and not (start and text.startswith(start))
-        return tokenizer(text, add_special_tokens=adds)["input_ids"]
+        return self._tokenizer(text, add_special_tokens=adds)["input_ids"]
 
     def _continuations(self, text: str, tokens: list[int], question: Question) -> list[list[int]]:
-        found = []
-        for letter, _ in zip(LETTERS, question.choices, strict=False):
+        continuations = []
+        for letter in LETTERS[: len(question.choices)]:
             more = render(self._asking.decoding.continuation, {"letter": letter})
             whole = self._encode(text + more)
             if whole[: len(tokens)] != tokens or len(whole) == len(tokens):
@@ -112,66 +126,18 @@ class Renderer:
                     f" {question.id}; expected a prompt that ends before a space or a new line, and"
                     " a continuation that begins with it."
                 )
-            found.append(whole[len(tokens) :])
-        return found
+            continuations.append(whole[len(tokens) :])
+        return continuations
 
 
-def _turns(
-    messages: list[Message], values: dict[str, Any], shots: Sequence[dict[str, Any] | None]
-) -> list[dict[str, str]]:
-    return [
-        {
-            "role": message.role,
-            "content": render(message.content, values if shot is None else values | {"shot": shot}),
-        }
-        for shot in shots
-        for message in messages
-    ]
-
-
-def _answer(shot: Question) -> dict[str, Any]:
-    return {"answer": shot.answer, "letter": LETTERS[shot.gold]}
-
-
-class _Shots:
-    """The few-shot examples of each question."""
-
-    def __init__(self, spec: Shots, dev: list[Question]):
-        self._spec = spec
-        self._by_subject: dict[str, list[Question]] = {}
-        for question in dev:
-            self._by_subject.setdefault(question.subject, []).append(question)
-        self._fixed: list[Question] = []
-        if spec.source == "hand_made":
-            self._fixed = [
-                Question(
-                    f"hand_made/{at}",
-                    "hand_made",
-                    example.question,
-                    example.choices,
-                    example.choices.index(example.answer),
-                )
-                for at, example in enumerate(spec.examples[: spec.number])
-            ]
-        elif spec.source == "fixed_dev":
-            drawn = self._rng("fixed_dev").sample(range(len(dev)), min(spec.number, len(dev)))
-            self._fixed = [dev[at] for at in sorted(drawn)]
-        self._fixed = self._ordered(self._fixed, "fixed")
-
-    def of(self, question: Question) -> list[Question]:
-        if self._spec.source != "subject_dev":
-            return self._fixed
-        if question.subject not in self._by_subject:
-            raise UserError(f"The dev split has no examples of the subject {question.subject!r}.")
-        mine = self._by_subject[question.subject][: self._spec.number]
-        return self._ordered(mine, question.subject)
-
-    def _ordered(self, shots: list[Question], purpose: str) -> list[Question]:
-        if self._spec.order == "reversed":
-            return shots[::-1]
-        if self._spec.order == "shuffled":
-            return self._rng("order", purpose).sample(shots, len(shots))
-        return shots
-
-    def _rng(self, *names: str) -> random.Random:
-        return random.Random(derive_seed(self._spec.seed, "prompt shots", *names))
+def _fixed_shots(shots: Shots, dev: list[Question]) -> list[Question]:
+    """Make the examples that all questions share."""
+    if shots.source == "hand_made":
+        return [
+            Question("", "", one.question, one.choices, one.choices.index(one.answer))
+            for one in shots.examples[: shots.number]
+        ]
+    if shots.source == "fixed_dev":
+        rng = random.Random(derive_seed(shots.seed, "prompt shots", "fixed_dev"))
+        return [dev[index] for index in sorted(rng.sample(range(len(dev)), shots.number))]
+    return []

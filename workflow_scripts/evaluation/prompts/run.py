@@ -1,14 +1,14 @@
-"""Ask a model the questions of one prompt run and keep what it says."""
+"""Ask a model the questions of one prompt run and keep what it says: a record whose items are not judged yet."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import Metric, Record, whole_record, write_record
 from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.engine_of import engine_of
 from workflow_scripts.evaluation.measurement import Measurement
-from workflow_scripts.evaluation.prompts.outputs import OutputsFacts, read_outputs, write_outputs
 from workflow_scripts.evaluation.prompts.questions import (
     LETTERS,
     Question,
@@ -25,12 +25,10 @@ from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.prompts.spec import Asking
 
 _STOP_LOOKBACK = 2  # tokens before a stop text that are decoded with it
-_OWN_SETTINGS = ("do_sample", "temperature", "top_p", "top_k")
+_SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
-def ask_prompt_run(
-    manifest_path: Path, hub: Path, path: Path, request: PromptRequest
-) -> OutputsFacts:
+def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRequest) -> Record:
     """Ask all questions of the run and write the outputs, going on where a killed job stopped."""
     spec, recording = request.asking, Recording()
     loading = request.compute.loading
@@ -39,17 +37,23 @@ def ask_prompt_run(
     questions = chosen(questions, spec.first, request.max_items_per_subject)
     renderer = renderer_for(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.prompt(question) for question in questions]
-    scored_items = ScoredItems.beside(
-        path,
-        loaded,
-        harness=f"{HARNESS} {HARNESS_VERSION}",
-        decoding=spec.decoding.model_dump(mode="json"),
-    )
-    with scored_items:
+    decoding = spec.decoding.model_dump(mode="json")
+    harness = f"{HARNESS} {HARNESS_VERSION}"
+    with ScoredItems.beside(path, loaded, harness=harness, decoding=decoding) as scored_items:
         outputs, engine = answer(loaded, spec, questions, prompts, request.seed, scored_items)
-    return write_outputs(
+    truncated = Metric(
+        name="truncated_prompts",
+        value=sum(output.scores["truncated"] for output in outputs) / len(outputs),
+        stderr=None,
+        n=len(outputs),
+        best_constant=None,
+        chance=None,
+    )
+    own = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
+    return write_record(
         path,
         outputs,
+        study="prompts",
         task=own_task(
             request.run,
             dataset,
@@ -65,9 +69,9 @@ def ask_prompt_run(
             engine=engine.description,
             chat_template=spec.messages is not None,
             max_items=request.max_items_per_subject,
-            generation=spec.decoding.model_dump(mode="json")
-            | {"model_generation_config": _own_settings(loaded)},
+            generation=decoding | {"model_generation_config": own},
         ),
+        metrics=(truncated,),
         **recording.parts(request, loaded, engine.tokens),
     )
 
@@ -88,12 +92,16 @@ def answer(
     scored_items: ScoredItems | None = None,
     **engine_options: Any,
 ):
-    """The outputs in the order of the questions, and the engine that made them."""
-    from workflow_scripts.evaluation.engine_of import engine_of
-
+    """Return the outputs in the order of the questions, and the engine that made them."""
     engine = engine_of(loaded, **engine_options)
-    get: Callable = _likelihoods if spec.decoding.method == "likelihood" else _generated
-    answers = get(engine, loaded.tokenizer, spec, questions, prompts, seed, scored_items)
+    if spec.decoding.method == "likelihood":
+        answers = _score_letters(engine, prompts, scored_items)
+    else:
+        # Of the question alone, so neither the order nor what else is asked changes what is drawn; and
+        # not of the run, so that two runs draw alike and differ by what they ask.
+        names = ("prompt run", spec.decoding.seed)
+        seeds = [derive_seed(seed, *names, question.id) for question in questions]
+        answers = _generate(engine, loaded.tokenizer, spec, prompts, seeds, scored_items)
     outputs = [
         Item(
             item=question.id,
@@ -110,45 +118,44 @@ def answer(
     return outputs, engine
 
 
-def _generated(engine, tokenizer, spec, questions, prompts, seed, scored_items) -> list[dict]:
+def _generate(engine, tokenizer, spec, prompts, seeds, scored_items) -> list[dict]:
     from workflow_scripts.evaluation.prefix.answer import GenerationRequest
     from workflow_scripts.evaluation.prefix.choosing import StopStrings
 
     decoding = spec.decoding
-    # Of the question alone, so neither the order nor what else is asked changes what is drawn; and
-    # not of the run, so that two runs draw alike and differ by what they ask.
-    seeds = [derive_seed(seed, "prompt run", decoding.seed, question.id) for question in questions]
+    samples = decoding.method == "sample"
+    pairs = list(zip(prompts, seeds, strict=True))
     stored = Answers(
         scored_items,
         [
-            ("generation", (prompt.tokens,), {"seed": one} if decoding.method == "sample" else {})
-            for prompt, one in zip(prompts, seeds, strict=True)
+            ("generation", (prompt.tokens,), {"seed": seed} if samples else {})
+            for prompt, seed in pairs
         ],
     )
     stop = StopStrings(tokenizer, decoding.stop, _STOP_LOOKBACK) if decoding.stop else None
     generated = engine.generate(
         [
-            GenerationRequest(prompt.tokens, decoding.new_tokens, stop, one)
-            for prompt, one in zip(prompts, seeds, strict=True)
+            GenerationRequest(prompt.tokens, decoding.new_tokens, stop, seed)
+            for prompt, seed in pairs
         ],
         # Transformers wants one, and says so in the log where a model has none.
         decoding.options() | {"pad_token_id": tokenizer.pad_token_id},
         known=stored.known,
         on_generated=stored.store,
     )
-    texts = (
-        said if isinstance(said, str) else tokenizer.decode(said, skip_special_tokens=True)
-        for said in generated
-    )
-    return [{"text": _until(text, decoding.stop)} for text in texts]
+    answers = []
+    for tokens in generated:
+        is_text = isinstance(tokens, str)
+        text = tokens if is_text else tokenizer.decode(tokens, skip_special_tokens=True)
+        ends = [text.find(end) for end in decoding.stop if end in text]
+        answers.append({"text": text[: min(ends, default=len(text))]})
+    return answers
 
 
-def _likelihoods(engine, tokenizer, spec, questions, prompts, seed, scored_items) -> list[dict]:
-    pairs = [
-        (prompt.tokens, continuation) for prompt in prompts for continuation in prompt.continuations
-    ]
+def _score_letters(engine, prompts, scored_items) -> list[dict]:
+    pairs = [(prompt.tokens, letter) for prompt in prompts for letter in prompt.continuations]
     stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
-    known = {at: tuple(value) for at, value in stored.known.items()}
+    known = {index: tuple(value) for index, value in stored.known.items()}
     window = max((len(context) + len(target) for context, target in pairs), default=1)
     scores = iter(engine.loglikelihoods(pairs, window=window, known=known, on_scored=stored.store))
     return [
@@ -156,14 +163,4 @@ def _likelihoods(engine, tokenizer, spec, questions, prompts, seed, scored_items
     ]
 
 
-def _until(text: str, stops: tuple[str, ...]) -> str:
-    return text[: min([at for stop in stops if (at := text.find(stop)) >= 0], default=len(text))]
-
-
-def _own_settings(loaded: LoadedModel) -> dict[str, Any]:
-    """What the model's generation config says of what a run may leave open."""
-    config = loaded.model.generation_config
-    return {name: getattr(config, name, None) for name in _OWN_SETTINGS}
-
-
-MEASUREMENT = Measurement(PromptRequest, ask_prompt_run, writes=("run",), read=read_outputs)
+MEASUREMENT = Measurement(PromptRequest, ask_prompt_run, writes=("run",), read=whole_record)

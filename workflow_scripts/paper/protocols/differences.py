@@ -1,13 +1,14 @@
 """Each difference between a run's protocol and the published one, from the run's own records."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.records import Record, read_without_items
-from workflow_scripts.core.training_record import TrainingRecord, read_training_record
+from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.paper.protocols.ours import (
     NOT_RECORDED,
     Cell,
@@ -17,10 +18,7 @@ from workflow_scripts.paper.protocols.ours import (
     suite_cell,
 )
 from workflow_scripts.paper.protocols.plans import latency_cell, perplexity_cell
-from workflow_scripts.paper.requests import PublishedCells
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.scores.published_protocols import (
@@ -40,18 +38,19 @@ NOTE = (
     " number that it touches gets no verdict, but 'other protocol' in the table reproduction. What does not"
     " decide says why, and so does what is not measured. What is not listed is as published."
 )
-COLUMNS = columns(("text", "study of item protocol what published ours decides because known_from"))
+_COLUMNS = ["study", "of", "item", "protocol", "what", "published", "ours", "decides", "because"]
+_COLUMNS += ["known_from"]
 
 
-def differences(
+def compute_differences(
     cells: Iterable[tuple[Cell, dict[str, Any]]], protocols: dict[str, PublishedProtocol]
 ) -> pd.DataFrame:
-    """A row for each difference of each cell."""
-    rows = [row for cell, ours in cells for row in _of_cell(cell, ours, protocols[cell.study])]
-    return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)).drop_duplicates())
+    """Compute a row for each difference of each cell."""
+    rows = [row for cell, ours in cells for row in _compare_cell(cell, ours, protocols[cell.study])]
+    return pd.DataFrame(rows, columns=_COLUMNS).fillna("").drop_duplicates(ignore_index=True)
 
 
-def _of_cell(cell: Cell, ours: dict[str, Any], protocol: PublishedProtocol) -> Iterator[dict]:
+def _compare_cell(cell: Cell, ours: dict[str, Any], protocol: PublishedProtocol) -> Iterator[dict]:
     about = {"study": cell.study, "of": cell.of, "item": cell.item, "protocol": cell.protocol}
     for fact in protocol.facts:
         if fact.after_training and cell.protocol != TRAINED:
@@ -74,38 +73,36 @@ def _of_cell(cell: Cell, ours: dict[str, Any], protocol: PublishedProtocol) -> I
             }
 
 
-def _cells(inputs: Inputs, request: PublishedCells) -> Iterator[tuple[Cell, dict[str, Any]]]:
-    for record in _records(inputs, "harmony"):
-        if record.protocol.name in (DIRECT, TRAINED) and record.task.name in TEST_ITEMS:
-            yield grid_cell(record)
-    trainings: dict[str, TrainingRecord] = {}
-    for path in inputs.get("trainings", []):
-        training = read_training_record(path)
-        trainings[training.trained.id] = training
-    for record in _records(inputs, "mmlu"):
-        if record.model.id in request.checkpoints:
-            yield mmlu_cell(record, trainings)
-    for record in _records(inputs, "chunking"):
-        yield perplexity_cell(record)
-    for record in _records(inputs, "latency"):
-        yield latency_cell(record)
-    for record in _records(inputs, "prompts"):
-        if record.task.name in request.runs:
-            yield prompt_cell(record, request.runs[record.task.name])
-    for record in _records(inputs, "suite"):
-        if record.task.name in ON_THE_LEADERBOARD:
-            yield suite_cell(record)
+def read_cells(
+    records: Iterable[Path],
+    trainings: Iterable[Path] = (),
+    checkpoints: Collection[str] = (),
+    runs: Mapping[str, str] | None = None,
+) -> Iterator[tuple[Cell, dict[str, Any]]]:
+    """Read the protocol of each cell that has a published number, from its record.
 
-
-def _records(inputs: Inputs, study: str) -> Iterator[Record]:
-    for path in inputs.get(study, []):
-        record = read_without_items(Path(path))
-        if isinstance(record, Record):  # a broken cell has no score that could be compared
-            yield record
-
-
-def _make(inputs: Inputs, request: PublishedCells) -> pd.DataFrame:
-    return differences(_cells(inputs, request), read_protocols(inputs.one("protocols")))
+    `checkpoints` are those of MMLU, `runs` has what the published prompt runs call ours.
+    """
+    names = runs or {}
+    stages = {one.trained.id: one for one in map(read_training_record, trainings)}
+    for path in records:
+        record = read_without_items(path)
+        if not isinstance(record, Record):  # a broken cell has no score that could be compared
+            continue
+        task = record.task.name
+        match record.study:
+            case "harmony" if record.protocol.name in (DIRECT, TRAINED) and task in TEST_ITEMS:
+                yield grid_cell(record)
+            case "mmlu" if record.model.id in checkpoints:
+                yield mmlu_cell(record, stages)
+            case "chunking":
+                yield perplexity_cell(record)
+            case "latency":
+                yield latency_cell(record)
+            case "prompts" if task in names:
+                yield prompt_cell(record, names[task])
+            case "suite" if task in ON_THE_LEADERBOARD:
+                yield suite_cell(record)
 
 
 _STUDIES = {
@@ -118,7 +115,7 @@ _STUDIES = {
 }
 
 
-def _show(table: pd.DataFrame, _: PublishedCells) -> ShownColumns:
+def format_columns(table: pd.DataFrame) -> ShownColumns:
     named = ["study", "what", "published", "ours", "decides", "because", "known_from"]
     once = table.groupby(named, sort=False).size().rename("cells").reset_index()
     does = once["decides"].where(once["decides"] == YES, NO + ": " + once["because"])
@@ -133,12 +130,19 @@ def _show(table: pd.DataFrame, _: PublishedCells) -> ShownColumns:
     }
 
 
-TABLE = Table(
-    name="protocol_differences",
-    title="Where this run's protocol is not the published one",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=PublishedCells,
-    make=_make,
-    show=_show,
-)
+def main(
+    records: list[Path],
+    trainings: list[Path],
+    protocols: Path,
+    table: list[Path],
+    checkpoints: Collection[str],
+    runs: Mapping[str, str],
+) -> None:
+    cells = read_cells(records, trainings, checkpoints, runs)
+    results = compute_differences(cells, read_protocols(protocols))
+    title = "Where this run's protocol is not the published one"
+    write_table(results, table, title=title, note=NOTE, shown=format_columns(results))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -173,11 +173,10 @@ def prompt_cell(record: Record, run: str) -> tuple[Cell, dict[str, Any]]:
 
 
 def _examples(shots: Mapping[str, Any]) -> str:
-    order = f"in {shots['order']} order"
     return {
         "hand_made": "made by hand",
-        "fixed_dev": f"drawn from dev under seed {shots['seed']}, {order}",
-        "subject_dev": f"the first of the subject's in dev, {order}",
+        "fixed_dev": f"drawn from dev under seed {shots['seed']}, in dataset order",
+        "subject_dev": "the first of the subject's in dev, in dataset order",
         "vendor": "the vendor's",
     }.get(shots["source"], shots["source"])
 

@@ -1,131 +1,158 @@
-"""What the leaderboard page shows: tabs of rows, each with the details that open for it.
+"""Render the leaderboard page: one HTML file that needs no network, with a Tabulator table in each tab.
 
-Every text in here is untrusted (names, licences, notes, what a model wrote); the page shows it and
-never runs it. Values are plain (str, int, float, bool, None), so that a board goes into JSON as it is.
+Every text in a row is untrusted (names, licences, notes). The rows stand in the page as JSON and become text
+nodes. Should one slip, the Content-Security-Policy allows no script but the page's own, by digest, and no
+request; Trusted Types allow no text to become HTML.
 """
 
-import json
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-Value = str | int | float | bool | None
-# How a column is shown, sorted and filtered: a score is a share of one, shown in percent; a number is
-# shown as it is; beside both stands their standard error where the row has `<field>_stderr`. A choice
-# has few distinct values and gets a filter; a commit is shown by its first digits; flag shows the row's
-# own, without a value here.
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from workflow_scripts.core.clean_text import plain_values
+from workflow_scripts.render.frames import Cells
+from workflow_scripts.render.web.policy import policy
+
+HERE = Path(__file__).parent
+LIBRARY = HERE / "vendor/tabulator"
 Kind = Literal["name", "text", "choice", "commit", "score", "number", "count", "flag"]
+
+_SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/)\s*$")
+_TEXT = {"formatter": "text", "sorter": "alphanum", "headerFilter": "input"}
+_NUMBER = {
+    "formatter": "number",
+    "sorter": "number",
+    "hozAlign": "right",
+    "headerHozAlign": "right",
+    "headerSortStartingDir": "desc",
+    "headerFilter": "input",
+    "headerFilterFunc": "bound",
+    "headerFilterPlaceholder": "> <",
+}
+# Tabulator's column options by kind. The formatters are in leaderboard.js; that of numbers takes the options
+# of JavaScript's Intl.NumberFormat.
+_COLUMN_OPTIONS: dict[Kind, dict[str, Any]] = {
+    "name": _TEXT | {"formatter": "name", "frozen": True, "minWidth": 160, "maxWidth": 460},
+    "text": _TEXT | {"maxWidth": 320},
+    "commit": _TEXT | {"formatter": "commit"},
+    "flag": _TEXT | {"formatter": "flag", "maxWidth": 320, "download": True},
+    "choice": _TEXT
+    | {
+        "headerFilter": "list",
+        "headerFilterFunc": "=",
+        "headerFilterParams": {"valuesLookup": True, "clearable": True},
+        "headerFilterPlaceholder": "any",
+    },
+    "score": _NUMBER,
+    "number": _NUMBER,
+    "count": _NUMBER | {"formatterParams": {"notation": "compact", "maximumSignificantDigits": 3}},
+}
 
 
 @dataclass(frozen=True)
 class Column:
+    """A score is a fraction of one in the rows, and in percent on the page."""
+
     field: str
     title: str
     kind: Kind
-    help: str = ""  # a sentence, shown with the column's head
-    shown: bool = True  # before the reader chooses
+    help: str = ""
+    shown: bool = True
     digits: int | None = None
-    ranged: bool = False  # gets a filter from-to, for a size
-    icons: dict[str, str] | None = None  # by value of a choice, shown in its place
-
-
-@dataclass(frozen=True)
-class BoardItem:
-    """One item of a task as the model saw and answered it."""
-
-    task: str
-    right: bool
-    prompt: str
-    answer: str
-    gold: str
-
-
-@dataclass(frozen=True)
-class Details:
-    """What opens for a row: facts by name, a small table of its tasks, how to measure them again, and some items."""
-
-    facts: dict[str, Value] = field(default_factory=dict)
-    tasks: list[dict[str, Value]] = field(default_factory=list)  # same keys in each, in their order
-    percents: tuple[str, ...] = ()  # those of these keys whose numbers are shares, shown in percent
-    items: list[BoardItem] = field(default_factory=list)
-    commands: list[dict[str, str]] = field(
-        default_factory=list
-    )  # `of` which scores, and the `line`
-
-
-@dataclass(frozen=True)
-class Row:
-    """`id` is unique in its tab and stands in the page's address; `values` are by column's field."""
-
-    id: str
-    values: dict[str, Value]
-    flag: str | None = None  # why it was flagged by hand; the row stays, marked
-    flag_link: str | None = None  # https only; anything else is shown as text
-    notes: list[str] = field(default_factory=list)  # what the automatic checks found
-    details: Details = field(default_factory=Details)
 
 
 @dataclass(frozen=True)
 class Tab:
-    """`search` names the fields that the free search looks into; `license:` looks into `licence`."""
+    """A row holds values by field, standard errors as `<field>_stderr`.
+
+    A row with `is_baseline` stands above the others and takes no part in sorting, search, filters or download.
+    """
 
     id: str
     title: str
     about: str
     columns: list[Column]
-    rows: list[Row]
-    sort: str = ""  # a column's field; falling where it is a score
-    # What stands above the rows for comparison: never counted, searched, filtered or downloaded.
-    baselines: list[Row] = field(default_factory=list)
-    rests_on: str = ""  # the works to cite beside the page itself, as BibTeX
+    rows: list[Cells]
+    sort: str = ""
     search: tuple[str, ...] = ("name",)
 
 
-@dataclass(frozen=True)
-class TextSection:
-    """A heading, its paragraphs, a table with its head first, and lines to be copied."""
-
-    title: str
-    paragraphs: list[str] = field(default_factory=list)
-    table: list[list[str]] = field(default_factory=list)
-    code: str = ""
-
-
-@dataclass(frozen=True)
-class TextTab:
-    """A tab of text, which stands in the page as HTML and needs no script."""
-
-    id: str
-    title: str
-    sections: list[TextSection]
-
-
-@dataclass(frozen=True)
-class Board:
-    title: str
-    about: str
-    tabs: list[Tab]
-    provenance: dict[str, str] = field(default_factory=dict)
-    report: str | None = None  # the way to the report, from where the page lies
-    texts: list[TextTab] = field(default_factory=list)
-
-
-def read_tab(path: Path) -> Tab:
-    """A tab that a step of its own has written, as `asdict` gives it, in JSON."""
-    data = json.loads(path.read_text(encoding="utf-8"))
-    return Tab(
-        **data
-        | {
-            "columns": [Column(**column) for column in data["columns"]],
-            **{
-                part: [Row(**row | {"details": _details(row["details"])}) for row in data[part]]
-                for part in ("rows", "baselines")
-            },
-            "search": tuple(data["search"]),
-        }
+def render_board(title: str, about: str, tabs: list[Tab], texts: dict[str, Markup]) -> str:
+    """Render the page; `texts` are further tabs, HTML by title. Equal arguments give equal bytes."""
+    library, style = (
+        _SOURCE_MAP.sub("", (LIBRARY / name).read_text(encoding="utf-8"))
+        for name in ("tabulator.min.js", "tabulator_simple.min.css")
+    )
+    for name in ("colours.css", "leaderboard.css"):
+        style += "\n" + (HERE / name).read_text(encoding="utf-8")
+    script = (HERE / "leaderboard.js").read_text(encoding="utf-8")
+    environment = Environment(
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined
+    )
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "ensure_ascii": False}
+    return environment.get_template("leaderboard.html.j2").render(
+        policy=policy([library, script], [style], trusted="default"),
+        title=title,
+        about=about,
+        tabs=[plain_values(_describe_tab(tab)) for tab in tabs],
+        texts=texts,
+        style=Markup(style),
+        library=Markup(library),
+        script=Markup(script),
     )
 
 
-def _details(data: dict) -> Details:
-    items = [BoardItem(**item) for item in data["items"]]
-    return Details(**data | {"items": items, "percents": tuple(data.get("percents", ()))})
+def _describe_tab(tab: Tab) -> dict[str, Any]:
+    fields = {field for row in tab.rows for field in row}
+    scores = [column.field for column in tab.columns if column.kind == "score"]
+    percents = {name for field in scores for name in (field, f"{field}_stderr")}
+    definitions = []
+    for column in tab.columns:
+        definitions.append(_define_column(column))
+        error = f"{column.field}_stderr"
+        if error in fields:
+            title = f"{column.title} stderr"
+            definitions.append({"field": error, "title": title, "visible": False, "download": True})
+    kinds = {column.field: column.kind for column in tab.columns}
+    direction = "desc" if kinds.get(tab.sort) == "score" else "asc"
+    return {
+        "id": tab.id,
+        "title": tab.title,
+        "about": tab.about,
+        "columns": definitions,
+        "rows": [
+            {
+                field: _in_percent(value) if field in percents else value
+                for field, value in row.items()
+            }
+            for row in tab.rows
+        ],
+        "sort": [{"column": tab.sort, "dir": direction}] if tab.sort else [],
+        "search": tab.search,
+    }
+
+
+def _define_column(column: Column) -> dict[str, Any]:
+    options = {
+        "field": column.field,
+        "title": column.title,
+        "titleFormatterParams": {"help": column.help},
+        "visible": column.shown,
+        "sorterParams": {"alignEmptyValues": "bottom"},
+        **_COLUMN_OPTIONS[column.kind],
+    }
+    digits = 1 if column.kind == "score" else column.digits
+    if digits is not None:
+        options["formatterParams"] = {
+            "minimumFractionDigits": digits,
+            "maximumFractionDigits": digits,
+        }
+    return options
+
+
+def _in_percent(value: Any) -> float | None:
+    return None if value is None else round(100 * value, 10)

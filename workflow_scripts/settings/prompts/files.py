@@ -1,136 +1,161 @@
-"""From the files of prompt runs to runs that hold together, or to every problem of all of them."""
+"""Read the files of prompt runs; every problem is a sentence with the file and the key."""
 
 import re
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.prompts.checks import contradictions
 from workflow_scripts.settings.prompts.section import FOLDER
-from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
+from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, NOT_INHERITED, PromptRun
+from workflow_scripts.settings.prompts.templates import TemplateError, render
 from workflow_scripts.settings.raw import checked
 from workflow_scripts.settings.sentences import hint, shown
 from workflow_scripts.settings.yaml_files import read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+_EXAMPLE = {
+    "question": "What is 1 + 1?",
+    "choices": "['1', '2', '3', '4']",
+    "choice_list": ["1", "2", "3", "4"],
+    "subject": "elementary_mathematics",
+}
 
 
 def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
-    """The file of each run by its name, run2 before run10."""
-    found: dict[str, Path] = {}
-    places = (Path(folder), workflow_folder / folder, workflow_folder / FOLDER)
-    for place in dict.fromkeys(path.resolve() for path in places):
-        for path in place.glob("*.yaml"):
-            found.setdefault(path.stem, path)
-    return dict(sorted(found.items(), key=lambda item: natural(item[0])))
+    """Find the file of each run by its name, run2 before run10."""
+    files: dict[str, Path] = {}
+    for place in (Path(folder), workflow_folder / folder, workflow_folder / FOLDER):
+        for path in place.resolve().glob("*.yaml"):
+            files.setdefault(path.stem, path)
+    return dict(sorted(files.items(), key=lambda item: natural(item[0])))
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Sorts run2 before run10, and run4_published behind run4."""
+    """Return a key that sorts run2 before run10, and run4_published behind run4."""
     parts = re.findall(r"\d+|\D+", name)
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
-def read_runs(files: dict[str, Path], wanted: Iterable[str]) -> dict[str, PromptRun]:
-    """The wanted runs in their order; a UserError holds one sentence per problem."""
-    reader = _Reader(files)
-    runs = {name: run for name in wanted if (run := reader.run(name)) is not None}
-    if reader.problems:
-        raise UserError(reader.problems)
+def read_runs(files: dict[str, Path], names: Iterable[str]) -> dict[str, PromptRun]:
+    """Read these runs in their order; a UserError holds one sentence per problem."""
+    runs, problems = {}, []
+    for name in names:
+        try:
+            runs[name] = _read_run(files, name, ())
+        except UserError as error:
+            problems += error.problems
+    if problems:
+        raise UserError(dict.fromkeys(problems))
     return runs
 
 
-class _Reader:
-    def __init__(self, files: dict[str, Path]):
-        self._files = files
-        self.problems: list[str] = []
-        self._said: dict[str, set[str]] = {}  # of each run, what was wrong with it
-
-        for name in ("run", "_read"):
-            setattr(self, name, cache(getattr(self, name)))
-
-    def run(self, name: str) -> PromptRun | None:
-        merged = self._merged(name, ())
-        if merged is None:
-            return None
-        extends = (self._read(name) or {}).get("extends")
-        if extends is not None:
-            self.run(extends)
-        inherited = self._said.get(extends, set()) if extends else set()
-        run, said = self._checked(merged)
-        self._said[name] = set(said) | inherited
-        for sentence in said:
-            if sentence not in inherited:  # what a file got from another is said of that other
-                self._complain(name, sentence)
-        return run
-
-    def _checked(self, merged: dict[str, Any]) -> tuple[PromptRun | None, list[str]]:
-        """The run, or None and what is wrong with it."""
-        run, said = checked(PromptRun, merged)
-        if run is None:
-            return None, said
-        said += contradictions(run)
-        after = run.after or merged.get("extends")
-        if after is not None and after not in self._files:
-            said.append(
-                f"after is {shown(after)}; expected the name of a run{hint(after, self._files)}."
+def _read_run(files: dict[str, Path], name: str, children: tuple[str, ...]) -> PromptRun:
+    """Read a run over the one that it extends."""
+    path = files[name]
+    content = read_yaml(path)
+    if path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    if not _NAME.fullmatch(name) or not isinstance(content, dict):
+        raise UserError(
+            f"{path}: expected a mapping in a file whose name has small letters, digits and single"
+            " underscores between them."
+        )
+    extends = content.get("extends")
+    for key in ("extends", "after"):
+        other = content.get(key)
+        if other is not None and other not in files:
+            raise UserError(
+                f"{path}: {key} is {shown(other)}; expected the name of a run{hint(str(other), files)}."
             )
-        return (None if said else run.model_copy(update={"after": after})), said
-
-    def _merged(self, name: str, children: tuple[str, ...]) -> dict[str, Any] | None:
-        """The file with what it extends under it; None, and a complaint, if that cannot be had."""
-        own = self._read(name)
-        if own is None or (extends := own.get("extends")) is None:
-            return own
-        if not isinstance(extends, str) or extends not in self._files:
-            near = hint(extends, self._files) if isinstance(extends, str) else ""
-            self._complain(
-                name, f"extends is {shown(extends)}; expected the name of another run{near}."
-            )
-            return None
-        if extends in (*children, name):
-            chain = " -> ".join([*children, name, extends])
-            self._complain(
-                name, f"extends is {shown(extends)}; expected a chain that ends, not {chain}."
-            )
-            return None
-        below = self._merged(extends, (*children, name))
-        if below is None:
-            return None
-        return _over({k: v for k, v in below.items() if k not in NOT_INHERITED}, own)
-
-    def _read(self, name: str) -> dict[str, Any] | None:
-        if not _NAME.fullmatch(name):
-            self._complain(
-                name,
-                f"the name {shown(name)} is not one of a run; expected small letters, digits and"
-                " single underscores between them.",
-            )
-            return None
-        try:
-            found = read_yaml(self._files[name])
-        except UserError as error:
-            for problem in error.problems:
-                self._complain(name, problem.removeprefix(str(self._files[name])).lstrip(": "))
-            return None
-        if not isinstance(found, dict):
-            self._complain(name, f"is {shown(found)}; expected a mapping of the keys of a run.")
-            return None
-        return found
-
-    def _complain(self, name: str, sentence: str) -> None:
-        path = self._files[name]
-        if path.is_relative_to(Path.cwd()):
-            path = path.relative_to(Path.cwd())
-        self.problems.append(f"{path}: {sentence.replace('the config has no', 'a run has no')}")
+    if extends in (*children, name):
+        chain = " -> ".join([*children, name, extends])
+        raise UserError(
+            f"{path}: extends is {shown(extends)}; expected a chain that ends, not {chain}."
+        )
+    if extends is not None:
+        parent = _read_run(files, extends, (*children, name))
+        inherited = parent.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_INHERITED))
+        content = {"after": extends} | _merge(inherited, content)
+    run, problems = checked(PromptRun, content)
+    if run is not None:
+        problems += [*_contradictions(run), *_template_problems(run)]
+    if run is None or problems:
+        raise UserError(
+            f"{path}: {problem.replace('the config has no', 'a run has no')}"
+            for problem in problems
+        )
+    return run
 
 
-def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Mappings are merged key by key, everything else is replaced."""
+def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Merge mappings key by key; everything else is replaced."""
     merged = dict(below)
     for key, value in above.items():
         both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _over(merged[key], value) if both else value
+        merged[key] = _merge(merged[key], value) if both else value
     return merged
+
+
+def _contradictions(run: PromptRun) -> Iterator[str]:
+    """Say which keys do not go together."""
+    decoding, shots = run.decoding, run.shots
+    likelihood = decoding.method == "likelihood"
+    if (run.messages is None) == (run.text is None):
+        both = "given" if run.text else "missing"
+        yield f"messages and text are both {both}; expected one of them."
+    for name in ("temperature", "top_p", "top_k"):
+        if decoding.method != "sample" and (value := getattr(decoding, name)) is not None:
+            yield f"decoding.{name} is {value}; expected null with the method {decoding.method}."
+    for key, value, is_given in (
+        ("decoding.new_tokens", decoding.new_tokens, decoding.new_tokens is not None),
+        ("read.format", run.read.format, run.read.format is not None),
+    ):
+        if likelihood == is_given:
+            yield (
+                f"{key} is {shown(value)}; expected null with the method likelihood, which generates"
+                " nothing, and a value with the others."
+            )
+    for index, link in enumerate(run.read.answers):
+        if (link.parser in LETTER_PARSERS) != (link.right == "letter") or (
+            likelihood and link.parser != "letter"
+        ):
+            yield (
+                f"read.answers[{index}] has the parser {link.parser!r} and the rule {link.right!r};"
+                " expected the rule 'letter' with parsers that read a letter and no others, and the"
+                " parser 'letter' with the method likelihood."
+            )
+    most = {"none": 0, "hand_made": len(shots.examples), "subject_dev": 5}.get(shots.source, 285)
+    if not min(1, most) <= shots.number <= most:
+        yield (
+            f"shots.number is {shots.number}; expected {f'1 to {most}' if most else 0} with the source"
+            f" {shots.source}."
+        )
+    if (shots.source == "vendor") > (run.questions == "vendor"):
+        yield "shots.source is 'vendor'; expected the questions to be the vendor's too."
+
+
+def _template_problems(run: PromptRun) -> Iterator[str]:
+    """Render each template once on an example."""
+    values: dict[str, Any] = dict(_EXAMPLE)
+    shot = _EXAMPLE | {"answer": "2", "letter": "B"}
+    if run.questions == "vendor":
+        values |= {"prompt": "What is 1 + 1?", "prompts": ["What is 1 + 1?"]}
+    if run.shots.source not in ("none", "vendor"):
+        values["shots"] = [shot] * run.shots.number
+    templates = {
+        f"messages[{index}].content": (
+            message.content,
+            values | ({"shot": shot} if message.for_each_shot else {}),
+        )
+        for index, message in enumerate(run.messages or ())
+    }
+    if run.text is not None:
+        templates["text"] = (run.text, values)
+    templates["decoding.continuation"] = (run.decoding.continuation, {"letter": "B"})
+    for key, (template, known) in templates.items():
+        try:
+            if not render(template, known).strip():
+                yield f"{key} is a template that gives no text; expected it to give some."
+        except TemplateError as error:
+            yield f"{key} {error}"

@@ -10,28 +10,18 @@ DATASETS = {"mmlu": "cais/mmlu", "vendor": "meta-llama/Llama-3.2-1B-Instruct-eva
 
 Parser = Literal[
     "whole",
-    "json",
     "json_text",
     "not_json",
-    "json_anywhere",
     "answer_line",
-    "answer_line_anywhere",
-    "one_choice",
     "letter",
     "leading_letter",
     "best_answer_line",
     "best_answer_at_start",
-    "best_answer_anywhere",
 ]
 # These give a letter, the others a text.
-LETTER_PARSERS = (
-    *("letter", "leading_letter"),
-    *("best_answer_line", "best_answer_at_start", "best_answer_anywhere"),
-)
-Rightness = Literal["equal", "occurs", "occurs_as_word", "letter"]
-ChoicesStyle = Literal[
-    "python_list", "single_quoted_list", "json_list", "lettered_lines", "plain_lines"
-]
+LETTER_PARSERS = ("letter", "leading_letter", "best_answer_line", "best_answer_at_start")
+Rightness = Literal["equal", "occurs", "letter"]
+ChoicesStyle = Literal["python_list", "single_quoted_list", "lettered_lines"]
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -71,10 +61,8 @@ class Shots(Section):
     subject; vendor, already in the vendor's prompt."""
     number: int = Field(0, ge=0, le=285)
     """How many there are."""
-    order: Literal["dataset", "reversed", "shuffled"] = "dataset"
-    """Their order: as in the dataset or the list, backwards, or drawn."""
     seed: int = Field(0, ge=0)
-    """Seed of what is drawn: fixed examples, a drawn order."""
+    """Seed of the fixed examples, which are drawn."""
     examples: Listed[Example] = ()
     """The hand-made examples."""
 
@@ -113,8 +101,7 @@ class Link(Section):
     """Reads an answer from the output, or finds none."""
     right: Rightness
     """When that answer is right: equal, it is the right choice's text, upper or lower case; occurs,
-    that text is somewhere in it; occurs_as_word, not inside a word or number; letter, it is the
-    right choice's letter."""
+    that text is somewhere in it; letter, it is the right choice's letter."""
 
 
 class Reading(Section):
@@ -137,7 +124,7 @@ class Asking(Section):
     """Ask the first n questions of the dataset only; null asks all."""
     choices: ChoicesStyle = "python_list"
     """What choices means in a template: a list as Python writes it, the same with single quotes for
-    all double ones, as JSON, or one choice a line, with its letter or plain."""
+    all double ones, or one choice a line behind its letter."""
     messages: Listed[Message] | None = Field(None, min_length=1)
     """The conversation, put into the model's chat template; or else text."""
     text: Text | None = None

@@ -1,32 +1,28 @@
-"""How much faster a chunked model reads and writes than the unchanged one."""
+"""Measure how much faster a chunked model reads and writes than the unchanged one."""
 
 import itertools
-import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import (
     drawing,
-    figure_of,
+    legend_below,
     model_colours,
     name_missing,
     say_empty,
 )
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import millisecond, numbers, with_errors
 from workflow_scripts.studies.chunking.frame import (
     USUAL_ADAPTERS,
-    chunks_of,
-    in_doublings,
-    layers_per_chunk,
-    measured,
-    variants_of,
-    with_broken,
+    count_chunks,
+    count_layers,
+    name_variant,
+    pivot_metrics,
+    set_doubling_axis,
 )
-from workflow_scripts.studies.chunking.requests import MeasuredModels
 
 NOTE = (
     "Median milliseconds ± half the distance between the quartiles over n rounds, in which the"
@@ -37,149 +33,121 @@ NOTE = (
     " layers of one device run as one; loop: one after the other. Faster: the unchanged model's median over"
     " this one's."
 )
-COLUMNS = columns(
-    ("text", "model"),
-    ("maybe", "variant plan aggregation adapters"),
-    ("whole", "chunks layers_per_chunk batch"),
-    ("maybe", "way"),
-    ("whole", "devices"),
-    (
-        "number",
-        "prefill_seconds prefill_seconds_spread prefill_faster token_seconds token_seconds_spread token_faster",
-    ),
-    ("whole", "n"),
-)
-VARIED = ("aggregation", "adapters", "way", "batch", "devices")
+_METRICS = ["prefill_seconds", "prefill_seconds_spread", "token_seconds", "token_seconds_spread"]
+_COLUMNS = ["model", "variant", "plan", "aggregation", "adapters", "chunks", "layers_per_chunk"]
+_COLUMNS += ["batch", "way", "devices"]
+_COLUMNS += ["prefill_seconds", "prefill_seconds_spread", "prefill_faster"]
+_COLUMNS += ["token_seconds", "token_seconds_spread", "token_faster", "n"]
+_COUNTS = ["chunks", "layers_per_chunk", "batch", "devices", "n"]
+_STYLES = {"fused": "-", "loop": "--"}
 
 
-def latency_table(scores: pd.DataFrame, request: MeasuredModels) -> pd.DataFrame:
-    rows = timed(scores, request)
-    rows = rows[rows["plan"].str.startswith("k")].copy()
-    rows["adapters"] = rows["adapters"].astype(object).where(rows["adapters"].notna(), None)
-    rows["variant"] = variants_of(rows)
-    rows["chunks"] = rows["plan"].map(chunks_of)
-    rows["layers_per_chunk"] = rows["plan"].map(layers_per_chunk)
-    rows = with_broken(rows, pd.DataFrame({"model": request.models}))
-    order = ["model", "layers_per_chunk", "plan", "variant", "batch", "devices", "way"]
-    return COLUMNS.typed(rows.sort_values(order))
-
-
-def timed(scores: pd.DataFrame, request: MeasuredModels) -> pd.DataFrame:
-    """All that was timed in the usual number format."""
-    usual = scores[scores["precision"].isna()]
-    return with_speed_up(measured(usual, "latency", varied=VARIED, request=request.models))
-
-
-def with_speed_up(rows: pd.DataFrame, *, also: Sequence[str] = ()) -> pd.DataFrame:
-    """How many times faster than the unchanged model that took turns with it."""
+def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
+    """Compute how many times faster each plan, way and batch is than the unchanged model that took turns with it."""
+    varied = ["aggregation", "adapters", "way", "batch", "devices"]
+    rows = pivot_metrics(scores[scores["protocol"] == "latency"], _METRICS, varied)
     rows["devices"] = rows["devices"].fillna(1)
-    group = ["model", "plan", "aggregation", "adapters", "batch", "devices", *also]
+    rows["adapters"] = rows["adapters"].astype(object).where(rows["adapters"].notna(), None)
+    group = ["model", "plan", "aggregation", "adapters", "batch", "devices"]
     seconds = ["prefill_seconds", "token_seconds"]
     unchanged = rows.loc[rows["way"] == "unchanged", [*group, *seconds]]
     rows = rows.merge(unchanged, how="left", on=group, suffixes=("", "_unchanged"))
     for kind in ("prefill", "token"):
         rows[f"{kind}_faster"] = rows[f"{kind}_seconds_unchanged"] / rows[f"{kind}_seconds"]
+    shapes = zip(rows["plan"], rows["aggregation"], rows["adapters"], strict=True)
+    rows["variant"] = [name_variant(*shape) for shape in shapes]
     return rows
 
 
-def layers_alone(table: pd.DataFrame) -> pd.Series:
-    """Which rows are of a plan with nothing between its layers."""
+def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
+    """Compute the times of all plans with chunks; a model whose cell failed has an empty row."""
+    rows = compute_speedups(scores)
+    rows = rows[rows["plan"].str.startswith("k")]
+    rows = rows.assign(
+        chunks=rows["plan"].map(count_chunks), layers_per_chunk=rows["plan"].map(count_layers)
+    )
+    rows = pd.DataFrame({"model": models}).merge(rows, how="outer", on="model")
+    order = ["model", "layers_per_chunk", "plan", "variant", "batch", "devices", "way"]
+    rows = rows.sort_values(order)[_COLUMNS].reset_index(drop=True)
+    return rows.astype(dict.fromkeys(_COUNTS, "Int64"))
+
+
+def is_bare(table: pd.DataFrame) -> pd.Series:
+    """Say which rows are of a plan with no parameters between its layers."""
     return table["aggregation"].isin(["residual", "mean"]) & table["adapters"].isna()
 
 
-def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:
-    known = table["plan"].notna()
+def _format_columns(table: pd.DataFrame) -> ShownColumns:
+    adapters = table["adapters"].fillna("none").replace(USUAL_ADAPTERS, "full width")
     return {
         "Model": table["model"],
         "Plan": table["plan"],
         "Aggregation": table["aggregation"],
-        "Adapters": [
-            None if not there else "none" if pd.isna(one) else _ADAPTERS.get(one, one)
-            for one, there in zip(table["adapters"], known, strict=True)
-        ],
+        "Adapters": adapters.where(table["plan"].notna()),
         "Batch": numbers(table["batch"], "d"),
         "Way": table["way"],
         "Devices": numbers(table["devices"], "d"),
-        "Reading": milliseconds(table, "prefill"),
+        "Reading": format_seconds(table, "prefill"),
         "Reading faster": numbers(table["prefill_faster"], ".2f"),
-        "Writing": milliseconds(table, "token"),
+        "Writing": format_seconds(table, "token"),
         "Writing faster": numbers(table["token_faster"], ".2f"),
         "n": numbers(table["n"], "d"),
     }
 
 
-_ADAPTERS = {USUAL_ADAPTERS: "full width"}
+def format_seconds(table: pd.DataFrame, kind: str) -> list[str | None]:
+    """Format the median and the spread in milliseconds."""
+    return with_errors(table[f"{kind}_seconds"], table[f"{kind}_seconds_spread"], millisecond)
 
 
-def milliseconds(table: pd.DataFrame, kind: str) -> list[str | None]:
-    seconds = table[f"{kind}_seconds"]
-    return with_errors(seconds, table[f"{kind}_seconds_spread"], millisecond)
-
-
-TABLE = Table(
-    name="chunking_latency",
-    title="Latency of chunked models",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=MeasuredModels,
-    make=lambda inputs, request: latency_table(pd.read_parquet(inputs.one("scores")), request),
-    show=_show,
-)
-
-
-def write_latency_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Batch size across, times faster at writing up; a row for each model, a column for each number of devices.
-
-    A colour per plan, a marker per variant of it, solid fused, dashed loop.
-    """
-    there = table[table["token_faster"].notna() & (table["way"] != "unchanged")]
-    models = list(there["model"].unique()) or [""]
-    numbers = sorted(there["devices"].unique()) or [1]
-    columns = 1 + len(numbers)
-    key = math.ceil((there["variant"].nunique() + len(_STYLES)) / columns)
-    size = 2 + 4 * len(numbers), 0.4 + 2.6 * len(models) + 0.18 * key
-    shape = {"nrows": len(models), "ncols": len(numbers)}
+def plot_latency(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+    """Plot the speedup at writing by batch size: a row for each model, a column for each number of devices."""
+    rows = table[table["token_faster"].notna() & (table["way"] != "unchanged")]
+    models = list(rows["model"].unique()) or [""]
+    devices = sorted(rows["devices"].unique()) or [1]
+    size = 2 + 4 * len(devices), 1.4 + 2.8 * len(models)
+    shape = {"nrows": len(models), "ncols": len(devices)}
     with drawing(pdf, png, *size, **shape, sharey="row", squeeze=False) as (fig, grid):
-        if there.empty:
+        if rows.empty:
             say_empty(grid[0, 0], "Nothing was measured: all cells of this figure are broken.")
-        else:
-            for model, row in zip(models, grid, strict=True):
-                for devices, axes in zip(numbers, row, strict=True):
-                    _draw(axes, there, model, devices)
-                    on = f"on {devices} devices" if devices > 1 else "on one device"
-                    axes.set_title(f"{model} {on}" if len(models) > 1 else on)
-                row[0].set_ylim(bottom=0)
-                row[0].set_ylabel("writing a token, times faster\nthan the unchanged model")
-            for axes in grid[-1]:
+            return
+        for model, panels in zip(models, grid, strict=True):
+            for count, axes in zip(devices, panels, strict=True):
+                _draw(axes, rows, (rows["model"] == model) & (rows["devices"] == count))
+                axes.set_title(f"{model}, devices: {count}")
                 axes.set_xlabel("rows in a batch")
-            name_missing(grid[0, 0], table.loc[table["way"].isna(), "model"])
-            legend = grid[0, 0].get_legend_handles_labels()
-            fig.legend(*legend, loc="outside lower center", ncols=columns)
+            panels[0].set_ylim(bottom=0)
+            panels[0].set_ylabel("writing a token, times faster\nthan the unchanged model")
+        name_missing(grid[0, 0], table.loc[table["way"].isna(), "model"])
+        legend_below(fig, grid[0, 0], 1 + len(devices))
 
 
-_STYLES = {"fused": "-", "loop": "--"}
-_ALONE, _TRAINED = "o", "s^Dv"
-
-
-def _draw(axes, table: pd.DataFrame, model: str, devices: int) -> None:
-    """The lines of one panel; what other panels show has its place in the legend all the same."""
-    here = table[(table["model"] == model) & (table["devices"] == devices)]
-    colours = model_colours(list(dict.fromkeys(table["plan"])))
-    for plan, variants in table.groupby("plan", sort=False):
-        markers = itertools.cycle(_TRAINED)
-        for variant, rows in variants.groupby("variant", sort=False):
-            alone = layers_alone(rows).all()
-            look = {"color": colours[plan], "marker": _ALONE if alone else next(markers)}
+def _draw(axes, rows: pd.DataFrame, in_panel: pd.Series) -> None:
+    """Draw the lines of one panel; each variant has its place in the legend of every panel."""
+    colours = model_colours(list(dict.fromkeys(rows["plan"])))
+    for plan, of_plan in rows.groupby("plan", sort=False):
+        markers = itertools.cycle("s^Dv")
+        for variant, lines in of_plan.groupby("variant", sort=False):
+            bare = is_bare(lines).all()
+            look = {"color": colours[plan], "marker": "o" if bare else next(markers)}
             look["markersize"] = 4
-            name = f"{plan}, layers alone" if alone else f"{variant[1:]}, as trained"
-            axes.plot([], [], **look, label=name)
+            label = f"{plan}, layers alone" if bare else f"{variant[1:]}, as trained"
+            axes.plot([], [], **look, label=label)
             for way, style in _STYLES.items():
-                line = here[(here["variant"] == variant) & (here["way"] == way)]
+                line = lines[in_panel[lines.index] & (lines["way"] == way)]
                 axes.plot(line["batch"], line["token_faster"], style, **look)
     for way, style in _STYLES.items():
         axes.plot([], [], style, color="0.3", label=way)
-    in_doublings(axes, table["batch"])
+    set_doubling_axis(axes, rows["batch"])
     axes.set_axisbelow(True)
 
 
-FIGURE = figure_of(TABLE, write_latency_figure)
+def main(scores: Path, table: list[Path], figure: list[Path], models: list[str]) -> None:
+    rows = compute_latency(pd.read_parquet(scores), models)
+    title = "Latency of chunked models"
+    write_table(rows, table, title=title, note=NOTE, shown=_format_columns(rows))
+    plot_latency(rows, *figure)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -1,58 +1,57 @@
-"""How much an untrained model loses when its layers are cut into chunks."""
+"""Measure how much an untrained model loses when its layers are cut into chunks."""
 
 from pathlib import Path
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import PALETTE, figure_of, name_missing, save_lines
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.figures import PALETTE, name_missing, save_lines
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, perplexity, shown, with_errors
-from workflow_scripts.studies.chunking.frame import (
-    chunks_of,
-    in_doublings,
-    measured,
-    with_broken,
-)
-from workflow_scripts.studies.chunking.requests import MeasuredModels
+from workflow_scripts.studies.chunking.frame import count_chunks, pivot_metrics, set_doubling_axis
 from workflow_scripts.studies.training.stages import text_of
 
 NOTE = (
     "Perplexity ± standard error over n windows of wikitext, or n responses of Magpie, in chunks of"
     " consecutive layers; the same weights throughout, nothing trained. Aggregation mean: the mean"
     " of the chunks' outputs, as published; residual: the shared input plus what every chunk"
-    " changed. Ratio: to the unchanged model."
+    " changed. Ratio: to the unchanged model. Written: what each plan itself writes in answer to n prompts,"
+    " read by the unchanged model."
 )
-WRITTEN = (
-    " Written: what each plan itself writes in answer to n prompts, read by the unchanged model."
-)
-COLUMNS = columns(
-    ("text", "model task"),
-    ("whole", "chunks"),
-    ("maybe", "plan aggregation"),
-    ("number", "perplexity perplexity_stderr bits_per_byte ratio"),
-    ("whole", "n"),
-)
+_METRICS = ["perplexity", "bits_per_byte"]
+_COLUMNS = ["model", "task", "chunks", "plan", "aggregation", "perplexity", "perplexity_stderr"]
+_COLUMNS += ["bits_per_byte", "ratio", "n"]
 
 
-def perplexity_table(scores: pd.DataFrame, request: MeasuredModels) -> pd.DataFrame:
-    rows = measured(
-        scores, "perplexity", varied=("aggregation", "difficulty"), request=request.models
-    )
+def pivot_perplexity(scores: pd.DataFrame) -> pd.DataFrame:
+    """Build a row for each model, text and plan; each difficulty of a task is a text of its own."""
+    scores = scores[scores["protocol"] == "perplexity"]
+    rows = pivot_metrics(scores, _METRICS, ["aggregation", "difficulty"])
     rows["task"] = text_of(rows)
-    rows = rows[~rows["plan"].str.startswith("prune")].copy()
-    rows["chunks"] = rows["plan"].map(chunks_of)
+    return rows
+
+
+def compute_perplexity(scores: pd.DataFrame, models: list[str], texts: list[str]) -> pd.DataFrame:
+    """Compute the perplexity of each sequential plan; a model and text whose cell failed has an empty row."""
+    rows = pivot_perplexity(scores)
+    rows = rows[~rows["plan"].str.startswith("prune")]
     unchanged = rows[rows["plan"] == UNCHANGED].set_index(["model", "task"])["perplexity"]
     keys = pd.MultiIndex.from_frame(rows[["model", "task"]])
-    rows["ratio"] = rows["perplexity"].to_numpy() / unchanged.loc[keys].to_numpy()
-    pairs = [(model, text) for model in request.models for text in request.texts]
-    rows = with_broken(rows, pd.DataFrame(pairs, columns=["model", "task"]))
+    rows = rows.assign(
+        chunks=rows["plan"].map(count_chunks),
+        ratio=rows["perplexity"].to_numpy() / unchanged.loc[keys].to_numpy(),
+    )
+    expected = pd.DataFrame(
+        [(model, text) for model in models for text in texts], columns=["model", "task"]
+    )
+    rows = expected.merge(rows, how="outer", on=["model", "task"])
     order = ["model", "task", "aggregation", "chunks"]
-    return COLUMNS.typed(rows.sort_values(order, na_position="first"))
+    rows = rows.sort_values(order, na_position="first")[_COLUMNS]
+    return rows.astype({"chunks": "Int64", "n": "Int64"}).reset_index(drop=True)
 
 
-def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:
+def _format_columns(table: pd.DataFrame) -> ShownColumns:
     return {
         "Model": table["model"],
         "Text": table["task"],
@@ -66,47 +65,45 @@ def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:
     }
 
 
-TABLE = Table(
-    name="chunking_perplexity",
-    title="Perplexity of untrained sequential plans",
-    note=lambda _, request: NOTE + WRITTEN * ("written" in request.texts),
-    columns=COLUMNS,
-    asks=MeasuredModels,
-    make=lambda inputs, request: perplexity_table(pd.read_parquet(inputs.one("scores")), request),
-    show=_show,
-)
-
-
-def write_perplexity_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Chunks across, times the unchanged perplexity up, both in doublings; a line per aggregation."""
+def plot_perplexity(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+    """Plot the ratio to the unchanged perplexity by the number of chunks, a line for each aggregation and text."""
     save_lines(table, "ratio", _draw, pdf, png, ncols=2)
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
-    there, broken = table[table["ratio"].notna()], table[table["ratio"].isna()]
+    measured, failed = table[table["ratio"].notna()], table[table["ratio"].isna()]
     several = table["model"].nunique() > 1
-    for model in dict.fromkeys(there["model"]):
-        for at, aggregation in enumerate(dict.fromkeys(there["aggregation"].dropna())):
-            for line, text in enumerate(dict.fromkeys(there["task"])):
-                rows = there[
-                    (there["model"] == model)
-                    & (there["task"] == text)
-                    & ((there["aggregation"] == aggregation) | (there["chunks"] == 1))
-                ].sort_values("chunks")
-                axes.plot(
-                    rows["chunks"],
-                    rows["ratio"],
-                    color=PALETTE[at % len(PALETTE)],
-                    linestyle=("-", "--", ":")[line % 3],
-                    marker="os^D"[line % 4],
-                    markersize=4,
-                    label=" · ".join([model] * several + [aggregation, text]),
-                )
-    name_missing(axes, broken["model"] + " · " + broken["task"])
+    aggregations = list(measured["aggregation"].dropna().unique())
+    texts = list(measured["task"].unique())
+    for (model, text), rows in measured.groupby(["model", "task"], sort=False):
+        style = texts.index(text)
+        for aggregation, colour in zip(aggregations, PALETTE, strict=False):
+            line = rows[(rows["aggregation"] == aggregation) | (rows["chunks"] == 1)]
+            line = line.sort_values("chunks")
+            axes.plot(
+                line["chunks"],
+                line["ratio"],
+                color=colour,
+                linestyle=("-", "--", ":")[style % 3],
+                marker="os^D"[style % 4],
+                markersize=4,
+                label=" · ".join([model] * several + [aggregation, text]),
+            )
+    name_missing(axes, failed["model"] + " · " + failed["task"])
     axes.set_yscale("log")
-    in_doublings(axes, there["chunks"])
-    axes.set_xlabel("chunks of consecutive layers, side by side")
+    set_doubling_axis(axes, measured["chunks"])
+    axes.set_xlabel("chunks of consecutive layers, in parallel")
     axes.set_ylabel("perplexity, times the unchanged model's")
 
 
-FIGURE = figure_of(TABLE, write_perplexity_figure)
+def main(
+    scores: Path, table: list[Path], figure: list[Path], models: list[str], texts: list[str]
+) -> None:
+    rows = compute_perplexity(pd.read_parquet(scores), models, texts)
+    title = "Perplexity of untrained sequential plans"
+    write_table(rows, table, title=title, note=NOTE, shown=_format_columns(rows))
+    plot_perplexity(rows, *figure)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -1,43 +1,35 @@
-"""The chunked checkpoints: what they are made of, and how exact they are."""
+"""List the chunked checkpoints: what they are made of, and how exact they are."""
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
-from workflow_scripts.settings.request import Nothing
 
 NOTE = (
-    "Plan: layers counted from 0; chunks side by side in brackets. Depth: layers that run one after"
+    "Plan: layers counted from 0; chunks in parallel in brackets. Depth: layers that run one after"
     " the other. New: adapters and aggregation. Largest differences of logits on random tokens:"
     " of the fused way from the plain loop, and from the base model, which is 0 where the plan is"
     " the unchanged one."
 )
-COLUMNS = columns(
-    ("text", "model variant plan"),
-    ("whole", "depth layers parameters new_parameters"),
-    ("number", "fused_from_loop fused_from_base"),
-    ("text", "dtype"),
-)
+_COLUMNS = ["model", "variant", "plan", "depth", "layers", "parameters", "new_parameters"]
+_COLUMNS += ["fused_from_loop", "fused_from_base", "dtype"]
 
 
-def plans_table(reports: Iterable[dict]) -> pd.DataFrame:
-    rows = [
-        report
-        | {
-            "model": report["base"],
-            "variant": CheckpointId.parse(report["checkpoint"]).variant,
-        }
-        for report in reports
-    ]
-    return COLUMNS.typed(pd.DataFrame(rows))
+def list_plans(reports: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """Build a row from the report of each verified checkpoint."""
+    rows = pd.DataFrame(reports)
+    variants = [CheckpointId.parse(name).variant for name in rows["checkpoint"]]
+    return rows.assign(model=rows["base"], variant=variants)[_COLUMNS]
 
 
-def _show(table: pd.DataFrame, _: Nothing) -> ShownColumns:
+def _format_columns(table: pd.DataFrame) -> ShownColumns:
     return {
         "Model": table["model"],
         "Variant": table["variant"],
@@ -45,19 +37,15 @@ def _show(table: pd.DataFrame, _: Nothing) -> ShownColumns:
         "Depth": numbers(table["depth"], "d"),
         "Parameters": numbers(table["parameters"], ",d"),
         "New": numbers(table["new_parameters"], ",d"),
-        "Fused from loop": [f"{d:.1e}" for d in table["fused_from_loop"]],
-        "From base": [f"{d:.1e}" if d else "0" for d in table["fused_from_base"]],
+        "Fused from loop": [f"{difference:.1e}" for difference in table["fused_from_loop"]],
+        "From base": [f"{diff:.1e}" if diff else "0" for diff in table["fused_from_base"]],
     }
 
 
-TABLE = Table(
-    name="chunking_plans",
-    title="Chunked checkpoints",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=Nothing,
-    make=lambda inputs, _: plans_table(
-        json.loads(report.read_text(encoding="utf-8")) for report in inputs["reports"]
-    ),
-    show=_show,
-)
+def main(reports: list[Path], table: list[Path]) -> None:
+    rows = list_plans(json.loads(report.read_text(encoding="utf-8")) for report in reports)
+    write_table(rows, table, title="Chunked checkpoints", note=NOTE, shown=_format_columns(rows))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

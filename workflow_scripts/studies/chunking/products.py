@@ -1,37 +1,22 @@
-"""What the study of chunked models measures and has made, before any training and after it."""
+"""The records that the study of chunked models measures before any training."""
 
 from typing import Any
 
 from workflow_scripts.core.ids import in_paths
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
-from workflow_scripts.studies.chunking.requests import (
-    ablated_checkpoints,
-    measured_models,
-    searched_models,
-    sized_checkpoints,
-    timed_models,
-)
-from workflow_scripts.studies.product import (
-    MeasuredStudy,
-    WhereMade,
-    figure,
-    products,
-    records_of,
-    table,
-)
-from workflow_scripts.studies.training.products import training_records
+from workflow_scripts.studies.product import MeasuredStudy
 
 
-def _measured(settings: Settings) -> Any:
+def _has_models(settings: Settings) -> Any:
     return settings.chunking.models
 
 
-def _timed(settings: Settings) -> Any:
+def _has_timed_models(settings: Settings) -> Any:
     return settings.chunking.timed_models
 
 
-def _perplexity_records(settings: Settings) -> list[str]:
+def _list_perplexity_records(settings: Settings) -> list[str]:
     written = ["written"] if settings.chunking.measures.written_tokens else []
     return [
         f"results/records/chunking/perplexity/{model}/{text}.json"
@@ -40,190 +25,12 @@ def _perplexity_records(settings: Settings) -> list[str]:
     ]
 
 
-def _latency_records(settings: Settings) -> list[str]:
+def _list_latency_records(settings: Settings) -> list[str]:
     models = in_paths(settings.chunking.timed_models)
     return [f"results/records/latency/latency/{model}/mmlu.json" for model in models]
 
 
-def _reports(settings: Settings) -> list[str]:
-    return [f"results/verified/{name}.json" for name in in_paths(settings.checkpoints())]
-
-
-def searched_records(settings: Settings) -> list[str]:
-    text = settings.chunking.search.text
-    models = in_paths(settings.chunking.searched_models)
-    return [f"results/records/chunk_search/perplexity/{model}/{text}.json" for model in models]
-
-
 MEASURED = (
-    MeasuredStudy("chunking", _perplexity_records, _measured, "chunking"),
-    MeasuredStudy("latency", _latency_records, _timed, "chunking", is_timed=True),
+    MeasuredStudy("chunking", _list_perplexity_records, _has_models, "chunking"),
+    MeasuredStudy("latency", _list_latency_records, _has_timed_models, "chunking", is_timed=True),
 )
-SUMMARY = products(
-    "chunking",
-    table(
-        "chunking_summary",
-        "A line per chunked checkpoint: size, MMLU, perplexity, time.",
-        "studies.chunking.summary",
-        inputs={
-            "plans": WhereMade("chunking_plans"),
-            "mmlu": WhereMade("mmlu_by_subject"),
-            "stages": WhereMade("training_stages"),
-            "latency": WhereMade("chunking_latency"),
-        },
-        request=sized_checkpoints,
-        version=3,
-    ),
-    wanted=lambda settings: (
-        settings.chunking.checkpoints
-        or settings.mmlu_checkpoints()
-        or settings.chunking.timed_models
-    ),
-    target="paper",
-)
-ABLATION = products(
-    "chunking",
-    table(
-        "chunking_ablation",
-        "What each choice of a chunked checkpoint buys in perplexity and MMLU, pair by pair.",
-        "studies.chunking.ablation",
-        inputs={
-            "records": records_of("training", "mmlu"),
-            "trained": training_records,
-            "stages": "results/tables/training_stages.csv",
-            "mmlu": "results/tables/mmlu_by_subject.csv",
-            "latency": "results/tables/chunking_latency.csv",
-        },
-        request=ablated_checkpoints,
-    ),
-    figure(
-        "chunking_ablation",
-        "How far each choice is from the usual form of the same layers.",
-        "studies.chunking.ablation_figure",
-        caption=(
-            "How far each chunked checkpoint is from the usual form of the same layers (an mlp on"
-            " top of what the chunks changed, with adapters, no distillation) after the same"
-            " training, on the same windows and questions: to the right of the line is better."
-            " Bars are two standard errors of the paired difference; a full dot is significant at"
-            " 0.05 after Holm's correction over the tests of its panel, had other windows and questions"
-            " been drawn; each was trained once."
-        ),
-    ),
-    wanted=lambda settings: settings.ablates,
-    target="ablation",
-)
-_PLANS = products(
-    "chunking",
-    table(
-        "chunking_plans",
-        "The chunked checkpoints, what they are made of and how exact they are.",
-        "studies.chunking.plans",
-        inputs={"reports": _reports},
-    ),
-    wanted=lambda settings: settings.chunking.checkpoints,
-)
-_LATENCY = products(
-    "chunking",
-    table(
-        "chunking_latency",
-        "Times of chunked models beside the unchanged one.",
-        "studies.chunking.latency",
-        inputs={"scores": "results/scores/latency.parquet"},
-        request=timed_models,
-        version=2,
-    ),
-    figure(
-        "chunking_latency",
-        "How much faster chunked models write, by batch size.",
-        "studies.chunking.latency",
-        version=2,
-        caption=(
-            "How many times faster than the unchanged model a plan writes a token, by rows in a"
-            " batch: solid with the chunks' layers run as one, dashed one after the other. A row"
-            " for each model, a column for each number of devices that the chunks were spread"
-            " over; the unchanged model runs on one."
-        ),
-    ),
-    wanted=_timed,
-)
-_PRECISIONS = products(
-    "chunking",
-    table(
-        "chunking_precisions",
-        "Speed and loss of chunked models in other number formats.",
-        "studies.chunking.precisions",
-        inputs={"scores": "results/scores/latency.parquet"},
-        request=timed_models,
-    ),
-    wanted=lambda settings: (
-        settings.chunking.timed_models and settings.chunking.measures.precisions
-    ),
-)
-_PERPLEXITY = products(
-    "chunking",
-    table(
-        "chunking_perplexity",
-        "Perplexity of untrained plans by the number of chunks.",
-        "studies.chunking.perplexity",
-        inputs={"scores": "results/scores/chunking.parquet"},
-        request=measured_models,
-    ),
-    figure(
-        "chunking_perplexity",
-        "How much an untrained model loses when its layers are cut into chunks.",
-        "studies.chunking.perplexity",
-        caption=(
-            "Perplexity of untrained sequential plans, as a multiple of the unchanged model's, by"
-            " the number of chunks. Mean: a layer's output is the mean of its chunks' outputs, as"
-            " published; residual: the shared input plus what every chunk changed."
-        ),
-    ),
-    wanted=_measured,
-)
-_PRUNING = products(
-    "chunking",
-    table(
-        "chunking_pruning",
-        "What leaving layers out costs in perplexity and saves in time.",
-        "studies.chunking.pruning",
-        inputs={
-            "perplexity": "results/scores/chunking.parquet",
-            "latency": "results/scores/latency.parquet",
-        },
-        request=measured_models,
-    ),
-    figure(
-        "chunking_pruning",
-        "Perplexity with layers left out.",
-        "studies.chunking.pruning",
-        caption=(
-            "Perplexity on wikitext with layers left out, nothing trained; the vertical line is"
-            " the unchanged model."
-        ),
-    ),
-    wanted=lambda settings: settings.chunking.models and settings.chunking.timed_models,
-)
-SEARCH = products(
-    "chunking",
-    table(
-        "chunking_search",
-        "Plans that are worth training, beside evenly spaced ones of the same depth.",
-        "studies.chunking.search",
-        inputs={"records": searched_records},
-        request=searched_models,
-    ),
-    figure(
-        "chunking_search",
-        "Predicted cost of plans by their depth, and how true the prediction is.",
-        "studies.chunking.search_figure",
-        caption=(
-            "Left: the least perplexity that a plan of each depth is predicted to have,"
-            " untrained, and what the proposed and the evenly spaced plans were measured at."
-            " Right: predicted against measured, random plans included; on the grey line the two"
-            " are equal."
-        ),
-    ),
-    target="chunk_search",
-    chapter="",
-)
-UNTRAINED = _PLANS + _LATENCY + _PRECISIONS + _PERPLEXITY + _PRUNING

@@ -1,115 +1,94 @@
-"""What leaving layers out costs in perplexity and saves in time."""
+"""Measure what leaving layers out costs in perplexity and saves in time."""
 
 from pathlib import Path
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import PALETTE, figure_of, save_lines
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.figures import PALETTE, save_lines
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
-from workflow_scripts.studies.chunking.frame import TEXT, measured, with_broken
-from workflow_scripts.studies.chunking.latency import milliseconds, timed
-from workflow_scripts.studies.chunking.requests import MeasuredModels
+from workflow_scripts.studies.chunking.frame import TEXT
+from workflow_scripts.studies.chunking.latency import compute_speedups, format_seconds
+from workflow_scripts.studies.chunking.perplexity import pivot_perplexity
 
 NOTE = (
     "Layers left out, counted from 1; nothing trained. Perplexity ± standard error on wikitext. Time:"
     " median milliseconds ± half the distance between the quartiles for reading all prompts in"
     " batches of the smallest size; faster: than the unchanged model, which took turns."
 )
-COLUMNS = columns(
-    ("text", "model left_out"),
-    ("number", "perplexity perplexity_stderr"),
-    ("whole", "n"),
-    ("number", "prefill_seconds prefill_seconds_spread prefill_faster"),
-)
+_TIMES = ["prefill_seconds", "prefill_seconds_spread", "prefill_faster"]
+_COLUMNS = ["model", "left_out", "perplexity", "perplexity_stderr", "n", *_TIMES]
 
 
-def pruning_table(
-    perplexities: pd.DataFrame, latencies: pd.DataFrame, request: MeasuredModels
+def compute_pruning(
+    perplexities: pd.DataFrame, latencies: pd.DataFrame, models: list[str]
 ) -> pd.DataFrame:
-    """One row per model and set of layers, and of each the whole model, which leaves out none."""
-    cost = measured(
-        perplexities, "perplexity", varied=("aggregation", "difficulty"), request=request.models
-    )
-    pruned = cost["plan"].str.startswith("prune")
-    cost = cost[(cost["task"] == TEXT) & (pruned | (cost["plan"] == UNCHANGED))]
-    time = timed(latencies, request)
-    time = time[time["model"].isin(request.models) & time["plan"].str.startswith("prune")]
-    time = time[(time["way"] != "unchanged") & (time["batch"] == time["batch"].min())]
-    rows = with_broken(cost, pd.DataFrame({"model": request.models, "plan": UNCHANGED}))
-    time = time.drop(columns=["task", "n", "aggregation"])
-    rows = rows.merge(time, how="outer", on=["model", "plan"])
-    rows["left_out"] = rows["plan"].map(_left_out)
-    return COLUMNS.typed(rows.sort_values(["model", "perplexity"]))
+    """Compute a row for each model and set of layers, and one for the whole model, which leaves out none."""
+    costs = pivot_perplexity(perplexities)
+    pruned = costs["plan"].str.startswith("prune")
+    costs = costs[(costs["task"] == TEXT) & (pruned | (costs["plan"] == UNCHANGED))]
+    times = compute_speedups(latencies)
+    times = times[times["model"].isin(models) & times["plan"].str.startswith("prune")]
+    times = times[(times["way"] != "unchanged") & (times["batch"] == times["batch"].min())]
+    rows = pd.DataFrame({"model": models, "plan": UNCHANGED})
+    rows = rows.merge(costs, how="outer", on=["model", "plan"])
+    rows = rows.merge(times[["model", "plan", *_TIMES]], how="outer", on=["model", "plan"])
+    left_out = rows["plan"].str.removeprefix("prune").str.replace("-", ", ")
+    rows["left_out"] = left_out.mask(rows["plan"] == UNCHANGED, "none")
+    rows = rows.sort_values(["model", "perplexity"])[_COLUMNS]
+    return rows.astype({"n": "Int64"}).reset_index(drop=True)
 
 
-def _left_out(plan: str) -> str:
-    """`prune19-21-23` leaves out 19, 21, 23."""
-    return "" if plan == UNCHANGED else plan.removeprefix("prune").replace("-", ", ")
-
-
-def _show(table: pd.DataFrame, _: MeasuredModels) -> ShownColumns:
+def _format_columns(table: pd.DataFrame) -> ShownColumns:
     return {
         "Model": table["model"],
-        "Layers left out": table["left_out"].replace("", "none"),
+        "Layers left out": table["left_out"],
         "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
         "n": numbers(table["n"], "d"),
-        "Time": milliseconds(table, "prefill"),
+        "Time": format_seconds(table, "prefill"),
         "Faster": numbers(table["prefill_faster"], ".2f"),
     }
 
 
-TABLE = Table(
-    name="chunking_pruning",
-    title="Pruned models",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=MeasuredModels,
-    make=lambda inputs, request: pruning_table(
-        pd.read_parquet(inputs.one("perplexity")), pd.read_parquet(inputs.one("latency")), request
-    ),
-    show=_show,
-)
-
-
-def write_pruning_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """One line per set of layers, best first: how many times the unchanged perplexity."""
-    table = table.assign(left_out=table["left_out"].replace("", "none"))
+def plot_pruning(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+    """Plot the perplexity of each set of layers, the best first, beside that of the unchanged model."""
     height = 1.2 + 0.28 * table["left_out"].nunique()
     save_lines(table, "perplexity", _draw, pdf, png, height=height)
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
-
-    sets = list(dict.fromkeys(table["left_out"]))
-    for at, (model, rows) in enumerate(table.groupby("model", sort=False)):
-        colour = PALETTE[at % len(PALETTE)]
-        there = rows["perplexity"].notna().any()
+    sets = list(table["left_out"].unique())
+    models = table.groupby("model", sort=False)
+    for number, (model, rows) in enumerate(models):
+        colour = PALETTE[number % len(PALETTE)]
+        measured = rows["perplexity"].notna().any()
         axes.errorbar(
             rows["perplexity"],
-            [sets.index(name) + 0.12 * at for name in rows["left_out"]],
+            [sets.index(name) + 0.12 * number for name in rows["left_out"]],
             xerr=2 * rows["perplexity_stderr"],
             fmt="o",
             markersize=4.5,
             color=colour,
-            label=model if there else f"{model}: not measured",
+            label=model if measured else f"{model}: not measured",
         )
-        if there:
-            unchanged = rows.loc[rows["left_out"] == "none", "perplexity"]
-            axes.axvline(unchanged.iloc[0], color=colour, linewidth=0.8)
+        axes.axvline(rows["perplexity"][rows["left_out"] == "none"].max(), color=colour, lw=0.8)
     axes.set_yticks(range(len(sets)), sets)
     axes.set_ylim(len(sets) - 0.4, -0.6)
     axes.set_xscale("log")
-    low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(MaxNLocator(6) if high < 4 * low else LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter(lambda value, _: perplexity(value))
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("perplexity on wikitext, with two standard errors each way")
     axes.set_ylabel("layers left out")
     axes.grid(axis="x", which="both", color="0.9", linewidth=0.6)
 
 
-FIGURE = figure_of(TABLE, write_pruning_figure)
+def main(
+    perplexity: Path, latency: Path, table: list[Path], figure: list[Path], models: list[str]
+) -> None:
+    rows = compute_pruning(pd.read_parquet(perplexity), pd.read_parquet(latency), models)
+    write_table(rows, table, title="Pruned models", note=NOTE, shown=_format_columns(rows))
+    plot_pruning(rows, *figure)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

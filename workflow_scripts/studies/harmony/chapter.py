@@ -8,8 +8,9 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
-from workflow_scripts.studies.ranking import frame, variance
-from workflow_scripts.studies.ranking.by_size import told
+from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.agreement_by_size import tell_by_size
+from workflow_scripts.studies.ranking.variance import tell_variance
 
 _AGREEMENT = {
     frame.MEAN: "agreement",
@@ -96,10 +97,10 @@ HARMONY = Study(
     computed=(
         ("harmony_scores", _scores),
         ("harmony_agreement", _agreement),
-        ("harmony_agreement_by_size", partial(told, study="harmony")),
+        ("harmony_agreement_by_size", partial(tell_by_size, study="harmony")),
         ("harmony_leaderboard", _ranking),
         ("harmony_components", _components),
-        ("harmony_variance", partial(variance.told, study="harmony")),
+        ("harmony_variance", partial(tell_variance, study="harmony")),
         ("harmony_significance", _significance),
         ("harmony_panel", _panel),
     ),

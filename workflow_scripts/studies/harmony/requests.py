@@ -5,7 +5,7 @@ from pydantic import Field
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.studies.ranking.requests import hub_models
+from workflow_scripts.studies.ranking.grid_settings import list_known_models
 
 
 class HarmonyComparison(StepRequest):
@@ -21,5 +21,7 @@ class HarmonyComparison(StepRequest):
 
 def harmony_comparison(settings: Settings) -> HarmonyComparison:
     return HarmonyComparison(
-        source=settings.source, margin=settings.margins.scores, models=hub_models(settings)
+        source=settings.source,
+        margin=settings.margins.scores,
+        models=list_known_models(settings, "huggingface"),
     )

@@ -1,29 +1,25 @@
 """MMLU of each checkpoint by subject, beside the floor and the published numbers."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from textwrap import wrap
 
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import PALETTE, drawing, figure_of
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.figures import PALETTE, drawing
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.stats.shares import errors_above
-from workflow_scripts.studies.mmlu.requests import MmluCheckpoints, PublishedCheckpoint
 
 METRICS = ("qem", "em", "acc")
 MICRO, MACRO = "micro", "macro"
 _AVERAGES = {MICRO: "all questions (micro)", MACRO: "mean of the subjects (macro)"}
 _PUBLISHED = re.compile(r"helm:mmlu:(\w+):5")
-_LABEL_WIDTH = 15  # characters over three columns of the figure
-_MOST_CHECKPOINTS = 12  # abreast, each in three columns
 NOTE = (
     "Score ± standard error on n questions, lighteval's task. qem: generated answer after HELM's"
     " normalisation, which counts an answer of which nothing is left as a right A; em: generated"
@@ -34,65 +30,71 @@ NOTE = (
     " variant on all of MMLU, which of chunked models is the one whose mlp adds to nothing (mlp.none);"
     " in the miniature world models and questions are others, and only the shape can be compared."
 )
-COLUMNS = columns(
-    ("text", "subject model variant"),
-    ("whole", "n"),
-    ("number", "floor"),
-    ("number", " ".join(f"{metric}{of}" for metric in METRICS for of in ("", "_stderr"))),
-    ("number", "published_qem published_stderr"),
-    ("number", " ".join(f"{metric}_z" for metric in METRICS)),
-)
+_KEYS = ["subject", "model", "variant"]
+_COLUMNS = [
+    *_KEYS,
+    *("n", "floor"),
+    *(f"{metric}{suffix}" for metric in METRICS for suffix in ("", "_stderr")),
+    *("published_qem", "published_stderr"),
+    *(f"{metric}_z" for metric in METRICS),
+]
 
 
-def mmlu_by_subject(
-    scores: pd.DataFrame, request: MmluCheckpoints, published: dict[str, pd.DataFrame]
+def compute_by_subject(
+    scores: pd.DataFrame,
+    checkpoints: Mapping[str, str | None],
+    published: Mapping[str, pd.DataFrame],
 ) -> pd.DataFrame:
-    """One row per subject and checkpoint, the averages first, checkpoints in the order given."""
-    if not request.checkpoints:
+    """Compute one row per subject and checkpoint, the averages first, checkpoints in the given order.
+
+    `checkpoints` has the published table of the same variant, if any, of each checkpoint.
+    """
+    if not checkpoints:
         raise UserError(
             "There is no model to show MMLU of: chunking.checkpoints and mmlu.models are empty;"
             " expected at least one entry in either."
         )
     scores = scores[(scores["study"] == "mmlu") & (scores["protocol"] == "few_shot")]
-    keys = ["model", "variant", "subset", "metric"]
-    if scores.duplicated(keys).any():
-        twice = scores[scores.duplicated(keys)].iloc[0]
+    duplicated = scores.duplicated(["model", "variant", "subset", "metric"])
+    if duplicated.any():
+        twice = scores[duplicated].iloc[0]
         raise UserError(
             f"There are several scores {twice['metric']} of {twice['model']}{twice['variant']} in the"
             " study mmlu; expected one. Delete results/scores/mmlu.parquet."
         )
     subjects = (MICRO, MACRO, *sorted(scores["subset"].dropna().unique()))
-    # One row for the three metrics: of the floor, the share of the most frequent letter, or of a random one.
     macro = scores["metric"].str.endswith("_macro")
     scores = scores.assign(
         subject=scores["subset"].fillna(MICRO).mask(macro, MACRO),
         metric=scores["metric"].str.removesuffix("_macro"),
     )
     scores = scores[scores["metric"].isin(METRICS)]
-    keys = ["subject", "model", "variant"]
-    theirs = {name: published_scores(table) for name, table in published.items()}
+    printed = {name: published_scores(table) for name, table in published.items()}
     rows = [
-        _beside(subject, checkpoint, theirs)
+        _build_row(subject, CheckpointId.parse(id), printed.get(table or "", {}))
         for subject in subjects
-        for checkpoint in request.checkpoints
+        for id, table in checkpoints.items()
     ]
-    table = pd.DataFrame(rows).set_index(keys)
-    table[["n", "floor"]] = scores.groupby(keys)[["n", "floor"]].max()
+    table = pd.DataFrame(rows).set_index(_KEYS)
+    # One floor for the three metrics: the fraction of the most frequent letter, or of a random one.
+    table[["n", "floor"]] = scores.groupby(_KEYS)[["n", "floor"]].max()
     for metric in METRICS:
-        found = scores[scores["metric"] == metric].set_index(keys)
-        table[metric], table[f"{metric}_stderr"] = found["value"], found["stderr"]
-        of_metric = (table[name] for name in (metric, f"{metric}_stderr", "floor", "n"))
-        table[f"{metric}_z"] = errors_above(*of_metric)
-    return COLUMNS.typed(table.reset_index())
+        values = scores[scores["metric"] == metric].set_index(_KEYS)
+        table[metric] = values["value"]
+        table[f"{metric}_stderr"] = values["stderr"]
+        table[f"{metric}_z"] = errors_above(
+            table[metric], table[f"{metric}_stderr"], table["floor"], table["n"]
+        )
+    numeric = dict.fromkeys(_COLUMNS[len(_KEYS) :], "float64") | {"n": "Int64"}
+    return table.reset_index()[_COLUMNS].astype(numeric)
 
 
-def _beside(subject: str, checkpoint: PublishedCheckpoint, theirs: dict) -> dict:
-    id = CheckpointId.parse(checkpoint.id)
-    value, stderr = theirs.get(checkpoint.published, {}).get(subject, (None, None))
+def _build_row(subject: str, checkpoint: CheckpointId, printed: dict) -> dict:
+    value, stderr = printed.get(subject, (None, None))
     return {
         "subject": subject,
-        "model": id.model,
-        "variant": id.variant,
+        "model": checkpoint.model,
+        "variant": checkpoint.variant,
         "published_qem": value,
         # What is printed beside their average is no standard error of the average.
         "published_stderr": None if subject == MACRO else stderr,
@@ -100,18 +102,18 @@ def _beside(subject: str, checkpoint: PublishedCheckpoint, theirs: dict) -> dict
 
 
 def published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """The average and each subject of a published table: the score, and what is printed beside it."""
-    found = {}
+    """Read the average and each subject of a published table: the score, and what is printed beside it."""
+    scores = {}
     for row in table.itertuples():
         match = _PUBLISHED.fullmatch(row.task)
         if row.task == "all":
-            found[MACRO] = (row.value, row.stderr)
+            scores[MACRO] = (row.value, row.stderr)
         elif match and match[1] != "_average":  # it is `all` once more
-            found[match[1]] = (row.value, row.stderr)
-    return found
+            scores[match[1]] = (row.value, row.stderr)
+    return scores
 
 
-def _show(table: pd.DataFrame, _: MmluCheckpoints) -> ShownColumns:
+def _format_columns(table: pd.DataFrame) -> ShownColumns:
     shown = {
         "Subject": _titles(table["subject"]),
         "Model": table["model"] + table["variant"],
@@ -129,111 +131,57 @@ def _titles(subjects: Iterable[str]) -> list[str]:
     return [_AVERAGES.get(name, name.replace("_", " ")) for name in subjects]
 
 
-TABLE = Table(
-    name="mmlu_by_subject",
-    title="MMLU by subject",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=MmluCheckpoints,
-    make=lambda inputs, request: mmlu_by_subject(
-        pd.read_parquet(inputs.one("scores")),
-        request,
-        {path.stem: pd.read_csv(path) for path in inputs["published"]},
-    ),
-    show=_show,
-)
-
-
-def write_mmlu_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Subjects down, checkpoints and metrics across: how far from the floor, a dot if clearly above."""
+def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+    """Plot how far each checkpoint is from the floor: subjects down, metrics across, a dot if clearly above."""
     from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.lines import Line2D
 
-    checkpoints = drawn_checkpoints(
-        list(dict.fromkeys(zip(table["model"], table["variant"], strict=True)))
-    )
-    subjects = list(dict.fromkeys(table["subject"]))
-    columns = [(metric, *checkpoint) for checkpoint in checkpoints for metric in METRICS]
-    cells = table.set_index(["subject", "model", "variant"])
+    cells = table.assign(checkpoint=table["model"] + table["variant"])
+    subjects = list(dict.fromkeys(cells["subject"]))
+    columns = [(metric, name) for name in dict.fromkeys(cells["checkpoint"]) for metric in METRICS]
+    cells = cells.set_index(["subject", "checkpoint"])
 
     def spread(values: pd.DataFrame) -> np.ndarray:
-        return values.unstack(["model", "variant"]).loc[subjects, columns].to_numpy()
+        return values.unstack("checkpoint").loc[subjects, columns].to_numpy()
 
     above = spread(cells[list(METRICS)].sub(cells["floor"], axis=0))
     clear = spread(cells[[f"{m}_z" for m in METRICS]].set_axis(METRICS, axis=1) >= CLEAR)
     # Grey below: how far below the floor a score lies says nothing about what a model knows.
     colours = LinearSegmentedColormap.from_list("floor", ["0.6", "white", PALETTE[0]])
     reach = max(0.1, np.nanmax(np.abs(above), initial=0.0))
-    width, height = 3.0 + 0.3 * max(len(columns), 9), 1.7 + 0.15 * len(subjects)
+    width, height = 3.0 + 0.3 * max(len(columns), 9), 4.0 + 0.15 * len(subjects)
     with drawing(pdf, png, width, height) as (fig, axes):
-        mesh = axes.pcolormesh(
-            above, cmap=colours, vmin=-reach, vmax=reach, edgecolors="0.85", linewidth=0.4
-        )
-        for down, across in zip(*np.nonzero(np.isnan(above)), strict=True):
-            axes.text(across + 0.5, down + 0.5, "–", ha="center", va="center", fontsize=7)
+        mesh = axes.pcolormesh(above, cmap=colours, vmin=-reach, vmax=reach, edgecolors="0.85")
         downs, acrosses = np.nonzero(clear)
-        axes.plot(acrosses + 0.5, downs + 0.5, "o", color="black", markersize=3)
-        for at in range(0, len(columns) + 1, len(METRICS)):
-            axes.axvline(at, color="black", linewidth=0.8, clip_on=False)
-        if len(models := {model for model, _ in checkpoints}) == 1:
-            fig.suptitle(*models, fontsize=9)
-        axes.axhline(len(_AVERAGES), color="black", linewidth=0.8)
+        axes.plot(
+            acrosses + 0.5,
+            downs + 0.5,
+            "o",
+            color="black",
+            markersize=3,
+            label=f"above the floor by {CLEAR} standard errors or more",
+        )
         axes.set_yticks(np.arange(len(subjects)) + 0.5, _titles(subjects), fontsize=7)
-        axes.set_xticks(np.arange(len(columns)) + 0.5, [c[0] for c in columns], fontsize=7)
+        labels = [f"{name} {metric}" for metric, name in columns]
+        axes.set_xticks(np.arange(len(columns)) + 0.5, labels, fontsize=7, rotation=90)
         axes.invert_yaxis()
-        axes.xaxis.tick_top()
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        names = axes.secondary_xaxis(1.0)
-        names.set_xticks(
-            (np.arange(len(checkpoints)) + 0.5) * len(METRICS),
-            _labels(checkpoints),
-            fontsize=7,
-        )
-        names.tick_params(length=0, pad=14)
-        names.spines[:].set_visible(False)
-        bar = fig.colorbar(mesh, ax=axes, location="bottom", aspect=50, pad=0.01, shrink=0.8)
-        bar.set_label("score minus floor (white: at the floor)")
-        bar.outline.set_visible(False)
-        dot = Line2D([], [], color="black", marker="o", markersize=3, linestyle="none")
-        fig.legend(
-            [dot],
-            [f"above the floor by {CLEAR} standard errors or more"],
-            loc="outside lower center",
-            handletextpad=0,
-        )
+        fig.colorbar(mesh, ax=axes, label="score minus floor (white: at the floor)")
+        fig.legend(loc="outside lower center")
 
 
-def drawn_checkpoints(checkpoints: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """All, or of too many to be read the models as they are and the last stage of each variant."""
-    if len(checkpoints) <= _MOST_CHECKPOINTS:
-        return checkpoints
-    trained_further = {
-        (model, variant.rpartition("+")[0]) for model, variant in checkpoints if "+" in variant
-    }
-    return [one for one in checkpoints if one not in trained_further]
+def main(
+    scores: Path,
+    published: list[Path],
+    table: list[Path],
+    figure: list[Path],
+    checkpoints: dict[str, str | None],
+) -> None:
+    printed = {path.stem: pd.read_csv(path) for path in published}
+    by_subject = compute_by_subject(pd.read_parquet(scores), checkpoints, printed)
+    write_table(
+        by_subject, table, title="MMLU by subject", note=NOTE, shown=_format_columns(by_subject)
+    )
+    plot_by_subject(by_subject, *figure)
 
 
-def _labels(checkpoints: list[tuple[str, str]]) -> list[str]:
-    """The model's name over each variant; where there is but one model, the figure's title has it."""
-    several = len({model for model, _ in checkpoints}) > 1
-    return [
-        "\n".join(
-            [
-                *(wrap(model.split("/")[-1], _LABEL_WIDTH) if several else ()),
-                *(_in_lines(variant) or ["as it is"]),
-            ]
-        )
-        for model, variant in checkpoints
-    ]
-
-
-def _in_lines(variant: str) -> list[str]:
-    """A long one is broken in front of what its name holds beside the plan: its marks and stages."""
-    if len(variant) <= _LABEL_WIDTH:
-        return [variant] if variant else []
-    parts = " ".join(re.split(r"(?=[-+])", variant))
-    return [line.replace(" ", "") for line in wrap(parts, _LABEL_WIDTH, break_on_hyphens=False)]
-
-
-FIGURE = figure_of(TABLE, write_mmlu_figure)
+if "snakemake" in globals():
+    run_job(main, snakemake)

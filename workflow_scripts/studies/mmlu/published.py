@@ -7,9 +7,8 @@ import pandas as pd
 
 from workflow_scripts.render.frames import cells
 from workflow_scripts.render.verdict import GENERATED, verdict
-from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL
+from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, MmluComparison
 from workflow_scripts.studies.mmlu.by_subject import MACRO, published_scores
-from workflow_scripts.studies.mmlu.requests import MmluComparison
 
 _PRINTED_TO = 1e-4
 _VARIANTS = {table: PUBLISHED_MODEL + variant for variant, table in PUBLISHED.items()}

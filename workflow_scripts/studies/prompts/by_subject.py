@@ -1,42 +1,44 @@
 """The accuracy of each prompt run by subject."""
 
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
 import pandas as pd
 
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import Table
-from workflow_scripts.studies.prompts.requests import PromptTables
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.tables import write_table
 
 NOTE = (
     "Share of a subject's n questions that each run answered right, and in brackets the share of outputs"
     " in the format that the run asks for, in percent. The floor and the standard errors are in the CSV"
     " file; with n questions, one is 1/n."
 )
-COLUMNS = columns(
-    ("text", "subject model variant run"),
-    ("whole", "n"),
-    ("number", "acc stderr floor acc_strict format_met"),
-)
+_COLUMNS = ["subject", "model", "variant", "run", "n", "acc", "stderr", "floor"]
+_COLUMNS += ["acc_strict", "format_met"]
 _METRICS = ("acc", "acc_strict", "format_met")
 
 
-def prompt_runs_by_subject(scores: pd.DataFrame, request: PromptTables) -> pd.DataFrame:
-    """One row per subject, checkpoint and run, subjects by name."""
+def compute_by_subject(
+    scores: pd.DataFrame, checkpoints: Collection[str], runs: Collection[str]
+) -> pd.DataFrame:
+    """Compute one row per subject, checkpoint and run, subjects by name."""
     scores = scores[(scores["study"] == "prompts") & scores["subset"].notna()]
-    found = {
+    values = {
         (row.subset, row.model + row.variant, row.task, row.metric): row
         for row in scores.fillna({"variant": ""}).itertuples()
     }
     rows = []
     for subject in sorted(scores["subset"].unique()):
-        for checkpoint in request.checkpoints:
-            for run in request.runs:
-                cells = [found.get((subject, checkpoint.id, run.name, name)) for name in _METRICS]
+        for checkpoint in checkpoints:
+            for run in runs:
+                cells = [values.get((subject, checkpoint, run, name)) for name in _METRICS]
                 if cells[0] is not None:
-                    rows.append(_row(subject, run.name, *cells))
-    return pd.DataFrame(rows, columns=list(COLUMNS.named))
+                    rows.append(_build_row(subject, run, *cells))
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _row(subject: str, run: str, acc, strict, met) -> dict:
+def _build_row(subject: str, run: str, acc, strict, met) -> dict:
     return {
         "subject": subject,
         "model": acc.model,
@@ -51,8 +53,8 @@ def _row(subject: str, run: str, acc, strict, met) -> dict:
     }
 
 
-def _show(table: pd.DataFrame, request: PromptTables) -> pd.DataFrame:
-    """One column a run, where the CSV file has a row; of a run that broke its name alone."""
+def _format_columns(table: pd.DataFrame, runs: Collection[str]) -> pd.DataFrame:
+    """Format one column a run, where the CSV file has a row; of a run that broke its name alone."""
     shown = table.assign(
         Subject=table["subject"].str.replace("_", " "),
         Model=table["model"] + table["variant"],
@@ -64,20 +66,23 @@ def _show(table: pd.DataFrame, request: PromptTables) -> pd.DataFrame:
     index = ["Subject", "Model"]
     n = shown.groupby(index, sort=False)["n"].max().astype("string")
     wide = shown.pivot(index=index, columns="run", values="cell").loc[n.index]
-    wide = wide.reindex(columns=[run.name for run in request.runs])
+    wide = wide.reindex(columns=list(runs))
     wide.insert(0, "n", n)
     wide = wide.reset_index()
     return wide.drop(columns="Model") if wide["Model"].nunique() == 1 else wide
 
 
-TABLE = Table(
-    name="prompt_runs_by_subject",
-    title="Prompt runs by subject",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=PromptTables,
-    make=lambda inputs, request: prompt_runs_by_subject(
-        pd.read_parquet(inputs.one("scores")), request
-    ),
-    show=_show,
-)
+def main(
+    scores: Path,
+    table: list[Path],
+    checkpoints: Mapping[str, bool],
+    runs: Sequence[Mapping[str, Any]],
+) -> None:
+    names = [run["name"] for run in runs]
+    by_subject = compute_by_subject(pd.read_parquet(scores), checkpoints, names)
+    shown = _format_columns(by_subject, names)
+    write_table(by_subject, table, title="Prompt runs by subject", note=NOTE, shown=shown)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -1,27 +1,12 @@
 """What the tables of the prompt runs are asked: which models, and which runs."""
 
+from typing import Any
+
 from pydantic import Field
 
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.prompts.section import has_published_scores
 from workflow_scripts.settings.request import StepRequest
-
-
-class AskedModel(StepRequest):
-    id: str
-    published: bool = Field(description="Whether the published scores may stand beside its own")
-
-
-class AskedRun(StepRequest):
-    name: str
-    changed: str
-    after: str | None = Field(description="The run that it is compared with")
-    published: str | None = Field(description="What the published runs call it")
-
-
-class PromptTables(StepRequest):
-    checkpoints: tuple[AskedModel, ...]
-    runs: tuple[AskedRun, ...]
 
 
 class PromptComparison(StepRequest):
@@ -33,24 +18,26 @@ class PromptComparison(StepRequest):
     runs: dict[str, str] = Field(description="Ours by the published ones")
 
 
-def prompt_tables(settings: Settings) -> PromptTables:
-    return PromptTables(
-        checkpoints=tuple(
-            AskedModel(id=str(request), published=has_published_scores(request, settings.source))
-            for request in settings.prompt_checkpoints()
-        ),
-        runs=tuple(
-            AskedRun(name=name, changed=run.changed, after=run.after, published=run.published)
+def prompt_arguments(settings: Settings) -> dict[str, Any]:
+    """Return the checkpoints, with whether the published scores may stand beside them, and the runs."""
+    fields = ("changed", "after", "published")
+    return {
+        "checkpoints": {
+            str(checkpoint): has_published_scores(checkpoint, settings.source)
+            for checkpoint in settings.prompt_checkpoints()
+        },
+        "runs": [
+            {"name": name, **{field: getattr(run, field) for field in fields}}
             for name, run in settings.prompt_runs.items()
-        ),
-    )
+        ],
+    }
 
 
 def prompt_comparison(settings: Settings) -> PromptComparison:
-    request = prompt_tables(settings)
+    checkpoints, runs = prompt_arguments(settings).values()
     return PromptComparison(
         source=settings.source,
-        checkpoint=next((one.id for one in request.checkpoints if one.published), None),
+        checkpoint=next((name for name, published in checkpoints.items() if published), None),
         max_items_per_subject=settings.prompts.max_items_per_subject,
-        runs={run.published: run.name for run in request.runs if run.published},
+        runs={run["published"]: run["name"] for run in runs if run["published"]},
     )

@@ -1,6 +1,6 @@
 """The prompt runs of each model: accuracy, format, and what each run changed against another."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
-from workflow_scripts.render.figures import drawing, figure_of, model_colours, rule, say_empty
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.figures import drawing, model_colours, rule, say_empty
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import number, numbers, p_value, with_errors
 from workflow_scripts.stats.shares import wilson
 from workflow_scripts.stats.significance import mcnemar
-from workflow_scripts.studies.prompts.requests import AskedModel, AskedRun, PromptTables
 
 NOTE = (
     "The same questions, asked in different ways. Micro: share of all n questions answered right, ±"
@@ -34,70 +32,76 @@ NOTE = (
     " run 4 on 285 questions; in the miniature world models and questions are others, and only the"
     " shape can be compared."
 )
-COLUMNS = columns(
-    ("text", "model variant run changed"),
-    ("whole", "n"),
-    ("number", "micro micro_stderr macro macro_stderr floor format_met strict_share"),
-    ("maybe", "after"),
-    ("whole", "pairs"),
-    ("number", "difference"),
-    ("whole", "won lost"),
-    ("number", "p published_micro published_macro"),
-)
+_INTEGERS = ["n", "pairs", "won", "lost"]
+_COLUMNS = [
+    *("model", "variant", "run", "changed", "n", "micro", "micro_stderr", "macro", "macro_stderr"),
+    *("floor", "format_met", "strict_share", "after", "pairs", "difference", "won", "lost", "p"),
+    *("published_micro", "published_macro"),
+]
+_TEXTS = ["model", "variant", "run", "changed", "after"]
 Right = dict[tuple[str, str], pd.Series]
 _LABEL_WIDTH = 34  # characters beside one run of the figure
 
 
 def read_right(records: Iterable[Path]) -> Right:
-    """By checkpoint and run: whether each question was answered right, by its id; of broken ones nothing."""
-    found = {}
+    """Read whether each question was answered right, by checkpoint and run; broken cells are left out."""
+    right = {}
     for path, record in sort_records(records)[0]:
         items = read_items(path.with_name(record.items.file)).select(["item", "correct"])
         frame = items.to_pandas().set_index("item")
-        found[record.model.id, record.task.name] = frame["correct"].astype(bool)
-    return found
+        right[record.model.id, record.task.name] = frame["correct"].astype(bool)
+    return right
 
 
-def prompt_runs(
-    scores: pd.DataFrame, right: Right, published: pd.DataFrame, request: PromptTables
+def compute_runs(
+    scores: pd.DataFrame,
+    right: Right,
+    published: pd.DataFrame,
+    checkpoints: Mapping[str, bool],
+    runs: Sequence[Mapping[str, Any]],
 ) -> pd.DataFrame:
-    """One row per checkpoint and run, in the order asked; a run that broke has a row without numbers."""
+    """Compute one row per checkpoint and run; a run that broke has a row without numbers.
+
+    `checkpoints` says of each whether the published scores are of the same model. `runs` have the name of each run,
+    what it changed, the run `after` which it comes, and what the published runs call it.
+    """
     whole = scores[(scores["study"] == "prompts") & scores["subset"].isna()]
-    found = {
+    values = {
         (row.model + row.variant, row.task, row.metric): row
         for row in whole.fillna({"variant": ""}).itertuples()
     }
-    theirs = {(row.run, row.metric): float(row.percent) / 100 for row in published.itertuples()}
+    printed = {(row.run, row.metric): float(row.percent) / 100 for row in published.itertuples()}
     rows = [
-        _row(checkpoint, run, found, right, theirs)
-        for checkpoint in request.checkpoints
-        for run in request.runs
+        _build_row(checkpoint, run, values, right, printed if is_published else {})
+        for checkpoint, is_published in checkpoints.items()
+        for run in runs
     ]
-    table = pd.DataFrame(rows, columns=list(COLUMNS.named))
-    measured = [name for name, kind in COLUMNS.named.items() if kind in ("whole", "number")]
-    table[measured] = table[measured].apply(pd.to_numeric)
-    return table.astype({"n": "Int64"})
+    table = pd.DataFrame(rows, columns=_COLUMNS)
+    measured = [name for name in _COLUMNS if name not in _TEXTS]
+    table[measured] = table[measured].apply(pd.to_numeric).astype("float64")
+    return table.astype(dict.fromkeys(_INTEGERS, "Int64"))
 
 
-def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, theirs: dict) -> dict:
-    key = (checkpoint.id, run.name)
-    parsed = CheckpointId.parse(checkpoint.id)
+def _build_row(
+    checkpoint: str, run: Mapping[str, Any], values: dict, right: Right, printed: dict
+) -> dict:
+    key = (checkpoint, run["name"])
+    parsed = CheckpointId.parse(checkpoint)
     row: dict[str, Any] = {
         "model": parsed.model,
         "variant": parsed.variant,
-        "run": run.name,
-        "changed": run.changed,
+        "run": run["name"],
+        "changed": run["changed"],
     }
     for metric in ("micro", "macro"):
-        name = f"published_{metric}"
-        row[name] = theirs.get((run.published, metric)) if checkpoint.published else None
+        row[f"published_{metric}"] = printed.get((run["published"], metric))
     scores = ("acc", "acc_macro", "acc_strict", "format_met")
-    micro, macro, strict, met = (found.get((*key, metric)) for metric in scores)
+    micro, macro, strict, met = (values.get((*key, metric)) for metric in scores)
     if micro is None or macro is None or strict is None:
         if key not in right:
             return row
         raise UserError(
-            f"The run {run.name} of {checkpoint.id} has no score in results/scores/prompts.parquet;"
+            f"The run {run['name']} of {checkpoint} has no score in results/scores/prompts.parquet;"
             " delete that file and run snakemake again."
         )
     return row | {
@@ -109,12 +113,12 @@ def _row(checkpoint: AskedModel, run: AskedRun, found: dict, right: Right, their
         "floor": micro.floor,
         "format_met": None if met is None else met.value,
         "strict_share": strict.value / micro.value if met is not None and micro.value else None,
-        **_compared(*key, run.after, right),
+        **_compare_pairs(*key, run["after"], right),
     }
 
 
-def _compared(id: str, name: str, after: str | None, right: Right) -> dict:
-    """With the run before, on the questions that both were asked."""
+def _compare_pairs(id: str, name: str, after: str | None, right: Right) -> dict:
+    """Compare with the run before, on the questions that both were asked."""
     if after is None or not {(id, after), (id, name)} <= set(right):
         return {}
     before, here = right[id, after].align(right[id, name], join="inner")
@@ -131,7 +135,7 @@ def _compared(id: str, name: str, after: str | None, right: Right) -> dict:
     }
 
 
-def _show(table: pd.DataFrame, _: PromptTables) -> ShownColumns:
+def _format_columns(table: pd.DataFrame) -> ShownColumns:
     published = zip(
         numbers(table["published_micro"]), numbers(table["published_macro"]), strict=True
     )
@@ -159,26 +163,8 @@ def _show(table: pd.DataFrame, _: PromptTables) -> ShownColumns:
     return shown
 
 
-def _make(inputs: Inputs, request: PromptTables) -> pd.DataFrame:
-    # As text: a run's name is no number.
-    theirs = pd.read_csv(inputs.one("published"), dtype="string")
-    scores = pd.read_parquet(inputs.one("scores"))
-    return prompt_runs(scores, read_right(inputs["records"]), theirs, request)
-
-
-TABLE = Table(
-    name="prompt_runs",
-    title="Prompt runs",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=PromptTables,
-    make=_make,
-    show=_show,
-)
-
-
-def write_prompt_figure(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Runs down; accuracy on the left, how many answers were in the asked form on the right."""
+def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+    """Plot the runs: accuracy on the left, how many answers were in the asked form on the right."""
     table = table[table["n"].notna()]
     table = table.assign(id=table["model"] + table["variant"])
     runs = list(dict.fromkeys(table["run"]))
@@ -283,4 +269,21 @@ def _format(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour) -> 
     )
 
 
-FIGURE = figure_of(TABLE, write_prompt_figure)
+def main(
+    scores: Path,
+    records: list[Path],
+    published: Path,
+    table: list[Path],
+    figure: list[Path],
+    checkpoints: Mapping[str, bool],
+    runs: Sequence[Mapping[str, Any]],
+) -> None:
+    # As text: a run's name is no number.
+    printed = pd.read_csv(published, dtype="string")
+    results = compute_runs(pd.read_parquet(scores), read_right(records), printed, checkpoints, runs)
+    write_table(results, table, title="Prompt runs", note=NOTE, shown=_format_columns(results))
+    plot_runs(results, *figure)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -8,9 +8,11 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.studies.ranking import frame, price, variance
-from workflow_scripts.studies.ranking.by_size import told
+from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.agreement_by_size import tell_by_size
 from workflow_scripts.studies.ranking.components import ALL
+from workflow_scripts.studies.ranking.price import tell_price
+from workflow_scripts.studies.ranking.variance import tell_variance
 
 BOTH, QWEN = (frame.DIRECT, frame.TRAINED), "Qwen"
 RELEASE, LEADERBOARD = "harmony_cells", "harmony_leaderboard"
@@ -127,16 +129,16 @@ PUBLISHED = Study(
     prose=Path(__file__).with_name("chapter.md.j2"),
     computed=(
         ("published_agreement", _agreement),
-        ("published_agreement_by_size", partial(told, study="published")),
+        ("published_agreement_by_size", partial(tell_by_size, study="published")),
         ("published_categories", _categories),
         ("published_components", _components),
-        ("published_variance", partial(variance.told, study="published")),
+        ("published_variance", partial(tell_variance, study="published")),
         ("published_compute", _compute),
-        ("published_perplexity", _perplexity),
+        ("published_text_agreement", _perplexity),
         ("published_bits", _bits),
         ("published_text_pairs", _text_pairs),
-        ("published_ranks", _ranks),
+        ("published_task_pair", _ranks),
         ("published_releases", _releases),
-        ("published_price", partial(price.told, study="published")),
+        ("published_price", partial(tell_price, study="published")),
     ),
 )

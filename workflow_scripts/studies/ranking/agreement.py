@@ -1,14 +1,15 @@
 """How well tasks agree about models, by protocol, beside what drawing again alone would leave."""
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.figures import drawing, legend_below, rule, say_empty
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import intervals, numbers
 from workflow_scripts.stats.agreement import (
     agreement_by_category,
@@ -18,13 +19,16 @@ from workflow_scripts.stats.agreement import (
     share_improving,
     shared_cells,
 )
-from workflow_scripts.stats.intervals import difference_drawn, interval_drawn
 from workflow_scripts.stats.jackknife import over_families
-from workflow_scripts.stats.noise import ceiling_of_pairs, noise_ceiling
-from workflow_scripts.stats.score_errors import ScoreErrors
-from workflow_scripts.studies.ranking import frame
+from workflow_scripts.stats.redraws import (
+    agree_with_redraw,
+    ceiling_of_pairs,
+    difference_drawn,
+    interval_drawn,
+)
+from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
-from workflow_scripts.studies.ranking.requests import GridWords, RankingRequest
+from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _NOTE = (
     "Kendall's tau-b between the rankings of two tasks over the models that both have; means over pairs"
@@ -34,164 +38,133 @@ _NOTE = (
     " models{trainings}. Own redraw: agreement of a task with its scores drawn again so, mean over tasks."
     " Ceiling: what tasks could agree at most if they differed in nothing but that. Against"
     " direct: over the models and cells that both protocols have."
-    " A dash is a number that the scores at hand do not give. {last}"
+    " A dash is a number that the scores at hand do not give. Each task with the others, and all pairs, are in the"
+    " CSV.{last}"
 )
+# What the Markdown table has; the CSV has what is of one task, category or pair too.
 _OF_ALL = {frame.MEAN, frame.OWN_REDRAW, frame.CEILING, frame.DIFFERENCE, frame.SHARE}
-# Origins are told of a run, the measure where there are several.
-_INTERVALS = ("families_low", "families_high", "groups", "of", "items_low", "items_high")
 _ORDER = (
     *("protocol", "origins", "measure", "statistic", "first", "second", "value"),
-    *(*_INTERVALS, "models", "pairs"),
-)
-COLUMNS = columns(
-    ("text", "protocol statistic"),
-    ("maybe", "first second"),
-    ("number", "value"),
-    ("whole", "models pairs"),
-    like={
-        "origins|measure": "text",
-        "(families|items)_(low|high)": "number",
-        "groups": "whole",
-        "of": "maybe",
-    },
+    *("families_low", "families_high", "groups", "of", "items_low", "items_high"),
+    *("models", "pairs"),
 )
 
 
-def correlations(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
+def correlate(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
     return kendall_matrix(scores) if measure == "kendall" else scores.corr()
 
 
-def agreement(grids: dict[str, Grid], request: RankingRequest) -> pd.DataFrame:
+def compute_agreement(
+    grids: dict[str, Grid], settings: GridSettings, draws: int, seed: int
+) -> pd.DataFrame:
     """One row per number, in long form: protocol, statistic, task or category or pair of them."""
-    direct = grids.get(request.grid.baseline)
+    grid = settings.grid
+    direct = grids.get(grid.baseline)
     rows = []
-    for grid in grids.values():
-        for measure in request.grid.measures:
-            rows += _of_protocol(grid, measure, request)
-            if direct and grid is not direct:
-                rows += _against_direct(direct, grid, measure, request)
-    order = [*request.grid.protocols, *request.grid.measures, *frame.STATISTICS]
+    for one in grids.values():
+        for measure in grid.measures:
+            about = {"protocol": one.protocol, "origins": one.origins, "measure": measure}
+            found = _agree_within(one, measure, settings, draws, seed)
+            if direct and one is not direct:
+                found += _compare_with_direct(direct, one, measure, draws, seed)
+            rows += [about | row for row in found]
+    order = [*grid.protocols, *grid.measures, *frame.STATISTICS]
     table = pd.DataFrame(rows, columns=list(_ORDER)).sort_values(
         ["protocol", "measure", "statistic"],
         key=lambda column: column.map({name: at for at, name in enumerate(order)}),
         kind="stable",
         ignore_index=True,
     )
-    alone = [] if len(request.grid.measures) > 1 else ["measure"]
-    return table.drop(columns=[*alone, *([] if request.grid.run else ["origins"])])
+    alone = [] if len(grid.measures) > 1 else ["measure"]
+    return table.drop(columns=[*alone, *([] if grid.run else ["origins"])])
 
 
-def _of_protocol(grid: Grid, measure: str, request: RankingRequest) -> list[dict]:
+def _agree_within(
+    grid: Grid, measure: str, settings: GridSettings, draws: int, seed: int
+) -> list[dict[str, Any]]:
     scores = grid.measured.dropna(how="all")
-    matrix = correlations(scores, measure)
-    base: dict[str, Any] = {"protocol": grid.protocol, "origins": grid.origins, "measure": measure}
-    base |= {"models": len(scores)}
+    matrix = correlate(scores, measure)
     pairs = [
-        {"first": a, "second": b, "value": matrix.at[a, b]}
+        {"statistic": frame.PAIR, "first": a, "second": b, "value": matrix.at[a, b]}
         for at, a in enumerate(matrix)
         for b in matrix.columns[at + 1 :]
     ]
     known = sum(pd.notna(pair["value"]) for pair in pairs)
     rows = [{"statistic": frame.MEAN, "value": mean_of_pairs(matrix.to_numpy()), "pairs": known}]
-    rows += [
-        {"statistic": frame.TASK, "first": task, "value": value}
-        for task, value in agreement_by_task(matrix).items()
-    ]
+    rows += _name_tasks(frame.TASK, agreement_by_task(matrix))
 
-    def statistics(kept: np.ndarray) -> np.ndarray:
-        left = correlations(scores[kept], measure)
+    def compute_means(kept: np.ndarray) -> np.ndarray:
+        left = correlate(scores[kept], measure)
         return np.array([mean_of_pairs(left.to_numpy()), *agreement_by_task(left)])
 
-    reach = over_families(statistics, grid.models.loc[scores.index, "family"])
-    for at, row in enumerate(rows):
-        low, high = max(reach.low[at], -1.0), min(reach.high[at], 1.0)
+    reach = over_families(compute_means, grid.models.loc[scores.index, "family"])
+    for row, low, high in zip(rows, reach.low.clip(-1), reach.high.clip(None, 1), strict=True):
         row |= {"families_low": low, "families_high": high}
         row |= {"groups": reach.groups, "of": reach.of}
     if measure == "kendall":
-        rows += _drawn_again(grid.errors.part(scores), matrix, rows[0], request)
+        errors, fewer = grid.errors.part(scores), max(draws // 5, 10)
+        rows[0]["items_low"], rows[0]["items_high"] = interval_drawn(errors, draws, seed)
+        own = agree_with_redraw(errors, fewer, seed)
+        # Over the pairs of tasks that the mean is over; of none where a score that it is of has no error.
+        ceilings = ceiling_of_pairs(errors, fewer, seed).where(matrix.notna())
+        if not errors.are_known:
+            own, ceilings = own * np.nan, ceilings * np.nan
+        rows.append({"statistic": frame.OWN_REDRAW, "value": own.mean()})
+        rows.append({"statistic": frame.CEILING, "value": mean_of_pairs(ceilings.to_numpy())})
+        rows += _name_tasks(frame.TASK_CEILING, agreement_by_task(ceilings))
     rows += [
         {"statistic": frame.CATEGORY, "first": first, "second": second, "value": value}
-        for first, second, value, _ in by_category(matrix, request)
+        for first, second, value in mean_by_category(matrix, settings)
         if pd.notna(value)  # a category of one task has no pairs within
     ]
-    return [base | row for row in [*rows, *({"statistic": frame.PAIR} | pair for pair in pairs)]]
+    return [{"models": len(scores)} | row for row in [*rows, *pairs]]
 
 
-def _drawn_again(
-    errors: ScoreErrors, matrix: pd.DataFrame, mean: dict[str, Any], request: RankingRequest
-) -> list[dict[str, Any]]:
-    """Set the mean's interval, and tell what items and trainings alone would leave of agreement."""
-    drawn = interval_drawn(errors, draws=request.draws, seed=request.seed)
-    mean |= {"items_low": drawn.low, "items_high": drawn.high}
-    fewer = {"draws": max(request.draws // 5, 10), "seed": request.seed}
-    own = noise_ceiling(errors, **fewer)["own_redraw"]
-    # Over the pairs of tasks that the mean is over; of none where a score that it is of has no error.
-    ceilings = ceiling_of_pairs(errors, **fewer).where(matrix.notna())
-    if not errors.are_known:
-        own, ceilings = own * float("nan"), ceilings * float("nan")
+def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
+    return [{"statistic": statistic, "first": task, "value": one} for task, one in values.items()]
+
+
+def mean_by_category(matrix: pd.DataFrame, settings: GridSettings) -> list[tuple[str, str, float]]:
+    """Each two categories, and the mean over pairs of their tasks."""
+    means = agreement_by_category(matrix, {one.task: one.category for one in settings.tasks})
     return [
-        {"statistic": frame.OWN_REDRAW, "value": own.mean()},
-        {"statistic": frame.CEILING, "value": mean_of_pairs(ceilings.to_numpy())},
-        *(
-            {"statistic": frame.TASK_CEILING, "first": task, "value": value}
-            for task, value in agreement_by_task(ceilings).items()
-        ),
+        (first, second, means.at[first, second])
+        for at, first in enumerate(means)
+        for second in means.columns[at:]
     ]
 
 
-def by_category(matrix: pd.DataFrame, request: GridWords) -> Iterator[tuple[str, str, float, int]]:
-    """Each two categories, the mean over pairs of their tasks, and how many pairs there are."""
-    categories = {one.task: one.category for one in request.tasks}
-    sizes = Counter(categories[task] for task in matrix)
-    means = agreement_by_category(matrix, categories)
-    for at, first in enumerate(means):
-        for second in means.columns[at:]:
-            one, other = sizes[first], sizes[second]
-            pairs = one * (one - 1) // 2 if first == second else one * other
-            yield first, second, means.at[first, second], pairs
-
-
-def _against_direct(direct: Grid, other: Grid, measure: str, request: RankingRequest) -> list[dict]:
+def _compare_with_direct(
+    direct: Grid, other: Grid, measure: str, draws: int, seed: int
+) -> list[dict[str, Any]]:
     first, second = shared_cells(direct.values, other.values)
-    kept = first.dropna(how="all").index
-    used = first.columns[first.notna().any()]
-    first, second = first.loc[kept, used], second.loc[kept, used]
+    first = first.dropna(how="all").dropna(axis=1, how="all")
+    second = second.loc[first.index, first.columns]
     if len(first) < 2 or first.shape[1] < 2:
         return []
-    improved = share_improving(correlations(first, measure), correlations(second, measure))
-    base: dict[str, Any] = {
-        "protocol": other.protocol,
-        "origins": other.origins,
-        "measure": measure,
-    }
-    base |= {"models": len(first), "pairs": improved.pairs}
-    share = base | {"statistic": frame.SHARE, "value": improved.share}
+    improved = share_improving(correlate(first, measure), correlate(second, measure))
 
-    def rise(kept: np.ndarray) -> np.ndarray:
-        one, other = (correlations(side[kept], measure) for side in (first, second))
+    def compute_rise(kept: np.ndarray) -> np.ndarray:
+        one, other = (correlate(side[kept], measure) for side in (first, second))
         return np.array(mean_of_pairs(other.to_numpy()) - mean_of_pairs(one.to_numpy()))
 
-    reach = over_families(rise, direct.models.loc[kept, "family"])
-    ends: dict[str, Any] = {"families_low": float(reach.low), "families_high": float(reach.high)}
-    ends |= {"groups": reach.groups, "of": reach.of}
+    reach = over_families(compute_rise, direct.models.loc[first.index, "family"])
+    base = {"models": len(first), "pairs": improved.pairs}
+    rise = base | {
+        "statistic": frame.DIFFERENCE,
+        "value": float(compute_rise(np.full(len(first), True))),
+        "families_low": float(reach.low),
+        "families_high": float(reach.high),
+        "groups": reach.groups,
+        "of": reach.of,
+    }
     if measure == "kendall":
         errors = direct.errors.part(first), other.errors.part(second)
-        drawn = difference_drawn(*errors, draws=request.draws, seed=request.seed)
-        ends |= {"items_low": drawn.low, "items_high": drawn.high}
-    value = float(rise(np.full(len(first), True)))
-    return [base | {"statistic": frame.DIFFERENCE, "value": value} | ends, share]
+        rise["items_low"], rise["items_high"] = difference_drawn(*errors, draws=draws, seed=seed)
+    return [rise, base | {"statistic": frame.SHARE, "value": improved.share}]
 
 
-def _of(first: Any, second: Any, names: dict[str, str]) -> str:
-    """A task, a category with itself, or two categories; nothing where it is about all tasks."""
-    if pd.isna(first):
-        return ""
-    if first == second:
-        return f"within {first}"
-    return names.get(first, first) if pd.isna(second) else f"{first} and {second}"
-
-
-def counted(table: pd.DataFrame) -> list[str | None]:
+def format_intervals(table: pd.DataFrame) -> list[str | None]:
     """Intervals over families, with how many there are."""
     ends = intervals(table["families_low"], table["families_high"])
     return [
@@ -200,43 +173,97 @@ def counted(table: pd.DataFrame) -> list[str | None]:
     ]
 
 
-def _show(table: pd.DataFrame, request: RankingRequest) -> ShownColumns:
-    # Pairs are hundreds; they are in the CSV and the figure. Of others' grids so is what is of one task.
-    wanted = _OF_ALL if not request.grid.run else set(frame.STATISTICS) - {frame.PAIR}
-    table = table[table["statistic"].isin(wanted)]
-    about = zip(table["first"], table["second"], strict=True)
+def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
+    table = table[table["statistic"].isin(_OF_ALL)]
     measure = {"Measure": table["measure"].map(frame.MEASURES)} if "measure" in table else {}
-    of = {"Of": [_of(first, second, request.names) for first, second in about]}
     return {
-        "Protocol": table["protocol"].map(request.grid.names),
+        "Protocol": table["protocol"].map(settings.grid.names),
         **measure,
         "Statistic": table["statistic"].map(frame.STATISTICS),
-        **(of if request.grid.run else {}),
         "Value": numbers(table["value"]),
-        "Over families": counted(table),
+        "Over families": format_intervals(table),
         "Over items": intervals(table["items_low"], table["items_high"]),
         "Models": numbers(table["models"], ".0f"),
         "Pairs": numbers(table["pairs"], ".0f"),
     }
 
 
-def _note(table: pd.DataFrame, request: RankingRequest) -> str:
-    run = request.grid.run
-    of = (
-        frame.RAW_AND_MISSING
-        if run
-        else "Each task with the others, and all pairs, are in the CSV."
+def plot_matrices(
+    table: pd.DataFrame, settings: GridSettings, files: Sequence[Path], measure: str = "kendall"
+) -> None:
+    """The agreement of every pair of tasks, in the order of their categories."""
+    if "measure" in table:
+        table = table[table["measure"] == measure]
+    pairs = table[table["statistic"] == frame.PAIR]
+    seen = set(pairs["first"]) | set(pairs["second"])
+    tasks = [row for row in settings.in_categories if row.task in seen]
+    borders = [at for at in range(1, len(tasks)) if tasks[at].category != tasks[at - 1].category]
+    plots.plot_matrices(
+        pairs,
+        plots.title_with_mean(table, settings.grid),
+        settings.grid,
+        files,
+        names={row.task: row.display_name for row in tasks},
+        lines=borders,
+        label=f"{frame.MEASURES[measure]} of two tasks",
     )
-    said = _NOTE.format(trainings=frame.TRAININGS[request.trainings], last=of)
-    return said + frame.of_many(table["models"])
 
 
-TABLE = Table(
-    name="agreement",
-    title=frame.titled("Agreement of tasks about models", "agreement of tasks about models"),
-    note=_note,
-    columns=COLUMNS,
-    asks=RankingRequest,
-    make=lambda inputs, request: agreement(read_grids(inputs, request), request),
-    show=_show,
-)
+def plot_by_task(table: pd.DataFrame, settings: GridSettings, files: Sequence[Path]) -> None:
+    """Tasks down, those of highest agreement first; a tick is the ceiling, a dotted line the mean."""
+    if "measure" in table:
+        table = table[table["measure"] == "kendall"]
+    rows = table[table["statistic"] == frame.TASK].dropna(subset=["value"])
+    protocols = plots.shown_protocols(rows, settings.grid)
+    with drawing(*files, 6.5, 1.5 + 0.26 * max(rows["first"].nunique(), 3)) as (fig, axes):
+        if not protocols:
+            say_empty(axes, "No two tasks have scores of the same models.")
+            return
+        last = rows[rows["protocol"] == protocols[-1]].set_index("first")["value"]
+        order = list(dict.fromkeys([*last.sort_values(ascending=False).index, *rows["first"]]))
+        tick = {"markersize": 8, "markeredgewidth": 1.6}
+        for protocol, of, shift, look in plots.place_beside(rows, settings.grid, gap=0.24):
+            down = [order.index(task) + shift for task in of["first"]]
+            ends = plots.measure_ends(of["value"], of["families_low"], of["families_high"])
+            axes.errorbar(of["value"], down, xerr=ends, linewidth=1, **look)
+            others = table[table["protocol"] == protocol].set_index("first")
+            ceilings = others.loc[others["statistic"] == frame.TASK_CEILING, "value"]
+            ceilings = ceilings.reindex(of["first"])
+            axes.plot(ceilings, down, "|", color=look["color"], **tick)
+            mean = others.loc[others["statistic"] == frame.MEAN, "value"].iloc[0]
+            axes.axvline(mean, color=look["color"], linestyle=":", linewidth=1)
+        axes.plot([], [], "|", color="0.4", label="ceiling", **tick)
+        axes.plot([], [], ":", color="0.4", linewidth=1, label="mean of all pairs")
+        axes.set_yticks(range(len(order)), [settings.names[task] for task in order])
+        axes.set_ylim(len(order) - 0.4, -0.6)
+        axes.set_xlabel(f"mean tau-b with the other tasks, {plots.interval_over(rows)}")
+        rule(axes, "x")
+        legend_below(fig, axes, 3)
+
+
+def main(
+    cells: Path,
+    models: Path,
+    table: list[Path],
+    matrices: list[Path],
+    by_task: list[Path],
+    settings: dict[str, Any],
+    bootstrap_draws: int,
+    seed: int,
+) -> None:
+    of_grid = GridSettings.of(settings)
+    agreement = compute_agreement(read_grids(cells, models), of_grid, bootstrap_draws, seed)
+    note = _NOTE.format(
+        trainings=frame.TRAININGS[of_grid.trainings],
+        last=frame.SAMPLED * bool(agreement["models"].max() > frame.SAMPLE)
+        + frame.RAW_AND_MISSING * of_grid.grid.run,
+    )
+    title = frame.make_title("Agreement of tasks about models", of_grid)
+    shown = format_columns(agreement, of_grid)
+    write_table(agreement, table, title=title, note=note, shown=shown)
+    plot_matrices(agreement, of_grid, matrices)
+    plot_by_task(agreement, of_grid, by_task)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -2,105 +2,89 @@
 
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.render.figures import Figure, legend_below, say_empty
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.figures import drawing, legend_below, rule, say_empty
+from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import numbers
-from workflow_scripts.settings.grids import GridFile
-from workflow_scripts.studies.ranking import frame, labels
-from workflow_scripts.studies.ranking.rank_lines import NAMED
-from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
-from workflow_scripts.studies.ranking.texts import bits_rows, read_text_scores
+from workflow_scripts.studies.ranking import frame, plots
+from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.texts import read_bits
 
-SPACED = 20  # models, more of which stand closer together
 _NOTE_OF_RUN = (
     "Of the last tenth of each text, in n windows; lower is better. After training: on the first eight"
     " tenths, the state chosen on the ninth."
 )
-# Behind n, the bits under each protocol.
-COLUMNS = columns(("text", "text model"), ("whole", "n"), like={frame.TASK_NAME: "number"})
 
 
-def bits_table(scores: pd.DataFrame, request: GridRequest) -> pd.DataFrame:
+def tabulate_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """One row a text and model, those of fewest bits under the last protocol first."""
-    bits, texts = bits_rows(scores, request), request.grid.texts
-    found = dict.fromkeys(bits["protocol"])
-    protocols = [key for key in request.grid.protocols if key in found or _of_texts(key, request)]
+    grid, found = settings.grid, set(bits["protocol"])
+    # All cells of a protocol of texts may be broken.
+    protocols = [
+        key
+        for key, one in grid.protocols.items()
+        if key in found or key == grid.baseline or (one.after_training and not one.scores_of)
+    ]
     index = ["task", "label"]
     wide = bits.pivot(index=index, columns="protocol", values="value").reindex(columns=protocols)
     table = wide.assign(n=bits.groupby(index)["n"].max()).reset_index()
-    order = {text: at for at, text in enumerate(texts or sorted(set(table["task"])))}
-    table = table.assign(at=table["task"].map(order)).sort_values(["at", protocols[-1], "label"])
+    place = {text: at for at, text in enumerate(grid.texts or sorted(set(table["task"])))}
+    table = table.assign(place=table["task"].map(place))
+    table = table.sort_values(["place", protocols[-1], "label"], ignore_index=True)
     table = table.rename(columns={"task": "text", "label": "model"})
-    return COLUMNS.typed(table.drop(columns="at")[["text", "model", "n", *protocols]])
+    return table[["text", "model", "n", *protocols]]
 
 
-def _of_texts(key: str, request: GridRequest) -> bool:
-    """Whether texts are measured under a protocol, though all its cells may be broken."""
-    one = request.grid.protocols[key]
-    return key == request.grid.baseline or (one.after_training and not one.scores_of)
-
-
-def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
-    return {
-        "Text": table["text"].replace(request.grid.texts),
-        "Model": table["model"],
-        **{name: numbers(table[key]) for key, name in _shown(table, request.grid).items()},
-        **({"n": numbers(table["n"], "d")} if table["n"].notna().any() else {}),
-    }
-
-
-def _shown(table: pd.DataFrame, grid: GridFile) -> dict[str, str]:
-    return {key: name for key, name in grid.names.items() if key in table}
-
-
-def _note(_: pd.DataFrame, request: GridRequest) -> str:
-    if request.grid.run:
-        return _NOTE_OF_RUN
-    lacking = f" Left out: {request.grid.lacking_texts}." if request.grid.lacking_texts else ""
-    return f"Of {request.grid.about_texts}, as they were released; lower is better.{lacking}"
-
-
-TABLE = Table(
-    name="bits",
-    title=frame.titled("Bits per byte before and after training", "bits per byte of texts"),
-    note=_note,
-    columns=COLUMNS,
-    asks=GridRequest,
-    make=lambda inputs, request: bits_table(read_text_scores(inputs, request), request),
-    show=_show,
-)
-
-
-def write_bits(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -> None:
+def plot_bits(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """A panel a text, a line a model, in the order of the table; a mark for each protocol."""
-    texts, protocols = list(dict.fromkeys(table["text"])), _shown(table, request.grid)
+    grid, texts = settings.grid, list(dict.fromkeys(table["text"]))
+    protocols = {key: name for key, name in grid.names.items() if key in table}
     most = int(table["text"].value_counts().max()) if texts else 5
-    names = dict(request.grid.texts) or {text: text for text in texts}
-    columns = max(len(texts), 1)
-    size = 1.6 + 3.2 * columns, 1.1 + (0.24 if most <= SPACED else 0.15) * min(most, NAMED)
-    with labels.drawing(pdf, png, *size, ncols=columns, squeeze=False) as (fig, grid):
+    panels = {"ncols": max(len(texts), 1), "squeeze": False}
+    height = 1.1 + min(0.24 * most, 0.15 * plots.NAMED)
+    with drawing(*files, 1.6 + 3.2 * panels["ncols"], height, **panels) as (fig, (row,)):
         if not texts:
-            say_empty(grid[0][0], "No text has a score.")
+            say_empty(row[0], "No text has a score.")
             return
-        for axes, text in zip(grid[0], texts, strict=True):
+        for axes, text in zip(row, texts, strict=True):
             rows = table[table["text"] == text].iloc[::-1].reset_index(drop=True)
             ends = rows[list(protocols)]
             axes.hlines(rows.index, ends.min(axis=1), ends.max(axis=1), color="0.8", linewidth=1.4)
             for key, name in protocols.items():
-                colour, marker = labels.look_of(key, request.grid)
+                colour, marker = plots.choose_look(key, grid)
                 axes.plot(rows[key], rows.index, marker, color=colour, markersize=4, label=name)
-            shown = rows["model"] if request.grid.run else rows["model"].str.split("/").str[-1]
-            named = rows.index[:: ceil(most / NAMED)]
-            axes.set_yticks(named, shown[named], fontsize=8 if most <= SPACED else 6)
+            named = rows.index[:: ceil(most / plots.NAMED)]
+            axes.set_yticks(named, rows["model"].str.split("/").str[-1][named], fontsize=6)
             axes.set_ylim(-0.7, len(rows) - 0.3)
-            axes.set_title(names[text], fontsize=9)
+            axes.set_title(grid.texts.get(text, text), fontsize=9)
             axes.set_xlabel("bits per byte")
-            labels.rule(axes, "x")
-        legend_below(fig, grid[0][0], 3)
+            rule(axes, "x")
+        legend_below(fig, row[0], 3)
 
 
-FIGURE = Figure(name="bits", asks=GridWords, draw=labels.drawn_from(TABLE, write_bits))
+def main(
+    texts: list[Path], table: list[Path], figure: list[Path], settings: dict[str, Any]
+) -> None:
+    of_grid = GridSettings.of(settings)
+    grid = of_grid.grid
+    bits = tabulate_bits(read_bits(texts, of_grid), of_grid)
+    lacking = f" Left out: {grid.lacking_texts}." if grid.lacking_texts else ""
+    of_others = f"Of {grid.about_texts}, as they were released; lower is better.{lacking}"
+    shown = {
+        "Text": bits["text"].replace(grid.texts),
+        "Model": bits["model"],
+        **{name: numbers(bits[key]) for key, name in grid.names.items() if key in bits},
+        **({"n": numbers(bits["n"], ".0f")} if bits["n"].notna().any() else {}),
+    }
+    title = frame.make_title("Bits per byte before and after training", of_grid)
+    note = _NOTE_OF_RUN if grid.run else of_others
+    write_table(bits, table, title=title, note=note, shown=shown)
+    plot_bits(bits, of_grid, figure)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

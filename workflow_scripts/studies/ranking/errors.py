@@ -1,25 +1,21 @@
 """What the scores of a grid are uncertain by: items that its models share, and trainings of their own."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.influences import errors_by_row
-from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.scores.published_leaderboard import as_fractions, read_panel
 from workflow_scripts.stats.item_errors import ItemErrors, assumed_errors, with_others
-from workflow_scripts.stats.reruns import Reruns
+from workflow_scripts.stats.reruns import Reruns, differences_of, reordering, reruns_of
 from workflow_scripts.stats.score_errors import ScoreErrors
-from workflow_scripts.studies.ranking.frame import STUDY
-from workflow_scripts.studies.ranking.requests import GridRequest
-from workflow_scripts.studies.ranking.trainings import (
-    published_trainings,
-    spread_of_seeds,
-    trainings_of,
-)
+from workflow_scripts.studies.ranking.frame import DIRECT, STUDY, TRAINED
+from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _ROW = ["protocol", "label"]
 
@@ -34,17 +30,17 @@ class Cells(NamedTuple):
     seeds: pd.DataFrame
     models: pd.DataFrame
     """By label, as those of a Grid."""
-    absent: tuple[tuple[str, str], ...]
+    absent: pd.DataFrame
 
 
 @dataclass(frozen=True)
 class KnownErrors:
     """What is known of a grid's errors beside the standard errors of its scores."""
 
+    correlations: Mapping[str, float]
+    """By task, how right answers of two models correlate over items that others released."""
     measured: pd.DataFrame | None = None
     """From items: a row for each protocol, label and task, as scores.influences has them."""
-    correlations: Mapping[str, float] = field(default_factory=dict)
-    """By task, how right answers of two models correlate over items that others released."""
     release: pd.DataFrame | None = None
     """The scores after training of another grid's second release."""
     reruns: Reruns | None = None
@@ -55,34 +51,38 @@ class KnownErrors:
         return self.correlations.get(task, usual)
 
 
-def labelled(scores: pd.DataFrame) -> pd.Series:
+def label_models(scores: pd.DataFrame) -> pd.Series:
     """In the grid of a run: each model's name, with where its score is from if that is not the run."""
     name = scores["model"] + scores["variant"]
     return name.where(scores["study"] == STUDY, name + " [" + scores["study"] + "]")
 
 
-def read_known(inputs: Inputs, request: GridRequest) -> KnownErrors:
-    released = pd.read_csv(inputs.one("correlations")).set_index("task")["correlation"].to_dict()
-    if not request.grid.run:
-        release = read_panel(inputs.one("release")) if request.grid.release else None
-        return KnownErrors(correlations=released, release=release)
-    measured = next(map(pd.read_parquet, inputs["errors"]), None)
-    if measured is not None:
-        measured = measured[measured["metric"] == measured["task"].map(request.metrics)]
-        measured = measured.assign(label=labelled(measured))
-    reruns = None
-    if request.trainings == "published":
-        leaderboard, cells = (pd.read_csv(inputs.one(name)) for name in ("leaderboard", "cells"))
-        reruns = published_trainings(leaderboard, cells, request.models)
-    return KnownErrors(measured, released, reruns=reruns)
+def read_known_errors(
+    correlations: Path,
+    errors: Path | None,
+    released: Sequence[Path],
+    release: Path | None,
+    settings: GridSettings,
+    models: Iterable[KnownModel],
+) -> KnownErrors:
+    known = pd.read_csv(correlations).set_index("task")["correlation"].to_dict()
+    measured = reruns = None
+    if errors:
+        measured = pd.read_parquet(errors)
+        measured = measured[measured["metric"] == measured["task"].map(settings.metrics)]
+        measured = measured.assign(label=label_models(measured))
+    if settings.trainings == "published":
+        first, second, floor = read_releases(*map(pd.read_csv, released))
+        reruns = estimate_trainings(first, second, floor, index_models(models))
+    return KnownErrors(known, measured, read_panel(release) if release else None, reruns)
 
 
-def errors_of_grid(
-    parts: Mapping[str, Cells], request: GridRequest, known: KnownErrors
+def combine_errors(
+    parts: Mapping[str, Cells], settings: GridSettings, known: KnownErrors
 ) -> dict[str, ScoreErrors]:
-    """By protocol; under all protocols a task's models were asked the same items."""
+    """Combine the errors by protocol; under all protocols a task's models were asked the same items."""
     tasks = dict.fromkeys(task for cells in parts.values() for task in cells.value)
-    items = {task: _of_task(task, parts, known) for task in tasks}
+    items = {task: _combine_items(task, parts, known) for task in tasks}
     found = {}
     for stream, (protocol, cells) in enumerate(parts.items()):
         of_protocol = {}
@@ -90,46 +90,95 @@ def errors_of_grid(
             index, errors = items[task]
             places = index.get_indexer([(protocol, label) for label in cells.value.index])
             of_protocol[task] = errors.part(places)
-        spread = _training(protocol, parts, request, known).reindex_like(cells.value).fillna(0.0)
+        spread = _spread_trainings(protocol, parts, settings, known)
+        spread = spread.reindex_like(cells.value).fillna(0.0)
         found[protocol] = ScoreErrors(cells.value, of_protocol, spread, stream)
     return found
 
 
-def _of_task(
+def _combine_items(
     task: str, parts: Mapping[str, Cells], known: KnownErrors
 ) -> tuple[pd.MultiIndex, ItemErrors]:
-    """Under all protocols at once: rows are protocol and label."""
+    """Combine all protocols at once: rows are protocol and label."""
     rows = {
         (protocol, label): error
         for protocol, cells in parts.items()
         if task in cells.stderr
         for label, error in cells.stderr[task].items()
     }
-    measured = known.measured
-    of_task = measured[measured["task"] == task] if measured is not None else pd.DataFrame()
-    if of_task.empty:
-        errors = assumed_errors(np.array(list(rows.values()), float), known.correlation(task))
-        return pd.MultiIndex.from_tuples(rows, names=_ROW), errors
-    index, found = errors_by_row(of_task, _ROW)
+    index, found = pd.MultiIndex.from_tuples([], names=_ROW), None
+    if known.measured is not None and (known.measured["task"] == task).any():
+        index, found = errors_by_row(known.measured[known.measured["task"] == task], _ROW)
     others = {row: error for row, error in rows.items() if row not in index}
+    stderrs, correlation = np.array(list(others.values()), float), known.correlation(task)
+    if found is None:
+        return pd.MultiIndex.from_tuples(others, names=_ROW), assumed_errors(stderrs, correlation)
     if others:
         index = index.append(pd.MultiIndex.from_tuples(others, names=_ROW))
-        stderrs = np.array(list(others.values()), float)
-        found = with_others(found, stderrs, known.correlation(task))
+        found = with_others(found, stderrs, correlation)
     return index, found
 
 
-def _training(
-    protocol: str, parts: Mapping[str, Cells], request: GridRequest, known: KnownErrors
+def _spread_trainings(
+    protocol: str, parts: Mapping[str, Cells], settings: GridSettings, known: KnownErrors
 ) -> pd.DataFrame:
     """The spread of each score over trainings; 0 where nothing is known of it."""
-    cells, release = parts[protocol], request.grid.release
+    cells, release = parts[protocol], settings.grid.release
     if (cells.seeds > 1).to_numpy().any():
-        return spread_of_seeds(cells.between, cells.seeds)
+        return spread_seeds(cells.between, cells.seeds)
     reruns = known.reruns
     if known.release is not None and release and release.protocol == protocol:
-        floor = parts[request.grid.baseline].value
-        reruns = trainings_of(known.release, cells.value, floor, cells.models)
-    if reruns is None or not request.grid.protocols[protocol].after_training:
+        floor = parts[settings.grid.baseline].value
+        reruns = estimate_trainings(known.release, cells.value, floor, cells.models)
+    if reruns is None or not settings.grid.protocols[protocol].after_training:
         return cells.value * 0.0
     return reruns.spread(cells.models["model"], list(cells.value))
+
+
+def spread_seeds(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
+    """Compute the standard error that trainings give each mean over seeds, from the variances between them.
+
+    A task's variance is that of its models together, drawn towards the mean of all tasks by how
+    uncertain its logarithm is (that of s^2 with d degrees of freedom has the variance 2 / d, nearly).
+    """
+    freedom = (seeds - 1).where(between.notna()).sum()
+    pooled = (between * (seeds - 1)).sum() / freedom.where(freedom > 0)
+    logs = np.log(pooled.clip(lower=1e-12))
+    uncertain = 2 / freedom.where(freedom > 0)
+    apart = max(float(logs.var(ddof=0) - uncertain.mean()), 0.0)
+    shrunk = (logs * apart + logs.mean() * uncertain) / (apart + uncertain)
+    return np.sqrt(np.exp(shrunk.fillna(logs.mean())) / seeds)
+
+
+def estimate_reruns(
+    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[KnownModel]
+) -> Reruns:
+    """Estimate from the authors' own two releases of their grid how far a third run of it would be.
+
+    From the two files as they are: the leaderboard of their README, a wide table in percent, and the
+    scores beside their code, a long one in fractions. They are two runs of 61 models on 24 tasks.
+    """
+    return reruns_of(differences_of(*read_releases(leaderboard, cells)), index_models(models))
+
+
+def estimate_trainings(
+    first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFrame, models: pd.DataFrame
+) -> Reruns:
+    """Estimate from two releases what trainings alone move, one model and not the other."""
+    levels = (first + second.reindex_like(first)) / 2
+    return reruns_of(reordering(differences_of(first, second, floor), levels), models)
+
+
+def read_releases(
+    leaderboard: pd.DataFrame, cells: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Read both releases after training, and the direct scores, by model and task as fractions."""
+    trained, direct = (
+        cells[cells["protocol"] == protocol].pivot(index="model", columns="task", values="value")
+        for protocol in (TRAINED, DIRECT)
+    )
+    return as_fractions(leaderboard.set_index("model")), trained, direct
+
+
+def index_models(models: Iterable[KnownModel]) -> pd.DataFrame:
+    return pd.DataFrame(map(dict, models)).set_index("model")

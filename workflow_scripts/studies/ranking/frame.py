@@ -1,11 +1,7 @@
 """What the tables of the ranking are made of: origins, statistics, and their columns."""
 
-from collections.abc import Callable
-from typing import Any
-
-import pandas as pd
-
-from workflow_scripts.stats.score_errors import SAMPLE
+from workflow_scripts.stats.score_errors import SAMPLE as SAMPLE
+from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 STUDY = "harmony"
 OWN = "own"  # the origin of our scores; that of imported ones is their file's name
@@ -25,7 +21,7 @@ EXPLAINED = TOLD | {
 }
 # Said under every table of the ranking of a run.
 RAW_AND_MISSING = (
-    "train-before-test has our raw scores, and imported ones as their source has them; floored is the"
+    " train-before-test has our raw scores, and imported ones as their source has them; floored is the"
     " better of the raw and the direct score. Missing cells are left out; harmony_leaderboard lists"
     " them, and estimates them for its ranks."
 )
@@ -37,7 +33,7 @@ TRAININGS = {
     "unknown": "; how another training would have come out is not known",
 }
 # Said where it is so, behind the notes of tables.
-_SAMPLED = (
+SAMPLED = (
     f" Of more than {SAMPLE} models a sample of {SAMPLE} is drawn again, whose mean single models move more than that"
     " of all: intervals over items are too wide, by up to twice for four times as many models."
     " Of more than 64 families, or"
@@ -64,14 +60,9 @@ OVERALL = "mean of tasks"  # in the table of significance, what is not about one
 FIRST_COMPONENT = "PC1"
 # Columns that depend on the tasks are named after them.
 LOADING, RESIDUAL, ERROR = "loading_", "residual_", "_stderr"
-TASK_NAME = r"[a-z][a-z0-9_]*"
 
 
-def of_many(models: pd.Series) -> str:
-    """What is else with so many models, for a note."""
-    return _SAMPLED if models.max() > SAMPLE else ""
-
-
-def titled(of_run: str, of_others: str) -> Callable[[Any], str]:
-    """The title of a table of a run's grid, and that of another's, behind the grid's own."""
-    return lambda request: of_run if request.grid.run else f"{request.grid.title}: {of_others}"
+def make_title(words: str, settings: GridSettings) -> str:
+    """The title of a table, behind that of a grid that is not the run's."""
+    grid = settings.grid
+    return words if grid.run else f"{grid.title}: {words[0].lower()}{words[1:]}"

@@ -1,7 +1,6 @@
 """How well a part of the trainings ranks the models: each family placed by the others, against a second release."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,20 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, Figure
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.figures import PALETTE, drawing, rule
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen
 from workflow_scripts.stats.principal import component_loadings, principal_components
 from workflow_scripts.stats.unseen_families import FEWEST, learn
-from workflow_scripts.studies.ranking import frame, labels
+from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid import read_grids
-from workflow_scripts.studies.ranking.requests import GridWords, PriceRequest
+from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 RANDOM = 10  # sets of tasks drawn for each budget
@@ -46,11 +44,7 @@ NOTE = (
     f" in the 95% interval of the prediction, and the least such share of a family of {FEWEST} or"
     f" more. At random: means over {RANDOM} draws of tasks."
 )
-COLUMNS = columns(
-    ("text", "way"),
-    ("number", "budget price tasks tau off within least_within"),
-    ("maybe", "chosen"),
-)
+_COLUMNS = ["way", "budget", "price", "tasks", "tau", "off", "within", "least_within", "chosen"]
 
 
 class _Truth(NamedTuple):
@@ -66,15 +60,15 @@ class _Truth(NamedTuple):
 Choice = Callable[[pd.DataFrame], list[str]]  # the scores of models that are known, to tasks
 
 
-def price(
+def compute_price(
     trained: pd.DataFrame,
     direct: pd.DataFrame,
     second: pd.DataFrame,
     families: pd.Series,
-    request: PriceRequest,
+    prices: pd.Series,
+    seed: int,
 ) -> pd.DataFrame:
     """One row for each way to choose tasks and each budget; shares of the price of all tasks."""
-    prices = pd.Series(request.prices, dtype=float)[list(trained.columns)]
     prices = prices / prices.sum()
     truth = _Truth(
         again=100
@@ -95,7 +89,7 @@ def price(
         {"way": ALL, "budget": 1.0, "price": 1.0, **again},
         {"way": NONE, "budget": 0.0, "price": 0.0, **none},
     ]
-    generator = np.random.default_rng(request.seed)
+    generator = np.random.default_rng(seed)
     for budget in BUDGETS:
         ways: dict[str, Choice] = {
             CHOSEN: partial(chosen, prices=prices, budget=budget),
@@ -112,7 +106,7 @@ def price(
         if drawn:
             means = pd.DataFrame(drawn).drop(columns="chosen").mean().to_dict()
             rows.append({"way": DRAWN, "budget": budget, **means})
-    return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
+    return pd.DataFrame(rows, columns=_COLUMNS)
 
 
 def _whatever_the_scores(tasks: list[str], _: pd.DataFrame) -> list[str]:
@@ -147,24 +141,7 @@ def _tau(one: pd.Series, other: pd.Series) -> float:
     return float(kendall_matrix(pd.DataFrame({"one": one, "other": other})).iloc[0, 1])
 
 
-def _make(inputs: Inputs, request: PriceRequest) -> pd.DataFrame:
-    assert request.grid.release is not None, "the registry makes it of grids that have one"
-    grids = read_grids(inputs, request)
-    trained, direct = grids[request.grid.release.protocol], grids[request.grid.baseline]
-    second = read_panel(inputs.one("release"))
-    models = trained.values.index.intersection(second.index)
-    models = models[trained.values.loc[models].notna().all(axis=1)]
-    tasks = [task for task in trained.values if task in second and task in request.prices]
-    return price(
-        trained.values.loc[models, tasks],
-        direct.values.loc[models, tasks],
-        second.loc[models, tasks],
-        trained.models.loc[models, "family"].fillna("other"),
-        request,
-    )
-
-
-def told(table: pd.DataFrame, study: str) -> Values:
+def tell_price(table: pd.DataFrame, study: str) -> Values:
     """For prose: what a tenth of the trainings and what all of them again are worth."""
     known = table.set_index(["way", "budget"])["tau"]
     return {
@@ -174,64 +151,67 @@ def told(table: pd.DataFrame, study: str) -> Values:
     }
 
 
-def tasks_named(cells: pd.Series, names: Mapping[str, str]) -> list[str]:
-    """Of each row the tasks as people call them; nothing where they are several draws."""
-    told = [cell.split() if isinstance(cell, str) else [] for cell in cells]
-    return [", ".join(names[task] for task in tasks) for tasks in told]
-
-
-def _show(table: pd.DataFrame, request: PriceRequest) -> ShownColumns:
-    return {
-        "Tasks": table["way"].map(NAMES),
-        "Budget (%)": percents(table["budget"], ".0f"),
-        "Price (%)": percents(table["price"], ".1f"),
-        "Number": numbers(table["tasks"], ".0f"),
-        "Tau": numbers(table["tau"], ".3f"),
-        "Off": numbers(table["off"], ".0f"),
-        "Within": numbers(table["within"], ".2f"),
-        "Least within": numbers(table["least_within"], ".2f"),
-        "Which": tasks_named(table["chosen"], request.names),
-    }
-
-
-TABLE = Table(
-    name="price",
-    title=frame.titled("A part of the trainings", "what a part of the trainings ranks"),
-    note=NOTE,
-    columns=COLUMNS,
-    asks=PriceRequest,
-    make=_make,
-    show=_show,
-)
-
-
-@contextmanager
-def drawn_by_price(
-    table: pd.DataFrame, shown: str, names: Mapping[str, str], pdf: Path, png: Path
-) -> Iterator[Any]:
-    """Axes with price across and the column `shown` up, a line for each way to choose; others across all prices."""
-    with labels.drawing(pdf, png, 5.5, 3.8) as (_, axes):
+def plot_price(table: pd.DataFrame, files: list[Path]) -> None:
+    """The price across, a line for each way to choose; others across all prices."""
+    with drawing(*files, 5.5, 3.8) as (_, axes):
         for colour, way, marker in zip(PALETTE, (CHOSEN, CHEAPEST, DRAWN), "os^", strict=False):
             rows = table[table["way"] == way].sort_values("price")
             axes.plot(
-                100 * rows["price"], rows[shown], marker=marker, color=colour, label=names[way]
+                100 * rows["price"], rows["tau"], marker + "-", color=colour, label=NAMES[way]
             )
         for way, style in ((ALL, "--"), (NONE, ":")):
-            for value in table.loc[table["way"] == way, shown]:
-                axes.axhline(value, color="0.4", linestyle=style, linewidth=1, label=names[way])
+            for value in table.loc[table["way"] == way, "tau"]:
+                axes.axhline(value, color="0.4", linestyle=style, linewidth=1, label=NAMES[way])
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter("{x:g}")
         axes.set_xticks([100 * budget for budget in BUDGETS])
         axes.minorticks_off()
-        labels.rule(axes, "both")
-        yield axes
+        axes.set_xlabel("price, % of the tokens of training on all tasks")
+        axes.set_ylabel("tau-b with the second release")
+        rule(axes, "both")
         axes.legend(fontsize=8, frameon=True, framealpha=1, edgecolor="white")
 
 
-def write_price(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -> None:
-    with drawn_by_price(table, "tau", NAMES, pdf, png) as axes:
-        axes.set_xlabel("price, % of the tokens of training on all tasks")
-        axes.set_ylabel("tau-b with the second release")
+def main(
+    cells: Path,
+    models: Path,
+    release: Path,
+    table: list[Path],
+    figure: list[Path],
+    settings: dict[str, Any],
+    training_tokens: dict[str, float],
+    seed: int,
+) -> None:
+    of_grid, grids = GridSettings.of(settings), read_grids(cells, models)
+    assert of_grid.grid.release is not None, "the rule is for grids that have one"
+    trained, direct = grids[of_grid.grid.release.protocol], grids[of_grid.grid.baseline]
+    second = read_panel(release)
+    labels = trained.values.dropna().index.intersection(second.index)
+    tasks = [task for task in trained.values if task in second and task in training_tokens]
+    price = compute_price(
+        trained.values.loc[labels, tasks],
+        direct.values.loc[labels, tasks],
+        second.loc[labels, tasks],
+        trained.models.loc[labels, "family"].fillna("other"),
+        pd.Series(training_tokens, dtype=float)[tasks],
+        seed,
+    )
+    which = [cell.split() if isinstance(cell, str) else [] for cell in price["chosen"]]
+    shown = {
+        "Tasks": price["way"].map(NAMES),
+        "Budget (%)": percents(price["budget"], ".0f"),
+        "Price (%)": percents(price["price"], ".1f"),
+        "Number": numbers(price["tasks"], ".0f"),
+        "Tau": numbers(price["tau"], ".3f"),
+        "Off": numbers(price["off"], ".0f"),
+        "Within": numbers(price["within"], ".2f"),
+        "Least within": numbers(price["least_within"], ".2f"),
+        "Which": [", ".join(of_grid.names[task] for task in names) for names in which],
+    }
+    title = frame.make_title("A part of the trainings", of_grid)
+    write_table(price, table, title=title, note=NOTE, shown=shown)
+    plot_price(price, figure)
 
 
-FIGURE = Figure(name="price", asks=GridWords, draw=labels.drawn_from(TABLE, write_price))
+if "snakemake" in globals():
+    run_job(main, snakemake)

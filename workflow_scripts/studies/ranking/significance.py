@@ -1,20 +1,23 @@
 """Which models differ by more than chance, on each task and over all of them."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import number, numbers, p_value, with_errors
 from workflow_scripts.render.words import LEVEL
 from workflow_scripts.stats.significance import holm, z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, RAW_AND_MISSING
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
-from workflow_scripts.studies.ranking.requests import GridRequest
+from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 ALL_SHOWN = 10  # models of a protocol, up to which the readable table has every pair
 ALL_PAIRS = 100  # and the CSV; of thousands of models that would be gigabytes
-NOTE = (
+_NOTE = (
     "Difference of the mean score over the tasks that both models have, in percentage points, with its"
     " standard error, z and two-sided p; tasks won and lost count those on which the pair differs"
     f" significantly. Everywhere p is corrected by Holm's method over all pairs of models of a protocol"
@@ -26,16 +29,11 @@ NOTE = (
     " pairs (Bonferroni's correction, which is never the smaller); `snakemake separate` compares any two."
     f" {RAW_AND_MISSING}"
 )
-COLUMNS = columns(
-    ("text", "protocol first second"),
-    ("whole", "first_place second_place"),
-    ("text", "task"),
-    ("number", "difference stderr z p p_holm"),
-    ("whole", "tasks won lost"),
-)
+_PAIR = ["protocol", "first", "second", "first_place", "second_place", "task"]
+_TEST = ["difference", "stderr", "z", "p", "p_holm", "tasks", "won", "lost"]
 
 
-def significance(grids: dict[str, Grid]) -> pd.DataFrame:
+def compute_significance(grids: dict[str, Grid]) -> pd.DataFrame:
     """One row per protocol, pair of models and task, and one over all tasks of the pair.
 
     `first` is the model with the higher mean score.
@@ -51,7 +49,7 @@ def _of_protocol(grid: Grid) -> pd.DataFrame:
     if alone := len(scores) > ALL_PAIRS:
         above, below = np.arange(len(scores) - 1), np.arange(1, len(scores))
     if not len(above):
-        return pd.DataFrame(columns=list(COLUMNS.named))
+        return pd.DataFrame(columns=[*_PAIR, *_TEST])
     pair = pd.DataFrame(
         {
             **{"protocol": grid.protocol},
@@ -77,7 +75,7 @@ def _of_protocol(grid: Grid) -> pd.DataFrame:
         if not alone:
             tables.append(of_task.dropna(subset=["difference"]))
     tables.insert(0, pair.join(overall).assign(won=won, lost=lost))
-    return pd.concat(tables, ignore_index=True).reindex(columns=list(COLUMNS.named))
+    return pd.concat(tables, ignore_index=True).reindex(columns=[*_PAIR, *_TEST])
 
 
 def _tested(difference: np.ndarray, stderr: np.ndarray, models: int) -> pd.DataFrame:
@@ -88,13 +86,13 @@ def _tested(difference: np.ndarray, stderr: np.ndarray, models: int) -> pd.DataF
     return pd.DataFrame(found)
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
+def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
     table = table[table["task"] == OVERALL]
     models = table.groupby("protocol")["second_place"].transform("max")
     neighbours = table["second_place"] == table["first_place"] + 1
     table = table[(models <= ALL_SHOWN) | neighbours]
     return {
-        "Protocol": table["protocol"].map(request.grid.names),
+        "Protocol": table["protocol"].map(settings.grid.names),
         "Higher": table["first"],
         "Lower": table["second"],
         "Tasks": numbers(table["tasks"], ".0f"),
@@ -108,12 +106,11 @@ def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
     }
 
 
-TABLE = Table(
-    name="significance",
-    title="Which models differ",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=GridRequest,
-    make=lambda inputs, request: significance(read_grids(inputs, request)),
-    show=_show,
-)
+def main(cells: Path, models: Path, table: list[Path], settings: dict[str, Any]) -> None:
+    significance = compute_significance(read_grids(cells, models))
+    shown = format_columns(significance, GridSettings.of(settings))
+    write_table(significance, table, title="Which models differ", note=_NOTE, shown=shown)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -1,22 +1,28 @@
 """Where the variance of a grid's scores lies, of all models and within sizes, and how many tasks a ranking needs."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, Figure, legend_below, say_empty
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.inputs import Inputs
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.figures import PALETTE, drawing, legend_below, say_empty
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.variance import PARTS, RELIABLE, WANTED, of_rerun, variance_of
-from workflow_scripts.studies.ranking import frame, labels
-from workflow_scripts.studies.ranking.by_size import ALL, groups, keyed, largest_band, named_groups
+from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.agreement_by_size import (
+    ALL,
+    add_keys,
+    find_largest_band,
+    group_models,
+    name_groups,
+)
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
-from workflow_scripts.studies.ranking.requests import GridRequest, GridWords
+from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _NAMES = dict(zip(PARTS, ("model", "model and task together", "items", "training"), strict=True))
 _ENOUGH = {f"tasks_{100 * wanted:.0f}": wanted for wanted in WANTED}
@@ -30,7 +36,7 @@ _NOTE = (
     " what is not known is within the share of together. Reliability: how well the mean over"
     " these tasks would agree (as a"
     " correlation) with the mean over as many others of the kind. Tasks for: how many tasks the mean needs"
-    " for that reliability."
+    " for that reliability.{last}"
 )
 _TRAININGS = {
     "seeds": "the spread of the seeds that a cell was trained with, within the mean over them",
@@ -38,54 +44,44 @@ _TRAININGS = {
     "published": "what the two published releases of other models say of their like",
     "unknown": "nothing, as no cell was trained twice",
 }
-COLUMNS = columns(
-    ("text", "protocol origins group"),
-    ("number", "smallest largest"),
-    ("whole", "models tasks"),
-    ("number", " ".join((*PARTS, "observed", "left", "reliability"))),
-    ("whole", " ".join(_ENOUGH)),
-)
 
 
-def variance(
-    grids: dict[str, Grid], request: GridRequest, second: pd.DataFrame | None = None
+def compute_variance(
+    grids: dict[str, Grid], settings: GridSettings, second: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """One row per protocol and group of models; `observed` is the model's component, `left` the rest of 1.
 
     `second` has the scores of the grid's second release.
     """
-    release, rows = request.grid.release, []
+    release, rows = settings.grid.release, []
     for grid in grids.values():
-        again = second if release and release.protocol == grid.protocol else None
-        for group in groups(grid):
+        for group in group_models(grid):
             scores = grid.measured.loc[group.models]
             errors = grid.errors.part(scores)
             training = errors.training**2 if errors.training.to_numpy().any() else None
-            if again is not None:
-                training = of_rerun(scores, again)
+            if second is not None and release and release.protocol == grid.protocol:
+                training = of_rerun(scores, second)
             found = variance_of(scores, errors.items_alone, training)
-            rows.append(
-                {
-                    **{"protocol": grid.protocol, "origins": grid.origins, "group": group.kind},
-                    **{"smallest": group.smallest, "largest": group.largest},
-                    **{"models": len(group.models), "tasks": found.tasks},
-                    **found.shares,
-                    **{"observed": found.model, "left": found.left},
-                    "reliability": found.reliability(found.tasks),
-                    **{name: found.tasks_for(wanted) for name, wanted in _ENOUGH.items()},
-                }
-            )
-    return COLUMNS.typed(pd.DataFrame(rows, columns=list(COLUMNS.named)))
+            about = {
+                "protocol": grid.protocol,
+                "origins": grid.origins,
+                "group": group.kind,
+                "smallest": group.smallest,
+                "largest": group.largest,
+                "models": len(group.models),
+                "tasks": found.tasks,
+                "observed": found.model,
+                "left": found.left,
+                "reliability": found.reliability(found.tasks),
+            }
+            enough = {name: found.tasks_for(wanted) for name, wanted in _ENOUGH.items()}
+            rows.append(about | found.shares | enough)
+    return pd.DataFrame(rows)
 
 
-def _make(inputs: Inputs, request: GridRequest) -> pd.DataFrame:
-    second = read_panel(inputs.one("release")) if request.grid.release else None
-    return variance(read_grids(inputs, request), request, second)
-
-
-def told(table: pd.DataFrame, study: str) -> Values:
+def tell_variance(table: pd.DataFrame, study: str) -> Values:
     """For prose: the shares of all models and of the band with the most, and the tasks that a ranking needs."""
-    parts = {"": keyed(table[table["group"] == ALL]), "within_": largest_band(table)}
+    parts = {"": add_keys(table[table["group"] == ALL]), "within_": find_largest_band(table)}
     return {
         f"{study}.{row['key']}.{start}{name}": row[of]
         for start, rows in parts.items()
@@ -94,66 +90,63 @@ def told(table: pd.DataFrame, study: str) -> Values:
     }
 
 
-def _show(table: pd.DataFrame, request: GridRequest) -> ShownColumns:
+def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
     return {
-        "Protocol": table["protocol"].map(request.grid.names),
-        "Of": named_groups(table),
+        "Protocol": table["protocol"].map(settings.grid.names),
+        "Of": name_groups(table),
         "Models": numbers(table["models"], "d"),
         "Tasks": numbers(table["tasks"], "d"),
         **{f"{name.capitalize()} (%)": percents(table[of]) for of, name in _NAMES.items()},
         "Reliability": numbers(table["reliability"]),
-        **{f"Tasks for {wanted:g}": numbers(table[of], ",d") for of, wanted in _ENOUGH.items()},
+        **{f"Tasks for {wanted:g}": numbers(table[of], ",.0f") for of, wanted in _ENOUGH.items()},
     }
 
 
-def _note(_: pd.DataFrame, request: GridRequest) -> str:
-    said = _NOTE.format(training=_TRAININGS[request.trainings])
-    return f"{said} {frame.RAW_AND_MISSING}" if request.grid.run else said
-
-
-TABLE = Table(
-    name="variance",
-    title=frame.titled("Where the variance of the scores lies", "where the variance lies"),
-    note=_note,
-    columns=COLUMNS,
-    asks=GridRequest,
-    make=_make,
-    show=_show,
-)
-
-
-def write_variance(table: pd.DataFrame, request: GridWords, pdf: Path, png: Path) -> None:
+def plot_variance(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """A bar a group and protocol, its parts beside one another; behind it the tasks that a ranking needs."""
-    table = table[table["protocol"].isin(request.grid.drawn)].dropna(subset=["model"])
-    table = table.assign(named=named_groups(table)).sort_values(
-        "named", key=lambda column: column.map({name: at for at, name in enumerate(column.unique())}),
-        kind="stable",
-    )  # fmt: skip
-    with labels.drawing(pdf, png, 6.5, 1.6 + 0.3 * max(len(table), 3)) as (fig, axes):
+    table = table[table["protocol"].isin(settings.grid.drawn)].dropna(subset=["model"])
+    table = table.assign(named=name_groups(table))
+    place = {name: at for at, name in enumerate(dict.fromkeys(table["named"]))}
+    table = table.sort_values("named", key=lambda column: column.map(place), kind="stable")
+    with drawing(*files, 6.5, 1.6 + 0.3 * max(len(table), 3)) as (fig, axes):
         if table.empty:
             say_empty(axes, "Too few models have scores on two tasks.")
             return
-        groups_above = table["named"].ne(table["named"].shift()).cumsum() - 1
-        down = np.arange(len(table)) + 0.5 * groups_above.to_numpy()
+        down = np.arange(len(table)) + 0.5 * table["named"].map(place).to_numpy()
         begun = np.zeros(len(table))
         for (of, name), colour in zip(_NAMES.items(), PALETTE, strict=False):
             wide = 100 * table[of].fillna(0).to_numpy()
             axes.barh(down, wide, left=begun, color=colour, label=name, height=0.8)
             begun += wide
-        for at, row in zip(down, table.to_dict("records"), strict=True):
-            if pd.notna(row[_TOLD]):
-                axes.text(101, at, f"{row[_TOLD]:,d}", va="center", fontsize=8)
-        said = [
-            f"{row['named']}, {request.grid.names[row['protocol']]}"
-            for row in table.to_dict("records")
-        ]
-        axes.set_yticks(down, said, fontsize=8)
+        for at, enough in zip(down, numbers(table[_TOLD], ",.0f"), strict=True):
+            axes.text(101, at, enough or "", va="center", fontsize=8)
+        protocols = table["protocol"].map(settings.grid.names)
+        axes.set_yticks(down, table["named"] + ", " + protocols, fontsize=8)
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
-        axes.set_xlabel(
-            f"share of the variance, %; behind it the tasks for a reliability of {_ENOUGH[_TOLD]:g}"
-        )
+        reliability = f"behind it the tasks for a reliability of {RELIABLE:g}"
+        axes.set_xlabel(f"share of the variance, %; {reliability}")
         legend_below(fig, axes, 4)
 
 
-FIGURE = Figure(name="variance", asks=GridWords, draw=labels.drawn_from(TABLE, write_variance))
+def main(
+    cells: Path,
+    models: Path,
+    table: list[Path],
+    figure: list[Path],
+    settings: dict[str, Any],
+    release: Path | None = None,
+) -> None:
+    of_grid = GridSettings.of(settings)
+    second = read_panel(release) if release else None
+    variance = compute_variance(read_grids(cells, models), of_grid, second)
+    note = _NOTE.format(
+        training=_TRAININGS[of_grid.trainings], last=frame.RAW_AND_MISSING * of_grid.grid.run
+    )
+    title = frame.make_title("Where the variance of the scores lies", of_grid)
+    write_table(variance, table, title=title, note=note, shown=format_columns(variance, of_grid))
+    plot_variance(variance, of_grid, figure)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

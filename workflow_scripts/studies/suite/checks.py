@@ -1,7 +1,7 @@
-"""What an automatic look at the leaderboard finds: rows that are worth a look by a person."""
+"""Find rows of the leaderboard that are worth a look by a person."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -10,12 +10,11 @@ from workflow_scripts.core.errors import did_you_mean
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Broken, read_record
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import lowest_of
-from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.requests import GENERATED
 from workflow_scripts.stats.shares import errors_above
 from workflow_scripts.studies.suite import leaderboard
@@ -32,82 +31,71 @@ NOTE = (
     " stands last: its model, precision or commit is none that was accepted."
 )
 # A row is known by its request's file: one model may be there under two protocols.
-_OF_ROW = ("model", "precision", "commit", "protocol", "file")
-COLUMNS = Columns(
-    {
-        **{"model": "text", **dict.fromkeys(_OF_ROW[1:], "maybe")},
-        **{"check": "text", "tasks": "maybe", "detail": "text"},
-    }
+_ROW = ["model", "precision", "commit", "protocol", "file"]
+COLUMNS = columns(
+    ("text", "model"),
+    ("maybe", "precision commit protocol file"),
+    ("text", "check"),
+    ("maybe", "tasks"),
+    ("text", "detail"),
 )
 
 
-def suite_checks(table: pd.DataFrame, checks: list[dict], request: SuiteTables) -> pd.DataFrame:
-    """One row per finding, in the order of the leaderboard; `table` is the leaderboard.
+def find_suspicious_rows(
+    table: pd.DataFrame, entries: list[dict], request: SuiteTables
+) -> pd.DataFrame:
+    """Make one row per finding, in the order of the leaderboard `table`; flags that mark no row come last.
 
-    Flags that mark no row come last. A flag of a model of another source than the config's is none of
-    them: one file serves both.
+    A flag of a model of another source than the config's is none of them: one file serves both.
     """
-    alike = _alike(checks, request.tasks)
-    most = {one.task: table[f"{one.task}_n"].max() for one in request.tasks}
+    copies = _find_copies(entries, request.tasks)
+    max_items = {task.task: table[f"{task.task}_n"].max() for task in request.tasks}
     found = []
     for _, row in table.iterrows():
-        facts = {key: row[key] for key in _OF_ROW}
-        for check, names, detail in (
-            *_of_scores(row, request.tasks, most),
-            *((("alike", "", alike[row["file"]]),) if row["file"] in alike else ()),
-        ):
-            found.append({**facts, "check": check, "tasks": names, "detail": detail})
+        facts = row[_ROW].to_dict()
+        for check, tasks in _check_scores(row, request.tasks, max_items):
+            if tasks:
+                names = " ".join(task.task for task in tasks)
+                titles = ", ".join(task.title for task in tasks)
+                detail = f"{check[0].upper()}{check[1:]}: {titles}."
+                found.append(facts | {"check": check, "tasks": names, "detail": detail})
+        if row["file"] in copies:
+            detail = f"Answers every item as {', '.join(copies[row['file']])} does."
+            found.append(facts | {"check": "alike", "tasks": "", "detail": detail})
+    requested = {entry["request"]["name"] for entry in entries if entry["request"]}
     for flag in request.flags:
-        of_this_source = flag.model.startswith(GENERATED) == (request.source == "miniature")
-        if of_this_source and not any(leaderboard.marks(flag, entry) for entry in accepted(checks)):
+        is_of_this_source = flag.model.startswith(GENERATED) == (request.source == "miniature")
+        if is_of_this_source and not any(
+            leaderboard.marks(flag, entry) for entry in accepted(entries)
+        ):
+            hint = "" if flag.model in requested else did_you_mean(flag.model, sorted(requested))
             found.append(
                 {
                     "model": flag.model,
                     "precision": flag.precision,
                     "commit": flag.revision,
                     "check": LOST_FLAG,
-                    "detail": _why_lost(flag, checks),
+                    "detail": f"Its flag marks no accepted row.{hint}",
                 }
             )
     return pd.DataFrame(found, columns=list(COLUMNS.named))
 
 
-def _why_lost(flag: Flag, checks: list[dict]) -> str:
-    rows = [one for one in accepted(checks) if one["request"]["name"] == flag.model]
-    if rows:
-        there = ", ".join(f"{one['request']['precision']} at {one['commit'][:7]}" for one in rows)
-        return f"Its flag marks no row: the model is there in {there}."
-    names = {one["request"]["name"] for one in checks if one["request"]}
-    if flag.model in names:
-        return "Its flag marks no row: no request for this model was accepted."
-    near = did_you_mean(flag.model, sorted(names))
-    return f"Its flag marks no row: no request names this model.{near}"
+def _check_scores(
+    row: pd.Series, tasks: tuple[ShownTask, ...], max_items: dict[str, float]
+) -> Iterator[tuple[str, list[ShownTask]]]:
+    measured = [task for task in tasks if pd.notna(row[task.task])]
+    counted = [task for task in measured if pd.notna(row[f"{task.task}_n"])]
+    yield "at the floor", [task for task in measured if not _clears_floor(row, task)]
+    yield f"above {SUSPICIOUS:.0%}", [task for task in measured if row[task.task] > SUSPICIOUS]
+    yield "missing", [task for task in tasks if task not in measured]
+    yield (
+        "fewer items",
+        [task for task in counted if row[f"{task.task}_n"] < max_items[task.task]],
+    )
 
 
-def _of_scores(
-    row: pd.Series, tasks: Sequence[ShownTask], most: dict[str, float]
-) -> Iterator[tuple[str, str, str]]:
-    titles = {one.task: one.title for one in tasks}
-
-    def said(names: list[str], sentence: str) -> tuple[str, str]:
-        return " ".join(names), sentence.format(", ".join(titles[name] for name in names))
-
-    measured = [name for name in titles if pd.notna(row[name])]
-    floored = [one.task for one in tasks if one.task in measured and not _clears(row, one)]
-    if floored:
-        yield "at the floor", *said(floored, "At the floor: {}.")
-    if high := [name for name in measured if row[name] > SUSPICIOUS]:
-        yield f"above {SUSPICIOUS:.0%}", *said(high, f"Above {SUSPICIOUS:.0%}: {{}}.")
-    if missing := [name for name in titles if name not in measured]:
-        yield "missing", *said(missing, "Missing: {}.")
-    counted = [
-        name for name in measured if pd.notna(row[f"{name}_n"])
-    ]  # not all imported scores are
-    if fewer := [name for name in counted if row[f"{name}_n"] < most[name]]:
-        yield "fewer items", *said(fewer, "On fewer items than others: {}.")
-
-
-def _clears(row: pd.Series, task: ShownTask) -> bool:
+def _clears_floor(row: pd.Series, task: ShownTask) -> bool:
     """A task without a floor has none to clear."""
     parts = [f"{task.task}{part}" for part in ("", "_stderr", "_floor", "_n")]
     value, error, floor, n = row[parts].astype("Float64").astype(float)
@@ -115,28 +103,26 @@ def _clears(row: pd.Series, task: ShownTask) -> bool:
     return pd.isna(floor) or bool(above >= CLEAR)
 
 
-def _alike(checks: list[dict], tasks: Sequence[ShownTask]) -> dict[str, str]:
-    """By request: which other models gave every answer that it gave.
+def _find_copies(entries: list[dict], tasks: tuple[ShownTask, ...]) -> dict[str, list[str]]:
+    """Find by request which other models gave every answer that it gave.
 
     A model's own precisions and protocols are no copies of it.
     """
-    same = defaultdict(list)
-    for entry in accepted(checks):
-        whole = set(entry["records"]) == {one.task for one in tasks}
-        if whole and (digest := _digest(entry)):
-            same[digest].append(entry)
-    found = {}
-    for entries in same.values():
-        for entry in entries:
-            name = entry["request"]["name"]
-            others = sorted({one["request"]["name"] for one in entries} - {name})
-            if others:
-                found[entry["file"]] = f"Answers every item as {', '.join(others)} does."
-    return found
+    names = defaultdict(set)
+    digests = {}
+    for entry in accepted(entries):
+        is_whole = set(entry["records"]) == {task.task for task in tasks}
+        digest = _digest_answers(entry) if is_whole else None
+        if digest:
+            digests[entry["file"]] = digest
+            names[digest].add(entry["request"]["name"])
+    own_names = {entry["file"]: entry["request"]["name"] for entry in accepted(entries)}
+    others = {file: sorted(names[digest] - {own_names[file]}) for file, digest in digests.items()}
+    return {file: found for file, found in others.items() if found}
 
 
-def _digest(entry: dict) -> str | None:
-    """The digest of all predictions; None where some are missing or broken."""
+def _digest_answers(entry: dict) -> str | None:
+    """Digest all predictions; None where some are missing or broken."""
     answers = []
     for task, path in sorted(entry["records"].items()):
         record = Path(path)
@@ -150,7 +136,7 @@ def _digest(entry: dict) -> str | None:
 
 def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
     board = leaderboard.TABLE.read(inputs.one("leaderboard"))
-    return suite_checks(board, leaderboard.read_entries(inputs, request), request)
+    return find_suspicious_rows(board, leaderboard.read_entries(inputs, request), request)
 
 
 def _show(frame: pd.DataFrame, _: SuiteTables) -> ShownColumns:

@@ -1,6 +1,7 @@
-"""The leaderboard: a row for each model, precision and commit, with the suite's tasks and their average."""
+"""Make the leaderboard: a row for each model, precision and commit, with the suite's tasks and their average."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,81 +9,105 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.frames import Columns
+from workflow_scripts.render.frames import columns
 from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
+from workflow_scripts.render.tables import ShownColumns, Table
 from workflow_scripts.render.text import with_errors
+from workflow_scripts.scores.foreign.cells import ImportedCell, cells_of, told
+from workflow_scripts.scores.influences import errors_by_row
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.studies.ranking.frame import OWN
-from workflow_scripts.studies.suite.baselines import baselines
-from workflow_scripts.studies.suite.behind import KEY, behind_first
-from workflow_scripts.studies.suite.imported import imported_entries
 from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
-from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteBoard, SuiteTables
+from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
 
 NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
     " have all of them alone. Behind the first: by how much that mean is lower, with the error of the"
-    " difference on the same items. A cell that is missing is named and never filled. The first rows are"
-    " baselines and no models. Floor: the better of random answers and of one fixed answer. Random"
-    " answers: an open question has no such score. A published score is of another protocol, and so are those of"
-    " the Open LLM Leaderboard (table suite_protocol, with its commit of lm-eval). Origin: own runs, or the folder"
-    " that results were imported from, whose harness, and where its tasks are others than ours, stand in the CSV's"
-    " note. A flag was set by hand, its"
+    " difference on the same items. A cell that is missing is named and never filled. Floors, the better of random"
+    " answers and of one fixed answer, are in the CSV and on the page. The scores of the Open LLM Leaderboard are of"
+    " another protocol (table suite_protocol). Origin: own runs, or the folder that results were imported from, whose"
+    " harness, and where its tasks are others than ours, stand in the CSV's note. A flag was set by hand, its"
     " reason is in the last column; the row stays."
 )
-COLUMNS = Columns(
-    {
-        **{"model": "text", "precision": "text", "commit": "text", "licence": "maybe"},
-        **{"parameters": "whole", "model_type": "maybe", "weight_type": "maybe"},
-        **{"protocol": "text", "note": "maybe", "file": "text", "row": "text"},
-        **{"average": "number", "average_stderr": "number", "missing": "maybe"},
-        **{"origin": "text", "behind": "number", "behind_stderr": "number"},
-        **{"flag": "maybe", "flag_link": "maybe"},
-    },
+COLUMNS = columns(
+    ("text", "model precision commit"),
+    ("maybe", "licence"),
+    ("whole", "parameters"),
+    ("maybe", "model_type weight_type"),
+    ("text", "protocol"),
+    ("maybe", "note"),
+    ("text", "file row"),
+    ("number", "average average_stderr"),
+    ("maybe", "missing"),
+    ("text", "origin"),
+    ("number", "behind behind_stderr"),
+    ("maybe", "flag flag_link"),
     like={".+_n": "whole", ".+": "number"},  # of each task
 )
-# By what a row's scores are found among the errors of the suite.
-_MEASURED = {f"measured_{name}": name for name in KEY[1:]}
-_FACTS = ("model_type", "weight_type", "protocol", "note")
+# What identifies the errors of a row's scores.
+_KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
 
 
-def suite_leaderboard(
-    scores: pd.DataFrame, checks: list[dict], request: SuiteTables, errors: pd.DataFrame
+def make_leaderboard(
+    scores: pd.DataFrame, entries: list[dict], request: SuiteTables, errors: pd.DataFrame
 ) -> pd.DataFrame:
-    """One row per accepted request, best first, those without an average at the end.
+    """Make one row per accepted request, best first, those without an average at the end.
 
     `errors` are those of the suite's items, as scores.influences has them.
     """
     scores = scores[scores["subset"].isna()]
-    rows = [_row(entry, scores, request) for entry in accepted(checks)]
-    columns = list(COLUMNS.named)
-    for one in request.tasks:
-        columns += [f"{one.task}{part}" for part in ("", "_stderr", "_n", "_floor", "_chance")]
-    table = pd.DataFrame(rows, columns=[*columns, *_MEASURED]).sort_values(
+    rows = [_make_row(entry, scores, request) for entry in accepted(entries)]
+    names = list(COLUMNS.named)
+    for task in request.tasks:
+        names += [f"{task.task}{part}" for part in ("", "_stderr", "_n", "_floor", "_chance")]
+    table = pd.DataFrame(rows, columns=[*names, "key"]).sort_values(
         ["average", "model", "precision"],
         ascending=[False, True, True],
         kind="stable",
         ignore_index=True,
     )
-    if len(ranked := table.dropna(subset=["average"])):
-        keys = ranked[["protocol"]].join(ranked[list(_MEASURED)].set_axis(KEY[1:], axis=1))
-        keys = keys.fillna("")  # imported scores may lack number format and commit
-        found = behind_first(ranked, keys, errors, request)
-        table[found.columns] = found
-    return table[columns]
+    ranked = table["average"].notna()
+    if ranked.any():
+        table["behind"] = table["average"].iloc[0] - table["average"]
+        keys = table.loc[ranked, "key"].tolist()
+        table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys, errors, request.tasks)
+    return table[names]
 
 
-def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, Any]:
+def _compute_gap_stderr(
+    keys: list[tuple], errors: pd.DataFrame, tasks: Sequence[ShownTask]
+) -> np.ndarray:
+    """Compute the standard error of each row's gap to the first row, over the same items.
+
+    It is unknown where a task is no mean over its items, or a row was imported without them.
+    """
+    places = np.arange(len(keys))
+    variances = np.zeros(len(keys))
+    for task in tasks:
+        task_errors = errors[(errors["task"] == task.task) & (errors["metric"] == task.metric)]
+        if task_errors.empty:
+            return np.full(len(keys), np.nan)
+        index, items = errors_by_row(task_errors, _KEY)
+        protocol = "few_shot" if task.shots else "direct"  # of imported scores
+        task_keys = [key if key[0] else (protocol, *key[1:]) for key in keys]
+        found = index.get_indexer(pd.MultiIndex.from_tuples(task_keys))
+        differences = items.part(found).of_difference(places, np.zeros_like(places))
+        variances += np.where((found < 0) | (found[0] < 0), np.nan, differences)
+    stderrs = np.sqrt(variances) / len(tasks)
+    stderrs[0] = np.nan
+    return stderrs
+
+
+def _make_row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, Any]:
     submitted = entry["request"]
-    own = _scores_of(entry, scores, request)
+    row_scores = _select_scores(entry, scores, request.tasks)
     flag = next((flag for flag in request.flags if marks(flag, entry)), None)
     row = {
         "model": submitted["name"],
         "precision": submitted["precision"],
         **{key: entry[key] for key in ("commit", "licence", "file", "row")},
         "parameters": parameters_of(entry),
-        **{key: submitted[key] for key in _FACTS},
+        **{key: submitted[key] for key in ("model_type", "weight_type", "protocol", "note")},
         "origin": entry.get("origin", OWN),
         "flag": flag and flag.reason,
         "flag_link": flag and flag.link,
@@ -90,7 +115,7 @@ def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, A
     missing = []
     for task in request.tasks:
         name = task.task
-        found = own[(own["task"] == name) & (own["metric"] == task.metric)]
+        found = row_scores[(row_scores["task"] == name) & (row_scores["metric"] == task.metric)]
         if len(found) > 1:
             raise UserError(
                 f"There are {len(found)} scores of {submitted['name']} in {submitted['precision']} on"
@@ -99,10 +124,14 @@ def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, A
         if found.empty:
             missing.append(name)
             continue
-        one = found.iloc[0]
-        row |= {measured: one[column] for measured, column in _MEASURED.items()}
-        row |= {name: one["value"], f"{name}_stderr": one["stderr"], f"{name}_n": one["n"]}
-        row |= {f"{name}_{part}": one[part] for part in ("floor", "chance")}
+        score = found.iloc[0]
+        row["key"] = (
+            "" if "origin" in entry else submitted["protocol"],
+            *score[_KEY[1:]].fillna(""),
+        )
+        row[name] = score["value"]
+        for part in ("stderr", "n", "floor", "chance"):
+            row[f"{name}_{part}"] = score[part]
     row["missing"] = " ".join(missing) or None
     if not missing:
         row["average"] = float(np.mean([row[task.task] for task in request.tasks]))
@@ -112,32 +141,25 @@ def _row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, A
     return row
 
 
-def _scores_of(entry: dict, scores: pd.DataFrame, asked: SuiteTables) -> pd.DataFrame:
-    request = entry["request"]
-    if "origin" in entry:  # whose protocol is told by its shots
-        shots = scores["task"].map({one.task: one.shots for one in asked.tasks})
-        return scores[
-            (scores["study"] == entry["origin"])
-            & (scores["model"] == request["name"])
-            & (scores["dtype"].fillna("") == request["precision"])
-            & (scores["commit"].fillna("") == entry["commit"])
-            & (scores["shots"] == shots)
-        ]
-    checkpoint = CheckpointId.parse(request["name"])
-    own = (
-        (scores["study"] == "suite")
-        & (scores["model"] == checkpoint.model)
-        & (scores["variant"] == checkpoint.variant)
-        & (scores["dtype"] == request["precision"])
-        & (scores["protocol"] == request["protocol"])
-    )
-    if not checkpoint.variant:  # a checkpoint has a commit of its own, and one alone
-        own &= scores["commit"] == entry["commit"]
-    return scores[own]
+def _select_scores(entry: dict, scores: pd.DataFrame, tasks: Sequence[ShownTask]) -> pd.DataFrame:
+    submitted = entry["request"]
+    checkpoint = CheckpointId.parse(submitted["name"])
+    wanted = {"model": checkpoint.model, "dtype": submitted["precision"]}
+    if not checkpoint.variant:  # a checkpoint that this workflow makes has a commit of its own
+        wanted["commit"] = entry["commit"]
+    if "origin" in entry:
+        wanted["study"] = entry["origin"]
+        is_row = scores["shots"] == scores["task"].map({task.task: task.shots for task in tasks})
+    else:
+        wanted |= {"study": "suite", "protocol": submitted["protocol"]}
+        is_row = scores["variant"] == checkpoint.variant
+    for column, value in wanted.items():
+        is_row &= scores[column].fillna("") == value
+    return scores[is_row]
 
 
 def marks(flag: Flag, entry: dict) -> bool:
-    """Whether a flag is of the row that this accepted request has."""
+    """Tell whether a flag is of the row that this accepted request has."""
     request = entry["request"]
     return (
         flag.model == request["name"]
@@ -146,65 +168,77 @@ def marks(flag: Flag, entry: dict) -> bool:
     )
 
 
-def _show(frame: pd.DataFrame, request: SuiteTables) -> pd.DataFrame:
-    names = {one.task: one.title for one in request.tasks}
-    missing = [None if pd.isna(one) else one.split() for one in frame["missing"]]
-    models = pd.DataFrame(
-        {
-            "Model": frame["model"],
-            "Precision": frame["precision"].where(frame["precision"] != "", None),
-            "Commit": frame["commit"].str[:7].where(frame["commit"] != "", None),
-            "Origin": frame["origin"],
-            "Type": frame["model_type"],
-            "Protocol": frame["protocol"].str.replace("_", "-"),
-            "Average": _scores(frame["average"], frame["average_stderr"]),
-            "Behind the first": _scores(frame["behind"], frame["behind_stderr"]),
-            **{
-                _head(one): _scores(frame[one.task], frame[f"{one.task}_stderr"])
-                for one in request.tasks
-            },
-            "Missing": [one and ", ".join(names[task] for task in one) for one in missing],
-            "Flag": frame["flag"],
-        }
-    )
-    beside = [
-        {
-            "Model": one.name,
-            "Type": "baseline",
-            "Average": _scores([one.average], [None])[0],
-            **{
-                _head(task): _scores([one.scores.get(task.task)], [one.errors.get(task.task)])[0]
-                for task in request.tasks
-            },
-        }
-        for one in baselines(frame, request)
-    ]
-    return pd.concat(
-        [pd.DataFrame(beside, columns=models.columns, dtype=object), models.astype(object)],
-        ignore_index=True,
-    )
-
-
-def _head(one: ShownTask) -> str:
-    return f"{one.title} ({one.shown_as}, {one.shots}-shot)"
-
-
-def _scores(values: Iterable[float | None], errors: Iterable[float | None]) -> list[str | None]:
-    return with_errors(values, errors, lambda share: f"{100 * share:.1f}")
-
-
-def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
-    scores = pd.read_parquet(inputs.one("scores"))
-    errors = pd.read_parquet(inputs.one("errors"))
-    return suite_leaderboard(scores, read_entries(inputs, request), request, errors)
-
-
-def read_entries(inputs: Inputs, request: SuiteTables | SuiteBoard) -> list[dict[str, Any]]:
-    """The requests as they were checked, and others' results as if they were accepted."""
+def read_entries(inputs: Inputs, request: SuiteTables) -> list[dict[str, Any]]:
+    """Read the checked requests, and others' results as if they were accepted requests."""
     return [
         *read_checks(inputs.one("checks")),
-        *imported_entries(inputs["imports"], request.tasks),
+        *make_imported_entries(inputs["imports"], request.tasks),
     ]
+
+
+def make_imported_entries(
+    folders: Sequence[Path], tasks: Sequence[ShownTask]
+) -> list[dict[str, Any]]:
+    """Make entries of those results of others that were measured with the leaderboard's shots."""
+    shots = {task.task: task.shots for task in tasks}
+    rows: dict[tuple[str, str, str, str], list[ImportedCell]] = {}
+    for origin, cells in cells_of(folders).items():
+        for cell in cells:
+            is_comparable = cell.shots == shots.get(cell.task)
+            # What was trained or chunked is no model that anyone else has.
+            if is_comparable and cell.protocol != "train_before_test" and not cell.variant:
+                key = origin, cell.model, cell.dtype or "", cell.commit or ""
+                rows.setdefault(key, []).append(cell)
+    return [
+        {
+            "origin": origin,
+            "file": f"{origin}/{cells[0].file}",
+            "row": f"{origin}/{cells[0].file}",
+            "commit": commit,
+            "parameters": cells[0].parameters,
+            "licence": None,
+            "reason": None,
+            "records": {},
+            "request": {
+                "name": model,
+                "precision": dtype,
+                "protocol": "few_shot",
+                "model_type": None,
+                "weight_type": None,
+                "note": " ".join(told(cells)),
+            },
+        }
+        for (origin, model, dtype, commit), cells in rows.items()
+    ]
+
+
+def _show(frame: pd.DataFrame, request: SuiteTables) -> ShownColumns:
+    names = {task.task: task.title for task in request.tasks}
+    missing = [None if pd.isna(text) else text.split() for text in frame["missing"]]
+    return {
+        "Model": frame["model"],
+        "Precision": frame["precision"].where(frame["precision"] != "", None),
+        "Commit": frame["commit"].str[:7].where(frame["commit"] != "", None),
+        "Origin": frame["origin"],
+        "Type": frame["model_type"],
+        "Protocol": frame["protocol"].str.replace("_", "-"),
+        "Average": _format_scores(frame["average"], frame["average_stderr"]),
+        "Behind the first": _format_scores(frame["behind"], frame["behind_stderr"]),
+        **{
+            f"{task.title} ({task.shown_as}, {task.shots}-shot)": _format_scores(
+                frame[task.task], frame[f"{task.task}_stderr"]
+            )
+            for task in request.tasks
+        },
+        "Missing": [tasks and ", ".join(names[task] for task in tasks) for tasks in missing],
+        "Flag": frame["flag"],
+    }
+
+
+def _format_scores(
+    values: Iterable[float | None], errors: Iterable[float | None]
+) -> list[str | None]:
+    return with_errors(values, errors, lambda share: f"{100 * share:.1f}")
 
 
 TABLE = Table(
@@ -213,7 +247,11 @@ TABLE = Table(
     note=NOTE,
     columns=COLUMNS,
     asks=SuiteTables,
-    make=_make,
+    make=lambda inputs, request: make_leaderboard(
+        pd.read_parquet(inputs.one("scores")),
+        read_entries(inputs, request),
+        request,
+        pd.read_parquet(inputs.one("errors")),
+    ),
     show=_show,
-    beside=lambda frame, request: len(baselines(frame, request)),
 )

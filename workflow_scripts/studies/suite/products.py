@@ -49,7 +49,7 @@ PRODUCTS = products(
     table(
         "suite_requests",
         "How each request stands.",
-        "studies.suite.requests_table",
+        "studies.suite.requests",
         inputs={
             "checks": "results/requests/checks.json",
             "records": records_of("suite"),

@@ -1,46 +1,36 @@
-"""How each request for the leaderboard stands, told from files at any time, while a run is under way too.
-
-    python -m workflow_scripts.studies.suite.requests [--directory runs/paper]
-
-It says a line a request and changes nothing.
-"""
+"""Read the checked requests, and make the table of how each stands."""
 
 import json
-import os
-import sys
-from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.run_lock import run_under_way
+import pandas as pd
+
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Broken, read_without_items
-from workflow_scripts.settings.requests import ASIDE, UNCHECKED
+from workflow_scripts.render.frames import columns
+from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.settings.request import Nothing
 
-CHECKS = Path("results/requests/checks.json")
-REFUSED, PENDING, RUNNING, FINISHED, FAILED = (
-    "refused",
-    "pending",
-    "running",
-    "finished",
-    "failed",
+REFUSED, PENDING, FINISHED, FAILED = "refused", "pending", "finished", "failed"
+COLUMNS = columns(
+    ("text", "request"),
+    ("maybe", "name precision model_type weight_type protocol note commit licence"),
+    ("whole", "parameters"),
+    ("text", "status"),
+    ("maybe", "reason log"),
 )
 
 
-def read_checks(path: Path = CHECKS) -> list[dict[str, Any]]:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise UserError(
-            f"{path} is missing; `snakemake submit` checks the requests and writes it."
-        ) from None
+def read_checks(path: Path) -> list[dict[str, Any]]:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
-def accepted(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [entry for entry in checks if not entry["reason"]]
+def accepted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [entry for entry in entries if not entry["reason"]]
 
 
 def parameters_of(entry: dict[str, Any]) -> int | None:
@@ -51,85 +41,71 @@ def parameters_of(entry: dict[str, Any]) -> int | None:
     return entry.get("parameters")
 
 
-def status_of(entry: dict[str, Any], since: float | None) -> dict[str, str | None]:
-    """Status, reason and log; `since` is when the run that is under way began, None where none is."""
+def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
+    """Get status, reason and log."""
     if entry["reason"]:
         return {"status": entry.get("status") or REFUSED, "reason": entry["reason"], "log": None}
-    records = {task: Path(path) for task, path in entry["records"].items()}
-    missing = [task for task, record in records.items() if not record.is_file()]
-    for task, record in records.items():
-        if task in missing:
+    status = FINISHED
+    for task, path in entry["records"].items():
+        if not Path(path).is_file():
+            status = PENDING
             continue
         try:
-            found = read_without_items(record)
-        except UserError as error:  # damaged, and measured again only once it is set aside
-            reason = f"{task}: {error.problems[0]}"
-            return {"status": FAILED, "reason": reason, "log": entry["logs"][task]}
-        if isinstance(found, Broken):
-            return {"status": FAILED, "reason": f"{task}: {found.reason}", "log": found.log}
-    if not missing:
-        return {"status": FINISHED, "reason": None, "log": None}
-    for task in missing:
-        log = Path(entry["logs"][task])
-        if not log.is_file():
-            continue
-        if since is None:
-            reason = f"{task}: its job ended without a record"
-            return {"status": FAILED, "reason": reason, "log": str(log)}
-        if log.stat().st_mtime >= since:  # an older one is of an earlier try
-            return {"status": RUNNING, "reason": None, "log": str(log)}
-    return {"status": PENDING, "reason": None, "log": None}
+            record = read_without_items(Path(path))
+        except UserError as error:
+            return {"status": FAILED, "reason": f"{task}: {error.problems[0]}", "log": None}
+        if isinstance(record, Broken):
+            return {"status": FAILED, "reason": f"{task}: {record.reason}", "log": record.log}
+    return {"status": status, "reason": None, "log": None}
 
 
-def requests(checks: list[dict[str, Any]], since: float | None) -> list[dict[str, Any]]:
-    """A row a request: what was asked for, what is known of it, and how it stands."""
+def make_requests_table(entries: list[dict[str, Any]]) -> pd.DataFrame:
     fields = ("name", "precision", "model_type", "weight_type", "protocol", "note")
-    return [
+    rows = [
         {
             "request": entry["file"],
             **{field: (entry["request"] or {}).get(field) for field in fields},
             **{field: entry.get(field) for field in ("commit", "licence")},
             "parameters": parameters_of(entry),
-            **status_of(entry, since),
+            **get_status(entry),
         }
-        for entry in checks
+        for entry in entries
     ]
-
-
-def lines(rows: list[dict[str, Any]]) -> list[str]:
-    """One for each request, for a terminal."""
-    return [plain(_line(row)) for row in rows]
-
-
-def _line(row: dict[str, Any]) -> str:
-    what = row["request"]
-    if row["name"]:
-        what += f": {row['name']} in {row['precision']}"
-    if row["status"] in (REFUSED, ASIDE, UNCHECKED):
-        return f"{row['status']:<10} {what}: {row['reason']}"
-    facts = f"{what}, {row['parameters']:,} parameters, {row['licence']}"
-    reason = f": {row['reason']} ({row['log']})" if row["reason"] else ""
-    return f"{row['status']:<10} {facts}{reason}"
+    return pd.DataFrame(rows, columns=list(COLUMNS.named)).astype({"parameters": "Int64"})
 
 
 def submit(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Beside the checks the same lines, which the terminal shows at the end of a command."""
+    """Write the verdicts beside the checks, a line each, for the end of a command."""
     (checks,) = inputs["checks"]
-    said = "\n".join(lines(requests(read_checks(checks), run_under_way(Path(".snakemake")))))
-    print(said)
-    write_text(checks.with_name("submitted.txt"), said + "\n")
+    lines = []
+    for entry in read_checks(checks):
+        status = get_status(entry)
+        lines.append(f"{status['status']:<10} {entry['file']}")
+        if entry["request"]:
+            lines[-1] += f": {entry['request']['name']} in {entry['request']['precision']}"
+        if status["reason"]:
+            lines[-1] += f": {status['reason']}"
+    text = "\n".join(map(plain, lines))
+    print(text)
+    write_text(checks.with_name("submitted.txt"), text + "\n")
 
 
-def main() -> None:
-    parser = ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--directory", type=Path, default=Path(), help="the folder of the run")
-    os.chdir(parser.parse_args().directory)
-    try:
-        found = requests(read_checks(), run_under_way(Path(".snakemake")))
-    except UserError as error:
-        sys.exit(plain(str(error)))
-    print("\n".join(lines(found)))
+def _show(frame: pd.DataFrame, _: Nothing) -> ShownColumns:
+    shown = frame[["request", "name", "precision", "status", "reason", "log"]]
+    return dict(shown.rename(columns=str.capitalize).rename(columns={"Name": "Model"}))
 
 
-if __name__ == "__main__":
-    main()
+TABLE = Table(
+    name="suite_requests",
+    title="Requests for the leaderboard",
+    note=(
+        "Refused: the request was checked, and the reason says what to correct. Unchecked: the hub could not"
+        " be asked about it; the next run asks again. Left aside: its model is of another source than this"
+        " config's. Pending: accepted, and not measured on all tasks. Failed: a task could not be measured;"
+        " the next run tries it again."
+    ),
+    columns=COLUMNS,
+    asks=Nothing,
+    make=lambda inputs, _: make_requests_table(read_checks(inputs.one("checks"))),
+    show=_show,
+)

@@ -1,4 +1,4 @@
-"""What the check of the leaderboard's requests is asked: each request, and where its row will lie."""
+"""Prepare the check of the leaderboard's requests: each request, and where the records of its row will lie."""
 
 import json
 from collections.abc import Callable, Collection
@@ -9,7 +9,7 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.packs import suite_logs, suite_records
+from workflow_scripts.settings.packs import suite_records
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.requests import ASIDE, GENERATED, Request
 
@@ -18,32 +18,22 @@ _ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"
 
 
 class Submission(StepRequest):
-    source: str  # what it is checked by: the hub folder's model, or what was fetched to check it
-    base_source: str | None = None  # the same of a delta's base
+    sources: tuple[str, ...]  # what the model, and the base of a delta, are checked by
     request: Request
     row: str
     built: str | None  # the manifest of a checkpoint that this workflow makes
     records: dict[str, str]  # by task
-    logs: dict[str, str]
 
 
 class CheckRequests(StepRequest):
-    """The files of requests by name: those that can be read, and of each other one why not."""
+    """By the names of their files: requests that can be read, and of each other one why not."""
 
     submissions: dict[str, Submission]
     refused: dict[str, str]
     aside: dict[str, str]
     memory_mb: int
     open_licences: tuple[str, ...]
-    on_gpu: bool  # whether jobs have one
-
-    @property
-    def sources(self) -> dict[str, list[str]]:
-        """What each file is checked by."""
-        return {
-            file: [one.source, *([one.base_source] if one.base_source else [])]
-            for file, one in self.submissions.items()
-        }
+    on_gpu: bool
 
 
 def check_requests(
@@ -53,32 +43,32 @@ def check_requests(
     source: Callable[[str, str | None], str],
     manifest: Callable[[CheckpointId], str],
 ) -> CheckRequests:
-    """`source` is given a model and a commit, or null for the newest.
-
-    `generated` are the models of the miniature world: there is nothing else to fetch of it, and a name that it lacks
-    must stop no other.
-    """
-    unknown = {
-        file: f"{key} is {name!r}, and there is no such model in the miniature world."
-        for file, request in settings.requests.items()
-        for key, name in (("base", request.base), ("name", request.checkpoint.model))
-        if name and name.startswith(GENERATED) and name.removeprefix(GENERATED) not in generated
-    }
+    """`generated` are the models of the miniature world; `source` is given a model and perhaps a commit."""
+    submissions = {}
+    refused = dict(settings.refused_requests)
+    for file, request in settings.requests.items():
+        names = [request.checkpoint.model, *([request.base] if request.base else [])]
+        unknown = [
+            name
+            for name in names
+            if name.startswith(GENERATED) and name.removeprefix(GENERATED) not in generated
+        ]
+        if unknown:
+            refused[file] = f"there is no model {unknown[0]!r} in the miniature world."
+            continue
+        row = request.row.in_path
+        submissions[file] = Submission(
+            sources=[
+                source(name, request.revision if name == names[0] else None) for name in names
+            ],
+            request=request,
+            row=row,
+            built=manifest(request.checkpoint) if request.checkpoint.variant else None,
+            records=suite_records(settings, request.protocol, row),
+        )
     return CheckRequests(
-        submissions={
-            file: Submission(
-                source=source(request.checkpoint.model, request.revision),
-                base_source=source(request.base, None) if request.base else None,
-                request=request,
-                row=request.row.in_path,
-                built=manifest(request.checkpoint) if request.checkpoint.variant else None,
-                records=suite_records(settings, request.protocol, request.row.in_path),
-                logs=suite_logs(settings, request.protocol, request.row.in_path),
-            )
-            for file, request in settings.requests.items()
-            if file not in unknown
-        },
-        refused=settings.refused_requests | unknown,
+        submissions=submissions,
+        refused=refused,
         aside=settings.requests_aside,
         memory_mb=settings.suite.memory_mb,
         open_licences=settings.suite.open_licences,
@@ -87,47 +77,39 @@ def check_requests(
 
 
 def write_checks(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """An entry a request: why it is refused, or what it is, and where its records and logs will lie."""
+    """Write an entry a request: why it is refused, or what it is, and where its records will lie."""
     from workflow_scripts.hub.submission import Rules, check
 
     asked = CheckRequests.of(request)
-    read = asked.submissions
+    rules = Rules(memory_mb=asked.memory_mb, open_licences=asked.open_licences, on_gpu=asked.on_gpu)
     verdicts = check(
-        {file: one.request for file, one in read.items()},
-        {file: Path(one.source) for file, one in read.items()},
-        Rules(memory_mb=asked.memory_mb, open_licences=asked.open_licences, on_gpu=asked.on_gpu),
-        bases={file: Path(one.base_source) for file, one in read.items() if one.base_source},
+        {file: one.request for file, one in asked.submissions.items()},
+        {file: [Path(path) for path in one.sources] for file, one in asked.submissions.items()},
+        rules,
     )
-    verdicts |= {file: {"reason": why} for file, why in asked.refused.items()}
-    verdicts |= {file: {"reason": why, "status": ASIDE} for file, why in asked.aside.items()}
-    known = {
-        file: one.model_dump(mode="json", exclude={"source", "base_source"})
-        for file, one in read.items()
-    }
-    unread: dict[str, Any] = {
-        "request": None,
-        "row": None,
-        "built": None,
-        "records": {},
-        "logs": {},
-    }
+    unread: dict[str, Any] = {"request": None, "row": None, "built": None, "records": {}}
     entries = [
-        {"file": file, **known.get(file, unread), **verdicts[file]} for file in sorted(verdicts)
+        {"file": file, **one.model_dump(mode="json", exclude={"sources"}), **verdicts[file]}
+        for file, one in asked.submissions.items()
     ]
-    write_json(outputs["checks"], entries)
+    entries += [{"file": file, **unread, "reason": why} for file, why in asked.refused.items()]
+    entries += [
+        {"file": file, **unread, "reason": why, "status": ASIDE}
+        for file, why in asked.aside.items()
+    ]
+    write_json(outputs["checks"], sorted(entries, key=lambda entry: entry["file"]))
 
 
 def as_if_accepted(request: CheckRequests, last: Path) -> list[dict[str, Any]]:
-    """Every request that can be read, at the commit of an earlier check, or at one that stands for any."""
+    """Take every request that can be read, at the commit of an earlier check, or at one that stands for any."""
     checked = json.loads(last.read_text(encoding="utf-8")) if last.exists() else []
-    commits = {one["row"]: one.get("commit") for one in checked}
-    base_commits = {one["row"]: one.get("base_commit") for one in checked}
+    earlier = {entry["row"]: entry for entry in checked}
     return [
         {
             "row": one.row,
             "records": one.records,
-            "commit": one.request.revision or commits.get(one.row) or _ANY_COMMIT,
-            "base_commit": base_commits.get(one.row) or _ANY_COMMIT,
+            "commit": one.request.revision or earlier.get(one.row, {}).get("commit") or _ANY_COMMIT,
+            "base_commit": earlier.get(one.row, {}).get("base_commit") or _ANY_COMMIT,
         }
         for one in request.submissions.values()
     ]

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import TUNED, CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
-from workflow_scripts.render.figures import Figure, drawing, model_colours, rule
-from workflow_scripts.settings.request import Nothing
+from workflow_scripts.render.figures import drawing, model_colours, rule
 
 _HANDLE, _LETTER = 0.6, 0.085  # inches, in the legend
 _STAGES = {
@@ -17,11 +17,11 @@ _STAGES = {
 }
 
 
-def write_curves_figure(records: Sequence[TrainingRecord], pdf: Path, png: Path) -> None:
-    """A panel a stage, a colour a variant: each step's loss thin, the held-out loss in dots."""
+def plot_curves(records: Sequence[TrainingRecord], pdf: Path, png: Path) -> None:
+    """Plot a panel a stage, a colour a variant: each step's loss thin, the held-out loss in dots."""
     by_stage: dict[str, list[TrainingRecord]] = {}
     for record in records:
-        by_stage.setdefault(record.trained.stages[-1], []).append(record)
+        by_stage.setdefault(record.trained.stages[-1].partition(".")[0], []).append(record)
     variants = list(dict.fromkeys(_variant(record) for record in records))
     models = {CheckpointId.parse(variant).model for variant in variants}
     colours = model_colours(variants)
@@ -69,10 +69,9 @@ def _variant(record: TrainingRecord) -> str:
     return str(replace(CheckpointId.parse(record.trained.id), stages=()))
 
 
-FIGURE = Figure(
-    name="training_curves",
-    asks=Nothing,
-    draw=lambda inputs, _, pdf, png: write_curves_figure(
-        [read_training_record(path) for path in inputs["records"]], pdf, png
-    ),
-)
+def main(records: list[Path], figure: list[Path]) -> None:
+    plot_curves([read_training_record(path) for path in records], *figure)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

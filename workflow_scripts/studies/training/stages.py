@@ -1,16 +1,16 @@
 """What each stage of training is worth: perplexity before and after it."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
-from workflow_scripts.studies.training.requests import ComparedCheckpoints
 
 NOTE = (
     "Perplexity ± standard error of wikitext's validation text and of Magpie's responses (their"
@@ -18,15 +18,8 @@ NOTE = (
     " the loss of its own held-out samples, in nats per token, at the state that is kept."
 )
 UNTRAINED = "untrained"  # in place of a stage
-COLUMNS = columns(
-    ("text", "model"),
-    ("maybe", "variant"),
-    ("text", "stage"),
-    ("maybe", "recipe"),
-    ("whole", "trained_parameters steps tokens"),
-    ("number", "held_out_loss"),
-    like={r"(wikitext|magpie)( \(.+\))?( stderr)?": "number"},
-)
+_INTEGERS = ["trained_parameters", "steps", "tokens"]
+_COLUMNS = ["model", "variant", "stage", "recipe", *_INTEGERS, "held_out_loss"]
 
 
 def texts_of(columns: Iterable[str]) -> list[str]:
@@ -39,16 +32,19 @@ def text_of(rows: pd.DataFrame) -> pd.Series:
     return rows["task"] + (" (" + rows["difficulty"] + ")").fillna("")
 
 
-def stages_table(
-    scores: pd.DataFrame, trained: Sequence[TrainingRecord], request: ComparedCheckpoints
+def compute_stages(
+    scores: pd.DataFrame,
+    trained: Sequence[TrainingRecord],
+    checkpoints: Sequence[str],
+    texts: Sequence[str],
 ) -> pd.DataFrame:
-    """One row a checkpoint, in the given order; a column of perplexity and its error a text."""
+    """Compute one row per checkpoint, with its perplexity and standard error on each text."""
     rows = scores[scores["metric"] == "perplexity"]
     keys = zip(rows["model"] + rows["variant"].fillna(""), text_of(rows), strict=True)
     found = dict(zip(keys, zip(rows["value"], rows["stderr"], strict=True), strict=True))
     by_record = {record.trained.id: record for record in trained}
     table = []
-    for name in request.checkpoints:
+    for name in checkpoints:
         checkpoint = CheckpointId.parse(name)
         row: dict[str, Any] = {
             "model": checkpoint.model,
@@ -63,11 +59,13 @@ def stages_table(
                 "tokens": record.facts["tokens"],
                 "held_out_loss": _held_out(record),
             }
-        for text in request.texts:  # where its cell is broken, there is nothing
+        for text in texts:  # where its cell is broken, there is nothing
             row[text], row[f"{text} stderr"] = found.get((name, text), (None, None))
         table.append(row)
-    texts = [column for text in request.texts for column in (text, f"{text} stderr")]
-    return COLUMNS.typed(pd.DataFrame(table, columns=[*COLUMNS.named, *texts]))
+    perplexities = [column for text in texts for column in (text, f"{text} stderr")]
+    numeric = dict.fromkeys(["held_out_loss", *perplexities], "float64")
+    numeric |= dict.fromkeys(_INTEGERS, "Int64")
+    return pd.DataFrame(table, columns=[*_COLUMNS, *perplexities]).astype(numeric)
 
 
 def _held_out(record: TrainingRecord) -> float | None:
@@ -79,7 +77,7 @@ def _held_out(record: TrainingRecord) -> float | None:
     return found[-1] if found else None
 
 
-def _show(table: pd.DataFrame, _: ComparedCheckpoints) -> ShownColumns:
+def _format_columns(table: pd.DataFrame) -> ShownColumns:
     return {
         "Model": table["model"],
         "Variant": table["variant"],
@@ -95,16 +93,18 @@ def _show(table: pd.DataFrame, _: ComparedCheckpoints) -> ShownColumns:
     }
 
 
-TABLE = Table(
-    name="training_stages",
-    title="Perplexity after each stage of training",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=ComparedCheckpoints,
-    make=lambda inputs, request: stages_table(
-        pd.read_parquet(inputs.one("scores")),
-        [read_training_record(path) for path in inputs["records"]],
-        request,
-    ),
-    show=_show,
-)
+def main(
+    scores: Path,
+    records: list[Path],
+    table: list[Path],
+    checkpoints: Sequence[str],
+    texts: Sequence[str],
+) -> None:
+    trained = [read_training_record(path) for path in records]
+    stages = compute_stages(pd.read_parquet(scores), trained, checkpoints, texts)
+    title = "Perplexity after each stage of training"
+    write_table(stages, table, title=title, note=NOTE, shown=_format_columns(stages))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -8,7 +8,7 @@ import torch
 from tests.processes import kill_when, python
 from tests.unit.evaluation.prompts.conftest import changed
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.prompts.outputs import read_outputs
+from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.prompts.questions import chosen, read_questions
 from workflow_scripts.evaluation.prompts.requests import PromptRequest
 from workflow_scripts.evaluation.prompts.run import answer, ask_prompt_run, renderer_for
@@ -142,7 +142,7 @@ def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(
         python(*arguments(path, 0), HF_HUB_OFFLINE="1")
     whole = tmp_path / "whole"
     assert killed.with_suffix(".parquet").read_bytes() == (whole / "r.parquet").read_bytes()
-    first, second = (read_outputs(path)[0] for path in (killed, whole / "r.json"))
+    first, second = (read_record(path) for path in (killed, whole / "r.json"))
     assert first.stable_bytes() == second.stable_bytes()
 
 
@@ -154,22 +154,19 @@ def test_the_file_says_what_was_asked_and_an_altered_one_is_refused(
     facts = ask_prompt_run(chat_manifest, world, path, asked)
     assert PromptRequest.of(facts.request) == asked
     assert facts.provenance.settings_sha256 == asked.sha256
-    assert read_outputs(path)[0] == facts
+    assert read_record(path) == facts
     assert (facts.task.name, facts.task.dataset, facts.task.shots) == ("run5", "cais/mmlu", 5)
     assert (facts.protocol.name, facts.protocol.dtype) == ("prompt_run", "float16")
     assert facts.protocol.engine == "prefix sharing"
     assert facts.protocol.generation["temperature"] == 0.1
-    assert facts.outputs.n == 57
+    assert facts.items.n == 57
     # The system message and its five examples are the same for all and are read once.
     tokens = sum(len(t) for t in _prompts(runs["run5"], world, chat_manifest))
     assert facts.cost.tokens < tokens / 3
     table = path.with_suffix(".parquet")
     table.write_bytes(table.read_bytes()[:-1] + b"x")
     with pytest.raises(UserError, match="was altered"):
-        read_outputs(path)
-    path.write_text("{}")
-    with pytest.raises(UserError, match=r"run5.json: model: Field required"):
-        read_outputs(path)
+        read_record(path)
 
 
 def _prompts(run, world, manifest):

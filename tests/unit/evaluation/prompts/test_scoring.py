@@ -4,17 +4,16 @@ import pytest
 
 from tests.records import DIGEST, record_fields
 from workflow_scripts.core.items import Item, read_items
-from workflow_scripts.core.records import read_record
-from workflow_scripts.evaluation.prompts.outputs import write_outputs
+from workflow_scripts.core.records import Metric, read_record, write_record
 from workflow_scripts.evaluation.prompts.requests import ReadingRequest
 from workflow_scripts.evaluation.prompts.scoring import floor, item_of, score_prompt_run
 from workflow_scripts.settings.prompts.spec import Reading
 
 RUN5 = Reading.model_validate(
     {
-        "format": "json",
+        "format": "json_text",
         "answers": [
-            {"parser": "json", "right": "equal"},
+            {"parser": "json_text", "right": "equal"},
             {"parser": "whole", "right": "occurs"},
         ],
     }
@@ -34,10 +33,8 @@ def output(text=None, gold=0, choices=("4", "24", "8", "16"), subject="s", lls=N
 @pytest.mark.parametrize(
     ("text", "right", "strict", "met", "parser", "prediction"),
     [
-        ('{"Answer": "4"}', True, True, True, "json", "4"),
-        ('{"Answer": 4}', True, True, True, "json", "4"),
-        ('{"Answer": "24"}', False, False, True, "json", "24"),
-        ('{"answer": "24"} ', False, False, True, "json", "24"),
+        ('{"Answer": "4"}', True, True, True, "json_text", "4"),
+        ('{"Answer": "24"}', False, False, True, "json_text", "24"),
         ("The answer is 4.", True, False, False, "whole", "The answer is 4."),
         ("It is 24.", True, False, False, "whole", "It is 24."),  # "4" is a part of it
         ("I cannot say.", False, False, False, "whole", "I cannot say."),
@@ -77,8 +74,10 @@ def stored(tmp_path):
     texts = ['{"Answer": "4"}', "24", "no", '{"Answer": "4"}', "", '{"Answer": "8"}']
     outputs = [output(text, subject="ab"[at > 1], at=at) for at, text in enumerate(texts)]
     fields = record_fields(study="prompts", task="run5")
-    del fields["study"], fields["metrics"]
-    write_outputs(path, outputs, **fields | {"request": {"run": "run5"}})
+    truncated = Metric(
+        name="truncated_prompts", value=0, stderr=None, n=6, best_constant=None, chance=None
+    )
+    write_record(path, outputs, **fields | {"request": {"run": "run5"}, "metrics": (truncated,)})
     return path
 
 
@@ -93,10 +92,10 @@ def test_the_record_counts_micro_macro_format_and_strict(stored, tmp_path):
     assert found["read", None].value == pytest.approx(5 / 6)
     assert (found["acc", "b"].value, found["acc", "b"].n) == (0.25, 4)
     assert found["acc", "b"].stderr == pytest.approx(0.25)  # sd / sqrt(n) of one right in four
-    assert record.protocol.generation["read"]["format"] == "json"
-    assert (record.request["run"], record.request["read"]["format"]) == ("run5", "json")
+    assert record.protocol.generation["read"]["format"] == "json_text"
+    assert (record.request["run"], record.request["read"]["format"]) == ("run5", "json_text")
     parsers = read_items(tmp_path / "run5.parquet").column("parser").to_pylist()
-    assert parsers == ["json", "whole", "whole", "json", None, "json"]
+    assert parsers == ["json_text", "whole", "whole", "json_text", None, "json_text"]
 
 
 def test_stored_outputs_are_read_anew_with_other_parsers(stored, tmp_path):

@@ -1,78 +1,30 @@
-"""What the tables of chunked models are asked, from a config and back from a rule's params."""
+"""What the config has measured of chunked models."""
 
-from pathlib import Path
+from tests.unit.settings.merged import load
+from workflow_scripts.studies.chunking.products import MEASURED
+from workflow_scripts.studies.training.requests import compared_checkpoints, untrained_texts
 
-from workflow_scripts.settings.load import load_settings
-from workflow_scripts.studies.chunking import products
-from workflow_scripts.studies.chunking import requests as chunking
-from workflow_scripts.studies.mmlu.requests import mmlu_checkpoints
-from workflow_scripts.studies.training.requests import compared_checkpoints
-
-ROOT = Path(__file__).parents[4]
 MODEL = "miniature/Qwen2-1M-Instruct"
+CHUNKING, LATENCY = MEASURED
 
 
-def test_each_request_holds_what_the_config_names_and_comes_back_from_params():
-    plan = {"model": MODEL, "num_layers_per_chunk": 12}
-    checkpoints = [plan, plan | {"aggregation_base": "none"}]
-    settings = load_settings({"chunking": {"checkpoints": checkpoints}}, ROOT)
-    for ask in (
-        chunking.measured_models,
-        compared_checkpoints,
-        chunking.sized_checkpoints,
-        mmlu_checkpoints,
-        chunking.ablated_checkpoints,
-    ):
-        asked = ask(settings)
-        assert type(asked).of(asked.as_params()) == asked
-    measured = chunking.measured_models(settings)
-    assert measured.models == (MODEL,)
-    assert measured.texts == ("magpie (easy)", "wikitext")
+def test_what_untrained_plans_write_is_a_text_where_the_config_asks_for_it():
+    checkpoints = [{"model": MODEL, "num_layers_per_chunk": 12}]
+    settings = load({"chunking": {"checkpoints": checkpoints}})
+    assert untrained_texts(settings) == ["magpie (easy)", "wikitext"]
     writing = {"checkpoints": checkpoints, "measures": {"written_tokens": 9}}
-    written = load_settings({"chunking": writing}, ROOT)
-    assert chunking.measured_models(written).texts == (*measured.texts, "written")
-    records = [products.MEASURED[0].records(one) for one in (settings, written)]
-    folder = "results/records/chunking/perplexity/miniature--Qwen2-1M-Instruct"
-    assert set(records[1]) - set(records[0]) == {f"{folder}/written.json"}
-    staged = compared_checkpoints(settings)
-    sized = chunking.sized_checkpoints(settings)
-    assert staged.checkpoints == tuple(one.id for one in sized.checkpoints)
-    assert staged.checkpoints[:3] == (MODEL, f"{MODEL}@k2m12", f"{MODEL}@k2m12+cpt")
-    assert {one.layers for one in sized.checkpoints} == {24}
-    mmlu = mmlu_checkpoints(settings)
-    assert mmlu.published["mmlu_baseline"] == MODEL
-    assert mmlu.published["mmlu_k2m12_cpt"] == f"{MODEL}@k2m12-mlp.none+cpt"
+    written = load({"chunking": writing})
+    assert untrained_texts(written) == ["magpie (easy)", "wikitext", "written"]
+    added = set(CHUNKING.records(written)) - set(CHUNKING.records(settings))
+    assert added == {f"results/records/chunking/perplexity/{MODEL.replace('/', '--')}/written.json"}
+    staged = compared_checkpoints(settings).checkpoints
+    assert staged[:3] == (MODEL, f"{MODEL}@k2m12", f"{MODEL}@k2m12+cpt")
 
 
-def test_a_variant_is_held_against_the_usual_form_of_its_layers_at_its_stage():
-    plan = {"model": MODEL, "num_layers_per_chunk": 12}
-    mean = plan | {"aggregation_mode": "mean"}
-    other = {"model": MODEL, "num_layers_per_chunk": 6}
-    checkpoints = [
-        *(mean, plan, plan | {"use_adapters": False, "distillation": True}),
-        # Of these layers the config has no usual form: the first stands for it.
-        *(other | {"aggregation_mode": "last"}, other | {"aggregation_mode": "mean"}),
-        {"model": MODEL, "num_layers_per_chunk": 0, "num_chunks": 0},
-    ]
-    settings = load_settings({"chunking": {"checkpoints": checkpoints}}, ROOT)
-    assert settings.ablates
-    held = {
-        one.id.removeprefix(MODEL): one.against.removeprefix(MODEL)
-        for one in chunking.ablated_checkpoints(settings).checkpoints
-    }
-    assert held == {
-        f"{variant}{stage}": f"{against}{stage}" if against else ""
-        for variant, against in {
-            "@k2m12-mean": "@k2m12",
-            "@k2m12": "",
-            "@k2m12-noadapters-distil.hidden": "@k2m12",
-            "@k2m6-last": "",
-            "@k2m6-mean": "@k2m6-last",
-        }.items()
-        for stage in ("", "+cpt", "+cpt+sft")
-    }
+def test_times_are_taken_of_other_models_or_of_none_where_the_config_says_so():
+    def made(*models):
+        measures = {"latency_models": list(models), "latency_layers": [2]}
+        return LATENCY.records(load({"chunking": {"measures": measures}}))
 
-
-def test_plans_of_one_form_each_are_no_ablation():
-    checkpoints = [{"model": MODEL, "num_layers_per_chunk": layers} for layers in (6, 12)]
-    assert not load_settings({"chunking": {"checkpoints": checkpoints}}, ROOT).ablates
+    other = "results/records/latency/latency/miniature--Qwen2-1M/mmlu.json"
+    assert made("miniature/Qwen2-1M") == [other] and made() == []

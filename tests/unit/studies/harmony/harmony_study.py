@@ -1,29 +1,42 @@
 """A made-up Harmony study for tests: one ability per model, noisier directly than after training."""
 
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from tests.unit.settings.merged import load
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.settings.grids import read_grid_files
-from workflow_scripts.settings.tables import read_models, read_tasks
+from workflow_scripts.settings.tables import read_tasks
+from workflow_scripts.studies.ranking import (
+    agreement,
+    agreement_by_size,
+    categories,
+    components,
+    compute,
+    leaderboard,
+    panel,
+    significance,
+    task_pair,
+    variance,
+)
+from workflow_scripts.studies.ranking.build_grid import describe_models, make_grids
 from workflow_scripts.studies.ranking.errors import KnownErrors
-from workflow_scripts.studies.ranking.grid import Grid, make_grids
-from workflow_scripts.studies.ranking.requests import (
-    GridWords,
-    RankingRequest,
-    Wanted,
-    ranked_models,
-    ranked_tasks,
+from workflow_scripts.studies.ranking.grid import Grid, write_grids
+from workflow_scripts.studies.ranking.grid_settings import (
+    GridSettings,
+    list_known_models,
+    list_ranked_tasks,
 )
 
 ROOT = Path(__file__).parents[4]
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
 _TASKS = read_tasks(ROOT / "config/tasks.tsv")
 METRICS = {name: row.full_metric for name, row in _TASKS.items()}
-TASK_ROWS = ranked_tasks(_TASKS.values())
-MODEL_ROWS = ranked_models(read_models(ROOT / "config/models.tsv").values())
+TASK_ROWS = list_ranked_tasks(_TASKS.values())
+MODEL_ROWS = list_known_models(load({}))
 MODELS = [
     "miniature/Qwen2-0.2M",
     "miniature/Qwen2-1M",
@@ -35,18 +48,24 @@ MODELS = [
 TASKS = ["cola", "mnli", "rte", "arc_easy", "gsm8k"]
 BOTH = ("direct", "train_before_test")
 GRID = read_grid_files(ROOT, None)["own"]
-WORDS = GridWords(grid=GRID, tasks=TASK_ROWS)
+SETTINGS = GridSettings(grid=GRID, tasks=TASK_ROWS, trainings="unknown")
 PROTOCOLS = GRID.names
+OF_OWN_GRID = (agreement, agreement_by_size, categories, components, compute, leaderboard)
+OF_OWN_GRID = (*OF_OWN_GRID, panel, significance, task_pair, variance)
+NO_ERRORS = KnownErrors(correlations={})
 
 
-def request(protocols=BOTH, models=MODELS, tasks=TASKS, draws: int = 20) -> RankingRequest:
-    wanted = {name: Wanted(models=models, tasks=tasks) for name in protocols}
-    rows = {"models": MODEL_ROWS, "tasks": TASK_ROWS}
-    return RankingRequest(grid=GRID, **rows, wanted=wanted, draws=draws, seed=0)
-
-
-def harmony_grids(scores: pd.DataFrame, imported: list, asked: RankingRequest) -> dict[str, Grid]:
-    return make_grids(pd.concat([scores, *imported], ignore_index=True), asked, KnownErrors())
+def grids(
+    scores: pd.DataFrame,
+    imported=(),
+    protocols=BOTH,
+    models=MODELS,
+    tasks=TASKS,
+    known: KnownErrors = NO_ERRORS,
+) -> dict[str, Grid]:
+    wanted = {name: {"models": models, "tasks": tasks} for name in protocols if len(models)}
+    tidy = pd.concat([scores, *imported], ignore_index=True)
+    return make_grids(tidy, SETTINGS, wanted, describe_models(MODEL_ROWS, None), known)
 
 
 def score(model: str, task: str, protocol: str, value: float, **other) -> dict:
@@ -88,3 +107,20 @@ def without(scores: pd.DataFrame, model: str, task: str, protocol: str) -> pd.Da
     cell = (name == model) & (scores["task"] == task) & (scores["protocol"] == protocol)
     assert cell.sum() == 1
     return scores[~cell]
+
+
+def run_all(made: dict[str, Grid], folder: Path) -> None:
+    """Make the tables and figures of a grid as its rules do, named after their scripts."""
+    grid_files = folder / "cells.parquet", folder / "models.parquet"
+    write_grids(made, *grid_files)
+    drawn = {"settings": SETTINGS.as_params(), "bootstrap_draws": 10, "seed": 0}
+    families = {row.model: row.family for row in MODEL_ROWS}
+    more = {"panel": LEADERBOARD, "task_pair": ["rte", "mnli"], "families": families}
+    for module in OF_OWN_GRID:
+        name = module.__name__.rpartition(".")[2]
+        files: dict = {"table": [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]}
+        for figure in ("figure", "matrices", "by_task", "bump"):
+            files[figure] = [folder / f"{name}_{figure}.{kind}" for kind in ("pdf", "png")]
+        arguments = files | drawn | more
+        wanted = signature(module.main).parameters
+        module.main(*grid_files, **{key: arguments[key] for key in wanted if key in arguments})

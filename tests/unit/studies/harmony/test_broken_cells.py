@@ -1,76 +1,42 @@
 """A broken cell costs its own row: every table, figure, tab and sentence is made, and names it."""
 
 import re
-from importlib import import_module
 
 import pandas as pd
 import pytest
 
 from tests.records import make_items, record_fields
-from tests.unit.stories import numbers_of, story
+from tests.unit.stories import story
 from tests.unit.studies.harmony.harmony_study import (
-    LEADERBOARD,
     METRICS,
+    MODEL_ROWS,
     MODELS,
     PROTOCOLS,
     ROOT,
+    SETTINGS,
     TASK_ROWS,
-    request,
+    run_all,
 )
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.records import Broken, Metric, Protocol, write_record
+from workflow_scripts.render.tables import read_table
 from workflow_scripts.scores.tidy import collect_scores
-from workflow_scripts.steps import figure, table
 from workflow_scripts.studies.harmony.board import harmony_tab
 from workflow_scripts.studies.harmony.chapter import HARMONY
+from workflow_scripts.studies.ranking import build_grid, scores
 from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
-from workflow_scripts.studies.ranking.requests import (
-    GridRequest,
-    GridWords,
-    ModelsRequest,
-    PairRequest,
-    ScoresRequest,
-)
+from workflow_scripts.studies.ranking.grid import read_grids
 
 CORRELATIONS = ROOT / "resources/published/items/correlations.csv"
 ALL = (DIRECT, FEW_SHOT, TRAINED)
 TASKS = ["rte", "mnli", "sst2", "boolq"]
-ASKED = request(ALL, MODELS[:4], TASKS, draws=10)
-GRID = GridRequest(**{name: getattr(ASKED, name) for name in GridRequest.model_fields})
-OF_TASKS = GridWords(grid=ASKED.grid, tasks=ASKED.tasks)
 # The broken cell of each protocol, by model and task.
 BROKEN = {
     DIRECT: (MODELS[0], "rte"),
     FEW_SHOT: (MODELS[1], "mnli"),
     TRAINED: (MODELS[2], "sst2"),
 }
-TABLES = {
-    "scores": ScoresRequest(
-        parameters=dict.fromkeys(MODELS[:2], 1000),
-        tasks=[row for row in TASK_ROWS if row.task in TASKS],
-        metrics=METRICS,
-    ),
-    **dict.fromkeys(("leaderboard", "agreement", "components"), ASKED),
-    **dict.fromkeys(("significance", "panel"), GRID),
-    "two_tasks": PairRequest(**dict(GRID), pair=("rte", "mnli")),
-}
-FIGURES = {
-    "scores": ("scores", ModelsRequest(models=ASKED.models)),
-    "matrices": ("agreement", OF_TASKS),
-    "agreement_by_task": ("agreement", OF_TASKS),
-    "categories": ("agreement", OF_TASKS),
-    "components": ("components", OF_TASKS),
-    "pc1_by_size": ("leaderboard", OF_TASKS),
-    "pc1_by_compute": ("leaderboard", OF_TASKS),
-    "two_tasks": ("two_tasks", OF_TASKS),
-    "bump": ("leaderboard", OF_TASKS),
-    "panel": ("panel", OF_TASKS),
-}
-
-
-def module(name: str) -> str:
-    return f"studies.{'harmony' if name == 'scores' else 'ranking'}.{name}"
 
 
 def write_cell(path, protocol, model, task, at, broken):
@@ -100,21 +66,33 @@ def made(request, tmp_path):
         write_cell(records[-1], protocol, model, task, at, lost)
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
     collect_scores({"records": records}, {}, outputs)
-    inputs = outputs | {"imported": [], "panel": LEADERBOARD, "correlations": CORRELATIONS}
-    for name, asked in TABLES.items():
-        files = [tmp_path / f"harmony_{name}.{kind}" for kind in ("csv", "md", "tex")]
-        table.main(module(name), inputs, asked.as_params(), *files)
-    for name, (of, asked) in FIGURES.items():
-        files = [tmp_path / f"f_{name}.{kind}" for kind in ("pdf", "png")]
-        given = inputs | {"table": tmp_path / f"harmony_{of}.csv"}
-        figure.main(module(name), given, asked.as_params(), *files)
-        assert all(file.stat().st_size > 1000 for file in files)
+    known = {"known_models": [one.model_dump() for one in MODEL_ROWS]}
+    grid = {"cells": tmp_path / "cells.parquet", "models": tmp_path / "models.parquet"}
+    build_grid.main(
+        [outputs["scores"]],
+        CORRELATIONS,
+        **grid,
+        settings=SETTINGS.as_params(),
+        wanted={protocol: {"models": MODELS[:4], "tasks": TASKS} for protocol in ALL},
+        errors=outputs["errors"],
+        **known,
+    )
+    run_all(read_grids(**grid), tmp_path)
+    scores.main(
+        [outputs["scores"]],
+        table=[tmp_path / f"scores.{kind}" for kind in ("csv", "md", "tex")],
+        figure=[tmp_path / f"scores.{kind}" for kind in ("pdf", "png")],
+        tasks=[row.model_dump() for row in TASK_ROWS if row.task in TASKS],
+        models=MODELS[:2],
+        metrics=METRICS,
+        **known,
+    )
     return tmp_path, alone
 
 
 def test_every_table_figure_tab_and_sentence_is_made_and_the_tables_name_what_is_missing(made):
     folder, alone = made
-    lines = (folder / "harmony_leaderboard.md").read_text().splitlines()
+    lines = (folder / "leaderboard.md").read_text().splitlines()
     for protocol, (model, task) in BROKEN.items():
         (line,) = [
             line
@@ -123,33 +101,26 @@ def test_every_table_figure_tab_and_sentence_is_made_and_the_tables_name_what_is
         ]
         if alone:
             assert re.search(rf"\| [1-4]† \([1-4]–[1-4]\) \| +\d \| {model} ", line)
-            assert f"estimated: {ASKED.names[task]}" in line
+            assert f"estimated: {SETTINGS.names[task]}" in line
         elif protocol == TRAINED:
             assert "no scores: " in line
         else:
             assert "missing" not in line
-    scores = (folder / "harmony_scores.md").read_text()
+    scores = (folder / "scores.md").read_text()
     assert sum(line.count("—") >= 4 for line in scores.splitlines()) == alone
-    significance = pd.read_csv(folder / "harmony_significance.csv")
+    significance = pd.read_csv(folder / "significance.csv")
     pairs = significance[significance["task"] == OVERALL].groupby("protocol").size()
     assert pairs[[DIRECT, FEW_SHOT]].tolist() == [6, 6]
     assert (TRAINED in pairs) == alone
 
-    files = [folder / name for name in ("harmony_leaderboard.csv", "harmony_components.csv")]
+    files = [folder / name for name in ("leaderboard.csv", "components.csv")]
     tab = harmony_tab(*map(str, files), str(folder / "scores.parquet"), list(TASK_ROWS), PROTOCOLS)
     (row,) = [row for row in tab.rows if row.id == BROKEN[TRAINED][0]]
     assert (row.values["rank"] is None) != alone
     assert row.notes[0].startswith("estimated: SST-2" if alone else "no scores: ")
 
-    tables = {path.stem: pd.read_csv(path) for path in folder.glob("harmony_*.csv")}
-    typed = {
-        f"harmony_{name}": import_module(f"workflow_scripts.{module(name)}").TABLE.read(
-            folder / f"harmony_{name}.csv"
-        )
-        for name in TABLES
-    }
-    values = HARMONY.values(typed)
-    assert numbers_of(values) == numbers_of(HARMONY.values(tables)), "whichever way they are read"
+    tables = {f"harmony_{path.stem}": read_table(path) for path in folder.glob("*.csv")}
+    values = HARMONY.values(tables)
     assert values["harmony.missing"] == (3 if alone else 16)
     assert values["harmony.cells"] == 8 - alone
     assert f"without a score: {values['harmony.missing']}." in story(HARMONY, values)

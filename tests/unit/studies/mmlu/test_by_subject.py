@@ -3,25 +3,18 @@
 import pandas as pd
 import pytest
 
-from tests.written import written
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.render.tables import read_markdown, read_table
 from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.studies.mmlu.by_subject import (
-    TABLE,
-    drawn_checkpoints,
-    mmlu_by_subject,
-    write_mmlu_figure,
+    compute_by_subject,
+    main,
+    plot_by_subject,
 )
 from workflow_scripts.studies.mmlu.numbers import mmlu_numbers
-from workflow_scripts.studies.mmlu.requests import MmluCheckpoints
 
 MODEL = "org/net"
-CHECKPOINTS = MmluCheckpoints(
-    checkpoints=[
-        {"id": MODEL, "published": "base"},
-        {"id": f"{MODEL}@k2m6+cpt", "published": None},
-    ]
-)
+CHECKPOINTS = {MODEL: "base", f"{MODEL}@k2m6+cpt": None}
 PUBLISHED = {
     "base": pd.DataFrame(
         {
@@ -60,12 +53,12 @@ def frame(rows):
 
 @pytest.fixture
 def table():
-    return mmlu_by_subject(frame(ROWS), CHECKPOINTS, PUBLISHED)
+    return compute_by_subject(frame(ROWS), CHECKPOINTS, PUBLISHED)
 
 
 def test_one_row_for_each_subject_and_checkpoint_the_averages_first(table):
     assert table["subject"].tolist() == [
-        name for name in ("micro", "macro", "anatomy", "law") for _ in CHECKPOINTS.checkpoints
+        name for name in ("micro", "macro", "anatomy", "law") for _ in CHECKPOINTS
     ]
     micro, _, macro, _, anatomy, chunked, law, absent = table.to_dict("records")
     assert (micro["qem"], macro["qem"], anatomy["qem"], chunked["qem"]) == (0.5, 0.4, 0.2, 0.35)
@@ -86,25 +79,31 @@ def test_published_numbers_stand_beside_their_own_variant_alone(table):
     assert pd.isna(chunked["published_qem"])
 
 
+def write_outputs(folder, scores) -> dict:
+    """Run the script on scores; return its output files by their endings."""
+    frame(scores).to_parquet(folder / "scores.parquet")
+    PUBLISHED["base"].to_csv(folder / "base.csv", index=False)
+    files = {kind: folder / f"t.{kind}" for kind in ("csv", "md", "tex", "pdf", "png")}
+    table, figure = [list(files.values())[part] for part in (slice(3), slice(3, 5))]
+    main(folder / "scores.parquet", [folder / "base.csv"], table, figure, CHECKPOINTS)
+    return files
+
+
 def test_the_table_is_readable_and_its_csv_exact(table, tmp_path):
-    found = written(TABLE, table, tmp_path, CHECKPOINTS)
-    pd.testing.assert_frame_equal(found.again, table)
-    assert found.again["acc"].tolist()[4] == 0.45
-    text = found.md
+    files = write_outputs(tmp_path, ROWS)
+    again = read_table(files["csv"])
+    pd.testing.assert_frame_equal(again, table, check_dtype=False)
+    text = files["md"].read_text()
     assert "| all questions (micro)        | org/net " in text
-    assert "0.450 ± 0.050" in text
-    assert "+1.1" in text
+    for cell in ("0.450 ± 0.050", "+1.1", "0.250 ± 0.040"):
+        assert cell in text
     assert "∞" not in text
-    assert "0.250 ± 0.040" in text
-    assert r"\toprule" in found.tex
+    assert r"\toprule" in files["tex"].read_text()
 
 
-def test_the_figure_is_drawn_from_the_csv_with_the_same_bytes_each_time(table, tmp_path):
-    table.to_csv(tmp_path / "t.csv", index=False)
+def test_the_figure_has_the_same_bytes_each_time(table, tmp_path):
     for name in "ab":
-        write_mmlu_figure(
-            TABLE.read(tmp_path / "t.csv"), tmp_path / f"{name}.pdf", tmp_path / f"{name}.png"
-        )
+        plot_by_subject(table, tmp_path / f"{name}.pdf", tmp_path / f"{name}.png")
     for kind in ("pdf", "png"):
         assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
         assert (tmp_path / f"a.{kind}").stat().st_size > 5000
@@ -112,35 +111,17 @@ def test_the_figure_is_drawn_from_the_csv_with_the_same_bytes_each_time(table, t
 
 def test_nothing_to_show_and_a_score_twice_are_refused():
     with pytest.raises(UserError, match=r"chunking\.checkpoints and mmlu\.models are empty"):
-        mmlu_by_subject(frame([]), MmluCheckpoints(checkpoints=[]), {})
+        compute_by_subject(frame([]), {}, {})
     with pytest.raises(UserError, match="several scores em of org/net in the study mmlu"):
-        mmlu_by_subject(frame([*ROWS, score("em", 0.2)]), CHECKPOINTS, PUBLISHED)
+        compute_by_subject(frame([*ROWS, score("em", 0.2)]), CHECKPOINTS, PUBLISHED)
 
 
 @pytest.mark.parametrize("variants", [[""], []])
 def test_a_checkpoint_whose_cell_is_broken_keeps_its_place(variants, tmp_path):
-    scores = frame([row for row in ROWS if row["variant"] in variants])
-    table = mmlu_by_subject(scores, CHECKPOINTS, PUBLISHED)
-    table.to_csv(tmp_path / "t.csv", index=False)
-    again = TABLE.read(tmp_path / "t.csv")
-    broken = again[again["n"].isna()]
-    assert f"{MODEL}@k2m6+cpt" in set(broken["model"] + broken["variant"])
-    shown = TABLE.shown(again, CHECKPOINTS)
+    files = write_outputs(tmp_path, [row for row in ROWS if row["variant"] in variants])
+    shown = read_markdown(files["md"])
     (last,) = [row for row in shown.rows if "macro" in row[0] and "@k2m6+cpt" in row[1]]
     assert set(last[2:]) == {"—"}
-    write_mmlu_figure(again, tmp_path / "f.pdf", tmp_path / "f.png")
-    assert (tmp_path / "f.png").stat().st_size > 5000
-    assert mmlu_numbers(again).get("mmlu.models") == (1 if variants else None)
-
-
-def test_of_too_many_checkpoints_to_be_read_the_figure_has_the_last_stage_of_each():
-    few = [("org/name", variant) for variant in ("", "@k2m6", "@k2m6+cpt", "@k2m6+cpt+sft")]
-    assert drawn_checkpoints(few) == few
-    plans = [f"@k{k}m2" for k in range(2, 8)]
-    many = [
-        ("org/name", ""),
-        *(("org/name", plan + stage) for plan in plans for stage in ("", "+cpt", "+cpt+sft")),
-        ("org/name", "@k0m0+cpt"),
-    ]
-    last = [("org/name", f"{plan}+cpt+sft") for plan in plans]
-    assert drawn_checkpoints(many) == [("org/name", ""), *last, ("org/name", "@k0m0+cpt")]
+    assert files["png"].stat().st_size > 5000
+    numbers = mmlu_numbers(read_table(files["csv"]))
+    assert numbers.get("mmlu.models") == (1 if variants else None)

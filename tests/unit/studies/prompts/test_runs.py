@@ -10,19 +10,12 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.paper.chapters import chapters
-from workflow_scripts.paper.requests import Report, ToldTable
-from workflow_scripts.studies.prompts import by_subject
-from workflow_scripts.studies.prompts.board import prompts_tab
-from workflow_scripts.studies.prompts.by_subject import prompt_runs_by_subject
+from workflow_scripts.render.tables import read_markdown, read_table
+from workflow_scripts.studies.prompts import by_subject, runs
+from workflow_scripts.studies.prompts.board import make_prompts_tab
+from workflow_scripts.studies.prompts.by_subject import compute_by_subject
 from workflow_scripts.studies.prompts.chapter import PROMPTS
-from workflow_scripts.studies.prompts.requests import PromptTables
-from workflow_scripts.studies.prompts.runs import (
-    TABLE,
-    prompt_runs,
-    read_right,
-    write_prompt_figure,
-)
+from workflow_scripts.studies.prompts.runs import compute_runs, read_right
 
 MODEL, CHUNKED = "miniature/Llama-1.4M-Instruct", "miniature/Llama-1.4M-Instruct@k2m1"
 RIGHT = {
@@ -89,14 +82,21 @@ def records(tmp_path):
     return paths
 
 
-CHECKPOINTS = [{"id": MODEL, "published": True}, {"id": CHUNKED, "published": False}]
-ASKED = PromptTables.of({"checkpoints": CHECKPOINTS, "runs": RUNS})
-PUBLISHED = pd.read_csv(ROOT / "resources/published/prompt_runs.csv", dtype="string")
+CHECKPOINTS = {MODEL: True, CHUNKED: False}
+NAMES = [run["name"] for run in RUNS]
+PUBLISHED = ROOT / "resources/published/prompt_runs.csv"
+
+
+def compute(records, asked=RUNS, right=None) -> pd.DataFrame:
+    published = pd.read_csv(PUBLISHED, dtype="string")
+    return compute_runs(
+        collected(records), right or read_right(records), published, CHECKPOINTS, asked
+    )
 
 
 @pytest.fixture
 def table(records):
-    return prompt_runs(collected(records), read_right(records), PUBLISHED, ASKED)
+    return compute(records)
 
 
 def test_a_difference_is_of_the_same_questions_whatever_their_order(table):
@@ -122,7 +122,7 @@ def test_published_scores_stand_beside_the_model_they_may_stand_beside(table):
 
 
 def test_the_published_figures_are_those_that_were_printed():
-    published = pd.read_csv(ROOT / "resources/published/prompt_runs.csv", dtype="string")
+    published = pd.read_csv(PUBLISHED, dtype="string")
     micro = published[published["metric"] == "micro"].set_index("run")["percent"]
     assert micro.to_dict() == {
         "1": "21.3", "2": "15.7", "3": "30.5", "4": "35.7", "5": "36.3", "6": "37.1", "7": "42.9",
@@ -142,97 +142,72 @@ def test_a_strict_share_is_of_the_right_answers_and_of_runs_with_a_format(table)
 def test_a_run_whose_score_is_out_of_date_is_named(records):
     right = read_right(records)
     right |= {(MODEL, "run77"): right[MODEL, "run1"]}
-    runs = [*RUNS, RUNS[0] | {"name": "run77"}]
-    asked = PromptTables.of({"checkpoints": CHECKPOINTS, "runs": runs})
     with pytest.raises(UserError, match="The run run77 of"):
-        prompt_runs(collected(records), right, PUBLISHED, asked)
+        compute(records, [*RUNS, RUNS[0] | {"name": "run77"}], right)
 
 
-def broken(path):
-    write_json(path, {"broken": {"record": str(path), "reason": "It died.", "log": "logs/x.log"}})
-
-
-def written(table, folder, of=TABLE):
-    files = {kind: folder / f"{of.name}.{kind}" for kind in ("csv", "md", "tex")}
-    of.write(table, ASKED, **files)
+def write(records, folder, checkpoints=CHECKPOINTS) -> dict:
+    """Run both scripts on the records; return the files by name and ending."""
+    collected(records).to_parquet(folder / "scores.parquet")
+    files = {
+        f"{name}.{kind}": folder / f"{name}.{kind}"
+        for name in ("runs", "subjects")
+        for kind in ("csv", "md", "tex", "pdf", "png")
+    }
+    paths = list(files.values())
+    inputs = [folder / "scores.parquet", records, PUBLISHED]
+    runs.main(*inputs, paths[:3], paths[3:5], checkpoints, RUNS)
+    by_subject.main(folder / "scores.parquet", paths[5:8], checkpoints, RUNS)
     return files
 
 
+def break_record(path):
+    write_json(path, {"broken": {"record": str(path), "reason": "It died.", "log": "logs/x.log"}})
+
+
 def test_a_run_that_broke_costs_its_own_row_and_no_more(table, records, tmp_path):
-    broken(records[1])
-    again = prompt_runs(collected(records), read_right(records), PUBLISHED, ASKED)
-    written(again, tmp_path)
-    read = TABLE.read(tmp_path / "prompt_runs.csv")
+    break_record(records[1])
+    files = write(records, tmp_path)
+    read = read_table(files["runs.csv"])
     assert len(read) == len(table)
     assert read.loc[1, ["run", "variant"]].tolist() == ["run2", ""]
     measured = ["n", "micro", "macro", "floor", "format_met", "pairs", "p"]
     assert read.loc[1, measured].isna().all()
     assert read.drop(index=1)["micro"].tolist() == table.drop(index=1)["micro"].tolist()
-    lines = (tmp_path / "prompt_runs.md").read_text().splitlines()
-    (line,) = [one for one in lines if "run2 " in one and "@" not in one]
-    assert line.count("—") == 8, "its name, the model, what it changed and the published score stay"
-    write_prompt_figure(read, tmp_path / "f.pdf", tmp_path / "f.png")
-    parts = prompt_runs_by_subject(collected(records), ASKED)
-    files = written(parts, tmp_path, by_subject.TABLE)
-    head = next(line for line in files["md"].read_text().splitlines() if "run1" in line)
-    assert "run2" in head
-    board = prompts_tab(tmp_path / "prompt_runs.csv", files["csv"], records)
-    found = {row.id: row for row in board.rows}
-    assert found[f"{MODEL}/run2"].notes and not found[f"{MODEL}/run1"].notes
-    assert found[f"{MODEL}/run2"].values["micro"] is None
-    numbers = numbers_of(PROMPTS.values({"prompt_runs": read}))
-    assert "prompts.lowest" in numbers
-    modules = {"prompt_runs": "runs", "prompt_runs_by_subject": "by_subject"}
-    told = {
-        name: ToldTable(
-            table=f"studies.prompts.{module}", request=ASKED.as_params(), chapter="prompts"
-        )
-        for name, module in modules.items()
+    assert read_markdown(files["runs.md"]).rows[1].count("—") == 8
+    assert files["runs.png"].stat().st_size > 5000
+    assert "run2" in read_markdown(files["subjects.md"]).head
+    rows = {
+        (row["checkpoint"], row["run"]): row for row in make_prompts_tab(files["runs.csv"]).rows
     }
-    csvs = [tmp_path / f"{name}.csv" for name in told]
-    report = Report(tables=told, figures={})
-    (chapter,), _ = chapters(numbers, csvs, [], report)
-    assert [table.name for table in chapter.tables] == list(told)
-    assert len(chapter.tables[0].shown.rows) == len(table)
+    assert rows[MODEL, "run2"]["micro"] is None and rows[MODEL, "run1"]["micro"] is not None
+    assert "prompts.lowest" in numbers_of(PROMPTS.values({"prompt_runs": read}))
 
 
 def test_where_every_run_broke_there_are_tables_a_figure_and_a_tab(records, tmp_path):
     for path in records:
-        broken(path)
-    table = prompt_runs(collected(records), read_right(records), PUBLISHED, ASKED)
-    csv = written(table, tmp_path)["csv"]
-    parts = written(prompt_runs_by_subject(collected(records), ASKED), tmp_path, by_subject.TABLE)
-    write_prompt_figure(TABLE.read(csv), tmp_path / "f.pdf", tmp_path / "f.png")
-    board = prompts_tab(csv, parts["csv"], records)
-    assert all(row.notes for row in board.rows)
-    assert PROMPTS.values({"prompt_runs": TABLE.read(csv)}) == {}
+        break_record(path)
+    files = write(records, tmp_path)
+    assert len(make_prompts_tab(files["runs.csv"]).rows) == len(records)
+    assert PROMPTS.values({"prompt_runs": read_table(files["runs.csv"])}) == {}
 
 
-def test_tables_and_figure_are_written_for_one_model_and_for_two(table, tmp_path):
-    for name, some in (("one", table[table["variant"] == ""]), ("two", table)):
-        csv, md, tex, pdf, png = (
-            tmp_path / f"{name}.{kind}" for kind in ["csv", "md", "tex", "pdf", "png"]
-        )
-        TABLE.write(some, ASKED, csv=csv, md=md, tex=tex)
-        text = md.read_text()
-        assert "+37.5 to run1" in text
-        assert "0.371, macro 0.390" in text
-        assert ("Model" in text) == (name == "two")
-        write_prompt_figure(TABLE.read(csv), pdf, png)
-        first = png.read_bytes()
-        write_prompt_figure(TABLE.read(csv), pdf, png)
-        assert png.read_bytes() == first
-        assert len(first) > 10_000
+@pytest.mark.parametrize("checkpoints", [{MODEL: True}, CHECKPOINTS], ids=["one", "two"])
+def test_the_model_has_a_column_where_there_are_two(records, tmp_path, checkpoints):
+    files = write(records, tmp_path, checkpoints)
+    text = files["runs.md"].read_text()
+    assert "+37.5 to run1" in text
+    assert "0.371, macro 0.390" in text
+    assert ("Model" in read_markdown(files["runs.md"]).head) == (len(checkpoints) == 2)
+    first = files["runs.png"].read_bytes()
+    assert write(records, tmp_path, checkpoints)["runs.png"].read_bytes() == first
 
 
 def test_by_subject_there_is_a_row_of_each_run_and_a_column_in_print(records, tmp_path):
-    table = prompt_runs_by_subject(collected(records), ASKED)
+    table = compute_by_subject(collected(records), CHECKPOINTS, NAMES)
     cells = table[table["variant"] == ""].set_index(["subject", "run"])
     assert cells.loc[("anatomy", "run1"), "acc"] == pytest.approx(2 / 3)
     assert cells.loc[("virology", "run2"), "n"] == 5
     assert ("virology", "part") not in cells.index
-    md = written(table, tmp_path, by_subject.TABLE)["md"]
-    header = next(line for line in md.read_text().splitlines() if line.startswith("| Subject"))
-    assert [cell.strip() for cell in header.strip("|").split("|")] == [
-        "Subject", "Model", "n", "run1", "run2", "part", "run9",
-    ]  # fmt: skip
+    head = read_markdown(write(records, tmp_path)["subjects.md"]).head
+    assert head == ["Subject", "Model", "n", *NAMES]

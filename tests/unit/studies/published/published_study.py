@@ -1,65 +1,111 @@
-"""The tables of the published scores, made once from the files of the repository."""
+"""The tables and figures of the published scores, made once from the files of the repository."""
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pytest
+from matplotlib.text import Text
 
 from tests.made_once import temporary_folder
 from tests.unit.settings.merged import load
-from tests.written import written
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.settings.grids import PUBLISHED_GRID, grid_inputs
+from workflow_scripts.render import figures
+from workflow_scripts.render.tables import read_table
+from workflow_scripts.settings.grids import grid_inputs
 from workflow_scripts.studies.ranking import (
     agreement,
+    agreement_by_size,
+    agreement_pearson,
     bits,
-    by_size,
+    build_grid,
     categories,
     components,
+    compute,
+    newer,
     price,
     releases,
-    sizes,
+    task_pair,
+    text_agreement,
     text_pairs,
-    texts,
-    two_tasks,
     variance,
 )
-from workflow_scripts.studies.ranking.requests import (
-    grid_request,
-    grid_words,
-    pair_request,
-    price_request,
-    ranking_request,
+from workflow_scripts.studies.ranking.grid_settings import (
+    count_training_tokens,
+    list_grid_models,
+    read_grid_settings,
 )
 
 ROOT = Path(__file__).parents[4]
 PUBLISHED = ROOT / "resources/published"
-SETTINGS = load({})
-WORDS = grid_words(SETTINGS, PUBLISHED_GRID)
-INPUTS = Inputs(grid_inputs(WORDS.grid, ROOT))
-# Each table with its request.
-STUDY = {
-    **dict.fromkeys((agreement, components), ranking_request),
-    **dict.fromkeys((categories, sizes, texts, bits, text_pairs, releases), grid_request),
-    variance: grid_request,
-    two_tasks: pair_request,
-    by_size: ranking_request,
-    price: price_request,
-}
+CONFIG = load({})
+_DRAWS = {"bootstrap_draws": CONFIG.harmony.bootstrap_draws, "seed": CONFIG.seed}
+_SEED = {"seed": CONFIG.seed}
+
+
+def build(name: str, folder: Path, config=CONFIG) -> dict[str, Any]:
+    """Build a grid of others as its rule does; returns its files and settings, by the names of arguments."""
+    sources: dict[str, Any] = grid_inputs(config.grids[name], ROOT)
+    paths = {key: [Path(path) for path in files] for key, files in sources.items()}
+    found = {key: files if key == "scores" else files[0] for key, files in paths.items()}
+    grid = {"cells": folder / "cells.parquet", "models": folder / "models.parquet"}
+    settings = {"settings": read_grid_settings(config, name)}
+    known = list_grid_models(config, name)
+    build_grid.main(**found, **grid, **settings, known_models=known, wanted={})
+    return grid | settings | {"texts": found["scores"], "release": found.get("release")}
+
+
+def make(module, folder: Path, given: dict[str, Any], takes: str, **more) -> None:
+    """Make a table and its figures; `takes` are the names of what it is given."""
+    name = module.__name__.rpartition(".")[2]
+    files = {"table": [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]}
+    for figure in ("figure", "matrices", "by_task"):
+        files[figure] = [folder / f"{name}_{figure}.{kind}" for kind in ("pdf", "png")]
+    module.main(**{key: (files | given)[key] for key in takes.split()}, **more)
 
 
 @cache
-def made() -> Path:
-    """A folder with all tables, written as the rules write them."""
+def made() -> tuple[Path, dict[str, list[str]]]:
+    """A folder with all tables and figures, and what is written in each figure."""
+    folder, said = temporary_folder(), {}
+    save = figures.save_both
+
+    def listen(fig, pdf, png):
+        texts = fig.findobj(Text)
+        said[pdf.stem] = [text.get_text() for text in texts if text.get_visible()]
+        save(fig, pdf, png)
+
+    given, of_grid = build("published", folder), "cells models settings table"
+    pair = {"task_pair": CONFIG.grids["published"].pair}
+    tokens = {"training_tokens": count_training_tokens(CONFIG)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "save_both", listen)
+        make(agreement, folder, given, f"{of_grid} matrices by_task", **_DRAWS)
+        table = {"agreement": folder / "agreement.csv"}
+        make(agreement_pearson, folder, given, "settings figure", **table)
+        make(agreement_by_size, folder, given, f"{of_grid} figure", **_DRAWS)
+        make(categories, folder, given, f"{of_grid} figure")
+        make(compute, folder, given, f"{of_grid} figure")
+        make(task_pair, folder, given, f"{of_grid} figure", **pair)
+        make(components, folder, given, f"{of_grid} figure release", **_SEED)
+        make(variance, folder, given, f"{of_grid} figure release")
+        make(releases, folder, given, f"{of_grid} release")
+        make(price, folder, given, f"{of_grid} figure release", **tokens, **_SEED)
+        make(text_agreement, folder, given, f"{of_grid} figure texts")
+        for module in (bits, text_pairs):
+            make(module, folder, given, "settings table figure texts")
+    return folder, said
+
+
+def read_made(name: str) -> pd.DataFrame:
+    return read_table(made()[0] / f"{name}.csv")
+
+
+@cache
+def newer_table() -> pd.DataFrame:
     folder = temporary_folder()
-    for module, request in STUDY.items():
-        table, asked = module.TABLE, request(SETTINGS, PUBLISHED_GRID)
-        written(table, table.make(INPUTS, asked), folder, asked)
-    return folder
-
-
-def table_of(module) -> pd.DataFrame:
-    return module.TABLE.read(made() / f"{module.TABLE.name}.csv")
+    make(newer, folder, build("test_task", folder), "cells models settings table figure")
+    return read_table(folder / "newer.csv")
 
 
 @cache

@@ -17,38 +17,25 @@ from sklearn.preprocessing import StandardScaler
 from tests.unit.settings.test_tables import LM_HARMONY_CATEGORIES, LM_HARMONY_MODELS
 from tests.unit.stories import story
 from tests.unit.studies.published.published_study import (
+    CONFIG,
     PUBLISHED,
     ROOT,
-    STUDY,
     cells,
     made,
-    table_of,
+    read_made,
 )
 from workflow_scripts.paper.studies import declared
 from workflow_scripts.render.verdict import LIMIT
 from workflow_scripts.scores.published_leaderboard import as_fractions
 from workflow_scripts.settings.tables import read_models
 from workflow_scripts.stats.item_errors import assumed_errors
-from workflow_scripts.stats.noise import noise_ceiling
+from workflow_scripts.stats.redraws import agree_with_redraw
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
-from workflow_scripts.studies.ranking import (
-    agreement,
-    bits,
-    by_size,
-    categories,
-    components,
-    price,
-    releases,
-    sizes,
-    text_pairs,
-    texts,
-    two_tasks,
-    variance,
-)
-from workflow_scripts.studies.ranking.requests import ranked_models
-from workflow_scripts.studies.ranking.trainings import published_trainings
+from workflow_scripts.studies.ranking import price
+from workflow_scripts.studies.ranking.errors import estimate_trainings, index_models, read_releases
+from workflow_scripts.studies.ranking.grid_settings import list_known_models
 
 DIRECT, TRAINED = "direct", "train_before_test"
 TASKS = [task for names in LM_HARMONY_CATEGORIES.values() for task in names.split()]
@@ -73,9 +60,9 @@ LEADERBOARD = PUBLISHED / "harmony_leaderboard.csv"
 
 @cache
 def released_trainings() -> Reruns:
-    models = ranked_models(read_models(ROOT / "config/models.tsv").values())
     long = pd.read_csv(PUBLISHED / "harmony_cells.csv")
-    return published_trainings(pd.read_csv(LEADERBOARD), long, models)
+    released = read_releases(pd.read_csv(LEADERBOARD), long)
+    return estimate_trainings(*released, index_models(list_known_models(CONFIG)))
 
 
 def spread_of(trainings: Reruns) -> pd.DataFrame:
@@ -91,7 +78,7 @@ def test_scores_redrawn_by_trainings_alone_agree_with_themselves_as_the_two_rele
     no_items = {task: assumed_errors(np.zeros(len(second)), 0.0) for task in second}
     # What two trainings differ by, since the scores that are drawn around come from one.
     apart = np.sqrt(2) * spread_of(trainings)
-    redrawn = noise_ceiling(ScoreErrors(second, no_items, apart), 50)["own_redraw"]
+    redrawn = agree_with_redraw(ScoreErrors(second, no_items, apart), 50)
     released = [kendalltau(first[task], second[task], nan_policy="omit")[0] for task in second]
     assert redrawn.mean() == pytest.approx(np.mean(released), abs=0.02)
 
@@ -114,7 +101,7 @@ def test_drawn_trainings_have_the_middle_and_the_ends_of_what_the_two_releases_d
 def test_the_mean_agreement_is_the_authors_and_that_of_all_pairs_of_different_tasks(
     protocol, authors
 ):
-    mean = value_of(table_of(agreement), protocol=protocol, measure="kendall", statistic="mean")
+    mean = value_of(read_made("agreement"), protocol=protocol, measure="kendall", statistic="mean")
     assert round(mean, 3) == authors
     of = scores(protocol)
     pairs = [kendalltau(of[a], of[b]).statistic for a, b in combinations(TASKS, 2)]
@@ -122,7 +109,7 @@ def test_the_mean_agreement_is_the_authors_and_that_of_all_pairs_of_different_ta
 
 
 def test_pearsons_mean_is_the_authors_too_and_the_share_of_pairs_that_rise_is_counted():
-    table = table_of(agreement)
+    table = read_made("agreement")
     direct = value_of(table, protocol=DIRECT, measure="pearson", statistic="mean")
     assert round(direct, 3) == 0.662
     before, after = scores(DIRECT), scores(TRAINED)
@@ -137,7 +124,7 @@ def test_pearsons_mean_is_the_authors_too_and_the_share_of_pairs_that_rise_is_co
 
 
 def test_every_pair_of_tasks_is_there_once_in_the_order_of_the_categories():
-    table = table_of(agreement)
+    table = read_made("agreement")
     for (protocol, measure), rows in table.groupby(["protocol", "measure"]):
         pairs = rows[rows["statistic"] == "pair"]
         assert len(pairs) == 276
@@ -153,7 +140,7 @@ def test_every_pair_of_tasks_is_there_once_in_the_order_of_the_categories():
 
 
 def test_the_means_by_category_are_those_of_their_pairs():
-    table = table_of(categories)
+    table = read_made("categories")
     assert len(table) == 2 * 2 * 21, "two protocols, two measures, six categories"
     for row in table.itertuples():
         first, second = (LM_HARMONY_CATEGORIES[name].split() for name in (row.first, row.second))
@@ -169,7 +156,7 @@ def test_the_means_by_category_are_those_of_their_pairs():
 
 def test_between_5_and_10_billion_parameters_tasks_agree_half_as_much_and_fewer_pairs_rise():
     """Counted by scipy, over the models whose names are listed by hand."""
-    table = table_of(by_size)
+    table = read_made("agreement_by_size")
     sizes = read_models(ROOT / "config/models.tsv")
     models = [m for m in LM_HARMONY_MODELS if 5e9 <= sizes[m].parameters < 10e9]
     means, taus = {}, {}
@@ -191,7 +178,7 @@ def test_between_5_and_10_billion_parameters_tasks_agree_half_as_much_and_fewer_
 
 
 def test_bands_double_and_no_model_is_in_two():
-    bands = table_of(by_size).query("group == 'band' and protocol == 'direct'")
+    bands = read_made("agreement_by_size").query("group == 'band' and protocol == 'direct'")
     assert (bands["largest"] == 2 * bands["smallest"]).all()
     assert (bands["smallest"].iloc[1:].to_numpy() >= bands["largest"].iloc[:-1].to_numpy()).all()
     assert bands["models"].tolist() == [8, 8, 11, 22]
@@ -208,7 +195,7 @@ def test_the_variance_between_5_and_10_billion_parameters_lies_where_it_was_foun
     """Worked out beforehand, by hand and without this code; to half a percent, as they were rounded."""
     band = {"protocol": protocol, "group": "band", "smallest": 5e9}
     for part, percent in shares.items():
-        found = value_of(table_of(variance), part, **band)
+        found = value_of(read_made("variance"), part, **band)
         if percent is None:
             assert np.isnan(found)
         else:
@@ -217,7 +204,7 @@ def test_the_variance_between_5_and_10_billion_parameters_lies_where_it_was_foun
 
 def test_so_many_tasks_rank_as_the_splits_of_the_24_say():
     generator = np.random.default_rng(0)
-    rows = table_of(variance).query("group == 'all'").set_index("protocol")
+    rows = read_made("variance").query("group == 'all'").set_index("protocol")
     for protocol in (DIRECT, TRAINED):
         standard = (scores(protocol) - scores(protocol).mean()) / scores(protocol).std()
         found = []
@@ -237,7 +224,7 @@ def shares(values: pd.DataFrame) -> np.ndarray:
 
 
 def test_the_components_are_those_of_scikit_learn_with_scores_floored_by_the_direct_ones():
-    table = table_of(components)
+    table = read_made("components")
     floored = np.maximum(scores(TRAINED), scores(DIRECT))
     qwen = floored.index.str.startswith("Qwen/")
     for protocol, values in ((DIRECT, scores(DIRECT)), (TRAINED, floored)):
@@ -249,13 +236,13 @@ def test_the_components_are_those_of_scikit_learn_with_scores_floored_by_the_dir
 
 
 def test_the_first_component_of_the_leaderboard_has_the_85_percent_of_the_authors_readme():
-    found = table_of(components)
+    found = read_made("components")
     share = value_of(found, "share", release="harmony_leaderboard", group="all", component="PC1")
     assert round(100 * share) == 85
 
 
 def test_compute_is_six_times_parameters_times_tokens_of_the_37_models_of_the_authors_figure():
-    table = table_of(sizes)
+    table = read_made("compute")
     given = pd.read_csv(PUBLISHED / "pretraining.tsv", sep="\t").set_index("model")
     assert len(given) == 37
     for protocol, rows in table.groupby("protocol"):
@@ -282,7 +269,7 @@ def test_compute_is_six_times_parameters_times_tokens_of_the_37_models_of_the_au
 def test_the_four_heat_maps_are_scipys_tau_of_fewer_bits_and_higher_scores(
     panel, bits, after, kind, models
 ):
-    table = table_of(texts)
+    table = read_made("text_agreement")
     rows = table[(table["panel"] == panel) & table["task"].notna()]
     assert len(rows) == 3 * 24
     assert (rows["models"] == models).all()
@@ -305,7 +292,7 @@ def test_the_four_heat_maps_are_scipys_tau_of_fewer_bits_and_higher_scores(
 
 
 def test_ranks_keep_every_significant_difference_and_their_span_is_what_it_leaves():
-    table = table_of(two_tasks)
+    table = read_made("task_pair")
     assert set(table["task"]) == {"nq_open", "arc_challenge"}
     correlations = pd.read_csv(PUBLISHED / "items/correlations.csv", index_col="task")[
         "correlation"
@@ -328,7 +315,7 @@ def test_ranks_keep_every_significant_difference_and_their_span_is_what_it_leave
 
 
 def test_the_two_releases_differ_as_the_readme_of_the_published_scores_says():
-    table = table_of(releases)
+    table = read_made("releases")
     every = table[table["task"].isna()].iloc[0]
     said = " ".join((PUBLISHED / "README.md").read_text().split())
     assert f"differ in {every['differing']:,} of {every['cells']:,} cells" in said
@@ -357,7 +344,7 @@ def test_the_releases_are_told_apart_by_a_plain_count():
     long = pd.read_csv(PUBLISHED / "harmony_cells.csv")
     errors = long[long["protocol"] == TRAINED].pivot(index="model", columns="task", values="stderr")
     off = (theirs - scores(TRAINED)).loc[errors.index]
-    table = table_of(releases).set_index("task")
+    table = read_made("releases").set_index("task")
     for task in TASKS:
         assert table.at[task, "differing"] == (off[task].abs() > 5e-5).sum()
         assert table.at[task, "furthest"] == pytest.approx(off[task].abs().max())
@@ -370,16 +357,8 @@ def test_the_releases_are_told_apart_by_a_plain_count():
 
 
 def test_the_story_has_the_numbers_of_the_tables():
-    named = {
-        "by_size": "agreement_by_size",
-        "sizes": "compute",
-        "texts": "perplexity",
-        "two_tasks": "ranks",
-    }
-    tables = {
-        f"published_{named.get(module.TABLE.name, module.TABLE.name)}": table_of(module)
-        for module in STUDY
-    }
+    paths = made()[0].glob("*.csv")
+    tables = {f"published_{path.stem}": read_made(path.stem) for path in paths}
     told = story(CHAPTER, CHAPTER.values(tables))
     for words in ("61 models on 24 tasks", "0.517 as the models are (0.32 to 0.71 over other"):
         assert words in told
@@ -390,13 +369,13 @@ def test_the_story_has_the_numbers_of_the_tables():
         assert words in told
     _, about = declared()["published.release_apart"]
     assert about.endswith(f"at z of {LIMIT:.0f}")
-    markdown = (made() / "agreement.md").read_text()
+    markdown = (made()[0] / "agreement.md").read_text()
     assert "| 0.517 |" in markdown
     assert "| 0.755 |" in markdown
 
 
 def test_two_texts_rank_the_models_as_their_bits_say():
-    table = table_of(text_pairs)
+    table = read_made("text_pairs")
     assert len(table) == 6
     wide = cells().loc[TRAINED]
     for row in table[table["protocol"] == TRAINED].itertuples():
@@ -406,7 +385,7 @@ def test_two_texts_rank_the_models_as_their_bits_say():
 
 
 def test_bits_per_byte_of_every_model_and_text_are_there_as_released():
-    table = table_of(bits)
+    table = read_made("bits")
     assert len(table) == 3 * 53
     for protocol in (DIRECT, TRAINED):
         released = cells().loc[protocol]
@@ -419,7 +398,7 @@ def test_bits_per_byte_of_every_model_and_text_are_there_as_released():
 
 
 def test_a_part_of_the_trainings_ranks_as_a_plain_count_of_the_same_tasks_says():
-    table = table_of(price)
+    table = read_made("price")
     first, second = (
         scores(TRAINED),
         as_fractions(pd.read_csv(LEADERBOARD).set_index("model"))[TASKS],
@@ -453,7 +432,7 @@ def test_a_part_of_the_trainings_ranks_as_a_plain_count_of_the_same_tasks_says()
 
 def test_harmony_lite_trains_on_the_tasks_that_the_table_chooses():
     text = (ROOT / "config/harmony_lite.yaml").read_text()
-    chosen = table_of(price).set_index(["way", "budget"])
+    chosen = read_made("price").set_index(["way", "budget"])
     for budget in (0.05, 0.1):
         row = chosen.loc[(price.CHOSEN, budget)]
         assert f"[{', '.join(row['chosen'].split())}]" in text

@@ -10,8 +10,7 @@ from tests.unit.studies.harmony.harmony_study import (
     MODELS,
     TASKS,
     frame,
-    harmony_grids,
-    request,
+    grids,
     score,
     study,
     without,
@@ -19,14 +18,15 @@ from tests.unit.studies.harmony.harmony_study import (
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.studies.ranking.frame import FLOORED
+from workflow_scripts.studies.ranking.grid import read_grids, write_grids
 
 
 def test_rows_and_columns_follow_the_config_and_each_score_is_in_its_cell():
     scores = study()
-    grid = harmony_grids(scores, [], request())["direct"]
+    grid = grids(scores)["direct"]
     assert list(grid.values.index) == MODELS
     assert list(grid.values) == TASKS
-    assert grid.absent == ()
+    assert not grid.absent.any(axis=None)
     row = scores.iloc[7]
     assert grid.values.loc[row["model"] + row["variant"], row["task"]] == row["value"]
     assert grid.stderrs.loc[row["model"] + row["variant"], row["task"]] == row["stderr"]
@@ -36,26 +36,25 @@ def test_rows_and_columns_follow_the_config_and_each_score_is_in_its_cell():
 
 def test_a_missing_cell_is_named_and_stays_missing():
     scores = without(study(), MODELS[2], "rte", "direct")
-    grid = harmony_grids(scores, [], request())["direct"]
-    assert grid.absent == ((MODELS[2], "rte"),)
+    grid = grids(scores)["direct"]
+    assert grid.absent.stack()[lambda one: one].index.tolist() == [(MODELS[2], "rte")]
     assert np.isnan(grid.values.loc[MODELS[2], "rte"])
-    assert grid.lacking()[MODELS[2]] == ["rte"]
     assert grid.completed.errors.scores.notna().all(axis=None), "for ranks it is estimated"
     assert grid.completed.filled.stack().sum() == 1
 
 
 def test_a_task_that_nobody_has_a_score_on_costs_no_model_its_place():
     scores = study()
-    grid = harmony_grids(scores[scores.task != "rte"], [], request())["direct"]
-    assert grid.unmeasured == ["rte"]
+    grid = grids(scores[scores.task != "rte"])["direct"]
+    assert "rte" not in grid.measured
     assert len(grid.completed.errors.scores.dropna()) == len(MODELS)
-    assert len(grid.absent) == len(MODELS)
+    assert grid.absent["rte"].all()
 
 
 def test_a_study_without_a_single_score_is_a_grid_of_missing_cells():
-    grid = harmony_grids(study().iloc[:0], [], request(("direct",)))["direct"]
+    grid = grids(study().iloc[:0], protocols=("direct",))["direct"]
     assert grid.values.isna().to_numpy().all()
-    assert len(grid.absent) == len(MODELS) * len(TASKS)
+    assert grid.absent.all(axis=None)
 
 
 def test_floored_is_the_better_score_where_both_are_known():
@@ -67,22 +66,20 @@ def test_floored_is_the_better_score_where_both_are_known():
         score("miniature/Llama-1.4M", "cola", "train_before_test", 0.5),
         score("miniature/Llama-0.3M", "rte", "train_before_test", 0.5),
     ]
-    grids = harmony_grids(
-        frame(rows), [], request(models=MODELS[4:], tasks=["rte", "mnli", "cola"])
-    )
-    floored = grids[FLOORED]
+    found = grids(frame(rows), models=MODELS[4:], tasks=["rte", "mnli", "cola"])
+    floored = found[FLOORED]
     assert floored.values.loc["miniature/Llama-1.4M"].tolist() == [0.7, 0.8]
     assert floored.stderrs.loc["miniature/Llama-1.4M"].tolist() == [0.01, 0.02]
     assert list(floored.values) == ["rte", "mnli"], "no direct score on cola: nothing to floor at"
     assert floored.values.loc["miniature/Llama-0.3M"].isna().all()
-    assert grids["train_before_test"].values.loc["miniature/Llama-1.4M", "rte"] == 0.6, "raw"
-    assert FLOORED not in harmony_grids(frame(rows[4:]), [], request())
+    assert found["train_before_test"].values.loc["miniature/Llama-1.4M", "rte"] == 0.6, "raw"
+    assert FLOORED not in grids(frame(rows[4:]))
 
 
 def test_imported_scores_stand_beside_ours_under_their_files_name(tmp_path):
     panel = read_imported(LEADERBOARD, METRICS)
-    grids = harmony_grids(study(), [panel], request())
-    grid = grids["train_before_test"]
+    found = grids(study(), [panel])
+    grid = found["train_before_test"]
     assert grid.values.shape == (len(MODELS) + 61, 24)
     assert list(grid.values)[: len(TASKS)] == TASKS
     label = "Qwen/Qwen2.5-14B [harmony_leaderboard]"
@@ -91,9 +88,9 @@ def test_imported_scores_stand_beside_ours_under_their_files_name(tmp_path):
     assert grid.values.loc[label, "mnli"] == pytest.approx(0.9034)
     expected = np.sqrt(0.9034 * 0.0966 / 9815)
     assert grid.stderrs.loc[label, "mnli"] == pytest.approx(expected), "from n, which is known"
-    assert grid.absent == (), "what the config does not ask for is not missing"
-    assert grids["direct"].values.shape == (len(MODELS), len(TASKS))
-    assert set(grids[FLOORED].models["origin"]) == {"own"}
+    assert not grid.absent.any(axis=None), "what the config does not ask for is not missing"
+    assert found["direct"].values.shape == (len(MODELS), len(TASKS))
+    assert set(found[FLOORED].models["origin"]) == {"own"}
 
 
 def test_the_same_model_of_ours_and_of_others_is_two_rows(tmp_path):
@@ -102,7 +99,7 @@ def test_the_same_model_of_ours_and_of_others_is_two_rows(tmp_path):
         "model,task,protocol,metric,value\nminiature/Llama-1.4M,rte,direct,acc,0.9\n"
         "unheard/of,rte,direct,acc,0.8\n"
     )
-    grid = harmony_grids(study(), [read_imported(path, METRICS)], request())["direct"]
+    grid = grids(study(), [read_imported(path, METRICS)])["direct"]
     assert grid.values.loc["miniature/Llama-1.4M [theirs]", "rte"] == 0.9
     assert grid.values.loc["miniature/Llama-1.4M", "rte"] != 0.9
     assert pd.isna(grid.models.loc["unheard/of [theirs]", "parameters"])
@@ -114,12 +111,12 @@ def test_seeds_become_their_mean_and_their_spread_joins_the_error():
         score("miniature/Llama-1.4M", "rte", "direct", value, stderr=0.03, seed=seed)
         for seed, value in enumerate((0.5, 0.6, 0.7))
     ]
-    grid = harmony_grids(frame(rows), [], request(("direct",)))["direct"]
+    grid = grids(frame(rows), protocols=("direct",))["direct"]
     assert grid.values.loc["miniature/Llama-1.4M", "rte"] == pytest.approx(0.6)
     expected = np.sqrt(0.03**2 + 0.1**2 / 3)
     assert grid.stderrs.loc["miniature/Llama-1.4M", "rte"] == pytest.approx(expected)
     with pytest.raises(UserError, match=r"several scores of miniature/Llama-1\.4M on rte, direct"):
-        harmony_grids(frame([*rows, rows[0] | {"shots": 5}]), [], request())
+        grids(frame([*rows, rows[0] | {"shots": 5}]))
 
 
 def test_other_metrics_and_subsets_are_no_part_of_the_ranking():
@@ -127,5 +124,21 @@ def test_other_metrics_and_subsets_are_no_part_of_the_ranking():
         score("miniature/Llama-1.4M", "arc_easy", "direct", 0.9, metric="acc"),
         score("miniature/Llama-1.4M", "rte", "direct", 0.9, subset="part"),
     ]
-    grid = harmony_grids(frame(rows), [], request(("direct",)))["direct"]
+    grid = grids(frame(rows), protocols=("direct",))["direct"]
     assert grid.values.isna().to_numpy().all()
+
+
+def test_a_grid_is_read_as_it_was_written(tmp_path):
+    scores = without(study(), MODELS[2], "rte", "direct")
+    written = grids(scores, [read_imported(LEADERBOARD, METRICS)])
+    files = tmp_path / "cells.parquet", tmp_path / "models.parquet"
+    write_grids(written, *files)
+    again = read_grids(*files)
+    assert list(again) == list(written)
+    for protocol, grid in written.items():
+        found = again[protocol]
+        pd.testing.assert_frame_equal(found.values, grid.values, check_names=False)
+        pd.testing.assert_frame_equal(found.stderrs, grid.stderrs, check_names=False)
+        pd.testing.assert_frame_equal(found.absent, grid.absent, check_names=False)
+        pd.testing.assert_frame_equal(found.models, grid.models, check_dtype=False)
+        assert found.errors.stream == grid.errors.stream

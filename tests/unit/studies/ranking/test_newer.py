@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import curve_fit
 
-from tests.unit.settings.merged import ROOT, load
-from tests.unit.studies.ranking.test_strangers_grid import inputs, stranger  # noqa: F401
-from tests.written import written
+from tests.unit.studies.published.published_study import newer_table
+from tests.unit.studies.ranking.test_strangers_grid import read_stranger, stranger  # noqa: F401
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.settings.grids import grid_inputs
 from workflow_scripts.studies.ranking import newer
-from workflow_scripts.studies.ranking.grid import read_grids
-from workflow_scripts.studies.ranking.products import of_grid
-from workflow_scripts.studies.ranking.requests import grid_request, grid_words
 
 TYPED_IN = ("arc_challenge", "arc_challenge_mc", "hellaswag", "hellaswag_mc")
 
@@ -24,16 +18,8 @@ def hinge(about, slope, knee, step):
 
 
 @pytest.fixture(scope="module")
-def published():
-    settings = load({})
-    request = grid_request(settings, "test_task")
-    files = Inputs(grid_inputs(request.grid, ROOT))
-    return settings, request, newer.TABLE.make(files, request)
-
-
-@pytest.fixture(scope="module")
-def fits(published):
-    return published[2].groupby(["protocol", "task"]).first()
+def fits():
+    return newer_table().groupby(["protocol", "task"]).first()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -75,31 +61,13 @@ def test_the_steps_are_those_that_the_authors_print(fits):
     assert ours["direct", "mmlu"] == 0.068 and ours["direct", "gsm8k"] == 0.168
 
 
-def test_mmlu_explains_what_they_print_and_scores_after_training_are_floored(published, fits):
+def test_mmlu_explains_what_they_print_and_scores_after_training_are_floored(fits):
     explained = fits["explained"].round(3)
     assert explained["direct", "mmlu"] == 0.940 and explained["after_mmluaux", "mmlu"] == 0.990
     assert explained["direct", "gsm8k"] == 0.908 and explained["after_gsm8kaux", "gsm8k"] == 0.957
-    values = published[2].pivot(index=["task", "model"], columns="protocol", values="value")
+    values = newer_table().pivot(index=["task", "model"], columns="protocol", values="value")
     after = values["after_mmluaux"].fillna(values["after_gsm8kaux"]).dropna()
     assert len(after) > 700 and (after >= values["direct"][after.index]).all()
-
-
-def test_table_and_figure_show_each_task_under_each_protocol(published, tmp_path):
-    settings, request, table = published
-    shown = written(newer.TABLE, table, tmp_path, request)
-    assert "0.068 ± 0.019" in shown.md and "−0.005 ± 0.009" in shown.md
-    again = shown.again
-    words = grid_words(settings, "test_task")
-    newer.write_newer(again[again["task"] == "mmlu"], words, tmp_path / "f.pdf", tmp_path / "f.png")
-    assert (tmp_path / "f.png").stat().st_size > 10_000
-    newer.write_newer(again[:0], words, tmp_path / "f.pdf", tmp_path / "f.png")
-
-
-def test_the_grid_is_made_by_its_target_and_not_for_the_report():
-    settings = load({})
-    made = of_grid("test_task", settings.grids["test_task"])
-    assert {one.target for one in made} == {"test_task"} and {one.chapter for one in made} == {""}
-    assert "test_task_newer" in {one.name for one in made if one.kind == "figure"}
 
 
 def test_a_date_that_is_no_month_is_one_sentence_with_its_line(stranger):  # noqa: F811
@@ -111,4 +79,4 @@ def test_a_date_that_is_no_month_is_one_sentence_with_its_line(stranger):  # noq
     with pytest.raises(
         UserError, match=r"models\.csv, line 3: trained is 'May 2023'; expected a mon"
     ):
-        read_grids(inputs(settings), grid_request(settings, "a_paper"))
+        read_stranger(settings)

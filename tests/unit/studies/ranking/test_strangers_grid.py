@@ -1,32 +1,15 @@
 """A grid of somebody else's scores is data: read, floored and analysed by its file alone."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 
-from tests.unit.settings.merged import ROOT, load
+from tests.unit.settings.merged import load
 from tests.unit.settings.test_grids import STRANGER
-from tests.written import written
+from tests.unit.studies.published.published_study import build
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.settings.grids import grid_inputs
-from workflow_scripts.studies.ranking import (
-    agreement,
-    by_size,
-    categories,
-    components,
-    leaderboard,
-    significance,
-    sizes,
-    two_tasks,
-    variance,
-)
 from workflow_scripts.studies.ranking.grid import read_grids
-from workflow_scripts.studies.ranking.products import of_grid
-from workflow_scripts.studies.ranking.requests import (
-    grid_request,
-    pair_request,
-    ranking_request,
-)
 
 MORE = {
     "models": 3,
@@ -66,13 +49,14 @@ def stranger(here):
     return write
 
 
-def inputs(settings) -> Inputs:
-    return Inputs(grid_inputs(settings.grids["a_paper"], ROOT))
+def read_stranger(settings):
+    built = build("a_paper", Path(), settings)
+    return read_grids(built["cells"], built["models"])
 
 
 def test_scores_after_training_are_floored_and_models_have_their_attributes(stranger):
     settings = stranger()
-    grids = read_grids(inputs(settings), grid_request(settings, "a_paper"))
+    grids = read_stranger(settings)
     assert list(grids) == ["before", "after"]
     assert grids["before"].values.to_numpy().tolist() == [[0.5, 0.3], [0.6, 0.1], [0.7, 0.2]]
     assert grids["after"].values.to_numpy().tolist() == [[0.5, 0.4], [0.7, 0.5], [0.8, 0.6]]
@@ -82,39 +66,6 @@ def test_scores_after_training_are_floored_and_models_have_their_attributes(stra
         4e9,
         40,
     ]
-
-
-def test_every_analysis_is_made_of_it(stranger, tmp_path):
-    settings = stranger()
-    requests = {
-        **dict.fromkeys((agreement, components, leaderboard), ranking_request),
-        **dict.fromkeys((categories, sizes, variance), grid_request),
-        two_tasks: pair_request,
-        by_size: ranking_request,
-    }
-    for module, request in requests.items():
-        asked = request(settings, "a_paper")
-        table = module.TABLE.make(inputs(settings), asked)
-        shown = written(module.TABLE, table, tmp_path, asked)
-        assert len(shown.again) == len(table) > 0
-        assert "after" in shown.md
-    grids = read_grids(inputs(settings), grid_request(settings, "a_paper"))
-    assert len(significance.significance(grids)) > 0
-    names = [
-        one.name for one in of_grid("a_paper", settings.grids["a_paper"]) if one.kind == "table"
-    ]
-    made = (
-        "agreement",
-        "agreement_by_size",
-        "categories",
-        "ranks",
-        "components",
-        "variance",
-        "compute",
-    )
-    assert names == [f"a_paper_{name}" for name in made], (
-        "it has neither texts nor a second release"
-    )
 
 
 @pytest.mark.parametrize(
@@ -136,14 +87,14 @@ def test_every_analysis_is_made_of_it(stranger, tmp_path):
 def test_what_its_files_lack_is_one_sentence_with_the_place(stranger, changes, said):
     settings = stranger(**changes)
     with pytest.raises(UserError, match=said):
-        read_grids(inputs(settings), grid_request(settings, "a_paper"))
+        read_stranger(settings)
 
 
 def test_a_task_of_ours_may_be_scored_by_another_metric_where_the_grid_says_so(stranger):
     both = {task: {"name": task, "metric": "another"} for task in ("rte", "riddles")}
     settings = stranger(kept="another", tasks={"riddles": both["riddles"]})
     with pytest.raises(UserError, match="metric is 'another'; expected 'acc', which tables report"):
-        read_grids(inputs(settings), grid_request(settings, "a_paper"))
+        read_stranger(settings)
     settings = stranger(kept="another", tasks=both)
-    grids = read_grids(inputs(settings), grid_request(settings, "a_paper"))
+    grids = read_stranger(settings)
     assert grids["before"].values["rte"].tolist() == [0.5, 0.6, 0.7]

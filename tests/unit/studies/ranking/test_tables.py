@@ -10,22 +10,22 @@ from tests.unit.studies.harmony.harmony_study import (
     BOTH,
     LEADERBOARD,
     METRICS,
+    MODEL_ROWS,
     MODELS,
-    PROTOCOLS,
+    SETTINGS,
     TASKS,
     frame,
-    harmony_grids,
-    request,
+    grids,
+    run_all,
     score,
     study,
     without,
 )
-from tests.written import written
-from workflow_scripts.render import tables
+from workflow_scripts.render.tables import read_table
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.influences import item_errors
-from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.scores.panel import panel_of
 from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.ranking import (
     agreement,
@@ -37,44 +37,42 @@ from workflow_scripts.studies.ranking import (
 )
 from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.frame import FLOORED, OVERALL
-from workflow_scripts.studies.ranking.grid import make_grids
 
-ASKED = request(draws=30)
-PANEL = read_panel(LEADERBOARD)
+PANEL = panel_of(LEADERBOARD, METRICS)
+FAMILIES = pd.Series({row.model: row.family for row in MODEL_ROWS})
 DIRECT_ONLY = ("direct",)
 
 
-def grids(scores, imported=(), protocols=BOTH, **wanted):
-    return harmony_grids(scores, list(imported), request(protocols, **wanted))
+def rank(made):
+    return leaderboard.compute_leaderboard(made, 30, 0)
 
 
-def write(module, table, folder):
-    """The table's files; that it reads the same when it is read again is held here for all of them."""
-    found = written(module.TABLE, table, folder, ASKED)
-    assert module.TABLE.shown(found.again, ASKED) == module.TABLE.shown(table, ASKED)
-    return found
+def agree(made):
+    return agreement.compute_agreement(made, SETTINGS, 30, 0)
 
 
-def rows_of(text):
-    return [line for line in text.splitlines() if line.startswith("| ")]
+def place(made):
+    return panel.place_models(made, PANEL, SETTINGS, FAMILIES)
 
 
 def test_the_imported_leaderboard_gets_its_published_components_and_ranks():
     imported = [read_imported(LEADERBOARD, METRICS)]
-    found = leaderboard.leaderboard(grids(study().iloc[:0], imported, ()), ASKED).set_index("model")
+    found = rank(grids(study().iloc[:0], imported, protocols=())).set_index("model")
     printed = pd.read_csv(LEADERBOARD, index_col="model")
     assert (found["pc1"] - printed["pc1"]).abs().max() < 0.1
     differing = found["rank"].reindex(printed.index) != printed["rank"]
     assert set(printed.index[differing]) == {"01-ai/Yi-1.5-6B", "01-ai/Yi-1.5-6B-Chat"}
     assert (found["rank_low"] <= found["rank"]).all()
     assert (found["rank"] <= found["rank_high"]).all()
-    found_components = components.components(grids(study().iloc[:0], imported, ()), ASKED)
+    found_components = components.compute_components(
+        grids(study().iloc[:0], imported, protocols=()), SETTINGS, 0
+    )
     assert found_components["share"].iloc[0] == pytest.approx(0.8546, abs=5e-5)
 
 
-def test_a_model_with_a_missing_cell_is_ranked_by_an_estimate_and_the_table_says_so(tmp_path):
+def test_a_model_with_a_missing_cell_is_ranked_by_an_estimate_and_the_table_says_so():
     scores = without(study(), MODELS[2], "rte", "train_before_test")
-    table = leaderboard.leaderboard(grids(scores), ASKED)
+    table = rank(grids(scores))
     trained = table[table["protocol"] == "train_before_test"].set_index("label")
     estimated = trained.loc[MODELS[2]]
     assert estimated[["filled", "missing", "reason"]].tolist() == ["rte", "rte", ""]
@@ -85,37 +83,33 @@ def test_a_model_with_a_missing_cell_is_ranked_by_an_estimate_and_the_table_says
     )
     others = trained.drop(index=MODELS[2])
     assert (others["filled"] == "").all()
-    shown = write(leaderboard, table, tmp_path)
-    (line,) = [
-        line for line in rows_of(shown.md) if "| estimated: RTE" in line and "floored" not in line
-    ]
-    assert "| train-before-test" in line
-    assert f"| {estimated['rank']:.0f}† (" in line
-    assert pd.read_csv(shown.csv)["rte_stderr"].notna().sum() > 5
-    found = components.components(grids(scores), ASKED)
+    shown = pd.DataFrame(leaderboard.format_columns(table, SETTINGS))
+    (line,) = shown[(table["protocol"] == "train_before_test") & (table["filled"] != "")].index
+    assert shown.loc[line, "Missing"] == "estimated: RTE"
+    assert shown.loc[line, "Rank"].startswith(f"{estimated['rank']:.0f}† (")
+    found = components.compute_components(grids(scores), SETTINGS, 0)
     assert found.groupby("protocol")["filled"].first().to_dict() == {
         **{"direct": 0, "train_before_test": 1, FLOORED: 1}
     }
     assert (found["models"] == 6).all()
 
 
-def test_a_model_that_lacks_most_tasks_is_not_ranked_and_the_table_says_why(tmp_path):
+def test_a_model_that_lacks_most_tasks_is_not_ranked_and_the_table_says_why():
     scores = study()
     for task in ("rte", "mnli", "gsm8k"):
         scores = without(scores, MODELS[2], task, "train_before_test")
-    table = leaderboard.leaderboard(grids(scores), ASKED)
+    table = rank(grids(scores))
     row = table[table["protocol"] == "train_before_test"].set_index("label").loc[MODELS[2]]
     assert row[["pc1", "rank"]].isna().all()
     assert (row["reason"], row["filled"]) == ("3 of 5 tasks missing", "")
-    shown = write(leaderboard, table, tmp_path)
-    said = "3 of 5 tasks missing: MNLI, RTE, GSM8K"
-    assert any(said in line for line in rows_of(shown.md))
+    shown = leaderboard.format_columns(table, SETTINGS)
+    assert "3 of 5 tasks missing: MNLI, RTE, GSM8K" in shown["Missing"]
 
 
 def test_a_missing_standard_error_costs_no_range_and_is_counted():
     scores = study(DIRECT_ONLY)
     scores.loc[0, ["stderr", "n"]] = None
-    table = leaderboard.leaderboard(grids(scores, protocols=DIRECT_ONLY), ASKED)
+    table = rank(grids(scores, protocols=DIRECT_ONLY))
     assert table["rank_low"].notna().all()
     assert table.set_index("label")["errors_filled"].to_dict() == {
         model: int(model == MODELS[0]) for model in MODELS
@@ -125,7 +119,7 @@ def test_a_missing_standard_error_costs_no_range_and_is_counted():
 def test_a_task_that_was_not_asked_of_a_model_is_not_called_missing():
     imported = [read_imported(LEADERBOARD, METRICS)]
     scores = without(study(), MODELS[2], "rte", "train_before_test")
-    table = leaderboard.leaderboard(grids(scores, imported), ASKED)
+    table = rank(grids(scores, imported))
     table = table[table["protocol"] == "train_before_test"].set_index("label")
     assert table.loc[MODELS[0], "reason"] == "19 of 24 tasks not asked of it"
     assert table.loc[MODELS[0], "missing"] == ""
@@ -138,9 +132,9 @@ def test_a_task_that_was_not_asked_of_a_model_is_not_called_missing():
 
 def test_beyond_a_hundred_models_there_are_neighbours_alone_and_p_is_no_smaller(monkeypatch):
     scores = study()
-    whole = significance.significance(grids(scores))
+    whole = significance.compute_significance(grids(scores))
     monkeypatch.setattr(significance, "ALL_PAIRS", len(MODELS) - 1)
-    found = significance.significance(grids(scores))
+    found = significance.compute_significance(grids(scores))
     neighbours = whole["second_place"] == whole["first_place"] + 1
     expected = whole[(whole["task"] == OVERALL) & neighbours].reset_index(drop=True)
     same = ["protocol", "first", "second", "difference", "stderr", "p", "tasks"]
@@ -153,19 +147,10 @@ def test_beyond_a_hundred_models_there_are_neighbours_alone_and_p_is_no_smaller(
     assert (found["won"] <= expected["won"]).all()
 
 
-def test_the_leaderboard_says_which_scores_are_raw_and_which_floored(tmp_path):
-    table = leaderboard.leaderboard(grids(study()), ASKED)
-    assert table["protocol"].unique().tolist() == ["direct", "train_before_test", FLOORED]
-    shown = write(leaderboard, table, tmp_path)
-    text = shown.md
-    assert "shows raw scores" in text
-    assert "| train-before-test, floored " in text
-
-
 def test_agreement_is_that_of_the_scores_and_compared_over_the_same_cells():
     scores = without(study(), MODELS[1], "mnli", "train_before_test")
     made = grids(scores)
-    table = agreement.agreement(made, ASKED)
+    table = agree(made)
     pairs = table[(table["statistic"] == "pair") & (table["protocol"] == "direct")]
     assert len(pairs) == 10
     for row in pairs.itertuples():
@@ -197,31 +182,16 @@ def test_a_ceiling_is_of_the_pairs_that_the_mean_beside_it_is_of():
     noisy = scores["stderr"].where(~flat, 0.2)
     without_cola = grids(scores[~flat], tasks=[task for task in TASKS if task != "cola"])
     of_all, of_rest = (
-        agreement.agreement(made, ASKED).set_index(["protocol", "statistic"])["value"]
+        agree(made).set_index(["protocol", "statistic"])["value"]
         for made in (grids(scores.assign(stderr=noisy)), without_cola)
     )
     assert of_all["direct", "mean"] == pytest.approx(of_rest["direct", "mean"])
     assert of_all["direct", "ceiling"] == pytest.approx(of_rest["direct", "ceiling"], abs=0.05)
     lacking = scores.assign(stderr=scores["stderr"].where(scores["task"] != "rte"), n=pd.NA)
-    none = agreement.agreement(grids(lacking.astype(COLUMNS)), ASKED)
+    none = agree(grids(lacking.astype(COLUMNS)))
     told = none[none["statistic"].isin(["ceiling", "task_ceiling", "own_redraw"])]
     assert len(told)
     assert told["value"].isna().all(), "the mean is of rte too, whose noise is not known"
-
-
-def test_the_agreement_table_shows_intervals_ceilings_tasks_and_categories_but_not_all_pairs(
-    tmp_path,
-):
-    shown = write(agreement, agreement.agreement(grids(study()), ASKED), tmp_path)
-    lines = rows_of(shown.md)
-    (mean,) = [
-        line for line in lines if line.startswith("| direct ") and "| mean agreement " in line
-    ]
-    assert mean.count(" to ") == 2, "over families and over items"
-    assert any("ceiling of that mean" in line for line in lines)
-    assert any("within Language Understanding" in line for line in lines)
-    assert any("Language Understanding and Question Answering" in line for line in lines)
-    assert not any("| pair " in line for line in lines)
 
 
 def test_two_models_are_compared_on_the_items_that_both_answered(tmp_path):
@@ -238,9 +208,10 @@ def test_two_models_are_compared_on_the_items_that_both_answered(tmp_path):
         )
     measured = item_errors(records).assign(label=MODELS[:2])
     scores = collect(record for _, record in records)
-    asked = request(DIRECT_ONLY, MODELS[:2], ["rte"])
+    asked = {"protocols": DIRECT_ONLY, "models": MODELS[:2], "tasks": ["rte"]}
+    known = KnownErrors({}, measured)
     (row,) = (
-        significance.significance(make_grids(scores, asked, KnownErrors(measured)))
+        significance.compute_significance(grids(scores, **asked, known=known))
         .query("task == 'rte'")
         .to_dict("records")
     )
@@ -249,7 +220,7 @@ def test_two_models_are_compared_on_the_items_that_both_answered(tmp_path):
     assert abs(row["difference"]) == pytest.approx(abs(apart.mean()))
     assert row["stderr"] == pytest.approx(apart.std(ddof=1) / 30**0.5, rel=0.02)
     (alone,) = (
-        significance.significance(make_grids(scores, asked, KnownErrors()))
+        significance.compute_significance(grids(scores, **asked))
         .query("task == 'rte'")
         .to_dict("records")
     )
@@ -276,7 +247,7 @@ def test_overall_is_the_mean_difference_and_counts_tasks_won_and_lost():
     for task, (one, other) in {"rte": (0.9, 0.5), "mnli": (0.5, 0.6), "cola": (0.5, 0.5)}.items():
         rows.append(score("miniature/Llama-1.4M", task, "direct", one, stderr=0.01))
         rows.append(score("miniature/Llama-0.3M", task, "direct", other, stderr=0.01))
-    table = significance.significance(
+    table = significance.compute_significance(
         grids(frame(rows), protocols=DIRECT_ONLY, models=MODELS[4:], tasks=["rte", "mnli", "cola"])
     )
     overall = table[table["task"] == OVERALL].iloc[0]
@@ -286,26 +257,9 @@ def test_overall_is_the_mean_difference_and_counts_tasks_won_and_lost():
     assert (overall["tasks"], overall["won"], overall["lost"]) == (3, 1, 1)
 
 
-def test_beyond_ten_models_the_readable_table_has_neighbours_only(tmp_path):
-    models = [f"miniature/Llama-1.4M@k{k}m2" for k in range(2, 14)]
-    scores = study(DIRECT_ONLY, models=models)
-    for count, lines in ((12, 11), (10, 45)):
-        made = grids(scores, protocols=DIRECT_ONLY, models=models[:count])
-        chosen = made["direct"].values.index[:count]
-        kept = significance.significance(
-            grids(
-                scores[(scores["model"] + scores["variant"]).isin(chosen)],
-                protocols=DIRECT_ONLY,
-                models=models[:count],
-            )
-        )
-        shown = write(significance, kept, tmp_path)
-        assert len(rows_of(shown.md)) == 2 + lines
-
-
-def test_the_panel_places_own_models_and_says_by_which_protocol_and_on_how_many_tasks(tmp_path):
+def test_the_panel_places_own_models_and_says_by_which_protocol_and_on_how_many_tasks():
     imported = [read_imported(LEADERBOARD, METRICS)]
-    table = panel.on_panel(grids(study(), imported), PANEL, ASKED)
+    table = place(grids(study(), imported))
     assert set(table["origin"]) == {"own"}, "the panel's own rows are not placed on it"
     assert len(table) == 3 * len(MODELS)
     assert (table["tasks"] == len(TASKS)).all()
@@ -314,76 +268,20 @@ def test_the_panel_places_own_models_and_says_by_which_protocol_and_on_how_many_
     assert table["coverage"].between(0.85, 1).all()
     direct = table[table["protocol"] == "direct"]
     assert direct["caution"].str.contains("lower bound").all()
-    shown = write(panel, table, tmp_path)
-    assert "5 of 24" in shown.md
-
-
-def test_beyond_some_sets_of_tasks_a_model_is_placed_by_all_tasks_its_missing_ones_estimated(
-    monkeypatch,
-):
-    made = grids(study(models=PANEL.index[:12], tasks=TASKS))
-    exact = panel.on_panel(made, PANEL, ASKED)
-    holes = grids(
-        without(study(models=PANEL.index[:12], tasks=TASKS), PANEL.index[3], "rte", "direct")
-    )
-    monkeypatch.setattr(panel, "MOST_SETS", 1)
-    filled = panel.on_panel(holes, PANEL, ASKED)
-    row, before = (
-        one[(one["protocol"] == "direct") & (one["model"] == PANEL.index[3])].iloc[0]
-        for one in (filled, exact)
-    )
-    assert row["tasks"] == before["tasks"] - 1
-    assert pd.isna(row["residual_rte"])
-    assert row["low"] < before["pc1"] < row["high"]
-
-
-def test_a_table_of_thousands_of_rows_is_cut_where_people_read_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables, "ROWS_READ", 2)
-    table = leaderboard.leaderboard(grids(study()), ASKED)
-    shown = written(leaderboard.TABLE, table, tmp_path, ASKED)
-    assert len(rows_of(shown.md)) == 4  # with the head and the rule
-    assert f"The first 2 of {len(table)} rows; all are in the CSV." in shown.md
-    assert len(shown.again) == len(table)
 
 
 def test_a_panel_model_measured_again_is_placed_where_it_stands():
     again = frame(
         [
             score("google/gemma-2-2b", task, "train_before_test", float(value) + 1e-3)
-            for task, value in PANEL.loc["google/gemma-2-2b"].items()
+            for task, value in PANEL.scores.loc["google/gemma-2-2b"].items()
         ]
     )
-    table = panel.on_panel(grids(again, protocols=()), PANEL, ASKED)
+    table = place(grids(again, protocols=()))
     (row,) = table.to_dict("records")
     assert row["low"] < 175.76 < row["high"]
     assert abs(row["rank"] - 31) <= 1
     assert row["neighbours"].split()[0] == "google/gemma-2-2b"
-
-
-@pytest.mark.parametrize("case", ["none", "one cell", "two models", "three protocols"])
-def test_every_table_can_be_made_from_little_and_from_much(tmp_path, case):
-    three = (*BOTH, "few_shot")
-    scores, protocols = {
-        "none": (study().iloc[:0], DIRECT_ONLY),
-        "one cell": (study().iloc[:1], DIRECT_ONLY),
-        "two models": (study(DIRECT_ONLY, MODELS[:2], TASKS[:2]), DIRECT_ONLY),
-        "three protocols": (study(three), three),
-    }[case]
-    made = grids(scores, protocols=protocols)
-    ranking = leaderboard.leaderboard(made, ASKED)
-    shown = write(leaderboard, ranking, tmp_path)
-    assert len(rows_of(shown.md)) == 2 + len(ranking)
-    named = set(ranking["protocol"].map(PROTOCOLS))
-    assert len(named) == {"three protocols": 4}.get(case, 1)
-    shown = write(agreement, agreement.agreement(made, ASKED), tmp_path)
-    assert "| mean agreement" in shown.md
-    shown = write(components, components.components(made, ASKED), tmp_path)
-    assert all(name in shown.md for name in named)
-    shown = write(significance, significance.significance(made), tmp_path)
-    assert shown.tex.count(r"\toprule") == 2
-    shown = write(panel, panel.on_panel(made, PANEL, ASKED), tmp_path)
-    measured = sum(grid.values.notna().any(axis=1).sum() for grid in made.values())
-    assert len(pd.read_csv(shown.csv)) == measured
 
 
 def test_seeds_part_the_variance_of_training_from_that_of_items():
@@ -391,10 +289,28 @@ def test_seeds_part_the_variance_of_training_from_that_of_items():
     trained = study(("train_before_test",))
     twice = trained.assign(seed=1, value=trained["value"] + 0.1 * generator.random(len(trained)))
     once, both = (
-        variance.variance(grids(scores), ASKED).set_index("protocol").loc["train_before_test"]
+        variance.compute_variance(grids(scores), SETTINGS)
+        .set_index("protocol")
+        .loc["train_before_test"]
         for scores in (trained, pd.concat([trained, twice], ignore_index=True))
     )
     assert np.isnan(once["training"])
     assert once["items"] > 0
     assert both["training"] > 0
     assert both["items"] == pytest.approx(once["items"], rel=0.5), "seeds answer the same items"
+
+
+@pytest.mark.parametrize("case", ["one cell", "two models", "three protocols"])
+def test_every_table_and_figure_can_be_made_from_little_and_from_much(tmp_path, case):
+    three = (*BOTH, "few_shot")
+    scores, protocols = {
+        "one cell": (study().iloc[:1], DIRECT_ONLY),
+        "two models": (study(DIRECT_ONLY, MODELS[:2], TASKS[:2]), DIRECT_ONLY),
+        "three protocols": (study(three), three),
+    }[case]
+    made = grids(scores, protocols=protocols)
+    run_all(made, tmp_path)
+    ranking = read_table(tmp_path / "leaderboard.csv")
+    assert ranking["protocol"].nunique() == (4 if case == "three protocols" else 1)
+    placed = read_table(tmp_path / "panel.csv")
+    assert len(placed) == sum(grid.values.notna().any(axis=1).sum() for grid in made.values())

@@ -1,13 +1,12 @@
 """A made-up leaderboard for tests: checks of requests, and records of the rows that were accepted."""
 
-import json
 from pathlib import Path
 
 from tests.records import record_fields
 from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.studies.suite.table_requests import PublishedBaseline, ShownTask, SuiteTables
+from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
 
 TASKS = (
     ShownTask(task="sst2", title="SST-2", shots=5, metric="acc", shown_as="acc"),
@@ -15,20 +14,19 @@ TASKS = (
 )
 
 
-PUBLISHED = PublishedBaseline(
-    name="Somebody's model",
-    task="truth",
-    metric="acc",
-    percent=20.0,
-    items=400,
-    what="Of another protocol.",
-    source="A paper",
-)
+PUBLISHED = {
+    "name": "Somebody's model",
+    "task": "truth",
+    "metric": "acc",
+    "percent": "20.0",
+    "items": "400",
+    "what": "Of another protocol.",
+    "source": "A paper",
+}
 
 
 def asked(*flags: dict, source: str = "huggingface") -> SuiteTables:
-    given = {"tasks": TASKS, "baselines": [PUBLISHED], "flags": flags, "source": source}
-    return SuiteTables.of(given)
+    return SuiteTables.of({"tasks": TASKS, "flags": flags, "source": source})
 
 
 COMMIT = "0" * 40
@@ -53,7 +51,6 @@ def entry(name="org/net", precision="float32", *, reason=None, commit=COMMIT, **
         | keys,
         "row": row,
         "records": {t.task: f"records/{protocol}/{row}/{t.task}.json" for t in TASKS},
-        "logs": {t.task: f"logs/{row}/{t.task}.log" for t in TASKS},
         "commit": commit,
         "licence": "mit",
         "parameters": 1_000_000,
@@ -107,9 +104,3 @@ def break_off(entry: dict, task: str) -> None:
     path = Path(entry["records"][task])
     about = {"record": str(path), "reason": "CUDA is gone.", "log": "logs/x.log"}
     write_json(path, {"broken": about})
-
-
-def write_checks(path: Path, *entries: dict) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(list(entries)))
-    return path

@@ -1,92 +1,47 @@
-"""How a request stands is told from files, whatever is going on."""
+"""How each request stands, and what the check of requests is made with."""
 
-import fcntl
-import os
+import json
 from pathlib import Path
 
 import pytest
 
-from tests.processes import python
-from tests.unit.studies.suite.suite_study import break_off, entry, measure, write_checks
+from tests.unit.settings.merged import load
+from tests.unit.studies.suite.suite_study import break_off, entry, measure
 from tests.written import written
-from workflow_scripts.bridge.closing import closing_words
-from workflow_scripts.bridge.run_lock import run_under_way
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.studies.suite import requests as suite_requests
-from workflow_scripts.studies.suite.requests import lines, read_checks, requests, status_of
-from workflow_scripts.studies.suite.requests_table import TABLE, requests_table
+from workflow_scripts.studies.suite.requests import (
+    TABLE,
+    get_status,
+    make_requests_table,
+    submit,
+)
+from workflow_scripts.studies.suite.submissions import (
+    CheckRequests,
+    as_if_accepted,
+    check_requests,
+    write_checks,
+)
 
 pytestmark = pytest.mark.usefixtures("here")
+FILES = ["Llama-0.3M.yaml", "Qwen2-1M-Instruct.yaml", "Qwen2-1M-Instruct@k2m12+cpt.yaml"]
 
 
-def log_of(one, task, at):
-    path = Path(one["logs"][task])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("working")
-    os.utime(path, (at, at))
-
-
-def test_pending_running_finished():
+def test_status_follows_the_records():
     one = entry()
-    assert status_of(one, since=None)["status"] == "pending"
-    assert status_of(one, since=100.0)["status"] == "pending"
-    log_of(one, "sst2", at=200.0)
-    assert status_of(one, since=100.0) == {
-        "status": "running",
-        "reason": None,
-        "log": one["logs"]["sst2"],
-    }
+    assert get_status(one)["status"] == "pending"
     measure(one, "sst2", [True, False])
-    assert status_of(one, since=100.0)["status"] == "pending", "its second task waits"
+    assert get_status(one)["status"] == "pending", "its second task waits"
     measure(one, "truth", [True, False])
-    assert status_of(one, since=100.0)["status"] == "finished"
-    assert status_of(one, since=None)["status"] == "finished"
-
-
-def test_a_log_of_an_earlier_run_is_not_taken_for_a_running_job():
-    one = entry()
-    log_of(one, "sst2", at=50.0)
-    assert status_of(one, since=100.0)["status"] == "pending"
-
-
-def test_failed_names_the_reason_and_the_log():
-    one = entry()
-    measure(one, "sst2", [True])
+    assert get_status(one)["status"] == "finished"
     break_off(one, "truth")
-    assert status_of(one, since=None) == {
-        "status": "failed",
-        "reason": "truth: CUDA is gone.",
-        "log": "logs/x.log",
-    }
-
-
-def test_a_damaged_record_has_failed_and_stops_no_other():
-    one = entry()
-    measure(one, "sst2", [True])
+    failed = {"status": "failed", "reason": "truth: CUDA is gone.", "log": "logs/x.log"}
+    assert get_status(one) == failed
     Path(one["records"]["sst2"]).write_text("{")
-    found = status_of(one, since=None)
-    assert found["status"] == "failed" and "is not a JSON record" in found["reason"]
-    assert found["log"] == one["logs"]["sst2"]
+    assert "is not a JSON record" in get_status(one)["reason"]
 
 
-def test_saying_how_requests_stand_loads_no_tables():
-    told = python("import sys, workflow_scripts.studies.suite.requests; print(*sys.modules)")
-    assert not {"pandas", "pyarrow", "numpy"} & set(told.split())
-
-
-def test_a_job_that_was_killed_has_failed_once_no_run_is_under_way():
-    one = entry()
-    log_of(one, "truth", at=50.0)
-    assert status_of(one, since=None) == {
-        "status": "failed",
-        "reason": "truth: its job ended without a record",
-        "log": one["logs"]["truth"],
-    }
-
-
-def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
-    unread = {"file": "bad.yaml", "request": None, "row": None, "records": {}, "logs": {}}
+def test_submit_says_a_line_a_request_even_where_its_file_could_not_be_read(tmp_path, capsys):
+    unread = {"file": "bad.yaml", "request": None, "row": None, "records": {}}
     entries = [
         entry(),
         entry("org/bad", reason="its licence 'x' is not open."),
@@ -94,15 +49,16 @@ def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
         unread | {"file": "real.yaml", "reason": "org/real is of the hub", "status": "left aside"},
         entry("org/far", reason="it cannot be reached.") | {"status": "unchecked"},
     ]
-    rows = requests(entries, None)
-    assert lines(rows) == [
-        "pending    org--net~float32.yaml: org/net in float32, 1,000,000 parameters, mit",
+    write_json(tmp_path / "checks.json", entries)
+    submit({"checks": [tmp_path / "checks.json"]}, {}, {})
+    assert capsys.readouterr().out.splitlines() == [
+        "pending    org--net~float32.yaml: org/net in float32",
         "refused    org--bad~float32.yaml: org/bad in float32: its licence 'x' is not open.",
         "refused    bad.yaml: it cannot be read as YAML.",
         "left aside real.yaml: org/real is of the hub",
         "unchecked  org--far~float32.yaml: org/far in float32: it cannot be reached.",
     ]
-    table = requests_table(write_checks(tmp_path / "checks.json", *entries))
+    table = make_requests_table(entries)
     found = written(TABLE, table, tmp_path)
     assert "its licence 'x' is not open." in found.md
     assert found.again["status"].tolist() == table["status"].tolist()
@@ -110,42 +66,64 @@ def test_a_request_is_one_line_even_where_its_file_could_not_be_read(tmp_path):
 
 def test_a_checkpoint_has_its_own_parameters_once_it_was_built(tmp_path):
     one = entry("org/net@k2m12") | {"built": str(tmp_path / "manifest.json")}
-    assert requests([one], None)[0]["parameters"] == 1_000_000
+    assert make_requests_table([one])["parameters"].tolist() == [1_000_000]
     write_json(tmp_path / "manifest.json", {"parameters": 1_250_000})
-    assert requests([one], None)[0]["parameters"] == 1_250_000
+    assert make_requests_table([one])["parameters"].tolist() == [1_250_000]
 
 
-def test_whether_a_run_is_under_way_is_told_by_its_lock(tmp_path):
-    state = tmp_path / ".snakemake"
-    assert run_under_way(state) is None
-    state.mkdir()
-    lock = state / "chorus.lock"
-    lock.write_text("host")
-    assert run_under_way(state) is None, "left by a run that is over"
-    with lock.open("r+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        assert run_under_way(state) == lock.stat().st_mtime
-    assert run_under_way(state) is None
+def prepare(**override) -> CheckRequests:
+    return check_requests(
+        load(override),
+        generated={"Llama-0.3M", "Qwen2-1M-Instruct"},
+        source=lambda model, revision: f"hub/{model}@{revision}",
+        manifest=lambda checkpoint: f"built/{checkpoint.in_path}",
+    )
 
 
-def test_the_command_says_the_lines_and_what_to_do_before_the_first_check(
-    tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir("/")
-    monkeypatch.setattr("sys.argv", ["suite_requests", "--directory", str(tmp_path)])
-    with pytest.raises(SystemExit) as ended:
-        suite_requests.main()
-    assert "snakemake submit" in str(ended.value)
-    write_checks(suite_requests.CHECKS, entry())
-    suite_requests.main()
-    assert capsys.readouterr().out.startswith("pending    org--net")
-    with pytest.raises(UserError, match="is missing"):
-        read_checks(suite_requests.CHECKS.with_name("none.json"))
+def test_a_request_says_by_what_it_is_checked_and_where_its_row_will_lie():
+    found = prepare()
+    assert list(found.submissions) == FILES
+    model, _, chunked = found.submissions.values()
+    assert (model.sources, model.built) == (("hub/miniature/Llama-0.3M@None",), None)
+    assert chunked.built == "built/miniature--Qwen2-1M-Instruct@k2m12+cpt"
+    assert model.records["gsm8k"].endswith("few_shot/miniature--Llama-0.3M~float32/gsm8k.json")
+    assert CheckRequests.of(json.loads(json.dumps(found.as_params()))) == found
+    assert found.refused["Pythia-1M.yaml"] == (
+        "there is no model 'miniature/Pythia-1M' in the miniature world."
+    )
 
 
-def test_the_terminal_shows_the_lines_of_this_submission_alone(here):
-    path = Path("results/requests/submitted.txt")
-    path.parent.mkdir(parents=True)
-    path.write_text("pending   one.yaml: org/net\n")
-    assert "pending   one.yaml: org/net" in closing_words()
-    assert "one.yaml" not in closing_words(since=path.stat().st_mtime + 1)
+def test_a_delta_is_checked_with_its_base(tmp_path):
+    keys = {"precision": "float32", "model_type": "fine-tuned", "weight_type": "delta"}
+    for file, base in (("a.yaml", "Llama-0.3M"), ("b.yaml", "Nothing")):
+        names = {"name": "miniature/Qwen2-1M-Instruct", "base": f"miniature/{base}"}
+        (tmp_path / file).write_text(json.dumps(keys | names))
+    found = prepare(suite={"requests": str(tmp_path)})
+    assert found.submissions["a.yaml"].sources[1] == "hub/miniature/Llama-0.3M@None"
+    assert "no model 'miniature/Nothing'" in found.refused["b.yaml"]
+
+
+def test_before_the_check_a_row_is_at_the_commit_of_the_last_one_or_at_any(tmp_path):
+    last = tmp_path / "checks.json"
+    rows = as_if_accepted(prepare(), last)
+    assert len({row["commit"] for row in rows}) == 1 and len(rows[0]["commit"]) == 40
+    last.write_text(json.dumps([{"row": rows[0]["row"], "commit": "c" * 40}, {"row": None}]))
+    first, second, _ = as_if_accepted(prepare(), last)
+    assert (first["commit"], second["commit"]) == ("c" * 40, rows[1]["commit"])
+
+
+def test_the_check_has_an_entry_for_each_file_and_says_why_it_is_not_taken(tmp_path):
+    refused = CheckRequests(
+        submissions={},
+        refused={"b.yaml": "it is no request."},
+        aside={"a.yaml": "it is of the hub."},
+        memory_mb=1,
+        open_licences=(),
+        on_gpu=False,
+    )
+    write_checks({}, refused.as_params(), {"checks": tmp_path / "checks.json"})
+    nothing = {"request": None, "row": None, "built": None, "records": {}}
+    assert json.loads((tmp_path / "checks.json").read_text()) == [
+        {"file": "a.yaml", **nothing, "reason": "it is of the hub.", "status": "left aside"},
+        {"file": "b.yaml", **nothing, "reason": "it is no request."},
+    ]

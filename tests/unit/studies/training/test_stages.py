@@ -4,19 +4,15 @@ import pandas as pd
 import pytest
 
 from tests.training_records import training_record
-from tests.unit.stories import story
-from tests.written import written
+from workflow_scripts.core.training_record import write_training_record
 from workflow_scripts.scores.tidy import COLUMNS
-from workflow_scripts.studies.chunking.chapter import CHUNKING
-from workflow_scripts.studies.training.curves import write_curves_figure
-from workflow_scripts.studies.training.numbers import training_numbers
-from workflow_scripts.studies.training.requests import ComparedCheckpoints
-from workflow_scripts.studies.training.stages import TABLE, stages_table
+from workflow_scripts.studies.training.curves import plot_curves
+from workflow_scripts.studies.training.stages import compute_stages, main
 
 MODEL = "org/net"
 NAMES = (MODEL, f"{MODEL}@k2m6", f"{MODEL}@k2m6+cpt")
 TRAINED = training_record(base=NAMES[1], trained=NAMES[2])
-ASKED = ComparedCheckpoints(checkpoints=NAMES, texts=("magpie (easy)", "wikitext"))
+TEXTS = ("magpie (easy)", "wikitext")
 
 
 def scores(wikitext=(20.0, 40.0, 30.0), magpie=(2.0, 4.0, 3.0)) -> pd.DataFrame:
@@ -32,62 +28,49 @@ def scores(wikitext=(20.0, 40.0, 30.0), magpie=(2.0, 4.0, 3.0)) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
 
 
-def shown(table: pd.DataFrame, folder) -> str:
-    found = written(TABLE, table, folder, ASKED)
-    pd.testing.assert_frame_equal(found.again, table)
-    return found.md
+def compute(scores: pd.DataFrame, checkpoints=NAMES) -> pd.DataFrame:
+    return compute_stages(scores, [TRAINED], checkpoints, TEXTS)
 
 
-def told(table: pd.DataFrame) -> str:
-    return story(CHUNKING, training_numbers(table))
+def write(scores: pd.DataFrame, folder) -> str:
+    """Run the script; return the Markdown table."""
+    scores.to_parquet(folder / "scores.parquet")
+    write_training_record(folder / "record.json", **dict(TRAINED))
+    files = [folder / f"t.{kind}" for kind in ("csv", "md", "tex")]
+    main(folder / "scores.parquet", [folder / "record.json"], files, NAMES, TEXTS)
+    return files[1].read_text(encoding="utf-8")
 
 
 def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
-    table = stages_table(scores(), [TRAINED], ASKED)
+    table = compute(scores())
     assert list(table["stage"]) == ["untrained", "untrained", "cpt"]
     last = table.iloc[2]
     assert (last["recipe"], last["steps"], last["tokens"]) == ("mine", 20, 4000)
     assert last["held_out_loss"] == pytest.approx(2.1), "of the state that was kept"
     assert list(table["magpie (easy)"]) == [2, 4, 3]
     assert list(table.columns[-2:]) == ["wikitext", "wikitext stderr"]
-    text = shown(table, tmp_path)
+    text = write(scores(), tmp_path)
     assert "| 30 ± 0.30" in text and "1,200" in text
 
 
-@pytest.mark.parametrize(
-    ("wikitext", "expected"),
-    [
-        ((20.0, 40.0, 30.0), "above that of"),
-        ((30.0, 40.0, 20.0), "below that of"),
-        ((30.0, 40.0, 30.1), "within its errors of"),
-        ((None, 40.0, 30.0), "from 40 to 30."),
-    ],
-)
-def test_the_best_trained_checkpoint_is_set_beside_the_whole_model(wikitext, expected):
-    assert expected in told(stages_table(scores(wikitext), [TRAINED], ASKED))
-
-
-def test_a_model_trained_as_it_is_has_a_row_and_is_not_among_the_chunks():
+def test_a_model_trained_as_it_is_has_a_row():
     names = (*NAMES, f"{MODEL}+tuned")
     better = scores((30.0, 40.0, 20.0), (2.0, 4.0, 3.0))
     tuned = better[better["variant"] == ""].assign(variant="+tuned", value=10.0)
-    asked = ASKED.model_copy(update={"checkpoints": names})
-    table = stages_table(pd.concat([better, tuned]), [TRAINED], asked)
+    table = compute(pd.concat([better, tuned]), names)
     assert table["stage"].tolist()[-1] == "tuned" and table["wikitext"].tolist()[-1] == 10
-    assert f"{NAMES[2]} reads wikitext best" in told(table)
 
 
 @pytest.mark.parametrize("wikitext", [(20.0, None, 30.0), (20.0, 40.0, None), (None, None, None)])
 def test_a_broken_cell_has_a_dash_and_the_others_their_numbers(wikitext, tmp_path):
-    table = stages_table(scores(wikitext), [TRAINED], ASKED)
+    table = compute(scores(wikitext))
     missing = [value is None for value in wikitext]
     assert list(table["wikitext"].isna()) == missing
     assert table["magpie (easy)"].notna().all()
-    lines = shown(table, tmp_path).splitlines()[-3:]
+    lines = write(scores(wikitext), tmp_path).splitlines()[-3:]
     assert [line.rstrip(" |").endswith("—") for line in lines] == missing
-    assert told(table) == ""
 
 
 def test_the_curves_are_drawn(tmp_path):
-    write_curves_figure([TRAINED], tmp_path / "f.pdf", tmp_path / "f.png")
+    plot_curves([TRAINED], tmp_path / "f.pdf", tmp_path / "f.png")
     assert (tmp_path / "f.png").stat().st_size > 5000

@@ -1,0 +1,94 @@
+"""Start short local jobs as forks of a process that has imported their libraries already.
+
+That process is Python's own forkserver. Jobs with other threads, with a benchmark, in conda's environments, on GPUs,
+or in contact with the network or a server start as usual.
+"""
+
+import multiprocessing
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from multiprocessing import connection, forkserver
+from pathlib import Path
+
+from workflow_scripts.bridge.snakemake_contract import replace_script_start
+from workflow_scripts.bridge.step import server_asked, threads_of_libraries
+from workflow_scripts.core.offline import tell_libraries
+
+_ENVIRONMENTS = {
+    "lm_eval",
+    "lighteval",
+    "reporting",
+}  # files in envs/ whose jobs are many and short
+_TABLES = ("snakemake.cli", "pandas", "scipy.stats", "matplotlib.pyplot")
+# Not lighteval, which switches gradients off as it is imported.
+_MODELS = ("torch", "transformers", "datasets", "lm_eval.tasks", "workflow_scripts.grid.job")
+
+
+def fork_local_jobs(workflow, threads: int, measures: bool) -> None:
+    """Start the forkserver, and fork jobs with so many compute threads from now on.
+
+    Without `measures` it imports what tables need alone.
+    """
+    forks = multiprocessing.get_context("forkserver")
+    forks.set_forkserver_preload([*_TABLES, *(_MODELS if measures else ())])
+    environment = dict(os.environ)
+    os.environ.update(threads_of_libraries(threads))
+    tell_libraries()
+    forkserver.ensure_running()
+    os.environ.clear()
+    os.environ.update(environment)
+    lock = threading.Lock()  # multiprocessing's own processes are not to be shared by threads
+
+    def make_start(start_python: Callable) -> Callable:
+        def start(job, script: str, edit: bool = False) -> None:
+            if _needs_own_python(workflow, job, threads):
+                start_python(job, script, edit)
+                return
+            process = forks.Process(target=_run_script, args=(script, dict(os.environ)))
+            with lock:
+                process.start()
+            connection.wait([process.sentinel])
+            with lock:
+                code = process.exitcode
+            if code:
+                raise subprocess.CalledProcessError(code, script)
+
+        return start
+
+    replace_script_start(make_start)
+
+
+def _needs_own_python(workflow, job, threads: int) -> bool:
+    environment = workflow.get_rule(job.rulename).conda_env
+    if callable(environment):
+        environment = environment(job.wildcards)
+    return bool(
+        job.container_img
+        or job.conda_env
+        or job.env_modules
+        or job.bench_record is not None
+        or Path(str(environment)).stem not in _ENVIRONMENTS
+        or (getattr(job.params, "compute_threads", None) or job.threads) != threads
+        or server_asked(job)
+    )
+
+
+def _run_script(script: str, environment: dict[str, str]) -> None:
+    threading.Thread(target=_end_with_snakemake, daemon=True).start()
+    os.environ.clear()
+    os.environ.update(environment)
+    tempfile.tempdir = None
+    sys.argv = [script]
+    runpy.run_path(script, run_name="__main__")
+
+
+def _end_with_snakemake() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)

@@ -1,0 +1,54 @@
+"""Ask Slurm whether it would take each distinct request of the jobs that are to run: `sbatch --test-only`.
+
+In: the config, and the default resources of the profile. Out: results/check_cluster.txt, which the terminal shows.
+Where the profile chooses partitions by slurm-partition-config, the default partition is asked.
+"""
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.bridge.step import step
+
+
+def main(snakefile: Path, config: dict[str, Any], profile: dict[str, Any], answer: Path) -> None:
+    from workflow_scripts.bridge.job_list import list_jobs
+    from workflow_scripts.bridge.resources import list_sbatch_options
+    from workflow_scripts.core.errors import UserError
+    from workflow_scripts.core.files import write_text
+    from workflow_scripts.settings.packs import base_of
+
+    if "gpu_request" not in profile or shutil.which("sbatch") is None:
+        raise UserError(
+            "`check_cluster` asks Slurm's sbatch; expected a machine that has it, and the profile that"
+            " submits jobs: snakemake check_cluster --profile slurm"
+        )
+    rules: dict[tuple[str, ...], set[str]] = {}
+    jobs = list_jobs(snakefile, config, ("all",))["jobs"]
+    for job in jobs:
+        request = tuple(list_sbatch_options(job["threads"], job["asked"], profile))
+        rules.setdefault(request, set()).add(base_of(job["rule"]))
+    refused = []
+    for request, names in rules.items():
+        command = ["sbatch", "--test-only", *request, "--wrap=true"]
+        asked = subprocess.run(command, check=False, capture_output=True, text=True)
+        if asked.returncode:
+            told = " ".join(asked.stderr.split())
+            refused.append(
+                f"Slurm refuses {', '.join(sorted(names))} ({shlex.join(request)}): {told}"
+            )
+    if refused:
+        raise UserError(refused)
+    write_text(answer, f"Slurm takes all {len(rules)} distinct requests of {len(jobs)} jobs.\n")
+
+
+if "snakemake" in globals():
+    with step(snakemake):
+        main(
+            Path(snakemake.params.snakefile),
+            snakemake.params.config,
+            dict(snakemake.resources.items()),
+            Path("results/check_cluster.txt"),
+        )

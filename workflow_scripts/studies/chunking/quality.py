@@ -1,0 +1,182 @@
+"""Compare every checkpoint at every stage of training with the unchanged model: quality and speed."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import sort_records
+from workflow_scripts.render.figures import drawing, legend_below, model_colours, rule
+from workflow_scripts.render.tables import ShownColumns, read_table, write_table
+from workflow_scripts.render.text import number, numbers, percents, perplexity, shown, with_errors
+from workflow_scripts.studies.chunking.frame import TEXT
+from workflow_scripts.studies.chunking.latency import compute_speedups
+from workflow_scripts.studies.mmlu.by_subject import MICRO
+from workflow_scripts.studies.training.stages import UNTRAINED
+
+NOTE = (
+    "Tokens: trained on in all stages. Perplexity ± standard error of wikitext, and its ratio to the unchanged"
+    " model's. Agreement: percent of MMLU's questions of which the likeliest letter is the unchanged model's."
+    " Accuracy: fraction of these n questions of which the likeliest letter is right, ± standard error; floor: the"
+    " better of a fixed and a random answer. Speedup: of writing a token in the smallest batch on one device, the"
+    " faster of its ways of running, before training, to the unchanged model, which took turns. A dash was not"
+    " measured."
+)
+_PANELS = {
+    "ratio": "perplexity, times the\nunchanged model's",
+    "agreement": "same likeliest letter\nas the unchanged model",
+    "accuracy": "MMLU accuracy,\n± two standard errors",
+    "speedup": "speedup at writing",
+}
+
+
+def compute_quality(
+    checkpoints: Sequence[str],
+    stages: pd.DataFrame,
+    mmlu: pd.DataFrame,
+    latency: pd.DataFrame | None,
+    letters: Mapping[str, pd.Series],
+) -> pd.DataFrame:
+    """Compute a row for each checkpoint, in the given order; what was not measured is empty.
+
+    `letters` has the likeliest letter of each MMLU question, by checkpoint.
+    """
+    ids = [CheckpointId.parse(name) for name in checkpoints]
+    models = [id.model for id in ids]
+    texts = _index_checkpoints(stages, checkpoints, ["tokens", TEXT, f"{TEXT} stderr"])
+    micro = mmlu[mmlu["subject"] == MICRO]
+    scores = _index_checkpoints(micro, checkpoints, ["acc", "acc_stderr", "floor", "n"])
+    table = pd.DataFrame(
+        {
+            "model": models,
+            "variant": [id.variant for id in ids],
+            "stage": [id.stages[-1] if id.stages else UNTRAINED for id in ids],
+            "tokens": [_sum_tokens(id, texts["tokens"]) for id in ids],
+            "perplexity": texts[TEXT].to_numpy(),
+            "perplexity_stderr": texts[f"{TEXT} stderr"].to_numpy(),
+            "ratio": (texts[TEXT] / texts[TEXT].reindex(models).to_numpy()).to_numpy(),
+            "agreement": [_compute_agreement(letters, str(id), id.model) for id in ids],
+            "accuracy": scores["acc"].to_numpy(),
+            "accuracy_stderr": scores["acc_stderr"].to_numpy(),
+            "floor": scores["floor"].to_numpy(),
+            "n": scores["n"].to_numpy(),
+            "speedup": _find_speedups(ids, latency),
+        }
+    )
+    return table.astype({"tokens": "Int64", "n": "Int64"})
+
+
+def _index_checkpoints(
+    table: pd.DataFrame, checkpoints: Sequence[str], columns: list[str]
+) -> pd.DataFrame:
+    table = table.set_axis(table["model"] + table["variant"].fillna(""))
+    return table.reindex(index=checkpoints, columns=columns).astype(float)
+
+
+def _sum_tokens(id: CheckpointId, tokens: pd.Series) -> float:
+    stages = [str(replace(id, stages=id.stages[:end])) for end in range(1, len(id.stages) + 1)]
+    return tokens.reindex(stages).sum(skipna=False)
+
+
+def _compute_agreement(letters: Mapping[str, pd.Series], name: str, model: str) -> float:
+    if name not in letters or model not in letters:
+        return np.nan
+    ours, theirs = letters[name].align(letters[model], join="inner")
+    return float((ours == theirs).mean())
+
+
+def _find_speedups(ids: Sequence[CheckpointId], latency: pd.DataFrame | None) -> list[float]:
+    if latency is None:
+        return [np.nan] * len(ids)
+    rows = compute_speedups(latency)
+    rows = rows[(rows["devices"] == 1) & (rows["way"] != "unchanged")]
+    rows = rows[rows["batch"] == rows["batch"].min()]
+    fastest = rows.groupby(rows["model"] + rows["variant"])["token_faster"].max()
+    return [
+        1.0 if id.plan in (None, UNCHANGED) else fastest.get(str(id.timed_variant), np.nan)
+        for id in ids
+    ]
+
+
+def read_letters(records: Iterable[Path]) -> dict[str, pd.Series]:
+    """Read the likeliest letter of each question from the records of MMLU, by checkpoint."""
+    letters = {}
+    for path, record in sort_records(records)[0]:
+        items = read_items(path.with_name(record.items.file))
+        likeliest = np.argmax(np.array(items["loglikelihoods"].to_pylist()), axis=1)
+        letters[record.model.id] = pd.Series(likeliest, items["item"].to_pylist())
+    return letters
+
+
+def _format_columns(table: pd.DataFrame) -> ShownColumns:
+    return {
+        "Model": table["model"],
+        "Variant": table["variant"].replace("", "as it is"),
+        "Tokens": numbers(table["tokens"], ",d"),
+        "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
+        "Ratio": shown(table["ratio"], perplexity),
+        "Agreement": percents(table["agreement"]),
+        "Accuracy": with_errors(table["accuracy"], table["accuracy_stderr"], number),
+        "Floor": numbers(table["floor"]),
+        "n": numbers(table["n"], "d"),
+        "Speedup": numbers(table["speedup"], ".2f"),
+    }
+
+
+def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+    """Plot a row for each variant, a panel for each measure, a colour for each stage."""
+    ids = [CheckpointId.parse(f"{row.model}{row.variant}") for row in table.itertuples()]
+    variants = [str(replace(id, stages=())) for id in ids]
+    if table["model"].nunique() == 1:
+        variants = [name.removeprefix(ids[0].model) or "as it is" for name in variants]
+    rows = list(dict.fromkeys(variants))
+    table = table.assign(row=[rows.index(name) for name in variants])
+    colours = model_colours(list(table["stage"].unique()))
+    size = 9.0, 1.5 + 0.3 * max(4, len(rows))
+    with drawing(pdf, png, *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
+        for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
+            axes.set_xlabel(label, fontsize=8)
+            rule(axes, "both")
+            if table[column].isna().all():
+                axes.text(0.5, 0.5, "not measured", ha="center", transform=axes.transAxes)
+                continue
+            for stage, marks in table.groupby("stage", sort=False):
+                error = 2 * marks["accuracy_stderr"] if column == "accuracy" else None
+                axes.errorbar(
+                    marks[column], marks["row"], xerr=error, fmt="o", markersize=4,
+                    color=colours[stage], label=stage,
+                )  # fmt: skip
+            for value in table.loc[table["variant"] == "", column]:
+                axes.axvline(value, color="0.4", linewidth=0.8, zorder=0)
+        if table["ratio"].notna().any():
+            panels[0].set_xscale("log")
+        panels[0].set_yticks(range(len(rows)), rows, fontsize=7.5)
+        panels[0].set_ylim(len(rows) - 0.5, -0.5)
+        legend_below(fig, max(panels, key=lambda axes: len(axes.containers)), 6)
+
+
+def main(
+    stages: list[Path],
+    mmlu: Path,
+    latency: list[Path],
+    records: list[Path],
+    table: list[Path],
+    figure: list[Path],
+    checkpoints: list[str],
+) -> None:
+    """Write the table and the figure; `stages` and `latency` are empty where nothing is trained or timed."""
+    trained = read_table(stages[0]) if stages else pd.DataFrame(columns=["model", "variant"])
+    timed = pd.read_parquet(latency[0]) if latency else None
+    rows = compute_quality(checkpoints, trained, read_table(mmlu), timed, read_letters(records))
+    title = "Quality and speed of chunked models"
+    write_table(rows, table, title=title, note=NOTE, shown=_format_columns(rows))
+    plot_quality(rows, *figure)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

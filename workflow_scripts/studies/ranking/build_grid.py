@@ -1,0 +1,235 @@
+"""Build a grid from the scores of a run or files of imported ones: its cells, their errors, and what is floored."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.scores.errors import lowest_of
+from workflow_scripts.scores.files import read_theirs
+from workflow_scripts.scores.foreign.cells import KnownModel, known_beside
+from workflow_scripts.scores.imported import read_imported
+from workflow_scripts.scores.tidy import import_all
+from workflow_scripts.settings.grids import GridFile
+from workflow_scripts.settings.sentences import listed
+from workflow_scripts.stats.shares import share_error
+from workflow_scripts.studies.ranking.errors import (
+    Cells,
+    KnownErrors,
+    combine_errors,
+    label_models,
+    read_known_errors,
+)
+from workflow_scripts.studies.ranking.frame import OWN, STUDY
+from workflow_scripts.studies.ranking.grid import Grid, write_grids
+from workflow_scripts.studies.ranking.grid_settings import GridSettings
+
+_CELL = ["label", "task"]
+Wanted = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol its models and its tasks
+
+
+def read_scores(
+    paths: Sequence[Path], imported: Sequence[Path], settings: GridSettings
+) -> pd.DataFrame:
+    """Read all scores as they are; their study is the file that they are from, or the run's."""
+    grid, metrics = settings.grid, settings.metrics
+    if grid.run:
+        theirs = import_all(imported, metrics, taken={STUDY})
+        return pd.concat([*map(pd.read_parquet, paths), *theirs], ignore_index=True)
+    read = [read_imported(path, metrics, list(grid.protocols), others=True) for path in paths]
+    scores = pd.concat(read, ignore_index=True)
+    names, models = listed(map(str, paths)), scores["model"].nunique()
+    problems = [
+        f"{names}: there is no score under the protocol {key!r}, which the grid has; expected some."
+        for key, one in grid.protocols.items()
+        if key not in set(scores["protocol"]) and not one.scores_of
+    ]
+    if grid.models and models != grid.models:
+        problems.append(f"{names}: the scores are of {models} models; expected {grid.models}.")
+    if problems:
+        raise UserError(problems)
+    return scores
+
+
+def read_attributes(path: Path, grid: GridFile) -> pd.DataFrame:
+    """Read what is known of each model, under our names for it."""
+    columns = grid.attributes.columns if grid.attributes else {}
+    expected = f"a header with model, {', '.join(columns.values())}, and a line for each model"
+    table = read_theirs(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
+    if missing := [name for name in ("model", *columns.values()) if name not in table]:
+        raise UserError(f"{path} has no column {missing[0]!r}, which the grid names; expected it.")
+    twice = table.index[table["model"].duplicated()]
+    if len(twice):
+        raise UserError(
+            f"{path}, line {twice[0] + 2}: {table['model'][twice[0]]} stands here a second time; expected"
+            " each model once."
+        )
+    if "date" in columns:
+        dates = table[columns["date"]].dropna().astype(str)
+        odd = dates[~dates.str.fullmatch(r"\d{4}-\d{2}(-\d{2})?")]
+        if len(odd):
+            raise UserError(
+                f"{path}, line {odd.index[0] + 2}: {columns['date']} is {odd.iloc[0]!r}; expected a month or a"
+                " day, such as 2023-11 or 2023-11-30."
+            )
+    return table.set_index("model")[list(columns.values())].set_axis(list(columns), axis=1)
+
+
+def describe_models(models: Sequence[KnownModel], attributes: pd.DataFrame | None) -> pd.DataFrame:
+    """Describe the known models by name; what the grid's own file says counts."""
+    about = pd.DataFrame(map(dict, models)).set_index("model")
+    if attributes is None:
+        return about
+    about = about.drop(columns=attributes.columns, errors="ignore").join(attributes, how="outer")
+    if "parameters_billion" in about:
+        about["parameters"] = about["parameters"].fillna(1e9 * about["parameters_billion"])
+    return about
+
+
+def make_grids(
+    tidy: pd.DataFrame,
+    settings: GridSettings,
+    wanted: Wanted,
+    about: pd.DataFrame,
+    known: KnownErrors,
+) -> dict[str, Grid]:
+    """Make a grid for each protocol that has a score or should have one, floored where its grid says so."""
+    tidy = tidy[tidy["subset"].isna() & (tidy["metric"] == tidy["task"].map(settings.metrics))]
+    tidy = tidy.assign(origin=tidy["study"].where(tidy["study"] != STUDY, OWN))
+    tidy["label"] = label_models(tidy) if settings.grid.run else tidy["model"] + tidy["variant"]
+    protocols = settings.grid.protocols
+    # A file may have scores of texts alone.
+    found = (set(wanted) | set(tidy["protocol"])) or {settings.grid.baseline}
+    parts = {
+        key: _make_cells(tidy[tidy["protocol"] == key], wanted.get(key, {}), settings, key, about)
+        for key in protocols
+        if key in found
+    }
+    errors = combine_errors(parts, settings, known)
+    grids: dict[str, Grid] = {}
+    for key, protocol in protocols.items():
+        if key in parts:
+            grids[key] = Grid(key, errors[key], parts[key].models, parts[key].absent)
+        raw, floor = grids.get(protocol.scores_of or key), grids.get(protocol.floored_by or "")
+        if protocol.floored_by and raw and floor:
+            floored = floor_grid(key, raw, floor)
+            if floored.values.notna().to_numpy().any():
+                grids[key] = floored
+    return grids
+
+
+def _make_cells(
+    tidy: pd.DataFrame,
+    wanted: Mapping[str, Sequence[str]],
+    settings: GridSettings,
+    protocol: str,
+    about: pd.DataFrame,
+) -> Cells:
+    cells = _average_seeds(tidy, settings.grid.names[protocol])
+    ids = [CheckpointId.parse(name) for name in wanted.get("models", ())]
+    of_config = list(wanted.get("tasks", ()))
+    rows = {str(id): (id.model, id.variant, OWN) for id in ids}
+    for row in cells.itertuples():
+        rows.setdefault(row.label, (row.model, row.variant, row.origin))
+    found = set(cells["task"])
+    tasks = [*of_config, *(t for t in settings.names if t in found and t not in of_config)]
+    tables = {
+        column: cells.pivot(index="label", columns="task", values=column)
+        .reindex(index=list(rows), columns=tasks)
+        .astype(float)
+        for column in ("value", "stderr", "between", "seeds")
+    }
+    models = pd.DataFrame(list(rows.values()), list(rows), ["model", "variant", "origin"])
+    # Expected are the config's cells of its models, and of others what anybody of their origin has.
+    expected = pd.DataFrame(False, models.index, tasks)
+    expected.loc[list(map(str, ids)), of_config] = True
+    for origin, group in cells[cells["origin"] != OWN].groupby("origin"):
+        expected.loc[models["origin"] == origin, list(group["task"].unique())] = True
+    absent = expected & tables["value"].isna()
+    return Cells(**tables, models=models.join(about, on="model"), absent=absent)
+
+
+def _average_seeds(tidy: pd.DataFrame, protocol: str) -> pd.DataFrame:
+    """Average the seeds of one cell; anything else that stands twice is refused."""
+    twice = tidy.duplicated([*_CELL, "seed"])
+    if twice.any():
+        row = tidy[twice].iloc[0]
+        raise UserError(
+            f"There are several scores of {row['label']} on {row['task']}, {protocol}, with"
+            " the same seed; expected one. Delete results/scores/harmony.parquet, or mend the file"
+            " they were imported from."
+        )
+    tidy = tidy.assign(squared=_find_errors(tidy) ** 2)
+    means = tidy.groupby(_CELL, sort=False, observed=True).agg(
+        model=("model", "first"),
+        variant=("variant", "first"),
+        origin=("origin", "first"),
+        value=("value", "mean"),
+        seeds=("value", "size"),
+        between=("value", "var"),
+        # The items are the same for all seeds, so their error does not shrink with the seeds.
+        squared=("squared", "mean"),
+        errors=("squared", "count"),
+    )
+    within = means["squared"].where(means["errors"] == means["seeds"])
+    return means.assign(stderr=np.sqrt(within.astype(float))).reset_index()
+
+
+def _find_errors(tidy: pd.DataFrame) -> pd.Series:
+    """Find standard errors, from the number of items where only that is known and the metric allows it."""
+    lowest = lowest_of(tidy["metric"])
+    value, n, errors = (
+        tidy[name].astype("Float64").astype(float) for name in ("value", "n", "stderr")
+    )
+    inferred = errors.isna() & n.notna() & lowest.notna()
+    errors[inferred] = share_error(value[inferred], n[inferred], lowest[inferred])
+    return errors
+
+
+def floor_grid(protocol: str, raw: Grid, floor: Grid) -> Grid:
+    """Take the better of both scores where both are known: what published scores after training look like."""
+    one = floor.values.reindex_like(raw.values)
+    both = one.notna() & raw.values.notna()
+    values = raw.values.mask(one > raw.values, one).where(both)
+    rows = both.any(axis=1) | (raw.models["origin"] == OWN)
+    values = values.loc[rows, both.any()]
+    errors = raw.errors.floored_by(floor.errors, values)
+    return Grid(protocol, errors, raw.models[rows], values.isna())
+
+
+def main(  # noqa: PLR0913  (files and config values of a job, by name)
+    scores: list[Path],
+    correlations: Path,
+    cells: Path,
+    models: Path,
+    settings: dict[str, Any],
+    known_models: list[dict[str, Any]],
+    wanted: Wanted,
+    errors: Path | None = None,
+    imported: Sequence[Path] = (),
+    imports: Sequence[Path] = (),
+    released: Sequence[Path] = (),
+    attributes: Path | None = None,
+    release: Path | None = None,
+) -> None:
+    """Write the grid's `cells` and `models`.
+
+    `errors` are the shared errors of a run's items, `imported` files of others' scores, `imports` folders of what was
+    read of their harnesses, `released` the leaderboard and the cells of the published grid.
+    """
+    of_grid = GridSettings.of(settings)
+    known = known_beside([KnownModel(**one) for one in known_models], imports)
+    found = read_attributes(attributes, of_grid.grid) if attributes else None
+    of_errors = read_known_errors(correlations, errors, released, release, of_grid, known)
+    tidy = read_scores(scores, imported, of_grid)
+    grids = make_grids(tidy, of_grid, wanted, describe_models(known, found), of_errors)
+    write_grids(grids, cells, models)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

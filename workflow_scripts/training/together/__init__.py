@@ -1,1 +1,0 @@
-"""Many adapters trained beside one another over one frozen model, each as if it were alone."""
