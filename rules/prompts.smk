@@ -137,7 +137,7 @@ rule prompt_runs_by_subject:
 rule prompts:
     """Study: the same MMLU questions asked in many ways, each a file in config/prompts."""
     input:
-        made_of("prompts"),
+        RECORDS.get("prompts", []),
         rules.prompt_runs.output if PROMPT_CHECKPOINTS else [],
         rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else [],
         # The outputs too, or a deleted one would stay away while its record is there.

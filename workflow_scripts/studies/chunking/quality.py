@@ -138,7 +138,7 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     table = table.assign(row=[rows.index(name) for name in variants])
     colours = model_colours(list(table["stage"].unique()))
     size = 9.0, 1.5 + 0.3 * max(4, len(rows))
-    with drawing(pdf, png, *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
+    with drawing([pdf, png], *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
             axes.set_xlabel(label, fontsize=8)
             rule(axes, "both")
