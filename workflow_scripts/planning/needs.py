@@ -203,7 +203,7 @@ class Planner:
         seconds = share * self._train_seconds(checkpoint, recipe, samples - held_out, tokens)
         evaluated = self._read_seconds(checkpoint, held_out, tokens, rows=8)
         seconds += evaluations * evaluated / recipe.gpus
-        return self._train(checkpoint, recipe, seconds, recipe.max_length, states=2)
+        return self._train(checkpoint, recipe, seconds, recipe.max_length, states=1)
 
     # Downloads
 

@@ -24,7 +24,7 @@ def budget_of(free: float, vocabulary: int, hidden: int, inside: int) -> Budget:
         dtype=torch.bfloat16,
         vocabulary=vocabulary,
         device="cuda",
-        masked_attention="sdpa",
+        attention="sdpa",
         by_branch=True,
         cache_bytes=28 * 16 * hidden,
         selects_logits=True,
