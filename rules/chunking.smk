@@ -19,7 +19,8 @@ use rule collect_scores as build_chunked with:
     conda:
         "../envs/lm_eval.yaml"
     resources:
-        **planned("build_chunked", planned_of("building"), gpu=False),
+        mem_mb=lambda wildcards, attempt: 8000 * attempt,
+        runtime="2h",
     params:
         version="build_chunked 3",
         function="hub.chunk.make_chunked",

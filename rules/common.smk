@@ -27,8 +27,6 @@ with mending():
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
     GPU_REQUEST = gpu_request(workflow)
     PLANNER = Planner(SETTINGS)
-    if too_large := PLANNER.too_large():
-        raise UserError(too_large)
 
 HUB = SETTINGS.hub.path
 ON_GPUS = SETTINGS.on_gpus

@@ -17,7 +17,8 @@ rule build_world:
         "../envs/miniature.yaml"
     threads: 1
     resources:
-        **planned("build_world", lambda wildcards: PLANNER.world(), gpu=False),
+        mem_mb=3000,
+        runtime="30m",
     params:
         version="build_world 2",  # raise it when the world changes
         function="miniature.build.build_world",
@@ -36,7 +37,8 @@ use rule build_world as place_miniature_model with:
     wildcard_constraints:
         name=one_of(catalogue.MODELS),
     resources:
-        **planned("place_miniature_model", lambda wildcards: PLANNER.miniature_model(), gpu=False),
+        mem_mb=1000,
+        runtime="30m",
     params:
         version="place_miniature_model 1",
         function="miniature.shipped.place",

@@ -14,9 +14,13 @@ rule plan:
         mem_mb=2000,
         runtime="30m",
     params:
-        version="plan 1",
+        version="plan 2",
         snakefile=str(Path(workflow.basedir, "Snakefile")),
-        settings={"config": config, "cluster": SETTINGS.cluster.model_dump()},
+        settings={
+            "config": config,
+            "cluster": SETTINGS.cluster.model_dump(),
+            "gpu_gb": SETTINGS.devices[SETTINGS.cluster.gpu].memory_gb,
+        },
     script:
         "../workflow_scripts/steps/plan.py"
 

@@ -25,7 +25,8 @@ use rule collect_scores as tokenise_samples with:
     conda:
         "../envs/lm_eval.yaml"
     resources:
-        **planned("tokenise_samples", planned_of("samples", "recipe"), gpu=False),
+        mem_mb=4000,
+        runtime="8h",
     params:
         version="tokenise_samples 2",
         function="training.data.tokenise_samples",

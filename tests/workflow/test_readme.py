@@ -30,8 +30,8 @@ def test_the_example_config_takes_an_hour_of_a_cpu_and_not_days(tmp_path):
     (tmp_path / "cpu.yaml").write_text("compute: {device: cpu}\n")
     run_snakemake(tmp_path, "plan", "--configfile", "mine.yaml", "cpu.yaml")
     with (tmp_path / "results/plan.csv").open(newline="") as file:
-        hours = sum(float(row["cpu_hours"]) for row in csv.DictReader(file))
-    assert round(hours) == 1
+        (*_, whole) = csv.DictReader(file)
+    assert round(float(whole["cpu_hours"])) == 1
     assert "On a CPU this example is planned at one hour" in PAGE.read_text()
 
 

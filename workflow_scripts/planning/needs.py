@@ -1,257 +1,365 @@
-"""What each job needs, from the config and its tables alone: time, memory, GPUs and disk.
+"""The time, memory, GPUs and disk of each job, estimated from a model's size and the tokens that it handles.
 
-One function a kind of job, called by the rules for what they ask for and by `snakemake plan` for
-what it adds up to. Times are what is expected; a job asks for more (`Need.asked_minutes`).
+Memory is parameters times bytes, and tokens of a batch times a constant. Time is FLOPs over the device's peak times
+cluster.utilisation, but at least what reading the weights and launching the kernels of each pass takes. A job asks
+for cluster.reserve times the time, and for more with each retry. config/work.tsv has the items and tokens of tasks.
 """
 
-# ruff: noqa: B019  (what methods remember lives as long as the process: so does the one planner in it)
+# ruff: noqa: B019  (there is one planner, which lives as long as the process)
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.machine import LONGEST_SAMPLE, START, Machine
-from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB
-from workflow_scripts.planning.need import Need
-from workflow_scripts.planning.work import BYTES_A_TOKEN, Amount, Work
+from workflow_scripts.planning.device import FORWARD_FLOPS, FROZEN_FLOPS, TRAINING_FLOPS
+from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED
+from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.packs import tasks_of
 from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.tables import ModelRow, WorkRow
+from workflow_scripts.settings.training_keys import TrainingKeys
 
-_START_LIGHTEVAL, _START_VERIFYING = 22, START + 10  # instead of START
-# A submitted model of unknown size, on one task or all, is planned with so much.
-UNKNOWN_SECONDS = 4 * 3600
-_WITH_WRAPPER = 1.2  # a model with aggregation and adapters, over the same without
-_TOKENISED_A_SECOND = 100_000  # by one process
+_START_SECONDS = 12  # before a model is loaded
+_ITEM_SECONDS = 0.006  # tokenising, scoring and writing
+_DISK_MB_PER_SECOND, _DOWNLOAD_MB_PER_SECOND = 500, 50
+_UNKNOWN_SECONDS = 4 * 3600  # of a submitted model that no table has
+_CUDA_HOST_MB, _CUDA_MB = 5_000, 1_500  # CUDA's libraries in a process; its context on the GPU
+# Bytes per token and unit of width: tensors that live at once in a forward pass, and what autograd keeps of a layer
+# (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), or of one that is calculated twice.
+_FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 32, 100, 2
+# The logits of a training step: their bytes per token at a vocabulary of 150,000, and the tokens of one piece.
+_LOGIT_BYTES, _LOGIT_TOKENS = 16 * 150_000, 512
+_LORA_WIDTHS = 20  # inputs and outputs of a layer's linear layers, in units of its width
+_LONGEST_SAMPLE = 4  # times the mean
+_TRAINING_PASSES = 4  # kernel launches of a training step over those of a forward pass
+_MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
+_MINIATURE_WORK = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
+# A task that the work table does not have is taken for one of this size.
+_USUAL_WORK = WorkRow.model_construct(
+    task="usual",
+    training_items=10_000,
+    test_items=3_000,
+    training_tokens=60,
+    test_tokens=80,
+    new_tokens=0,
+    download_mb=500,
+    source="an estimate",
+)
+# Tokens of the texts of perplexity, and of the data that stages train on.
+_WIKITEXT_TEST_TOKENS = {"miniature": 9_000, "huggingface": 290_000}
+_TEXT_TOKENS, _CHAT_TOKENS, _MINIATURE_TOKENS = 118_000_000, 450, 80_000
+
+
+@dataclass(frozen=True)
+class Need:
+    """The resources of one job."""
+
+    seconds: float
+    mem_mb: int
+    gpus: int = 0
+    gpu_mb: int = 0  # of each GPU
+    disk_mb: int = 0  # what the job leaves on disk
+
+    def asked_minutes(self, attempt: int, cluster: Cluster) -> int:
+        """Return the time limit: doubled with each retry, up to cluster.longest_hours."""
+        expected = self.seconds * cluster.reserve / 60 + 10
+        return min(math.ceil(expected * 2 ** (attempt - 1)), cluster.longest_hours * 60)
+
+    def asked_mem_mb(self, attempt: int, cluster: Cluster) -> int:
+        """Return the memory limit: half as much more with each retry, up to cluster.node_memory_gb."""
+        return min(int(self.mem_mb * (1 + attempt) / 2), cluster.node_memory_gb * 1_000)
 
 
 class Planner:
-    """Needs of jobs by the names that their wildcards have; each is computed once."""
+    """The resources of the jobs of a config, by what their wildcards name."""
 
     def __init__(self, settings: Settings):
-        self._settings, self._cluster = settings, settings.cluster
-        self._machine, self._work = Machine(settings), Work(settings)
-        self._on_machine = self._machine.model
+        self._settings = settings
+        self._on_gpus = settings.on_gpus
+        self._device = settings.devices[settings.cluster.gpu if self._on_gpus else "cpu"]
+        self._free_mb = self._device.memory_gb * 1_000 - _CUDA_MB
+        self._miniature = settings.source == "miniature"
+        self._dtype = self._choose_dtype(settings.compute.dtype)
 
-    # ----- measuring --------------------------------------------------------------------------------
-
-    def _measured(self, checkpoint: str, work: list[Amount], start: float = START) -> Need:
-        """The model is loaded once: times add up, the largest counts for memory."""
-        model = self._on_machine(checkpoint)
-        return model.measured(model.loading(start) + sum(map(model.measuring, work)), work)
+    # Evaluation
 
     @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
-        work = [self._work.test(task, shots) for task in tasks]
-        return self._by_server(checkpoint, self._measured(checkpoint, work))
+        seconds = sum(self._test_seconds(checkpoint, self._work(task), shots) for task in tasks)
+        return self._evaluate(checkpoint, seconds)
 
     def mmlu(self, checkpoint: str) -> Need:
-        return self._measured(checkpoint, [self._work.mmlu()], _START_LIGHTEVAL)
+        """Return those of MMLU in lighteval, which reads each prompt for the letters and for the answers."""
+        row = self._work("mmlu_helm")
+        items = self._mmlu_items(self._settings.mmlu.max_items_per_subject)
+        tokens = row.test_tokens * (4 if self._miniature else 2)
+        seconds = self._read_seconds(checkpoint, items, tokens, row.new_tokens)
+        return self._evaluate(checkpoint, seconds)
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
-        need = self._measured(checkpoint, [self._work.prompt_run(run)])
-        return self._by_server(checkpoint, need)
-
-    def _by_server(self, checkpoint: str, need: Need) -> Need:
-        """What a server answers takes no GPU and no weights here, and is put down as if it ran here."""
-        if CheckpointId.parse(checkpoint).model not in self._settings.served:
-            return need
-        return replace(need, gpus=0, gpu_mb=0, mem_mb=LIBRARIES_MB)
+        chosen = self._settings.prompt_runs[run]
+        items = self._mmlu_items(self._settings.prompts.max_items_per_subject)
+        tokens, new_tokens = 70 if self._miniature else 130, chosen.decoding.new_tokens or 0
+        seconds = self._read_seconds(checkpoint, _cap(items, chosen.first), tokens, new_tokens)
+        return self._evaluate(checkpoint, seconds)
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
-        """A submitted model's need; that of one in no table is what is planned for any."""
         suite = self._settings.suite
         if request.checkpoint.model not in self._settings.models:
-            gpus = int(self._machine.on_gpu)
-            return Need(UNKNOWN_SECONDS, suite.memory_mb, gpus=gpus, is_guess=True)
+            return Need(_UNKNOWN_SECONDS, suite.memory_mb, gpus=int(self._on_gpus))
         if request.protocol == "train_before_test":
             return self.training_before_test(request.name, tasks)
-        work = [self._work.suite_test(entry) for entry in suite.tasks if entry.task in tasks]
-        return self._measured(request.name, work)
+        seconds = 0.0
+        for entry in suite.tasks:
+            if entry.task in tasks:
+                row, most = self._work(entry.task), entry.max_items or suite.max_items
+                is_mmlu = entry.task == "mmlu"
+                items = self._mmlu_items(most) if is_mmlu else _cap(row.test_items, most)
+                tokens = row.test_tokens + entry.shots * row.training_tokens
+                seconds += self._read_seconds(request.name, items, tokens, row.new_tokens)
+        return self._load(request.name, seconds)
 
-    @cache
     def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
-        """The texts are read in the model's own plan and in so many others."""
-        model, measures = self._on_machine(checkpoint), self._settings.chunking.measures
+        """Return those of reading the texts in the checkpoint's own plan and in so many others."""
+        measures = self._settings.chunking.measures
+        tokens = _cap(_WIKITEXT_TEST_TOKENS[self._settings.source], measures.text_tokens)
         responses = measures.responses * len(measures.difficulties)
-        one = 0.5 + model.windows(self._work.wikitext_tokens)
-        one += model.reading(responses, self._work.response_tokens)
-        seconds = model.loading() + (plans + 1) * one
-        return model.evaluated(seconds, [Amount(responses, 0, measures.window)])
+        each = self._read_seconds(checkpoint, tokens / measures.stride, measures.window)
+        each += self._read_seconds(checkpoint, responses, 10 if self._miniature else 500)
+        return self._load(checkpoint, (plans + 1) * each, measures.window)
 
     def written(self, checkpoint: str, plans: int) -> Need:
-        """Each plan is loaded beside the unchanged model, and writes to one prompt after the other."""
-        model, measures = self._on_machine(checkpoint), self._settings.chunking.measures
-        prompts, most = len(measures.written_prompts), measures.written_tokens or 0
-        one = model.reading_weights + prompts * (model.generating(most) + model.reading(1, most, 1))
-        work = [Amount(prompts, prompts * most, most, most)]
-        need = model.evaluated(model.loading() + (plans + 1) * one, work)
-        weights = model.size.weights(self._machine.dtype) // MB
-        on_gpu = self._machine.on_gpu
-        return replace(
-            need,
-            tokens=(plans + 1) * need.tokens,
-            gpu_mb=need.gpu_mb + weights * on_gpu,
-            mem_mb=need.mem_mb + weights * (not on_gpu),
-        )
+        """Return those of plans that write to prompts, each beside the unchanged model."""
+        measures = self._settings.chunking.measures
+        prompts, tokens = len(measures.written_prompts), measures.written_tokens or 0
+        each = self._read_seconds(checkpoint, prompts, 2 * tokens, tokens, rows=1)
+        return self._load(checkpoint, (plans + 1) * each, tokens, models=2)
 
-    @cache
     def latency(self, checkpoint: str) -> Need:
-        """As if no plan were faster than the unchanged model, over however many devices."""
-        model = self._on_machine(checkpoint)
-        layers, chunking = model.size.layers, self._settings.chunking
-        measures, question = chunking.measures, self._work.question_tokens
-        plans = measures.latency_plans(
-            CheckpointId.parse(checkpoint).model, layers, chunking.checkpoints
+        """Return those of timing every plan, fused, as the loop and beside the unchanged model."""
+        chunking, layers = self._settings.chunking, self._row(checkpoint).layers
+        measures, model = chunking.measures, CheckpointId.parse(checkpoint).model
+        plans = measures.latency_plans(model, layers, chunking.checkpoints)
+        chunks = max((len(plan.plan(layers).chunks) for plan in plans), default=1)
+        devices = [number for number in measures.devices if number <= chunks] or [1]
+        rounds = 3 * len(plans) * len(devices)
+        tokens = 32 if self._miniature else 100
+        each = sum(
+            self._read_seconds(checkpoint, measures.questions, tokens, measures.new_tokens, rows)
+            for rows in measures.batch_sizes
         )
-        chunks = [len(plan.plan(layers).chunks) for plan in plans]
-        loads = sum(map(self._work.placements, chunks))
-        tokens, reading, generating = 0, 0.0, 0.0
-        for rows, rounds in self._work.latency_rounds(plans, layers).items():
-            batches = rounds * math.ceil(measures.questions / rows)
-            reading += model.reading(rounds * measures.questions, question, rows)
-            generating += model.generating(batches * (measures.new_tokens - 1), rows)
-            tokens += rounds * measures.questions * (question + measures.new_tokens - 1)
-        seconds = model.loading() + loads * model.reading_weights
-        most_rows = Amount(max(measures.batch_sizes), 0, 2 * question)
-        need = model.evaluated(seconds + reading + generating, [most_rows])
-        most = max(chunks, default=1)
-        devices = max((number for number in measures.devices if number <= most), default=1)
-        # Beside the unchanged model the plan's, as a whole until it is spread.
-        weights = int(_WITH_WRAPPER * model.size.weights(self._machine.dtype)) // MB
-        on_gpu = self._machine.on_gpu
-        return replace(
-            need,
-            tokens=tokens,
-            gpus=need.gpus * devices,
-            gpu_mb=need.gpu_mb + weights * on_gpu,
-            mem_mb=need.mem_mb + weights * (not on_gpu),
-        )
+        seconds = rounds * (1 + measures.repeats) * each
+        return self._load(checkpoint, seconds, models=2, gpus=max(devices))
 
-    # ----- training ---------------------------------------------------------------------------------
+    def verification(self, checkpoint: str) -> Need:
+        """Return those of comparing two models in float32 on a few sentences."""
+        return self._load(checkpoint, 2 * _START_SECONDS, models=3)
+
+    # Training
 
     @cache
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
-        harmony, model = self._settings.harmony, self._on_machine(checkpoint)
+        """Return those of training on each task with each seed and learning rate, choice of the epoch, and test."""
+        harmony = self._settings.harmony
         recipe = harmony.task_recipe(self._settings.source)
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
-        seconds, tokens, longest = model.loading(), 0, 0
+        seconds, longest = 0.0, 0
         for task in tasks:
-            row, test = self._work.row(task), self._work.test(task, 0)
-            items = min(row.training_items, recipe.max_training_items or row.training_items)
-            held_out = min(items, recipe.max_validation_items or items)
-            trained = items * row.training_tokens  # tokens
-            # After each epoch the held-out items are asked as the test is, with what is generated for each.
+            row = self._work(task)
             length = row.training_tokens
-            choosing = Amount(held_out, held_out * length, length, row.new_tokens)
-            # Adapters leave the model as it was loaded; what else is trained changes it, and the test takes one more.
-            one = 0 if recipe.adapters_alone else (rates + 1) * model.reading_weights
-            one += rates * recipe.epochs * model.measuring(choosing)
-            one += rates * model.training(recipe, items, trained)
-            seconds += seeds * (one + model.measuring(test))
-            tokens += seeds * rates * recipe.epochs * trained
+            items = _cap(row.training_items, recipe.max_training_items)
+            held_out = _cap(items, recipe.max_validation_items)
+            one = self._train_seconds(checkpoint, recipe, items, length)
+            one += recipe.epochs * self._read_seconds(checkpoint, held_out, length, row.new_tokens)
+            if not recipe.adapters_alone:
+                one += self._load_seconds(checkpoint)
+            seconds += seeds * (rates * one + self._test_seconds(checkpoint, row, shots=0))
             longest = max(longest, length)
-        length = min(recipe.max_length, LONGEST_SAMPLE * longest)
+        return self._train(checkpoint, recipe, seconds, _LONGEST_SAMPLE * longest)
 
-        return replace(
-            model.trained(recipe, seconds, tokens, length),
-            disk_mb=len(tasks),  # records; what was trained is not kept
-        )
-
-    @cache
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
+        """Return those of training on a text, of some four bytes a token."""
         recipe = self._settings.harmony.task_recipe(self._settings.source)
-        model, tokens = self._on_machine(checkpoint), megabytes * MB / BYTES_A_TOKEN
-        seconds = model.loading() + 2 * model.windows(tokens / 10)
-        seconds += model.training(recipe, tokens / recipe.max_length, tokens)
-        return replace(model.trained(recipe, seconds, int(tokens), recipe.max_length), disk_mb=1)
+        length, samples = recipe.max_length, megabytes * MB / 4 / recipe.max_length
+        seconds = self._train_seconds(checkpoint, recipe, samples, length)
+        return self._train(checkpoint, recipe, 2 * seconds, length)
 
     @cache
     def stage(self, checkpoint: str) -> Need:
-        """The last stage of a checkpoint's training."""
+        """Return those of the last stage of a checkpoint's training."""
         wanted = CheckpointId.parse(checkpoint)
         recipe = self._settings.stage_recipe(wanted.stages[-1])[1]
-        samples, each = self._work.stage_samples(recipe)
+        samples = 1_000 if self._miniature else recipe.max_samples or 1_000_000
+        tokens = 15 if self._miniature else min(recipe.max_length, _CHAT_TOKENS)
+        if recipe.data == "text":
+            tokens = recipe.max_length
+            whole = _MINIATURE_TOKENS if self._miniature else _TEXT_TOKENS
+            samples = min(samples, whole // tokens)
         held_out = samples * recipe.validation
-        trained = samples - held_out
-        steps = recipe.epochs * trained / recipe.batch_size
-        done = min(steps, recipe.max_steps or steps) / steps
-        evaluations = max(1, steps * done / recipe.evaluate_every) if recipe.evaluate_every else 1
-        model = self._on_machine(checkpoint)
-        evaluating = model.reading(held_out, each, rows=8) * evaluations / recipe.gpus
-        seconds = model.loading() + evaluating
-        seconds += done * model.training(recipe, trained, trained * each)
-        tokens = int(done * recipe.epochs * samples * each)
-        return model.trained(recipe, seconds, tokens, recipe.max_length)
+        steps = max(1.0, recipe.epochs * (samples - held_out) / recipe.batch_size)
+        share = min(steps, recipe.max_steps or steps) / steps
+        evaluations = max(1.0, share * steps / (recipe.evaluate_every or steps))
+        seconds = share * self._train_seconds(checkpoint, recipe, samples - held_out, tokens)
+        evaluated = self._read_seconds(checkpoint, held_out, tokens, rows=8)
+        seconds += evaluations * evaluated / recipe.gpus
+        return self._train(checkpoint, recipe, seconds, recipe.max_length, states=1)
 
-    # ----- preparing --------------------------------------------------------------------------------
-
-    def samples(self, recipe: str) -> Need:
-        tokens = self._work.tokenised(self._settings.training.recipes[recipe])
-        mb = math.ceil(tokens * BYTES_A_TOKEN / MB)
-        return Need(START + tokens / _TOKENISED_A_SECOND, 4_000, disk_mb=mb, tokens=tokens)
-
-    def building(self, checkpoint: str) -> Need:
-        """The base's weights are linked, never loaded; adapters are a few percent of them."""
-        new = int(self._on_machine(checkpoint).size.parameters * 0.1) * BYTES["float32"]
-        return Need(START + new / MB / 100, 2_000 + new // MB, disk_mb=new // MB)
-
-    def verification(self, checkpoint: str) -> Need:
-        """The model twice, in float32, on a few sentences."""
-        model = self._on_machine(checkpoint)
-        weights = 2 * model.size.weights("float32") // MB
-        need = model.evaluated(model.loading(_START_VERIFYING) + model.reading_weights, [])
-        return replace(need, mem_mb=need.mem_mb + weights, gpu_mb=need.gpu_mb + weights)
-
-    def world(self) -> Need:
-        """The generated datasets."""
-        return Need(4 + self._settings.miniature.items / 40, 3_000, disk_mb=60)
-
-    def miniature_model(self) -> Need:
-        """A few megabytes are copied; it waits for no library that runs models."""
-        return Need(2, 1_000, disk_mb=8)
+    # Downloads
 
     def download(self, kind: str, repository: str) -> Need:
-        row = self._settings.models.get(repository) if kind == "model" else None
-        unknown = 1_000 if kind == "model" else self._work.dataset_mb.get(repository, 500)
-        # Published in 16 bits, but for the oldest.
-        size = row.parameters * (4 if row.family == "GPT-2" else 2) // MB if row else unknown
-        return Need(
-            5 + size / self._cluster.download_mb_per_second,
-            2_000,
-            disk_mb=size,
-            download_mb=size,
-            is_guess=kind == "model" and row is None,
-        )
+        tasks = self._settings.tasks
+        names = [name for name in tasks if tasks[name].dataset == repository]
+        megabytes = self._work(names[0] if names else "").download_mb
+        if kind == "model" and repository in self._settings.models:
+            megabytes = 2 * self._settings.models[repository].parameters // MB
+        return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
-    def too_large(self) -> list[str]:
-        """A sentence for each job that the GPUs which it asks for cannot hold."""
-        if not self._machine.on_gpu:
-            return []
-        settings = self._settings
-        evaluated = [*settings.harmony.models, *settings.prompts.models]
-        evaluated = [name for name in evaluated if name not in settings.served]
-        evaluated += [str(one) for one in settings.mmlu_checkpoints()]
-        sizes = {
-            f"{name} cannot be evaluated": self._on_machine(name).smallest_mb
-            for name in dict.fromkeys(evaluated)
-        }
-        harmony, trained = settings.harmony, "{} cannot be trained with the recipe {!r}"
-        tasks = tasks_of(settings, "harmony", "train_before_test")
-        for name in harmony.models if "train_before_test" in harmony.protocols else ():
-            need = self.training_before_test(name, tasks)
-            sizes[trained.format(name, harmony.recipe or "published")] = need.gpu_mb
-        for one in settings.trained_checkpoints():
-            recipe, _ = settings.stage_recipe(one.stages[-1])
-            sizes[trained.format(one, recipe)] = self.stage(str(one)).gpu_mb
-        for name in settings.chunking.timed_models:
-            sizes[f"The times of {name} cannot be taken"] = self.latency(name).gpu_mb
-        held = settings.devices[self._cluster.gpu].memory_gb
-        return [
-            f"{what}: it needs {mb / 1_000:.0f} GB on each GPU, and cluster.gpu"
-            f" {self._cluster.gpu!r} has {held}; expected larger GPUs, more of them in a node for"
-            " an evaluation, or another number format."
-            for what, mb in sizes.items()
-            if mb > held * 1_000
-        ]
+    # Seconds
+
+    def _test_seconds(self, checkpoint: str, row: WorkRow, shots: int) -> float:
+        items = _cap(row.test_items, self._settings.harmony.max_test_items)
+        tokens = row.test_tokens + shots * row.training_tokens
+        return self._read_seconds(checkpoint, items, tokens, row.new_tokens)
+
+    def _read_seconds(
+        self,
+        checkpoint: str,
+        items: float,
+        tokens: float,
+        new_tokens: int = 0,
+        rows: int | None = None,
+    ) -> float:
+        """Return the seconds of reading items of so many tokens, `rows` at once, and of generating new ones."""
+        passes = math.ceil(items / (rows or self._settings.compute.batch_size)) * (1 + new_tokens)
+        flops = FORWARD_FLOPS * items * (tokens + new_tokens)
+        return items * _ITEM_SECONDS + self._compute_seconds(checkpoint, self._dtype, flops, passes)
+
+    def _train_seconds(
+        self, checkpoint: str, keys: TrainingKeys, items: float, tokens: float
+    ) -> float:
+        """Return the seconds of all epochs over items of so many tokens on average."""
+        flops = FROZEN_FLOPS if keys.adapters_alone else TRAINING_FLOPS
+        if CheckpointId.parse(checkpoint).distillation:  # the teacher's pass
+            flops += FORWARD_FLOPS
+        if self._training_memory(checkpoint, keys, _LONGEST_SAMPLE * int(tokens))[1]:
+            flops += FORWARD_FLOPS
+        samples = keys.epochs * items / keys.gpus
+        rows = keys.micro_batch_size or min(8, keys.batch_size)
+        passes = _TRAINING_PASSES * samples / rows
+        dtype = self._choose_dtype(keys.precision)
+        return self._compute_seconds(checkpoint, dtype, flops * samples * tokens, passes)
+
+    def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
+        """Return the seconds of FLOPs per parameter, in passes that each read the weights and launch all layers."""
+        row, device = self._row(checkpoint), self._device
+        speed = self._settings.cluster.utilisation
+        if not self._on_gpus:  # the table has what one core reaches
+            speed = self._settings.compute.threads
+        computing = flops * (row.active_parameters or row.parameters) / device.peak(dtype) / speed
+        reading = row.parameters * BYTES[dtype] / (device.bandwidth_gb_s * 1e9 * speed)
+        waiting = passes * max(reading, row.layers * device.layer_us * 1e-6)
+        return max(computing, waiting) if self._on_gpus else computing + waiting
+
+    def _load_seconds(self, checkpoint: str) -> float:
+        return self._weights_mb(checkpoint) / _DISK_MB_PER_SECOND
+
+    # Memory
+
+    def _evaluate(self, checkpoint: str, seconds: float) -> Need:
+        """Return those of an evaluation; where a server answers, it takes neither a GPU nor weights here."""
+        if CheckpointId.parse(checkpoint).model in self._settings.served:
+            return Need(_START_SECONDS + seconds, LIBRARIES_MB)
+        return self._load(checkpoint, seconds)
+
+    def _load(
+        self, checkpoint: str, seconds: float, length: int = 500, models: int = 1, gpus: int = 1
+    ) -> Need:
+        """Return those of loading models and reading batches, over several GPUs where one does not hold them."""
+        seconds += _START_SECONDS + self._load_seconds(checkpoint)
+        weights_mb = models * self._weights_mb(checkpoint)
+        tokens = self._settings.compute.batch_size * length
+        device_mb = 1.2 * weights_mb + _FORWARD_BYTES * tokens * self._width(checkpoint) / MB
+        if not self._on_gpus:
+            return Need(seconds, int(LIBRARIES_MB + weights_mb + device_mb))
+        while device_mb / gpus > self._free_mb and 2 * gpus <= self._settings.cluster.gpus_per_node:
+            gpus *= 2
+        host_mb = int(_CUDA_HOST_MB + 1.3 * weights_mb)
+        return Need(seconds, host_mb, gpus, int(device_mb / gpus) + _CUDA_MB)
+
+    def _train(
+        self, checkpoint: str, keys: TrainingKeys, seconds: float, length: int, states: int = 0
+    ) -> Need:
+        """Return those of a training, one sample of this length at once, that leaves so many states on disk."""
+        seconds += _START_SECONDS + self._load_seconds(checkpoint)
+        device_mb, _ = self._training_memory(checkpoint, keys, length)
+        weights_mb = self._weights_mb(checkpoint)
+        trained_mb = 4 * self._count_trained(checkpoint, keys) / MB
+        # A state has the parameters and AdamW's two moments.
+        disk_mb = int(3 * states * trained_mb + weights_mb) if states else 0
+        if not self._on_gpus:
+            mem_mb = keys.gpus * (LIBRARIES_MB + weights_mb + device_mb)
+            return Need(seconds, int(mem_mb), disk_mb=disk_mb)
+        # At the end the first process holds all that was trained.
+        mem_mb = int(keys.gpus * (_CUDA_HOST_MB + 1.3 * weights_mb) + trained_mb)
+        return Need(seconds, mem_mb, keys.gpus, int(device_mb) + _CUDA_MB, disk_mb)
+
+    def _training_memory(
+        self, checkpoint: str, keys: TrainingKeys, length: int
+    ) -> tuple[float, bool]:
+        """Return the MB of a device for one sample, and whether activations are calculated twice to fit."""
+        row, length = self._row(checkpoint), min(length, keys.max_length)
+        weights = row.parameters * BYTES[self._choose_dtype(keys.precision)]
+        state = weights + OF_TRAINED * self._count_trained(checkpoint, keys)
+        state += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
+        tokens = length * self._width(checkpoint)
+        once = (state + tokens * _KEPT_BYTES * row.layers) / MB
+        twice = (state + tokens * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB
+        is_large = self._on_gpus and once > self._free_mb
+        wanted = keys.gradient_checkpointing
+        recomputes = wanted == "yes" or (wanted == "auto" and is_large)
+        return twice if recomputes else once, recomputes
+
+    # Sizes
+
+    @cache
+    def _row(self, checkpoint: str) -> ModelRow:
+        return self._settings.model(CheckpointId.parse(checkpoint).model)
+
+    def _weights_mb(self, checkpoint: str) -> float:
+        return self._row(checkpoint).parameters * BYTES[self._dtype] / MB
+
+    def _width(self, checkpoint: str) -> float:
+        """Return the width of the hidden state: a layer has some twelve times its square in parameters."""
+        row = self._row(checkpoint)
+        return math.sqrt((row.active_parameters or row.parameters) / (12 * row.layers))
+
+    def _count_trained(self, checkpoint: str, keys: TrainingKeys) -> int:
+        """Return how many parameters are trained: all, on the safe side, where `trains` names some."""
+        row = self._row(checkpoint)
+        if keys.adapters_alone:
+            return int(keys.lora_rank * row.layers * _LORA_WIDTHS * self._width(checkpoint))
+        return row.parameters
+
+    def _work(self, task: str) -> WorkRow:
+        """Return the items and tokens of a task; the texts of the miniature world are short."""
+        row = self._settings.work.get(task, _USUAL_WORK)
+        if not self._miniature:
+            return row
+        items = self._settings.miniature.items
+        return row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
+
+    def _mmlu_items(self, per_subject: int | None) -> int:
+        most = _MINIATURE_QUESTIONS if self._miniature else _MMLU_QUESTIONS
+        return min(_MMLU_QUESTIONS, _MMLU_SUBJECTS * _cap(most, per_subject))
+
+    def _choose_dtype(self, wanted: str) -> str:
+        """Return what auto comes to on the device of the config."""
+        if wanted != "auto":
+            return wanted
+        return "bfloat16" if self._on_gpus and self._device.bfloat16 else "float32"
+
+
+def _cap(number: int, most: int | None) -> int:
+    """Return at most so many, or all where `most` is null."""
+    return number if most is None else min(number, most)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workflow_scripts.settings.names import JsonFile, known_in
+from workflow_scripts.settings.names import known_in
 from workflow_scripts.settings.section import Section
 
 Device = Annotated[
@@ -28,16 +28,6 @@ class Cluster(Section):
     each has a record of its own. Null is all of them."""
     reserve: float = Field(2.0, ge=1)
     """A job asks for the planned time times this, and ten minutes; more if tried again."""
-    reading_use: Share = 0.3
-    """Share of the device's peak that evaluation reaches when it reads."""
-    training_use: Share = 0.35
-    """Share of the device's peak that training reaches."""
-    generating_use: Share = 0.5
-    """Share of the memory's bandwidth that generating reaches."""
-    measured: JsonFile | None = None
-    """The JSON report of make bench-gpu on such a GPU; its rates then stand for the three shares.
-    """
-    disk_mb_per_second: int = Field(500, ge=1)
-    """How fast a job reads a model from the hub folder."""
-    download_mb_per_second: int = Field(50, ge=1)
-    """How fast models and datasets are fetched."""
+    utilisation: Share = 0.35
+    """Share of the GPU's peak, and of its memory's bandwidth, that jobs reach; records of trainings
+    have it as model_flop_use."""

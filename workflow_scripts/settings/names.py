@@ -200,9 +200,6 @@ CsvFile = Annotated[str, _file_ending_in("CSV file", ".csv"), Field(title="the p
 TextFile = Annotated[
     str, _file_ending_in("text file", ".txt"), Field(title="the path of a text file")
 ]
-JsonFile = Annotated[
-    str, _file_ending_in("JSON file", ".json"), Field(title="the path of a JSON file")
-]
 DataFile = Annotated[
     str,
     _file_ending_in("data file", ".txt", ".jsonl", ".parquet"),

@@ -21,8 +21,12 @@ _LONGEST = 80
 _NOT_TEXT = ("int_type", "float_type", "bool_type")
 # Keys of older configs: since which version they are gone, and what is in their place.
 _ONE_NODE = "0.1.0; expected gpus of one node"
+_ONE_SHARE = "0.1.0; expected cluster.utilisation, the share of the GPU's peak"
 _REMOVED = {
     "chunking.measures.precisions": "0.1.0; expected compute.dtype",
+    "cluster.measured": _ONE_SHARE,
+    "cluster.*_use": _ONE_SHARE,
+    "cluster.*_mb_per_second": "0.1.0; expected nothing in its place",
     "chunking.search": "0.1.0; expected nothing in its place",
     "harmony.budget": "0.1.0; config/harmony_lite.yaml lists the tasks that a small budget pays for",
     "harmony.stop": "0.1.0; expected nothing in its place",

@@ -1,37 +1,28 @@
-"""Say what the whole run will cost, before a job of it runs.
+"""Add up what is left of the whole run, before a job of it runs.
 
-In: the config, and how long the jobs of it took that are done here. Out: results/plan.txt, which the
-terminal shows, and the same as CSV and JSON.
+In: the config. Out: results/plan.txt, which the terminal shows, and results/plan.csv.
 """
 
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.bridge.step import step
 
 
-def main(snakefile: Path, config: dict, cluster: dict, folder: Path) -> None:
-    from workflow_scripts.core.files import write_json, write_text
-    from workflow_scripts.planning.basis import basis
-    from workflow_scripts.planning.jobs import planned_jobs
-    from workflow_scripts.planning.measured import learn, priced, took
-    from workflow_scripts.planning.plan import as_csv, as_json, as_text, rows
+def main(snakefile: Path, config: dict[str, Any], cluster: dict[str, Any], gpu_gb: int) -> None:
+    from workflow_scripts.bridge.job_list import list_jobs
+    from workflow_scripts.core.files import write_text
+    from workflow_scripts.planning.plan import format_plan, sum_by_rule
     from workflow_scripts.settings.cluster import Cluster
 
-    planned = planned_jobs(snakefile, config)
-    machines = Cluster.model_validate(cluster)
-    measured = took(planned, {})
-    pace = learn(planned, measured)
-    jobs = priced(planned, pace, measured)
-    write_text(folder / "plan.csv", as_csv(rows(jobs)))
-    write_json(folder / "plan.json", as_json(jobs))
-    write_text(folder / "plan.txt", as_text(jobs, machines, basis(planned, jobs, pace, machines)))
+    listed = list_jobs(snakefile, config, ("all",))
+    checked = Cluster.model_validate(cluster)
+    table = sum_by_rule(listed["jobs"], checked)
+    write_text(Path("results/plan.csv"), table.to_csv())
+    text = format_plan(table, checked, gpu_gb, unchecked=listed["as_if_accepted"])
+    write_text(Path("results/plan.txt"), text)
 
 
 if "snakemake" in globals():
     with step(snakemake):
-        main(
-            Path(snakemake.params.snakefile),
-            snakemake.params.settings["config"],
-            snakemake.params.settings["cluster"],
-            Path("results"),
-        )
+        main(Path(snakemake.params.snakefile), **snakemake.params.settings)

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 import torch
 
 from workflow_scripts.hub.load import best_format
-from workflow_scripts.planning.arithmetic import half_peak
+from workflow_scripts.planning.device import half_peak
 
 
 def choose_precision(wanted: str, device: str) -> str:

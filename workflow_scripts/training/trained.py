@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from workflow_scripts.core.records import TrainingFacts
-from workflow_scripts.planning.arithmetic import TRAINING_OPERATIONS
+from workflow_scripts.planning.device import TRAINING_FLOPS
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.precision import peak_flops
 from workflow_scripts.training.trainer import PackedTrainer
@@ -54,7 +54,7 @@ def measure_speed(tokens: int, progress: Progress, trainer: PackedTrainer) -> di
     use, peak = None, peak_flops(trainer.model.device)
     if peak and per_second:
         parameters = sum(p.numel() for p in trainer.model.parameters())
-        use = TRAINING_OPERATIONS * parameters * per_second / peak / trainer.args.world_size
+        use = TRAINING_FLOPS * parameters * per_second / peak / trainer.args.world_size
     return {
         "went_on_from_step": progress.first_step,
         "step_seconds": round(progress.step_seconds, 3),

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.unit.settings.merged import ROOT, load
-from workflow_scripts.planning.machine import Machine
 from workflow_scripts.studies.suite.submissions import check_requests
 
 NOTHING_ELSE = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
@@ -32,7 +31,7 @@ def test_jobs_have_gpus_where_the_config_or_the_machine_says_so(
         override |= NOTHING_ELSE | HUB | {"suite": FIRST}
     settings = load(override)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert settings.on_gpus == Machine(settings).on_gpu == on_gpus
+    assert settings.on_gpus == on_gpus
     asked = check_requests(
         settings, generated=(), source=lambda *_: "", manifest=lambda checkpoint: ""
     )
