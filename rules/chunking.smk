@@ -280,5 +280,6 @@ rule chunking:
     """Study: chunked models, built, verified, and measured in many plans before any training."""
     input:
         expand(_MANIFEST, checkpoint=CHECKPOINTS),
-        made_of("chunking"),
+        RECORDS.get("chunking", []),
+        RECORDS.get("latency", []),
         UNTRAINED_PLANS,

@@ -21,7 +21,7 @@ with mending():
     WHO_KNOWS = LookUp(look_up_model, look_up_task, runs_code)
     SETTINGS = checked_settings(workflow, config, WHO_KNOWS)
     # The products of each grid are declared when this is imported: what is wrong with its file has been said.
-    from workflow_scripts.paper.products import MEASURED, inputs_of, wanted, wanted_records
+    from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
 
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
@@ -45,7 +45,7 @@ CHECKPOINTS = {
 # What tables report of every known task; scores from elsewhere are held against it.
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 # By study. The suite's are asked of `records_of`: they are known once its requests are checked.
-RECORDS = wanted_records(SETTINGS)
+RECORDS = list_records(SETTINGS)
 
 
 def one_of(names):
@@ -130,20 +130,6 @@ def records_of(study, wildcards):
     return suite_records(wildcards) if study == "suite" and study in RECORDS else known
 
 
-def made_of(target):
-    """What the config has made of a target, and the results it is made from, or a deleted one would stay away."""
-    records = [RECORDS[one.name] for one in MEASURED if one.study == target and one.name in RECORDS]
-    products = [one for one in wanted(SETTINGS) if one.target == target]
-    made = [list(one.files.values()) for one in products]
-    read = [
-        [files] if isinstance(files, str) else files
-        for one in products
-        for files in inputs_of(one, SETTINGS, lambda study: RECORDS.get(study, [])).values()
-    ]
-    kept = [[path for path in files if path.startswith("results/")] for files in read]
-    return list(dict.fromkeys(path for paths in (*records, *made, *kept) for path in paths))
-
-
 def all_records(wildcards):
     return [path for study in RECORDS for path in records_of(study, wildcards)]
 
@@ -206,7 +192,5 @@ def download_need(kind):
 include: "chunking_inputs.smk"
 include: "training_inputs.smk"
 include: "harmony_inputs.smk"
-include: "prompts_inputs.smk"
 include: "suite_inputs.smk"
-include: "products_inputs.smk"
-include: "products.smk"
+include: "scores.smk"

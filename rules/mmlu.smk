@@ -72,5 +72,5 @@ rule mmlu_by_subject:
 rule mmlu:
     """Study: MMLU as published, of each model that is cut into chunks, and its checkpoints."""
     input:
-        made_of("mmlu"),
+        RECORDS.get("mmlu", []),
         rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else [],

@@ -1,24 +1,18 @@
 """The paper: from records to scores, and from the tables of all studies to one report."""
 
-from workflow_scripts.paper.products import chapter_files, product_captions, prose_files
 from workflow_scripts.paper.requests import (
+    leaderboard_page,
     published_cells,
     reproduction_arguments,
     shown_config,
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.harmony.requests import harmony_comparison
-from workflow_scripts.studies.training.products import mmlu_trainings
+from workflow_scripts.studies.records import list_trainings
 from workflow_scripts.studies.ranking.grid_settings import models_request
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
-
-
-def untimed_records(wildcards):
-    """List the records of all studies but latencies."""
-    studies = [one.name for one in MEASURED if not one.is_timed and one.name in RECORDS]
-    return [path for study in studies for path in records_of(study, wildcards)]
 
 
 rule protocol_differences:
@@ -29,7 +23,7 @@ rule protocol_differences:
             for study in ("harmony", "mmlu", "chunking", "latency", "prompts")
             for path in RECORDS.get(study, [])
         ],
-        trainings=mmlu_trainings(SETTINGS),
+        trainings=list_trainings(SETTINGS.mmlu_checkpoints()),
         protocols=SETTINGS.resource("published/protocols.yaml"),
     output:
         table=multiext("results/tables/protocol_differences", ".csv", ".md", ".tex"),
@@ -108,25 +102,10 @@ rule reproduction_by_task:
         "../workflow_scripts/paper/reproduction_by_task.py"
 
 
-rule commands:
-    """How to measure each score again: a command of lm-eval or lighteval, or why there is none."""
-    input:
-        records=untimed_records,
-    output:
-        table=multiext("results/tables/commands", ".csv", ".md", ".tex"),
-    log:
-        "logs/commands.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
-    params:
-        version=1,
-    script:
-        "../workflow_scripts/paper/commands.py"
+def prose_files(ending):
+    """List the files of prose, which people edit, by their ending."""
+    folder = Path(SETTINGS.workflow_folder)
+    return sorted(map(str, folder.glob(f"workflow_scripts/*/*/*{ending}")))
 
 
 def report_files(outputs):
@@ -140,8 +119,8 @@ CHAPTERS = {
     for grid in OTHERS
     if SETTINGS.grids[GRIDS[grid]].in_report
 }
-CHAPTERS |= {"harmony": report_files(RANKED), **chapter_files(SETTINGS)}
 for chapter, outputs in (
+    ("harmony", RANKED),
     ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
     ("chunking", rules.training_stages.output if "training" in RECORDS else []),
     ("chunking", rules.training_curves.output if "training" in RECORDS else []),
@@ -149,11 +128,13 @@ for chapter, outputs in (
     ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else []),
+    ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
+    ("suite", rules.suite_checks.output if "suite" in RECORDS else []),
+    ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
     ("suite", rules.suite_protocol.output if "suite" in RECORDS else []),
     ("reproduction", rules.reproduction.output),
     ("reproduction", rules.reproduction_by_task.output),
     ("reproduction", rules.protocol_differences.output),
-    ("reproduction", rules.commands.output),
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
@@ -162,21 +143,70 @@ CAPTIONS = {
     name: Path(workflow.basedir, f"docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', name)}.rst")
     for name in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
-CAPTIONS = product_captions(SETTINGS) | {
+CAPTIONS = {
     name: " ".join(file.read_text(encoding="utf-8").split())
     for name, file in CAPTIONS.items()
     if file.exists()
 }
 
 
+# What the leaderboard page is made from; a study that the config has not has no tab.
+LEADERBOARD_TABLES = [
+    f"results/tables/{table}.csv"
+    for table, is_made in {
+        "suite_leaderboard": "suite" in RECORDS,
+        "suite_checks": "suite" in RECORDS,
+        "harmony_leaderboard": "harmony" in RECORDS,
+        "harmony_components": "harmony" in RECORDS,
+        "prompt_runs": "prompts" in RECORDS,
+        "chunking_plans": SETTINGS.chunking.checkpoints,
+        "training_stages": "training" in RECORDS,
+        "mmlu_by_subject": "mmlu" in RECORDS,
+    }.items()
+    if is_made
+]
+
+
+rule leaderboard_page:
+    """The leaderboard, a tab for each study of the config."""
+    input:
+        tables=LEADERBOARD_TABLES,
+    output:
+        page=report(
+            "results/report/leaderboard.html",
+            caption="../docs/captions/leaderboard_page.rst",
+            category="Report",
+        ),
+    log:
+        "logs/leaderboard_page.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime="30m",
+    params:
+        version=1,
+        arguments={
+            "settings": leaderboard_page(
+                SETTINGS, measures=any(RECORDS.values()) or "suite" in RECORDS
+            ).as_params()
+        },
+    script:
+        "../workflow_scripts/paper/leaderboard.py"
+
+
+rule leaderboard:
+    """The leaderboard: one page for a browser, results/report/leaderboard.html."""
+    input:
+        rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
+
+
 use rule collect_scores as merge_scores with:
     """All studies' scores in one table, with those imported from elsewhere."""
     input:
-        studies=[
-            f"results/scores/{one.name}.parquet"
-            for one in MEASURED
-            if one.name in RECORDS and not one.is_timed
-        ],
+        studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
         imported=SETTINGS.harmony.imported_scores,
     output:
         parquet="results/scores.parquet",
@@ -210,7 +240,7 @@ rule collect_numbers:
     input:
         tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
         provenance="results/report/provenance.json",
-        names=prose_files(SETTINGS, "numbers.tsv"),
+        names=prose_files("numbers.tsv"),
     output:
         numbers=multiext("results/tables/numbers", ".json", ".tex"),
     log:
@@ -234,9 +264,9 @@ rule report:
         files=REPORTED,
         numbers="results/tables/numbers.json",
         provenance="results/report/provenance.json",
-        prose=prose_files(SETTINGS, ".md.j2"),
+        prose=prose_files(".md.j2"),
         sources=SETTINGS.resource("published/sources.csv"),
-        pages="results/report/leaderboard.html",
+        pages=rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
     output:
         page=report(
             "results/report/index.html",
@@ -257,7 +287,7 @@ rule report:
         arguments={
             "chapters": CHAPTERS,
             "captions": CAPTIONS,
-            "links": {"Leaderboard": "leaderboard.html"},
+            "links": {"Leaderboard": "leaderboard.html"} if LEADERBOARD_TABLES else {},
         },
     script:
         "../workflow_scripts/paper/report.py"
@@ -269,7 +299,7 @@ use rule report as paper_source with:
         files=REPORTED,
         numbers="results/tables/numbers.json",
         provenance="results/report/provenance.json",
-        prose=prose_files(SETTINGS, ".md.j2"),
+        prose=prose_files(".md.j2"),
         sources=SETTINGS.resource("published/sources.csv"),
     output:
         paper="results/report/paper.tex",
@@ -296,11 +326,9 @@ use rule collect_scores as paper_pdf with:
 rule paper:
     """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
     input:
-        made_of("paper"),
         rules.reproduction.output,
         rules.reproduction_by_task.output,
         rules.protocol_differences.output,
-        rules.commands.output,
         rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,

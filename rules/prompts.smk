@@ -1,9 +1,32 @@
 """Prompt ablations: the same MMLU questions asked in many ways, each a file in config/prompts."""
 
+from workflow_scripts.evaluation.prompts.requests import (
+    explain_request,
+    prompt_request,
+    reading_request,
+)
 from workflow_scripts.studies.prompts.requests import prompt_arguments
 
 PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
 OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
+
+
+def prompt_datasets(wildcards):
+    return [manifest_of("dataset", name) for name in SETTINGS.prompt_runs[wildcards.run].datasets]
+
+
+def explained_model(wildcards):
+    """The first model of the prompt runs; of a chunked one the base, whose tokenizer it has."""
+    if not SETTINGS.prompt_runs:
+        raise UserError(
+            "prompts.models is an empty list; expected a model, whose tokenizer explain_prompt uses."
+        )
+    return measured_manifest(CheckpointId(SETTINGS.prompt_checkpoints()[0].model))
+
+
+def explained_datasets(wildcards):
+    name, _, _ = SETTINGS.explained()
+    return [manifest_of("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
 
 
 rule ask_prompt_run:
@@ -25,12 +48,15 @@ rule ask_prompt_run:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("ask_prompt_run", prompt_need),
+        **planned(
+            "ask_prompt_run",
+            lambda wildcards: PLANNER.prompt_run(wildcards.checkpoint, wildcards.run),
+        ),
     params:
         version="ask_prompt_run 2",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
         measurement="evaluation.prompts.run",
-        request=prompt_request_of,
+        request=lambda wildcards: prompt_request(SETTINGS, wildcards.run).as_params(),
     script:
         "../workflow_scripts/steps/measure.py"
 
@@ -53,7 +79,7 @@ use rule collect_scores as score_prompt_run with:
     params:
         version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
         function="evaluation.prompts.scoring.score_stored",
-        request=reading_request_of,
+        request=lambda wildcards: reading_request(SETTINGS, wildcards.run).as_params(),
 
 
 rule explain_prompt:
@@ -137,7 +163,7 @@ rule prompt_runs_by_subject:
 rule prompts:
     """Study: the same MMLU questions asked in many ways, each a file in config/prompts."""
     input:
-        made_of("prompts"),
+        RECORDS.get("prompts", []),
         rules.prompt_runs.output if PROMPT_CHECKPOINTS else [],
         rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else [],
         # The outputs too, or a deleted one would stay away while its record is there.

@@ -1,8 +1,7 @@
 """Grids of models, tasks and protocols: what a run measures, and what others released, each table by one rule."""
 
 from workflow_scripts.settings.grids import OWN_GRID, grid_inputs
-from workflow_scripts.studies.harmony.products import has_texts, ranks_models
-from workflow_scripts.studies.product import import_folders
+from workflow_scripts.studies.records import has_texts, ranks_models
 from workflow_scripts.studies.ranking.grid_settings import (
     choose_task_pair,
     count_training_tokens,
@@ -39,7 +38,7 @@ def grid_sources(wildcards):
     return {
         "scores": ["results/scores/harmony.parquet"],
         "errors": "results/scores/harmony_errors.parquet",
-        "imports": import_folders(SETTINGS),
+        "imports": list_import_folders(SETTINGS),
         "imported": list(SETTINGS.harmony.imported_scores),
         "released": list(map(SETTINGS.resource, published)),
         "correlations": SETTINGS.resource("published/items/correlations.csv"),
@@ -664,7 +663,7 @@ rule scores:
     """Scores of the Harmony grid as the models are, beside their floors."""
     input:
         scores=["results/scores/harmony.parquet"],
-        imports=import_folders(SETTINGS),
+        imports=list_import_folders(SETTINGS),
         imported=list(SETTINGS.harmony.imported_scores),
     output:
         table=multiext("results/tables/harmony_scores", ".csv", ".md", ".tex"),
@@ -776,5 +775,6 @@ rule test_task:
 rule harmony:
     """Study: models ranked on tasks as they are and after training on each, and whether tasks agree."""
     input:
-        made_of("harmony"),
+        RECORDS.get("harmony", []),
+        RECORDS.get("corpora", []),
         RANKED,

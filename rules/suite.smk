@@ -1,5 +1,7 @@
 """The leaderboard: submitted models, checked before they cost anything, on a suite of tasks."""
 
+from workflow_scripts.studies.suite.table_requests import suite_tables
+
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.
 checkpoint check_requests:
@@ -26,18 +28,98 @@ checkpoint check_requests:
 
 
 # Without an output: asked for by name it always says how the requests stand now.
-use rule products as submit with:
+rule submit:
     """Say of each request whether it is accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
-        sources=[source for sources in SUITE_CHECKS.sources.values() for source in sources],
+        sources=[source for one in SUITE_CHECKS.submissions.values() for source in one.sources],
     log:
         "logs/submit.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         version="submit 1",
         function="studies.suite.requests.submit",
         request={},
+    script:
+        "../workflow_scripts/steps/files.py"
+
+
+rule suite_leaderboard:
+    """Submitted models on the suite of tasks, with their average."""
+    input:
+        scores="results/scores/suite.parquet",
+        errors="results/scores/suite_errors.parquet",
+        checks="results/requests/checks.json",
+        imports=list_import_folders(SETTINGS),
+    output:
+        table=multiext("results/tables/suite_leaderboard", ".csv", ".md", ".tex"),
+    log:
+        "logs/suite_leaderboard.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=5,
+        arguments={"tables": suite_tables(SETTINGS).as_params()},
+    script:
+        "../workflow_scripts/studies/suite/leaderboard.py"
+
+
+rule suite_checks:
+    """Rows of the leaderboard that are worth a look by a person."""
+    input:
+        board="results/tables/suite_leaderboard.csv",
+        checks="results/requests/checks.json",
+        records=lambda wildcards: records_of("suite", wildcards),
+        imports=list_import_folders(SETTINGS),
+    output:
+        table=multiext("results/tables/suite_checks", ".csv", ".md", ".tex"),
+    log:
+        "logs/suite_checks.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=4,
+        arguments={"tables": suite_tables(SETTINGS).as_params()},
+    script:
+        "../workflow_scripts/studies/suite/checks.py"
+
+
+rule suite_requests:
+    """How each request stands."""
+    input:
+        checks="results/requests/checks.json",
+        records=lambda wildcards: records_of("suite", wildcards),
+    output:
+        table=multiext("results/tables/suite_requests", ".csv", ".md", ".tex"),
+    log:
+        "logs/suite_requests.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
+    params:
+        version=2,
+    script:
+        "../workflow_scripts/studies/suite/requests.py"
 
 
 rule suite_protocol:
@@ -65,7 +147,9 @@ rule suite_protocol:
 rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
-        made_of("suite"),
+        rules.suite_leaderboard.output if "suite" in RECORDS else [],
+        rules.suite_checks.output if "suite" in RECORDS else [],
+        rules.suite_requests.output if "suite" in RECORDS else [],
         suite_records if "suite" in RECORDS else [],
         rules.suite_protocol.output if "suite" in RECORDS else [],
         # What requests are checked by too, or what the hub did not give would not be asked for again.

@@ -1,7 +1,7 @@
 """Training: the stages of chunked checkpoints, and other models trained once."""
 
 from workflow_scripts.evaluation.requests import stage_perplexity_request
-from workflow_scripts.studies.training.products import training_records
+from workflow_scripts.studies.records import list_trainings
 from workflow_scripts.studies.training.requests import measured_texts
 
 _PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
@@ -92,7 +92,7 @@ rule training_stages:
     """Perplexity after each stage of training, and what the stage trained."""
     input:
         scores="results/scores/training.parquet",
-        records=training_records(SETTINGS),
+        records=list_trainings(SETTINGS.compared_checkpoints()),
     output:
         table=multiext("results/tables/training_stages", ".csv", ".md", ".tex"),
     log:
@@ -117,7 +117,7 @@ rule training_stages:
 rule training_curves:
     """Loss of each stage of training."""
     input:
-        records=training_records(SETTINGS),
+        records=list_trainings(SETTINGS.compared_checkpoints()),
     output:
         figure=[
             "results/figures/training_curves.pdf",
@@ -145,6 +145,6 @@ rule training_curves:
 rule training:
     """Study: the training of chunked checkpoints stage by stage, and of other models once."""
     input:
-        made_of("training"),
+        RECORDS.get("training", []),
         rules.training_stages.output if "training" in RECORDS else [],
         rules.training_curves.output if "training" in RECORDS else [],

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+import pandas as pd
+
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import (
@@ -17,8 +19,9 @@ from workflow_scripts.core.records import (
     Volatile,
     write_record,
 )
+from workflow_scripts.scores.foreign.cells import read_cells
 from workflow_scripts.scores.foreign.requests import ImportRequest
-from workflow_scripts.scores.tidy import collect, whole_records
+from workflow_scripts.scores.tidy import collect, rows_of_cell, tidy, whole_records
 
 DIGEST = sha256_text("example")
 TRAINED = TrainingFacts(
@@ -103,3 +106,8 @@ def plain_import(folder: Path) -> ImportRequest:
     """Of whatever lies in a folder, under the names that it has there."""
     empty = {"stamp": "", "names": {}, "tasks": {}}
     return ImportRequest(name="theirs", folder=str(folder), **empty)
+
+
+def imported_scores(folder: Path) -> pd.DataFrame:
+    """The tidy scores of a folder that import_results wrote."""
+    return tidy([row for cell in read_cells(folder) for row in rows_of_cell(cell)])

@@ -68,10 +68,8 @@ SchedulerParameters=sched_interval=2,sched_min_interval=100000,bf_interval=2,req
 NodeName={nodes} NodeHostname={host} Port={node_ports} CPUs=1 RealMemory={memory} Gres=gpu:{gpus}
 PartitionName=batch Nodes=ALL Default=YES PriorityTier=1 MaxTime=INFINITE State=UP
 PartitionName=urgent Nodes=ALL PriorityTier=10 MaxTime=INFINITE State=UP
-# For mistakes: what a partition does not grant is refused at once, and does not wait forever.
+# What a partition does not grant is refused at once, and does not wait forever.
 EnforcePartLimits=ALL
-PartitionName=short Nodes=ALL MaxTime=30 State=UP
-PartitionName=funded Nodes=ALL AllowAccounts=physics MaxTime=INFINITE State=UP
 """
 
 

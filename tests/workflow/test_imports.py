@@ -83,9 +83,9 @@ def test_imported_results_have_scores_tables_rows_of_the_leaderboard_and_an_answ
     assert "sst2: of the data elsewhere/sst2, ours of nyu-mll/glue." in log
     pair = "separate=org/better org/worse"
     result = run_snakemake(tmp_path, "separate", "--configfile", "mine.yaml", "--config", pair)
-    said = " ".join((result.stdout + result.stderr).split())
-    assert "(theirs, imported, 2 tasks): org/better is ahead of org/worse by" in said
-    assert "sst2: of the data elsewhere/sst2, ours of nyu-mll/glue." in said
+    assert result.returncode == 0, result.stdout + result.stderr
+    compared = pd.read_csv(tmp_path / "results/tables/separate.csv")
+    assert set(compared["scores"]) == {"theirs"} and (compared["difference"] > 0).any()
 
 
 @pytest.mark.slow

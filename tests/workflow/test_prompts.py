@@ -74,26 +74,3 @@ def test_the_run_of_the_documentation_is_made_by_adding_its_file(copy):
     text = (copy / "results/explained_prompt.txt").read_text()
     assert text.count("The best answer is ") == 5
     assert "anatomy/" in text
-
-
-def test_a_broken_run_is_named_before_any_job_runs(copy):
-    own_run(copy, "run6", {"extends": "run55", "changed": "x"})
-    result = run_snakemake(copy, "prompts", *SMALL)
-    said = result.stdout + result.stderr
-    assert result.returncode != 0
-    assert "config/prompts/run6.yaml: extends is 'run55'" in said
-    assert "did you mean 'run5'" in said
-    assert "Traceback" not in said
-
-
-def test_the_table_holds_each_run_and_the_published_score_beside_it(finished):
-    folder, _ = finished
-    table = pd.read_csv(folder / "results/tables/prompt_runs.csv").set_index("run")
-    assert list(table.index) == ["run6", "run8", "run9"]
-    assert (table["n"] == 57).all()
-    assert table.loc["run6", "published_micro"] == pytest.approx(0.371)
-    assert table["published_micro"].notna().sum() == 1
-    by_subject = pd.read_csv(folder / "results/tables/prompt_runs_by_subject.csv")
-    assert len(by_subject) == 57 * 3
-    assert (folder / "results/figures/prompt_runs.png").stat().st_size > 10_000
-    assert (folder / f"results/records/prompts/prompt_run/{MODEL}/run9.parquet").is_file()

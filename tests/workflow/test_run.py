@@ -26,14 +26,13 @@ TABLES = (
 )
 FIGURES = [
     "scores",
-    "matrices",
+    "agreement",
     "agreement_by_task",
     "agreement_by_size",
     "categories",
     "components",
     "variance",
-    "pc1_by_size",
-    "pc1_by_compute",
+    "compute",
     "task_pair",
     "bump",
     "panel",
@@ -182,8 +181,8 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
         "evaluate_direct": 1,
         "collect_scores": 1,
         "merge_scores": 1,
-        # Reproduction, by task too, its commands, and differences of the protocol.
-        "table": len(TABLES) + 4,
+        # Reproduction, by task too, and differences of the protocol.
+        "table": len(TABLES) + 3,
         "figure": len(FIGURES),
         "page": 2,
         **dict.fromkeys(REPORT_RULES, 1),

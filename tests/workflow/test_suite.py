@@ -41,7 +41,7 @@ def test_the_finished_run_has_a_row_and_says_why_the_others_have_none(finished):
     assert "is a duplicate of Pythia.yaml" in requests.loc["again.yaml", "reason"]
     assert "cannot be read as YAML" in requests.loc["unreadable.yaml", "reason"]
     page = (folder / "results/report/leaderboard.html").read_text(encoding="utf-8")
-    assert f'"gsm8k": {100 * board.loc[0, "gsm8k"]}' in page
+    assert f'"gsm8k": {100 * board.loc[0, "gsm8k"]:g}' in page
 
 
 def test_submit_checks_and_says_a_line_a_request_and_evaluates_nothing(copy):

@@ -29,13 +29,6 @@ class Condition(BaseModel):
             " turns with; null is one"
         ),
     )
-    precision: str | None = Field(
-        default=None,
-        description=(
-            "The number format of the weights, or of those that the unchanged model took turns with; null is"
-            " the record's"
-        ),
-    )
 
 
 CONDITIONS = tuple(Condition.model_fields)

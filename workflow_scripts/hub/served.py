@@ -59,6 +59,7 @@ def load_served(folder: Path, manifest: Manifest) -> tuple[ServedModel, Any]:
     import torch
     from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
+    assert manifest.served is not None
     offline = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = AutoTokenizer.from_pretrained(folder, **offline)
     config = AutoConfig.from_pretrained(folder, **offline)

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import write_text
 from workflow_scripts.paper.requests import LeaderboardPage
-from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import render_board
 from workflow_scripts.studies.chunking.board import make_chunked_tab
 from workflow_scripts.studies.harmony.board import make_harmony_tab
@@ -23,23 +23,27 @@ _ABOUT = {
 }
 
 
-def write_leaderboard(inputs: Inputs, request: dict[str, Any], outputs: dict[str, Path]) -> None:
-    page = LeaderboardPage.of(request)
+def main(tables: list[Path], page: Path, settings: dict[str, Any]) -> None:
+    """Write the page from the CSV files of those tables that were made."""
+    request = LeaderboardPage.of(settings)
+    made = {path.stem: path for path in tables}
     tabs = []
     texts = {}
-    if "suite_leaderboard" in inputs:
-        csvs = inputs.one("suite_leaderboard"), inputs.one("suite_checks")
-        tabs.append(make_suite_tab(*csvs, page.suite))
-        texts = render_texts(page.suite)
-    if "harmony_leaderboard" in inputs:
-        csvs = inputs.one("harmony_leaderboard"), inputs.one("harmony_components")
-        tabs.append(make_harmony_tab(*csvs, page.tasks, page.protocols))
-    if "prompt_runs" in inputs:
-        tabs.append(make_prompts_tab(inputs.one("prompt_runs")))
+    if "suite_leaderboard" in made:
+        csvs = made["suite_leaderboard"], made["suite_checks"]
+        tabs.append(make_suite_tab(*csvs, request.suite))
+        texts = render_texts(request.suite)
+    if "harmony_leaderboard" in made:
+        csvs = made["harmony_leaderboard"], made["harmony_components"]
+        tabs.append(make_harmony_tab(*csvs, request.tasks, request.protocols))
+    if "prompt_runs" in made:
+        tabs.append(make_prompts_tab(made["prompt_runs"]))
     chunked_tables = ("chunking_plans", "training_stages", "mmlu_by_subject")
-    chunked = [inputs.get(name, []) for name in chunked_tables]
+    chunked = [[made[name]] if name in made else [] for name in chunked_tables]
     if any(chunked):
         tabs.append(make_chunked_tab(*chunked))
-    write_text(
-        outputs["page"], render_board("Chorus leaderboard", _ABOUT[page.source], tabs, texts)
-    )
+    write_text(page, render_board("Chorus leaderboard", _ABOUT[request.source], tabs, texts))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -22,7 +22,6 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.foreign.every_eval_ever import BASE, VERSION, held_to_schema
-from workflow_scripts.scores.same_command import same_command
 from workflow_scripts.scores.tidy import reported, whole_records
 from workflow_scripts.settings.requests import GENERATED
 from workflow_scripts.studies.ranking.grid_settings import ModelsRequest
@@ -78,9 +77,7 @@ def _evaluation(path: Path, record: Record, base: KnownModel | None) -> dict[str
         for one in (record.volatile.started, record.volatile.finished)
     )
     name = [record.study, record.protocol.name, record.task.name, f"seed{record.protocol.seed}"]
-    command = same_command(path, record)
     asked = {
-        "generation_args": {"execution_command": command.line} if command.command else {},
         "additional_details": {
             "study": record.study,
             "task": record.task.name,
@@ -88,7 +85,6 @@ def _evaluation(path: Path, record: Record, base: KnownModel | None) -> dict[str
             "num_fewshot": str(record.task.shots),
             "seed": str(record.protocol.seed),
             "generation": json.dumps(record.protocol.generation),
-            **({} if command.command else {"no_command": command.said}),
         },
     }
     return {

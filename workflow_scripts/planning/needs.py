@@ -106,7 +106,7 @@ class Planner:
             CheckpointId.parse(checkpoint).model, layers, chunking.checkpoints
         )
         chunks = [len(plan.plan(layers).chunks) for plan in plans]
-        loads = sum(map(self._work.placements, chunks)) + len(measures.precisions) * len(chunks)
+        loads = sum(map(self._work.placements, chunks))
         tokens, reading, generating = 0, 0.0, 0.0
         for rows, rounds in self._work.latency_rounds(plans, layers).items():
             batches = rounds * math.ceil(measures.questions / rows)
@@ -118,9 +118,8 @@ class Planner:
         need = model.evaluated(seconds + reading + generating, [most_rows])
         most = max(chunks, default=1)
         devices = max((number for number in measures.devices if number <= most), default=1)
-        # Beside the unchanged model the plan's, as a whole until it is spread, in the largest number format.
-        formats = (self._machine.dtype, *measures.precisions)
-        weights = int(_WITH_WRAPPER * max(map(model.size.weights, formats))) // MB
+        # Beside the unchanged model the plan's, as a whole until it is spread.
+        weights = int(_WITH_WRAPPER * model.size.weights(self._machine.dtype)) // MB
         on_gpu = self._machine.on_gpu
         return replace(
             need,

@@ -127,14 +127,12 @@ class Work:
         """How often all questions are read and answered in batches of each size, over all plans.
 
         On each number of devices that a plan has chunks for, the unchanged model takes turns with it, fused and
-        as the loop; a pruned one has one way, and the first size alone. In each further number format it takes turns
-        with every plan, fused, and with itself.
+        as the loop; a pruned one has one way, and the first size alone.
         """
         measures = self._settings.chunking.measures
         chunks = [len(plan.plan(layers).chunks) for plan in plans]
         chunked = [number for number in chunks if number]
         of_each = 3 * sum(map(self.placements, chunked))
-        of_each += 2 * len(measures.precisions) * (len(chunked) + 1)
         turns = dict.fromkeys(measures.batch_sizes, of_each)
         turns[measures.batch_sizes[0]] += 2 * (len(chunks) - len(chunked))
         return {

@@ -1,21 +1,13 @@
-"""One look for all figures: readable in print, safe for colour-blind readers, the same bytes each time.
+"""One look for all figures: readable in print, safe for colour-blind readers, the same bytes each time."""
 
-A study's module describes each of its figures as a `Figure`, by the name FIGURE. Its declaration names
-the module, and steps/figure.py draws it.
-"""
-
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workflow_scripts.core.files import atomic_path
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import Table
-from workflow_scripts.settings.request import Nothing, StepRequest
 
 FORMATS = ("pdf", "png")
 # Okabe and Ito's palette, its pale yellow left out because it vanishes on paper.
@@ -33,24 +25,6 @@ _STYLE = {
 }
 
 
-@dataclass(frozen=True)
-class Figure:
-    """What is drawn from a rule's inputs and request; `draw` saves it."""
-
-    name: str  # of its files in results/figures
-    asks: type[StepRequest]
-    draw: Callable[[Inputs, Any, Path, Path], None]  # inputs, request, PDF, PNG
-
-
-def figure_of(table: Table, write: Callable[[pd.DataFrame, Path, Path], None]) -> Figure:
-    """The figure that shows one table and asks nothing besides."""
-    return Figure(
-        table.name,
-        Nothing,
-        lambda inputs, _, pdf, png: write(table.read(inputs.one("table")), pdf, png),
-    )
-
-
 def _pyplot():
     """Imported for a figure: tables, whose modules describe their figures too, need not wait for it."""
     import matplotlib
@@ -62,14 +36,14 @@ def _pyplot():
 
 
 @contextmanager
-def drawing(pdf: Path, png: Path, width: float, height: float, **grid) -> Iterator[tuple]:
+def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> Iterator[tuple]:
     """A figure with one axes, or a grid of them, in the house style, saved once it is drawn."""
     plt = _pyplot()
     with plt.rc_context(_STYLE):
         fig, axes = plt.subplots(figsize=(width, height), **{"layout": "constrained"} | grid)
         try:
             yield fig, axes
-            save_both(fig, pdf, png)
+            save_both(fig, files)
         finally:
             plt.close(fig)
 
@@ -88,8 +62,9 @@ def model_colours(models: list[str]) -> dict[str, object]:
     return {model: ramp(at / (len(models) - 1)) for at, model in enumerate(models)}
 
 
-def save_both(fig, pdf: Path, png: Path) -> None:
-    for path, kind in zip((pdf, png), FORMATS, strict=True):
+def save_both(fig, files: Sequence[Path]) -> None:
+    """Save the figure as PDF and PNG."""
+    for path, kind in zip(files, FORMATS, strict=True):
         save(fig, path, kind)
 
 
@@ -125,7 +100,7 @@ def save_lines(
 
     Where it holds nothing, because all cells are broken, the figure says so.
     """
-    with drawing(pdf, png, width, height) as (fig, axes):
+    with drawing([pdf, png], width, height) as (fig, axes):
         if table[shown].isna().all():
             say_empty(axes, "Nothing was measured: all cells of this figure are broken.")
         else:

@@ -5,7 +5,7 @@ the CSV file by `read_table`.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,8 @@ import pandas as pd
 
 from workflow_scripts.core.clean_text import for_markdown, from_csv, latex_text, plain, plain_lines
 from workflow_scripts.core.files import write_text
-from workflow_scripts.render.frames import Columns
-from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.text import DASH
 from workflow_scripts.scores.files import write_csv
-from workflow_scripts.settings.request import StepRequest
 
 ROWS_READ = 2000  # of a table that people read
 # What a table shows, by the heads of its columns: strings, None for what is not there.
@@ -98,41 +95,6 @@ def read_markdown(path: Path) -> ShownTable:
 def _split_row(line: str) -> list[str]:
     cells = re.findall(r"((?:\\.|[^|\\])*)\|", line[1:])
     return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in cells]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Where a table's numbers come from, and how people read them.
-
-    `make` computes the frame from the rule's inputs and request; `show` turns a frame, fresh or read
-    again, into columns of strings. `beside` says how many rows it sets above the frame's.
-    """
-
-    name: str  # of its files in results/tables, behind the grid's own where it is of any grid
-    title: str | Callable[[Any], str]  # of an analysis of any grid by the request
-    note: str | Callable[[pd.DataFrame, Any], str]  # likewise, by the frame and the request
-    columns: Columns
-    asks: type[StepRequest]
-    make: Callable[[Inputs, Any], pd.DataFrame]
-    show: Callable[[pd.DataFrame, Any], ShownColumns | pd.DataFrame]
-
-    def read(self, csv: Path) -> pd.DataFrame:
-        return self.columns.read(csv)
-
-    def shown(self, frame: pd.DataFrame, request: StepRequest) -> ShownTable:
-        return format_table(**self._words(frame, request))
-
-    def write(
-        self, frame: pd.DataFrame, request: StepRequest, *, csv: Path, md: Path, tex: Path
-    ) -> None:
-        write_table(frame, [csv, md, tex], **self._words(frame, request))
-
-    def _words(self, frame: pd.DataFrame, request: StepRequest) -> dict[str, Any]:
-        return {
-            "title": self.title if isinstance(self.title, str) else self.title(request),
-            "note": self.note if isinstance(self.note, str) else self.note(frame, request),
-            "shown": self.show(frame, request),
-        }
 
 
 def _is_numeric(column: pd.Series) -> bool:

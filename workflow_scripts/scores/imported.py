@@ -3,9 +3,8 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-import numpy as np
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError, did_you_mean
@@ -30,6 +29,7 @@ RANKED = "harmony"  # the one that is ranked
 UNITS = {"fraction": 1, "percent": 100}
 BITS = "bits_per_byte"  # of a text
 LEAST = {"stderr": 0, "n": 1, "shots": 0}
+_NUMBERS = {name for name, dtype in COLUMNS.items() if dtype != "string"}
 _CELL = ["model", "variant", "task", "subset", "protocol", "shots", "metric", "seed"]
 
 
@@ -40,7 +40,7 @@ def read_imported(
     *,
     others: bool = False,
 ) -> pd.DataFrame:
-    """The scores of one file; `metrics` has the metric that tables report for every known task.
+    """Read the scores of one file; `metrics` has the metric that tables report for every known task.
 
     `others` says that a task may have further metrics beside that one, which are left out, as they are of a
     run's own scores.
@@ -49,26 +49,108 @@ def read_imported(
     frame = read_theirs(path, expected, dtype="string", keep_default_na=False, na_values=[""])
     if is_leaderboard(list(frame.columns)):
         frame = _from_leaderboard(path, frame, metrics)
-    problems = _column_problems(path, frame.drop(columns="study", errors="ignore"))
-    if "study" in frame and not problems:
+    else:
+        frame["line"] = frame.index + 2
+    _check_columns(path, frame)
+    if "study" in frame:
         frame, others = _of_a_run(path, frame), True
-    if others and not problems:
+    if others:
         frame = _reported_alone(frame, metrics)
-    problems = problems or [
-        *_text_problems(path, frame, metrics, protocols),
-        *_numbers(path, frame),
-    ]
-    if not problems:
-        reported = frame["task"].map(dict(metrics)).astype("string")
-        short = (frame["metric"] == reported.map(bare, "ignore")).fillna(False)
-        frame["metric"] = reported.where(short, frame["metric"])
-        problems = _value_problems(path, frame)
+    rows, problems = [], []
+    lines: dict[tuple, int] = {}
+    for record in frame.to_dict("records"):
+        row = {str(name): value for name, value in record.items() if not pd.isna(value)}
+        row, sentences = _check_row(row, metrics, protocols)
+        cell = tuple(row.get(name) for name in _CELL)
+        if not sentences and lines.setdefault(cell, row["line"]) != row["line"]:
+            sentences = [
+                f"the score {row['metric']} of {row['model']} on {row['task']} stands here a second"
+                f" time, as in line {lines[cell]}; expected each once."
+            ]
+        problems += [f"{path}, line {row['line']}: {sentence}" for sentence in sentences]
+        rows.append(row)
     if problems:
         # A line of a leaderboard became one for each task, each with the same problem.
         raise UserError(list(dict.fromkeys(problems)))
-    frame = frame.reindex(columns=list(COLUMNS)).astype(COLUMNS)
+    frame = pd.DataFrame(rows).reindex(columns=list(COLUMNS)).astype(COLUMNS)
     frame = with_sound_errors(frame.fillna({"variant": ""}))
     return frame.assign(study=pd.array([path.stem] * len(frame), "string"))
+
+
+def _check_columns(path: Path, frame: pd.DataFrame) -> None:
+    known = (*KNOWN, "line", "study")
+    problems = [
+        f"{path}: the column {column!r} is unknown; known: {', '.join(KNOWN)}."
+        + did_you_mean(column, KNOWN)
+        for column in frame.columns
+        if column not in known
+    ]
+    problems += [
+        f"{path}: the column {column!r} is missing; it must have {', '.join(REQUIRED)}."
+        for column in REQUIRED
+        if column not in frame
+    ]
+    if problems:
+        raise UserError(problems)
+
+
+def _check_row(
+    row: dict[str, Any], metrics: Mapping[str, str], protocols: Sequence[str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return a row with its numbers as fractions and its metric in full, and what is wrong with it."""
+    if empty := [f"the column {name!r} is empty." for name in REQUIRED if name not in row]:
+        return row, empty
+    task, metric, unit = row["task"], row["metric"], row.pop("unit", "fraction")
+    problems = []
+    # Texts are no tasks: those of one's own have names of one's own, and others have theirs.
+    tasks = [*metrics, task] if bare(metric) == BITS else list(metrics)
+    for name, value, allowed, expected in (
+        ("task", task, tasks, f"a task of the tasks table, or a text with the metric {BITS}"),
+        ("protocol", row["protocol"], protocols, listed(protocols, "or")),
+        ("unit", unit, UNITS, "fraction or percent"),
+    ):
+        if value not in allowed:
+            hint = did_you_mean(value, allowed)
+            problems.append(f"{name} is {value!r}; expected {expected}.{hint}")
+    reported = metrics.get(task, metric)
+    if metric not in (reported, bare(reported)):
+        problems.append(
+            f"metric is {metric!r}; expected {bare(reported)!r}, which tables report for {task}."
+        )
+    numbers = {}
+    for name in row.keys() & _NUMBERS:
+        number = _parse(name, row[name])
+        if number is None:
+            whole, least = COLUMNS[name] == "Int64", LEAST.get(name)
+            bound = f" of at least {least}" if least is not None else ""
+            problems.append(f"{name} is {row[name]!r}; expected a {'whole ' * whole}number{bound}.")
+        else:
+            numbers[name] = number
+    if problems:
+        return row, problems
+    scale, bounds = UNITS[unit], RANGES.get(bare(metric))
+    if bounds is None and scale != 1:
+        return row, [
+            f"unit is 'percent'; expected nothing there, as the metric {metric!r} is no fraction."
+        ]
+    if bounds is not None and not bounds[0] <= numbers["value"] / scale <= bounds[1]:
+        hint = "" if scale != 1 else ", or percent in the column unit"
+        return row, [
+            f"value is {numbers['value']:g}; expected a number from {bounds[0] * scale:g} to"
+            f" {bounds[1] * scale:g}, the range of {metric}{hint}."
+        ]
+    for name in numbers.keys() & {"value", "stderr", "floor", "chance"}:
+        numbers[name] /= scale
+    return row | numbers | {"metric": reported}, []
+
+
+def _parse(name: str, text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    is_bad = not math.isfinite(number) or number < LEAST.get(name, -math.inf)
+    return None if is_bad or (COLUMNS[name] == "Int64" and number % 1) else number
 
 
 def _of_a_run(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
@@ -133,114 +215,4 @@ def _from_leaderboard(path: Path, wide: pd.DataFrame, metrics: Mapping[str, str]
         unit="percent",
         n=long["task"].map({task: str(n) for task, n in TEST_ITEMS.items()}).astype("string"),
         line=long.index + 2,
-    ).reset_index(drop=True)
-
-
-def _at(path: Path, frame: pd.DataFrame, row: int) -> str:
-    line = int(frame.at[row, "line"]) if "line" in frame else row + 2
-    return f"{path}, line {line}"
-
-
-def _column_problems(path: Path, frame: pd.DataFrame) -> list[str]:
-    problems = [
-        f"{path}: the column {column!r} is unknown; known: {', '.join(KNOWN)}."
-        + did_you_mean(column, KNOWN)
-        for column in frame.columns
-        if column not in (*KNOWN, "line")
-    ]
-    return problems + [
-        f"{path}: the column {column!r} is missing; it must have {', '.join(REQUIRED)}."
-        for column in REQUIRED
-        if column not in frame.columns
-    ]
-
-
-def _text_problems(
-    path: Path, frame: pd.DataFrame, metrics: Mapping[str, str], protocols: Sequence[str]
-) -> list[str]:
-    problems = [
-        f"{_at(path, frame, row)}: the column {column!r} is empty."
-        for column in REQUIRED
-        for row in frame.index[frame[column].isna()]
-    ]
-    # Texts are no tasks: those of one's own have names of one's own, and others have theirs.
-    of_texts = (frame["metric"].map(bare, "ignore") == BITS).fillna(False)
-    for column, known, what in (
-        ("task", metrics, f"a task of the tasks table, or a text with the metric {BITS}"),
-        ("protocol", protocols, listed(protocols, "or")),
-        ("unit", UNITS, "fraction or percent"),
-    ):
-        if column in frame:
-            problems += [
-                f"{_at(path, frame, row)}: {column} is {frame.at[row, column]!r}; expected"
-                f" {what}.{did_you_mean(frame.at[row, column], known)}"
-                for row in frame.index[
-                    frame[column].notna()
-                    & ~frame[column].isin(list(known))
-                    & ~(of_texts & (column == "task"))
-                ]
-            ]
-    reported = frame["task"].map(dict(metrics))
-    odd = frame["metric"].notna() & reported.notna()
-    odd &= (frame["metric"] != reported) & (frame["metric"] != reported.map(bare, "ignore"))
-    return problems + [
-        f"{_at(path, frame, row)}: metric is {frame.at[row, 'metric']!r}; expected"
-        f" {bare(reported[row])!r}, which tables report for {frame.at[row, 'task']}."
-        for row in frame.index[odd]
-    ]
-
-
-def _numbers(path: Path, frame: pd.DataFrame) -> list[str]:
-    """Turn the number columns into numbers, in place; what is none is a problem."""
-    problems = []
-    for column, dtype in COLUMNS.items():
-        if column not in frame.columns or dtype == "string":
-            continue
-        numbers = pd.to_numeric(frame[column], errors="coerce")
-        whole, least = dtype == "Int64", LEAST.get(column, -math.inf)
-        bad = numbers.isna() | numbers.abs().eq(math.inf) | (numbers < least)
-        if whole:
-            bad |= numbers % 1 != 0
-        bad = frame[column].notna() & bad.fillna(True)
-        expected = f"a {'whole ' * whole}number" + f" of at least {least}" * (column in LEAST)
-        problems += [
-            f"{_at(path, frame, row)}: {column} is {frame.at[row, column]!r}; expected {expected}."
-            for row in frame.index[bad]
-        ]
-        frame[column] = numbers.mask(bad)
-    return problems
-
-
-def _value_problems(path: Path, frame: pd.DataFrame) -> list[str]:
-    """Values in their unit, turned into fractions in place; outside of its range one is a problem."""
-    problems = []
-    units = frame["unit"] if "unit" in frame else pd.Series("fraction", frame.index)
-    per = units.fillna("fraction").map(UNITS).astype(float)
-    printed = frame["value"].copy()
-    for column in {"value", "stderr", "floor", "chance"} & set(frame.columns):
-        frame[column] = frame[column] / per
-    ranges = frame["metric"].map(lambda metric: RANGES.get(bare(metric), (np.nan, np.nan)))
-    lowest, highest = (ranges.map(lambda ends, at=at: ends[at]).astype(float) for at in (0, 1))
-    within = frame["value"].astype(float).between(lowest, highest)
-    for row in frame.index[~np.where(lowest.isna(), per == 1, within)]:
-        metric, scale = frame.at[row, "metric"], int(per[row])
-        bounds = RANGES.get(bare(metric))
-        if bounds is None:
-            problems.append(
-                f"{_at(path, frame, row)}: unit is 'percent'; expected nothing there, as the"
-                f" metric {metric!r} is no fraction."
-            )
-        else:
-            low, high = bounds
-            hint = "" if scale != 1 else ", or percent in the column unit"
-            problems.append(
-                f"{_at(path, frame, row)}: value is {printed[row]:g}; expected a number from"
-                f" {low * scale:g} to {high * scale:g}, the range of {metric}{hint}."
-            )
-    cell = [column for column in _CELL if column in frame]
-    return problems + [
-        f"{_at(path, frame, row)}: the score {frame.at[row, 'metric']} of"
-        f" {frame.at[row, 'model']} on {frame.at[row, 'task']} stands here a second time; expected"
-        " each once."
-        for row in frame.index[frame.duplicated(cell)]
-    ]
+    )

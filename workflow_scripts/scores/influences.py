@@ -11,6 +11,7 @@ import pandas as pd
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Metric, Record
+from workflow_scripts.scores.foreign.cells import ImportedScore
 from workflow_scripts.stats.item_errors import ItemErrors, measured_errors
 
 COLUMNS = {
@@ -31,7 +32,7 @@ class ScoredRecord(NamedTuple):
     items: Path
     row: _Row
     task: str
-    metrics: Sequence[Metric]
+    metrics: Sequence[Metric | ImportedScore]
 
 
 def _scored(path: Path, record: Record) -> ScoredRecord:
@@ -106,7 +107,7 @@ class _Items:
         self._clusters = cluster.to_numpy()
         self._scores = [dict(scores) for scores in table["scores"]]
 
-    def influences(self, metric: Metric) -> _Influences | None:
+    def influences(self, metric: Metric | ImportedScore) -> _Influences | None:
         """None for what is no mean over the items, such as a perplexity."""
         if metric.name.split(",")[0] == "mcc":
             value, added, least = matthews(self._table["gold"], self._table["prediction"])

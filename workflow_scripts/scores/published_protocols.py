@@ -55,15 +55,6 @@ class PublishedProtocol(StrictModel):
     sources: tuple[str, ...] = Field(description="The tables of scores that came of it")
     facts: tuple[Fact, ...]
 
-    def of_its_own(self, name: str, item: str) -> tuple[str, ...]:
-        """What was otherwise for this one alone, in words."""
-        found: list[str] = []
-        for fact in self.facts:
-            usual = dict(fact.of("", item))
-            own = dict(fact.of(name, item))
-            found += [f"{what}: {in_words(own[what])}" for what in own if own[what] != usual[what]]
-        return tuple(found)
-
 
 def read_protocols(path: Path) -> dict[str, PublishedProtocol]:
     """By study."""

@@ -13,9 +13,9 @@ from workflow_scripts.core.records import Broken, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.errors import with_sound_errors
 from workflow_scripts.scores.files import write_csv
-from workflow_scripts.scores.foreign.imports import SCORES, scored_imports
+from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore, read_cells
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.influences import item_errors
+from workflow_scripts.scores.influences import ScoredRecord, item_errors
 
 Files = Mapping[str, Sequence[Path]]  # by what the rule calls them
 
@@ -23,11 +23,28 @@ Files = Mapping[str, Sequence[Path]]  # by what the rule calls them
 def collect_scores(inputs: Files, _: dict, outputs: Mapping[str, Path]) -> None:
     """The scores of a study, with imported ones beside them, and how the items they share move them together."""
     records, folders = whole_records(inputs["records"]), inputs.get("imports", ())
-    theirs = [pd.read_parquet(folder / SCORES) for folder in folders]
+    imported = [(folder, cell) for folder in folders for cell in read_cells(folder)]
     scores = collect(record for _, record in records)
-    write_parquet(_in_order(pd.concat([scores, *theirs]).astype(COLUMNS)), outputs["scores"])
-    imported = [one for folder in folders for one in scored_imports(folder)]
-    write_parquet(item_errors(records, imported), outputs["errors"])
+    theirs = tidy([row for _, cell in imported for row in rows_of_cell(cell)])
+    write_parquet(_in_order(pd.concat([scores, theirs]).astype(COLUMNS)), outputs["scores"])
+    scored = [
+        ScoredRecord(
+            folder / cell.items.file,
+            (
+                cell.study,
+                cell.protocol,
+                cell.model,
+                cell.variant,
+                cell.dtype or "",
+                cell.commit or "",
+            ),
+            cell.task,
+            cell.scores,
+        )
+        for folder, cell in imported
+        if cell.items
+    ]
+    write_parquet(item_errors(records, scored), outputs["errors"])
 
 
 def merge_scores(inputs: Files, metrics: dict[str, str], outputs: Mapping[str, Path]) -> None:
@@ -57,9 +74,11 @@ def whole_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
 
 def collect(records: Iterable[Record]) -> pd.DataFrame:
     """The scores of a study from its records."""
-    rows = [row for record in records for row in rows_of(record)]
-    scores = with_sound_errors(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
-    return _in_order(scores)
+    return _in_order(tidy([row for record in records for row in rows_of(record)]))
+
+
+def tidy(rows: list[dict]) -> pd.DataFrame:
+    return with_sound_errors(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
 
 
 def merge(
@@ -131,6 +150,28 @@ def rows_of(record: Record) -> list[dict]:
     ]
 
 
+def rows_of_cell(cell: ImportedCell) -> list[dict]:
+    about = cell.model_dump(
+        include={
+            "study",
+            "model",
+            "variant",
+            "task",
+            "protocol",
+            "shots",
+            "seed",
+            "dtype",
+            "commit",
+        }
+    )
+    return [
+        about
+        | {"metric": score.name, "floor": floor_of(score)}
+        | score.model_dump(include={"subset", "value", "stderr", "n", "chance"})
+        for score in cell.scores
+    ]
+
+
 def reported(record: Record) -> Metric | None:
     """Of the whole task, the metric that its request asks for, or else the first; None where all are of parts."""
     whole = {one.name: one for one in record.metrics if one.subset is None and not one.condition}
@@ -138,7 +179,7 @@ def reported(record: Record) -> Metric | None:
     return next((whole[name] for name in (*asked, *whole) if name in whole), None)
 
 
-def floor_of(metric: Metric) -> float | None:
+def floor_of(metric: Metric | ImportedScore) -> float | None:
     """What a model must beat to have shown anything: the better of a fixed and a random answer."""
     return max((f for f in (metric.best_constant, metric.chance) if f is not None), default=None)
 

@@ -25,13 +25,10 @@ def unmade_checkpoints(config: Config, models: Collection[str], made: Collection
 
 
 def measures_problems(config: Config) -> list[str]:
-    """What of chunking.measures does not go with the machines and the number format."""
+    """What of chunking.measures does not go with the machines."""
     measures, nodes = config.chunking.measures, config.cluster
-    problems = (
-        measures.devices_problem(config.compute, nodes.gpus_per_node),
-        measures.precisions_problem(config.compute.dtype),
-    )
-    return [problem for problem in problems if problem]
+    problem = measures.devices_problem(config.compute, nodes.gpus_per_node)
+    return [problem] if problem else []
 
 
 def prompt_problems(

@@ -35,10 +35,6 @@ class LatencyMeasures(Section):
     devices: Numbers = Field((1,), min_length=1)
     """Over how many devices chunks are spread, each number timed: GPUs of one node, or on a
     processor shares of compute.threads. A plan is spread over as many as it has chunks at most."""
-    precisions: Listed[Literal["float32", "bfloat16", "float16"]] = ()
-    """Number formats beside compute.dtype in which plans are timed on one device, fused, and the
-    model as it is. The table has what each costs: nats that a token of the same questions takes
-    more."""
 
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
@@ -47,15 +43,6 @@ class LatencyMeasures(Section):
                 f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
                 f" {self.questions}; expected as many questions as the largest batch has rows."
             )
-
-    def precisions_problem(self, usual: str) -> str | None:
-        """What plans are timed in anyway."""
-        if usual not in self.precisions:
-            return None
-        return (
-            f"chunking.measures.precisions has {usual!r}, which is compute.dtype; expected other number formats"
-            " alone, since plans are timed in that one anyway."
-        )
 
     def devices_problem(self, compute: Loading, gpus_per_node: int) -> str | None:
         """Why no job could have as many devices, as far as the config tells."""

@@ -22,6 +22,7 @@ _NOT_TEXT = ("int_type", "float_type", "bool_type")
 # Keys of older configs: since which version they are gone, and what is in their place.
 _ONE_NODE = "0.1.0; expected gpus of one node"
 _REMOVED = {
+    "chunking.measures.precisions": "0.1.0; expected compute.dtype",
     "chunking.search": "0.1.0; expected nothing in its place",
     "harmony.budget": "0.1.0; config/harmony_lite.yaml lists the tasks that a small budget pays for",
     "harmony.stop": "0.1.0; expected nothing in its place",

@@ -7,25 +7,13 @@ LEVEL = 0.95  # of every interval that is reported
 TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 
-def checked_scores(scores: pd.DataFrame, name: str = "scores") -> np.ndarray:
+def checked_scores(scores: pd.DataFrame) -> np.ndarray:
     """Models in rows and tasks in columns as floats; a missing cell is NaN, nothing is infinite."""
-    if not isinstance(scores, pd.DataFrame):
-        raise ValueError(
-            f"{name} is a {type(scores).__name__}; expected a DataFrame, models in rows and tasks in"
-            " columns."
-        )
-    for kind, labels in (("model", scores.index), ("task", scores.columns)):
-        if not labels.is_unique:
-            twice = labels[labels.duplicated()][0]
-            raise ValueError(f"{name} has the {kind} {twice!r} twice; expected each {kind} once.")
-    try:
-        values = scores.to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} holds what is no number ({error}); expected numbers.") from None
+    values = scores.to_numpy(dtype=float, na_value=np.nan)
     if np.isinf(values).any():
         row, column = np.argwhere(np.isinf(values))[0]
         raise ValueError(
-            f"{name} of {scores.index[row]!r} on {scores.columns[column]!r} is"
+            f"The score of {scores.index[row]!r} on {scores.columns[column]!r} is"
             f" {values[row, column]}; expected a finite number, or NaN for a missing cell."
         )
     return values

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.checks import LEVEL, TAILS, checked_scores
-from workflow_scripts.stats.principal import first_components
+from workflow_scripts.stats.principal import compute_first_component
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 # Drawn at most, if that leaves as many draws of each model as ends of a 95% interval take.
@@ -41,10 +41,8 @@ def rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
     if not errors.are_known:
         return pd.DataFrame(np.nan, errors.scores.index, ["low", "high", "joint_low", "joint_high"])
     draws = min(draws, max(MOST_RANKS // max(len(values), 1), FEWEST_DRAWS))
-    # One after the other: all draws of many models at once would fill the memory.
-    drawn = (first_components(one[None]) for one in errors.drawn(draws, seed))
-    order = _ranks_by_row(np.concatenate(list(drawn)))
-    now = ranks(pd.Series(first_components(values[None])[0])).to_numpy()
+    order = np.stack([_rank(compute_first_component(one)) for one in errors.drawn(draws, seed)])
+    now = ranks(pd.Series(compute_first_component(values))).to_numpy()
     low, high = np.quantile(order, TAILS, axis=0)
     spread = order.std(axis=0).clip(min=0.5)
     farthest = (np.abs(order - order.mean(axis=0)) / spread).max(axis=1)
@@ -73,6 +71,6 @@ def tiers(low: pd.Series, high: pd.Series) -> pd.Series:
     return pd.Series(found, dtype=float).reindex(low.index)
 
 
-def _ranks_by_row(values: np.ndarray) -> np.ndarray:
-    """How many in its row are larger, and one."""
-    return np.stack([1 + len(row) - np.searchsorted(np.sort(row), row, "right") for row in values])
+def _rank(values: np.ndarray) -> np.ndarray:
+    """How many are larger, and one."""
+    return 1 + len(values) - np.searchsorted(np.sort(values), values, "right")

@@ -97,7 +97,7 @@ def ceiling_of_pairs(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataF
     draws = draws if errors is every else max(draws // 5, 1)
     scores = errors.scores
     first, second = pair_all(len(scores))
-    known = scores.notna().to_numpy()
+    known = scores.notna().to_numpy(dtype=bool)
     both = (known[first] & known[second]).astype(float)
     redrawn = np.zeros((scores.shape[1], scores.shape[1]))
     drawn = errors.drawn(checked_draws(draws) + 1, seed)

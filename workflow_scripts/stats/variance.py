@@ -71,7 +71,7 @@ def variance_of(
     used = spread.index[spread > 1e-12]
     spread = spread[used]
     values = checked_scores(scores[used] / spread)
-    errors = checked_scores(stderrs.reindex_like(scores)[used] / spread, "stderrs")
+    errors = checked_scores(stderrs.reindex_like(scores)[used] / spread)
     left = unexplained(values)
     model = 1 - left
     items = _mean(np.where(np.isnan(values), np.nan, errors**2))

@@ -78,9 +78,9 @@ def test_lightevals_own_command_line_has_our_answers_of_a_chunked_checkpoint(
     assert "lighteval's tasks of mt_bench are left out (TypeError" in run(
         [*CHUNKED, *words], tmp_path
     )
-    (theirs,) = read_folder(tmp_path / "theirs", plain_import(tmp_path / "theirs"))
+    ((_, items, _),) = read_folder(tmp_path / "theirs", plain_import(tmp_path / "theirs"))
     ours = read_items(record_path.with_suffix(".parquet")).to_pylist()
-    assert {one.item: (one.text, one.gold, one.correct) for one in theirs.items} == {
+    assert {one.item: (one.text, one.gold, one.correct) for one in items} == {
         one["item"]: (one["text"], one["gold"], one["correct"]) for one in ours
     }
     assert len(ours) == 4
@@ -105,9 +105,9 @@ def test_lm_evals_own_command_line_has_our_numbers_of_a_chunked_checkpoint(
     words = f"lm_eval run --model hf --model_args pretrained={chunked},dtype=float32 --device cpu --batch_size 4"
     words += f" --tasks rte_here --include_path {task.parent} --log_samples --output_path out"
     run([*CHUNKED, *words.split()], tmp_path)
-    (theirs,) = read_folder(tmp_path / "out", plain_import(tmp_path / "out"))
-    assert theirs.scores["acc"].value == pytest.approx(ours.metrics[0].value)
-    assert len(theirs.items) == len(items) > 0
-    for one, own in zip(theirs.items, items, strict=True):
+    ((cell_there, theirs, _),) = read_folder(tmp_path / "out", plain_import(tmp_path / "out"))
+    assert cell_there.scores[0].value == pytest.approx(ours.metrics[0].value)
+    assert len(theirs) == len(items) > 0
+    for one, own in zip(theirs, items, strict=True):
         assert one.loglikelihoods == pytest.approx(own["loglikelihoods"], abs=1e-4)
         assert (one.gold, one.correct) == (own["gold"], own["correct"])

@@ -9,10 +9,9 @@ from tests.unit.evaluation.conftest import CHUNKABLE
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation import plan_latency
-from workflow_scripts.evaluation.plan_latency import measure_latency, places_of
+from workflow_scripts.evaluation.plan_latency import list_places, measure_latency
 from workflow_scripts.evaluation.prompts.questions import read_questions
 from workflow_scripts.evaluation.requests import LatencyRequest
-from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.plan_measures import LatencyMeasures
@@ -95,48 +94,6 @@ def test_a_plan_is_spread_over_each_number_of_devices_that_it_has_chunks_for(
     assert record.protocol.generation["devices"] == [1, 2]
 
 
-@torch.inference_mode()
-def nats_of_a_token(chunkable, texts, dtype, plan=None):
-    """By transformers' own loss."""
-    loaded = load_model(
-        chunkable, chunking=plan.keys if plan else None, device="cpu", dtype=dtype, attention="auto"
-    )
-    nats = tokens = 0
-    for text in texts:
-        ids = torch.tensor([loaded.tokenizer(text)["input_ids"]])
-        logits = loaded.model(ids, use_cache=False).logits[0, :-1].float()
-        nats += torch.nn.functional.cross_entropy(logits, ids[0, 1:], reduction="sum").item()
-        tokens += ids.numel() - 1
-    return nats / tokens
-
-
-def test_other_number_formats_are_timed_beside_the_usual_one_with_what_they_cost(
-    world, chunkable, tmp_path, watch
-):
-    ran = set()
-    watch(lambda model: ran.add((getattr(model.config, "chunk_execution", False), model.dtype)))
-    asked = {"precisions": ("bfloat16",), "batch_sizes": (2,), "questions": 6}
-    record = measured(world, chunkable, tmp_path, ALONE, PRUNED, **asked)
-    half = [m for m in record.metrics if m.condition.precision]
-    assert {m.condition.precision for m in half} == {"bfloat16"}
-    assert {(m.condition.plan[:2], m.condition.way) for m in half} == {
-        *(("k0", way) for way in ("unchanged", "loop", None)),
-        *(("k4", way) for way in ("unchanged", "fused", None)),
-    }
-    usual, bfloat16 = torch.float32, torch.bfloat16
-    assert ran == {
-        *((False, dtype) for dtype in (usual, bfloat16)),
-        *((way, usual) for way in ("fused", "loop")),
-        ("fused", bfloat16),
-    }
-    texts = plan_latency.plain_prompts(read_questions(world, "mmlu")[0][:6])
-    for one in (m for m in half if m.name == "nats_more"):
-        plan = None if one.condition.plan == "k0m0" else ALONE
-        cost = [nats_of_a_token(chunkable, texts, of, plan) for of in ("bfloat16", "float32")]
-        assert one.value == pytest.approx(cost[0] - cost[1], abs=2e-3)
-        assert one.value != 0 and 0 < one.stderr < 0.05 and one.n == 6
-
-
 def test_a_checkpoint_is_timed_with_its_aggregation_and_adapters(world, chunkable, tmp_path, watch):
     wrappers = {}
 
@@ -214,6 +171,6 @@ def test_devices_that_are_not_there_are_refused_before_anything_is_read(
         measured(world, missing, tmp_path, ALONE, devices=(1, 2))
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(UserError, match="devices has 2, but PyTorch sees 1 GPU here; expected"):
-        places_of("cuda", 2)
+        list_places("cuda", 2)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
-    assert places_of("cuda", 2) == ["cuda:0", "cuda:1"]
+    assert list_places("cuda", 2) == ["cuda:0", "cuda:1"]

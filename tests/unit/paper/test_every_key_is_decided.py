@@ -90,7 +90,7 @@ CANNOT: dict[str, dict[str, str]] = {
 }
 # No number that was published is measured under one: these are of perplexity and latency alone.
 CONDITIONS_OF_OTHERS = (
-    *("plan", "aggregation", "difficulty", "way", "batch", "adapters", "devices", "precision"),
+    *("plan", "aggregation", "difficulty", "way", "batch", "adapters", "devices"),
 )
 
 

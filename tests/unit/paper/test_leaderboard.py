@@ -8,31 +8,25 @@ import pandas as pd
 import pytest
 
 from tests.browser.boards import make_hostile_page, make_plain_page
-from tests.records import write_example
 from tests.unit.settings.merged import load
 from tests.unit.studies.harmony.harmony_study import (
     MODELS,
     PROTOCOLS,
+    SETTINGS,
     TASK_ROWS,
-    harmony_grids,
-    request,
+    grids,
     study,
     without,
 )
-from tests.written import written
 from workflow_scripts.core.files import sha256_file
-from workflow_scripts.paper import commands
 from workflow_scripts.paper.leaderboard import write_leaderboard
 from workflow_scripts.paper.requests import leaderboard_page
 from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.web.board import LIBRARY
-from workflow_scripts.settings.request import Nothing
 from workflow_scripts.studies.chunking.board import make_chunked_tab
 from workflow_scripts.studies.harmony.board import make_harmony_tab
-from workflow_scripts.studies.ranking.components import TABLE as COMPONENTS
-from workflow_scripts.studies.ranking.components import components
-from workflow_scripts.studies.ranking.leaderboard import TABLE as RANKING
-from workflow_scripts.studies.ranking.leaderboard import leaderboard as ranking
+from workflow_scripts.studies.ranking.components import compute_components
+from workflow_scripts.studies.ranking.leaderboard import compute_leaderboard
 
 
 def test_page_is_the_same_bytes_and_names_nothing_to_load():
@@ -60,15 +54,12 @@ def test_library_is_the_one_that_its_readme_names():
 
 
 def make_harmony(folder: Path, scores: pd.DataFrame, **changes):
-    asked = request(**changes)
-    grids = harmony_grids(scores, [], asked)
-    ranked = ranking(grids, asked)
-    tab = make_harmony_tab(
-        written(RANKING, ranked, folder, asked).csv,
-        written(COMPONENTS, components(grids, asked), folder, asked).csv,
-        list(TASK_ROWS),
-        PROTOCOLS,
-    )
+    made = grids(scores, **changes)
+    ranked = compute_leaderboard(made, 20, 0)
+    files = folder / "leaderboard.csv", folder / "components.csv"
+    for table, file in zip((ranked, compute_components(made, SETTINGS, 0)), files, strict=True):
+        table.to_csv(file, index=False)
+    tab = make_harmony_tab(*files, list(TASK_ROWS), PROTOCOLS)
     rows = {row["label"]: row for row in tab.rows}
     return tab, rows, {name: part.set_index("label") for name, part in ranked.groupby("protocol")}
 
@@ -144,15 +135,3 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path, measures):
     assert re.findall(r'<section id="(\w+)"', page) == ["prompts"]
     assert ("its models are tiny" in page) == measures
     assert '<a href="index.html">The report</a>' in page
-
-
-def test_each_score_has_its_command_or_the_reason_why_there_is_none(tmp_path):
-    paths = [tmp_path / f"{name}.json" for name in ("a", "other")]
-    write_example(paths[0], value=0.5)
-    write_example(paths[1], model="org/net@k2m12", value=0.5)
-    made = commands.TABLE.make(Inputs({"records": paths}), Nothing())
-    found = written(commands.TABLE, made, tmp_path)
-    assert "nan" not in found.md
-    first, chunked = found.again.to_dict("records")
-    assert first["command"].startswith("lm-eval run --model hf ")
-    assert chunked["command"] is None and "was built by this run" in chunked["said"]

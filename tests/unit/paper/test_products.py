@@ -4,19 +4,18 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-
-from tests.processes import python
-from tests.unit.settings.merged import ROOT, load
-from workflow_scripts.core.named import named
 from workflow_scripts.paper.products import (
     BY_NAME,
     PRODUCTS,
     chapter_files,
-    inputs_of,
     listed,
     wanted,
     wanted_records,
 )
+
+from tests.processes import python
+from tests.unit.settings.merged import load
+from workflow_scripts.core.named import named
 from workflow_scripts.paper.studies import STUDIES
 
 NOTHING = {
@@ -80,9 +79,6 @@ def test_every_table_of_a_config_stands_in_a_chapter_of_its_report():
 def test_the_list_names_a_file_and_a_sentence_for_each_product_of_the_config(nothing):
     lines = listed(settings())
     assert len(lines) == len(wanted(settings()))
-    (line,) = [line for line in lines if line.startswith("results/tables/harmony_agreement.md ")]
-    assert line.endswith("  Agreement of tasks about models, with intervals and ceilings.")
-    assert not [line for line in listed(nothing) if "harmony_" in line.split()[0]]
 
 
 def test_each_study_has_the_records_that_the_config_asks_for():
@@ -116,21 +112,3 @@ def test_a_cell_has_a_record_a_seed_and_a_protocol_that_needs_training_data_leav
 def test_a_study_that_the_config_leaves_out_measures_nothing(nothing):
     assert wanted_records(nothing) == {}
     assert "leaderboard" not in names(nothing, "page"), "it would have no tab"
-
-
-def test_imported_scores_are_a_study_of_their_own_without_any_model():
-    theirs = "resources/published/harmony_cells.csv"
-    alone = settings(harmony={"models": [], "imported_scores": [theirs]})
-    assert wanted_records(alone)["harmony"] == []
-    for kind in ("table", "figure"):
-        assert names(alone, kind, study="harmony") == names(settings(), kind, study="harmony")
-    scores = inputs_of(BY_NAME["table", "harmony_scores"], alone, lambda study: [])
-    assert scores["imported"] == [theirs]
-
-
-def test_texts_of_ones_own_have_their_table_and_figure_beside_the_grid():
-    texts = ["harmony_perplexity", "harmony_text_agreement", "harmony_text_pairs"]
-    own = settings(harmony={"corpora": {"mine": str(Path(ROOT, "envs/requirements.txt"))}})
-    for kind in ("table", "figure"):
-        assert names(own, kind, study="harmony")[-3:] == texts
-        assert not set(texts) & set(names(settings(), kind))

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from workflow_scripts.studies.ranking.trainings import published_reruns
 
 from tests.unit.settings.merged import load
-from tests.unit.studies.harmony.harmony_study import METRICS, frame, harmony_grids, request
+from tests.unit.studies.harmony.harmony_study import METRICS, frame, grids
 from workflow_scripts.paper.reproduction_by_task import ADDED, compute_by_task
 from workflow_scripts.render.verdict import (
     BY_LUCK,
@@ -33,8 +32,9 @@ from workflow_scripts.studies.harmony.requests import (
     HarmonyComparison,
     harmony_comparison,
 )
+from workflow_scripts.studies.ranking.errors import estimate_reruns
 from workflow_scripts.studies.ranking.frame import FLOORED
-from workflow_scripts.studies.ranking.leaderboard import leaderboard
+from workflow_scripts.studies.ranking.leaderboard import compute_leaderboard
 
 MOST_OF_A_KIND = 0.08  # of scores that differ by luck, in any family or size
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
@@ -70,7 +70,7 @@ def known_models() -> tuple[KnownModel, ...]:
 
 @cache
 def reruns() -> Reruns:
-    return published_reruns(panel(), pd.read_csv(PUBLISHED / "harmony_cells.csv"), known_models())
+    return estimate_reruns(panel(), pd.read_csv(PUBLISHED / "harmony_cells.csv"), known_models())
 
 
 def harmony_settings(**changes) -> HarmonyComparison:
@@ -122,7 +122,7 @@ def test_a_release_of_the_authors_differs_from_the_other_as_seldom_as_stated():
     cells, found = pd.read_csv(PUBLISHED / "harmony_cells.csv"), []
     for at in range(15):
         models = panel()["model"].tolist()[at::15]
-        others = published_reruns(panel().query("model not in @models"), cells, known_models())
+        others = estimate_reruns(panel().query("model not in @models"), cells, known_models())
         these = panel().query("model in @models")
         rows = compare_harmony(these, run_again(models), harmony_settings(), others)
         scores = make_table(rows).query("metric == @AFTER_TRAINING").set_index(["of", "item"])
@@ -180,8 +180,7 @@ def test_ours_are_floored_as_theirs_are_before_they_are_compared():
     cells.loc[worse, "value"] -= 0.2
     metric = cells["task"].map(METRICS)
     ours = frame(cells.assign(study="harmony", variant="", metric=metric).to_dict("records"))
-    asked = request((), draws=10)
-    table = compared_cells(leaderboard(harmony_grids(ours, [], asked), asked))
+    table = compared_cells(compute_leaderboard(grids(ours, protocols=()), 10, 0))
     trained = table.query("metric == 'score'").set_index(["of", "item"])
     assert len(at_floor) == 48
     assert (trained.loc[at_floor, "ours"] == trained.loc[at_floor, "published"]).all()

@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from workflow_scripts.studies.ranking.requests import ranking_request, scores_request
 
-from tests.records import TRAINED, make_items, plain_import, record_fields, write_example
+from tests.records import (
+    TRAINED,
+    imported_scores,
+    make_items,
+    plain_import,
+    record_fields,
+    write_example,
+)
 from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
@@ -18,9 +24,9 @@ from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.scores.foreign import every_eval_ever, imports
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.tidy import collect_scores
-from workflow_scripts.settings.grids import CORRELATIONS
-from workflow_scripts.studies.harmony import scores as harmony_scores
-from workflow_scripts.studies.ranking import leaderboard
+from workflow_scripts.settings.grids import CORRELATIONS, OWN_GRID
+from workflow_scripts.studies.ranking import build_grid
+from workflow_scripts.studies.ranking.grid_settings import list_grid_models, read_grid_settings
 
 DATA = "every_eval_ever/data/chorus-harmony"
 NET = KnownModel(model="org/net", family="Nets", parameters=7_000, kind="base", tokens_billion=0.5)
@@ -100,7 +106,7 @@ def test_all_that_was_shared_can_be_read_at_once(run):
     write_record(Path("results/records/chunking/texts.json"), items, **fields)
     folder = shared()
     imports.import_results({}, plain_import(folder).as_params(), {"folder": Path("back")})
-    scores = pd.read_parquet(Path("back", imports.SCORES))
+    scores = imported_scores(Path("back"))
     assert set(scores["task"]) == {"sst2", "mmlu"}
     of_model = scores[(scores["model"] == "miniature/Llama-1.4M") & (scores["task"] == "sst2")]
     direct = of_model[of_model["protocol"] == "direct"]
@@ -116,30 +122,25 @@ def test_a_model_that_the_table_of_models_lacks_has_the_size_it_had_where_it_was
     about = ["protocol", "model", "variant", "family", "parameters", "kind", "tokens_billion"]
     folder = shared()
     imports.import_results({}, plain_import(folder / DATA).as_params(), {"folder": Path("back")})
-    asked = ranking_request(load({"harmony": {"models": []}}))
-    elsewhere = KnownModel(**NET.model_dump() | {"family": "Ours", "tokens_billion": None})
+    config = load({"harmony": {"models": []}})
+    settings, known = read_grid_settings(config), list_grid_models(config, OWN_GRID)
+    elsewhere = NET.model_dump() | {"family": "Ours", "tokens_billion": None}
 
     def by_size(imported, *models, **inputs):
         scores_and_errors(**inputs)
-        files = {"scores": "scores.parquet", "errors": "errors.parquet", "imported": []}
-        files |= {"correlations": str(ROOT / CORRELATIONS)}
-        request = asked.model_copy(update={"models": (*asked.models, *models)})
-        made = leaderboard.TABLE.make(Inputs(files | {"imports": imported}), request)
+        files = {"errors": Path("errors.parquet"), "imports": imported}
+        grid = {"cells": Path("cells.parquet"), "models": Path("models.parquet")}
+        more = {"settings": settings, "known_models": [*known, *models], "wanted": {}}
+        build_grid.main([Path("scores.parquet")], ROOT / CORRELATIONS, **files, **grid, **more)
+        made = pd.read_parquet("models.parquet")
         return made.sort_values(about, ignore_index=True)[about]
 
     records = [one for one in Path("results/records").rglob("*.json") if "b/mmlu" not in str(one)]
-    ours = by_size([], NET, records=sorted(records))
+    ours = by_size([], NET.model_dump(), records=sorted(records))
     assert ours[ours["model"] == "org/net"]["parameters"].tolist() == [NET.parameters]
     back = [Path("back")]
     pd.testing.assert_frame_equal(by_size(back, imports=back), ours)
     assert set(by_size(back, elsewhere, imports=back)["family"]) >= {"Ours"}
-    scored = harmony_scores.TABLE.make(
-        Inputs({"scores": "scores.parquet", "imported": [], "imports": back}),
-        scores_request(load({"harmony": {"models": []}})),
-    )
-    sizes = dict(zip(scored["model"], scored["parameters"], strict=True))
-    assert sizes["org/net@k2m12+cpt"] == NET.parameters
-    assert sizes["miniature/Llama-1.4M"] == 1377920, "as in the table of models"
 
 
 def test_trained_scores_are_evaluations_and_models_of_their_own(run):
@@ -157,14 +158,6 @@ def test_trained_scores_are_evaluations_and_models_of_their_own(run):
     assert ("miniature/Llama-1.4M", "sst2", False) in names
     assert ("miniature/Llama-1.4M", "sst2/train_before_test", True) in names
     assert ("org/net@k2m12+cpt", "sst2", False) in names
-
-
-def test_the_command_stands_with_each_evaluation_and_else_the_reason(run):
-    found = [json.loads(path.read_text()) for path in (shared() / DATA).rglob("*.json")]
-    asked = [one["evaluation_results"][0]["generation_config"] for one in found]
-    commands = [one["generation_args"].get("execution_command", "") for one in asked]
-    assert sum(one.startswith("lm-eval run ") for one in commands) == 2
-    assert sum("no_command" in one["additional_details"] for one in asked) == 3
 
 
 def test_every_line_of_items_is_held_to_the_schema_too(run):
@@ -237,7 +230,7 @@ def test_what_cannot_be_shared_is_one_sentence_and_nothing_is_left(run, monkeypa
             lambda one: one["evaluation_results"][0]["generation_config"][
                 "additional_details"
             ].update(protocol="guess"),
-            "has the protocol 'guess'; expected direct, few_shot",
+            "protocol: .*direct",
         ),
         (
             lambda one: one["evaluation_results"][0]["score_details"].update(score=0.9),

@@ -233,8 +233,8 @@ def test_auto_is_a_gpu_where_there_may_be_one_and_the_processor_elsewhere(monkey
 def test_a_job_that_spreads_chunks_asks_for_as_many_gpus_and_for_room_for_two_models():
     model = "Qwen/Qwen2.5-7B-Instruct"
 
-    def latency(*devices, batch_sizes=(2, 4), precisions=(), **changes):
-        measures = {"devices": list(devices), "latency_models": [model], "precisions": precisions}
+    def latency(*devices, batch_sizes=(2, 4), **changes):
+        measures = {"devices": list(devices), "latency_models": [model]}
         config = {
             "source": "huggingface",
             "compute": {"dtype": "bfloat16", "device": "cuda"},
@@ -251,9 +251,6 @@ def test_a_job_that_spreads_chunks_asks_for_as_many_gpus_and_for_room_for_two_mo
     assert 2 * weights < one.gpu_mb == two.gpu_mb < 40_000, "before it is spread it lies on one"
     assert two.mem_mb == one.mem_mb, "weights pass through the host one model at a time"
     assert two.seconds > 1.5 * one.seconds > latency(1, batch_sizes=(4,)).seconds
-    whole = latency(1, precisions=("float32",))
-    assert whole.gpu_mb > one.gpu_mb + weights, "the plan's are twice as large in float32"
-    assert 1.5 * one.seconds < whole.seconds < 2 * one.seconds, "one way more beside fused and loop"
     processor = {"compute": {"device": "cpu", "threads": 2}}
     assert latency(1, 2, **processor).gpus == 0
     assert latency(1, 2, **processor).mem_mb > 4 * weights, "in float32, twice"

@@ -1,45 +1,31 @@
-"""What lm-eval and lighteval wrote, as records: read whole, checked against itself, refused in a sentence."""
+"""What lm-eval and lighteval wrote: read whole, held against itself, refused in a sentence."""
 
 import json
 from dataclasses import replace
-from hashlib import sha256
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.records import make_items, record_fields
+from tests.records import imported_scores, make_items, record_fields
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import write_record
 from workflow_scripts.evaluation.names import cluster_of
 from workflow_scripts.scores.foreign import imports
-from workflow_scripts.scores.foreign.cells import cells_of, read_cells, told
-from workflow_scripts.scores.foreign.definitions import differences
-from workflow_scripts.scores.foreign.measured import ForeignScore
+from workflow_scripts.scores.foreign.cells import read_cells
 from workflow_scripts.scores.foreign.requests import ImportRequest, import_request
 from workflow_scripts.scores.tidy import collect_scores
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.studies.ranking.errors import labelled
+from workflow_scripts.studies.ranking.errors import label_models
 
 DATE = "2026-01-02T03-04-05.000006"
 NAMES = {"lm_eval": {"rte": "rte", "cola": "cola"}, "lighteval": {"mmlu": "mmlu_helm"}}
 TASKS = {
-    name: {
-        "harness_task": "mmlu" if name == "mmlu_helm" else name,
-        "dataset": data,
-        "subset": part,
-        "metrics": [metric],
-        "shots": [0],
-        "cluster": ["question"] if name == "rte" else [],
-    }
-    for name, data, part, metric in (
-        ("rte", "nyu-mll/glue", "rte", "acc"),
-        ("cola", "nyu-mll/glue", "cola", "mcc"),
-        ("mmlu_helm", "lighteval/mmlu", None, "em"),
-    )
+    name: {"metric": metric, "shots": [0], "cluster": ["question"] if name == "rte" else []}
+    for name, metric in (("rte", "acc"), ("cola", "mcc"), ("mmlu_helm", "em"))
 }
 GOLDS, ANSWERS = (0, 1, 1, 0), ((-1.0, -2.0), (-1.0, -2.0), (-3.0, -0.5), (-0.1, -4.0))
 
@@ -63,15 +49,12 @@ def sample(at: int) -> dict:
         "filtered_resps": [[str(ll), "False"] for ll in likely],
         "filter": "none",
         "metrics": ["acc"],
-        "doc_hash": f"d{at}",
-        "prompt_hash": f"p{at}",
-        "target_hash": f"t{at}",
+        "prompt_hash": f"{at}" * 64,
         "acc": float((likely[1] > likely[0]) == gold),
     }
 
 
 def results(**changes) -> dict:
-    hashes = "".join(f"d{at}p{at}t{at}" for at in range(4))
     return {
         "results": {"rte": {"alias": "rte", "acc,none": 0.75, "acc_stderr,none": 0.25}},
         "group_subtasks": {"rte": []},
@@ -84,7 +67,6 @@ def results(**changes) -> dict:
             "model_dtype": "torch.float32",
         },
         "lm_eval_version": "0.4.13",
-        "task_hashes": {"rte": sha256(hashes.encode()).hexdigest()},
     } | changes
 
 
@@ -113,33 +95,35 @@ def refused(folder, said: str, tmp_path) -> None:
     assert not target.exists(), "nothing is half taken"
 
 
-def test_results_with_samples_become_a_record_with_its_items(folder, tmp_path):
+def read(folder, tmp_path, **changes):
+    """Import a folder and return what is written."""
     out = tmp_path / "out"
-    imports.import_results({}, asked(folder()).as_params(), {"folder": out})
-    (record,) = imports.scored_imports(out)
-    assert record.row == ("theirs", "direct", "org/net", "", "float32", "")
-    (metric,) = record.metrics
-    assert (metric.name, metric.value, metric.n) == ("acc", 0.75, 4)
-    assert (metric.best_constant, metric.chance) == (0.5, 0.5)
-    items = read_items(record.items).to_pydict()
+    imports.import_results({}, asked(folder, **changes).as_params(), {"folder": out})
+    return out
+
+
+def test_results_with_samples_have_scores_and_items(folder, tmp_path):
+    out = read(folder(), tmp_path)
+    (cell,) = read_cells(out)
+    assert (cell.study, cell.file) == ("theirs", f"net/results_{DATE}.json")
+    assert (cell.model, cell.dtype, cell.commit) == ("org/net", "float32", None)
+    (score,) = cell.scores
+    assert (score.name, score.value, score.stderr, score.n) == ("acc", 0.75, 0.25, 4)
+    assert (score.best_constant, score.chance) == (0.5, 0.5)
+    items = read_items(out / cell.items.file).to_pydict()
     assert items["item"] == [f"rte/{at}" for at in range(4)]
     assert items["gold"] == ["0", "1", "1", "0"] and items["prediction"] == ["0", "0", "1", "0"]
     assert len(set(items["cluster"])) == 4 and None not in items["cluster"]
     assert items["correct"] == [True, False, True, True]
     assert items["loglikelihoods"] == [list(one) for one in ANSWERS]
-    scores = pd.read_parquet(out / imports.SCORES)
-    assert scores[["study", "model", "task", "value", "n", "floor"]].to_numpy().tolist() == [
-        ["theirs", "org/net", "rte", 0.75, 4, 0.5]
-    ]
+    row = imported_scores(out)[["study", "model", "task", "value", "n", "floor"]]
+    assert row.to_numpy().tolist() == [["theirs", "org/net", "rte", 0.75, 4, 0.5]]
 
 
 def test_imported_items_are_paired_with_ours(folder, tmp_path):
     """The same answers to the same items move two scores together, whoever measured them."""
-    out, files = (
-        tmp_path / "out",
-        {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")},
-    )
-    imports.import_results({}, asked(folder()).as_params(), {"folder": out})
+    out = read(folder(), tmp_path)
+    files = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
     ours = [
         replace(
             one,
@@ -154,7 +138,7 @@ def test_imported_items_are_paired_with_ours(folder, tmp_path):
     collect_scores({"records": [path], "imports": [out]}, {}, files)
     assert set(pd.read_parquet(files["scores"])["study"]) == {"harmony", "theirs"}
     errors = pd.read_parquet(files["errors"])
-    assert labelled(errors).tolist() == ["org/net", "org/net [theirs]"]
+    assert label_models(errors).tolist() == ["org/net", "org/net [theirs]"]
     first, second = errors["shared"]
     assert first == pytest.approx(second) and abs(first).sum() > 0
 
@@ -183,9 +167,7 @@ def test_a_folder_is_read_again_when_a_file_in_it_changes(here):
     (here / "theirs").mkdir()
     settings = load_settings(merged({"imports": ["theirs"]}), ROOT)
     before = import_request(settings, "theirs")
-    assert before.names["lighteval"]["mmlu"] == "mmlu_helm" and before.tasks["cola"].metrics == (
-        "mcc",
-    )
+    assert before.names["lighteval"]["mmlu"] == "mmlu_helm" and before.tasks["cola"].metric == "mcc"
     (here / "theirs/results_1.json").write_text("{}")
     assert import_request(settings, "theirs").stamp != before.stamp
 
@@ -198,18 +180,19 @@ def test_a_folder_of_links_to_several_folders_is_read_as_if_they_lay_in_it(
     all_of_them.mkdir()
     (all_of_them / "colleague").symlink_to(theirs)
     (theirs / "net" / "back").symlink_to(all_of_them)  # a link further down is not gone into
-    (found,) = imports.read_folder(all_of_them, asked(all_of_them))
-    assert found.file == all_of_them / "colleague/net" / f"results_{DATE}.json"
+    ((cell, _, _),) = imports.read_folder(all_of_them, asked(all_of_them))
+    file = all_of_them / "colleague/net" / f"results_{DATE}.json"
+    assert cell.file == str(file)
     settings = load_settings(merged({"imports": ["all"]}), ROOT)
     before = import_request(settings, "all").stamp
-    found.file.write_text(found.file.read_text() + " ")
+    file.write_text(file.read_text() + " ")
     assert import_request(settings, "all").stamp != before, "a file behind a link was changed"
     (all_of_them / "moved").symlink_to(tmp_path / "nowhere")
     assert import_request(settings, "all").stamp
     refused(all_of_them, "moved cannot be read as JSON .*No such file", tmp_path)
 
 
-def test_the_format_of_2024_has_scores_without_items_and_groups_are_one_task(tmp_path):
+def test_format_of_2024_has_groups_without_items(tmp_path):
     place = tmp_path / "old"
     place.mkdir()
     content = results(
@@ -224,63 +207,37 @@ def test_the_format_of_2024_has_scores_without_items_and_groups_are_one_task(tmp
         git_hash="ea4fe0c",
     )
     content["n-shot"] = {"mmlu": 5, "mmlu_anatomy": 5}
-    for gone in ("n-samples", "lm_eval_version", "task_hashes"):
+    for gone in ("n-samples", "lm_eval_version"):
         del content[gone]
-    (place / "yi-6b-mmlu.json").write_text(json.dumps(content))
-    (one,) = imports.read_folder(place, asked(place))
-    assert (one.task, one.protocol, one.shots, one.n) == ("mmlu", "few_shot", 5, None)
-    assert (one.model, one.version) == ("local/fast.models.Yi-6B", "ea4fe0c")
-    assert one.scores["acc"].value == 0.6 and one.scores["acc"].stderr == 0.004
-    assert one.scores["acc_macro"] == ForeignScore(0.5, 0.01), "each member counts the same"
-    assert one.parts == {"mmlu_anatomy": {"acc": ForeignScore(0.5, 0.01)}}
-    assert not one.items and "ea4fe0c" in " ".join(imports.compared([one]))
+
+    def read_tasks():
+        (place / "yi-6b-mmlu.json").write_text(json.dumps(content))
+        return [cell for cell, _, _ in imports.read_folder(place, asked(place))]
+
+    (cell,) = read_tasks()
+    assert (cell.task, cell.protocol, cell.shots, cell.items) == ("mmlu", "few_shot", 5, None)
+    assert (cell.model, cell.harness_version) == ("local/fast.models.Yi-6B", "ea4fe0c")
+    scores = [(one.name, one.subset, one.value, one.stderr, one.n) for one in cell.scores]
+    assert scores == [
+        ("acc", None, 0.6, 0.004, None),
+        ("acc", "mmlu_anatomy", 0.5, 0.01, None),
+        ("acc_macro", None, 0.5, 0.01, None),  # each member counts the same
+    ]
     # Later versions have the scores of groups apart; a group without one only lists its members.
     content["groups"] = {"mmlu": content["results"].pop("mmlu")}
-    (place / "yi-6b-mmlu.json").write_text(json.dumps(content))
-    assert [one.task for one in imports.read_folder(place, asked(place))] == ["mmlu"]
+    assert [cell.task for cell in read_tasks()] == ["mmlu"]
     del content["groups"]
     content["results"] = {"mmlu": {"alias": "mmlu"}, "mmlu_anatomy": {"acc,none": 0.5}}
-    (place / "yi-6b-mmlu.json").write_text(json.dumps(content))
-    assert [one.task for one in imports.read_folder(place, asked(place))] == ["mmlu_anatomy"]
-
-
-def test_a_task_that_is_another_than_ours_is_told_where_the_file_says_so(folder, tmp_path):
-    configs = {"rte": {"task": "rte", "dataset_path": "super_glue", "dataset_name": "rte_v2"}}
-    content = results(configs=configs, versions={"rte": 0.0}, **{"n-shot": {"rte": 5}})
-    where, out = folder(content=content), tmp_path / "out"
-    imports.import_results({}, asked(where).as_params(), {"folder": out})
-    (cell,) = read_cells(out)
-    assert (cell.file, cell.harness_version) == (f"net/results_{DATE}.json", "0.4.13")
-    assert cell.differs == (
-        "of the data super_glue, ours of nyu-mll/glue",
-        "5 examples, ours 0",
-        "version 0.0 of the task, ours 1.0",
-    )
-    assert told([cell, cell])[1:] == [f"rte: {'; '.join(cell.differs)}."]
-    same = {"task": "rte", "dataset_path": "/mirror/nyu-mll/glue", "dataset_name": "rte"}
-    (one,) = imports.read_folder(
-        folder(of="b", content=results(configs={"rte": same})) / "b", asked(where)
-    )
-    assert not differences(one, asked(where).tasks["rte"])
-    other = replace(one, scores={"f1": one.scores["acc"]})
-    assert differences(other, asked(where).tasks["rte"]) == ("no acc, which our tables report",)
+    assert [cell.task for cell in read_tasks()] == ["mmlu_anatomy"]
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"samples": range(3)}, "has other items than results_.* was computed from"),
-        (
-            {"content": results(task_hashes={}), "samples": range(3)},
-            "has 3 items; expected 4, as results_",
-        ),
+        ({"samples": range(3)}, "has 3 items; expected 4, as the file says"),
         (
             {"content": results(results={"rte": {"acc,none": 0.5}})},
-            r"the mean of acc over its items is 0\.75; expected 0\.5, as results_",
-        ),
-        (
-            {"change": lambda one: one | {"doc_hash": "another"}},
-            "has other items than results_.* was computed from",
+            r"the mean of acc over its items is 0\.75; expected 0\.5",
         ),
         ({"change": lambda one: one | {"doc_id": 0}}, "has 1 items; expected 4"),
         ({"change": lambda one: {"doc_id": one["doc_id"]}}, "is no whole file of samples"),
@@ -297,11 +254,11 @@ def test_a_task_that_is_another_than_ours_is_told_where_the_file_says_so(folder,
             {"content": {"hidden_size": 3}, "samples": ()},
             "is no result file of lm-eval, lighteval or Every",
         ),
-        ({"content": [], "samples": ()}, "is no JSON object"),
+        ({"content": [], "samples": ()}, "is no result file"),
         ({"content": results(config={}), "samples": ()}, "names no model"),
         (
             {"content": results(**{"n-shot": {}}), "samples": ()},
-            "n-shot of rte is None; expected one",
+            "n-shot of rte is None; expected one number",
         ),
     ],
 )
@@ -336,12 +293,9 @@ def test_a_task_that_was_asked_with_several_numbers_of_examples_is_kept_apart(fo
     folder(of="d", content=other)
 
     def named(shots):
-        out, tasks = tmp_path / "out", TASKS | {"rte": TASKS["rte"] | {"shots": shots}}
-        imports.import_results({}, asked(where, tasks=tasks).as_params(), {"folder": out})
-        scores = pd.read_parquet(out / imports.SCORES)
-        assert [one.row[0] for one in imports.scored_imports(out)] == scores["study"].tolist()
-        assert {one.study for one in read_cells(out)} == set(cells_of([out]))
-        return {(row.model, row.shots): row.study for row in scores.itertuples() if row.shots}
+        tasks = TASKS | {"rte": TASKS["rte"] | {"shots": shots}}
+        cells = read_cells(read(where, tmp_path, tasks=tasks))
+        return {(cell.model, cell.shots): cell.study for cell in cells if cell.shots}
 
     net, other = "org/net", ("org/other", 5)
     assert named([25]) == {(net, 5): "theirs (5-shot)", (net, 25): "theirs", other: "theirs"}
@@ -365,9 +319,7 @@ def test_a_model_that_was_measured_in_several_number_formats_or_commits_is_kept_
     for of, (model, dtype, commit) in ways.items():
         config = {"model_args": model, "model_dtype": dtype, "model_sha": commit}
         where = folder(of=of, content=results(config=config))
-    out = tmp_path / "out"
-    imports.import_results({}, asked(where).as_params(), {"folder": out})
-    assert {one.file[0]: one.study for one in read_cells(out)} == {
+    assert {one.file[0]: one.study for one in read_cells(read(where, tmp_path))} == {
         "a": "theirs (bfloat16)",
         "b": "theirs",
         "c": "theirs (0123456)",
@@ -384,12 +336,8 @@ def test_a_score_of_no_use_to_us_stops_no_other(folder, tmp_path):
     content["results"]["squad"] = {"f1,none": 63.2}
     content["configs"]["squad"] = {"task": "squad"}
     content["n-shot"]["squad"] = 0
-    out = tmp_path / "out"
-    imports.import_results({}, asked(folder(content=content)).as_params(), {"folder": out})
-    scores = pd.read_parquet(out / imports.SCORES)
-    found = dict(
-        zip(zip(scores["task"], scores["metric"], strict=True), scores["value"], strict=True)
-    )
+    cells = read_cells(read(folder(content=content), tmp_path))
+    found = {(cell.task, one.name): one.value for cell in cells for one in cell.scores}
     assert found == {("rte", "acc"): 0.75, ("squad", "f1"): 63.2}
     content["results"]["rte"]["acc,none"] = "N/A"
     other = folder(of="other", content=content)
@@ -424,24 +372,18 @@ def test_lighteval_s_results_and_details_become_one_task_with_subjects(tmp_path)
             for at, one in enumerate(of)
         ]
         pq.write_table(pa.Table.from_pylist(rows), details / f"details_{key}_{DATE}.parquet")
-    (one,) = imports.read_folder(root, asked(root))
-    assert (one.model, one.task, one.shots, one.n) == (model, "mmlu_helm", 5, 6)
-    assert one.scores["em"].value == pytest.approx(4 / 6), "each question counts the same"
-    assert [item.item for item in one.items][:3] == ["anatomy/0", "anatomy/1", "virology/0"]
-    assert one.items[0].gold == "B" and one.items[0].prediction == "B"
-    assert {(part, score.value, score.n) for _, part, score in one.everything if part} == {
+    ((cell, items, _),) = imports.read_folder(root, asked(root))
+    assert (cell.model, cell.task, cell.shots) == (model, "mmlu_helm", 5)
+    assert [item.item for item in items][:3] == ["anatomy/0", "anatomy/1", "virology/0"]
+    assert items[0].gold == "B" and items[0].prediction == "B"
+    whole, *parts = cell.scores
+    assert whole.value == pytest.approx(4 / 6) and whole.n == 6, "each question counts the same"
+    assert {(one.subset, one.value, one.n) for one in parts} == {
         ("anatomy", 0.5, 2),
         ("virology", 0.75, 4),
     }
-    assert not differences(one, asked(root).tasks["mmlu_helm"].model_copy(update={"shots": (5,)}))
-    fewer = replace(one, definition=one.definition | {"effective_num_docs": 4})
-    assert not any("is defined in" in said for said in imports.compared([one, fewer]))
     apart = imports.read_folder(root, asked(root, names={}))
-    assert [other.task for other in apart] == ["mmlu:anatomy", "mmlu:virology"]
-    older = replace(one, definition={"prompt_function": "mmlu_helm", "version": 0})
-    assert differences(older, asked(root).tasks["mmlu_helm"])[1:] == (
-        "prompt_function is 'mmlu_helm', ours 'mmlu_prompt'",
-    )
+    assert [other.task for other, _, _ in apart] == ["mmlu:anatomy", "mmlu:virology"]
     content["results"]["mmlu:anatomy|5"]["em"] = 1.0
     content["results"]["mmlu:virology|5"]["em"] = 0.5  # the whole comes out the same
     (place / f"results_{DATE}.json").write_text(json.dumps(content))

@@ -85,28 +85,6 @@ def test_the_nine_runs_are_the_published_ones():
     assert all(run.messages or name in ("run8", "run9") for name, run in runs.items())
 
 
-def test_run_seven_stands_as_it_was_run_and_with_the_prompts_as_text():
-    runs = load({}).prompt_runs
-    as_run, as_text = runs["run7"], runs["run7_text"]
-    assert (as_run.published, as_text.published) == ("7", None)
-    same = {"messages": None, "changed": "", "published": None, "after": None, "extends": None}
-    assert as_run.model_copy(update=same) == as_text.model_copy(update=same)
-
-
-def test_run_four_stands_as_it_was_run_and_as_its_readme_describes_it():
-    runs = load({}).prompt_runs
-    described, before = runs["run4_as_described"], runs["run3"]
-    assert described.after == "run3" and described.messages != before.messages
-    assert (described.decoding, described.shots, described.read) == (
-        before.decoding,
-        before.shots,
-        before.read,
-    )
-    assert described.first is None
-    of_theirs = [name for name, run in runs.items() if run.published == "4"]
-    assert of_theirs == ["run4_first285"], "the published score is of what was run"
-
-
 def test_a_file_more_is_a_run_more_and_one_s_own_comes_before_the_workflow_s(folder):
     write(folder, "run10", extends="run6", decoding={"new_tokens": 7})
     write(folder, "run6", extends="run5", shots={"number": 3})

@@ -94,16 +94,7 @@ def test_two_protocols_are_compared_over_the_cells_that_both_have():
     assert other.notna().to_numpy().sum() == 11
 
 
-@pytest.mark.parametrize(
-    ("scores", "words"),
-    [
-        ([[1, 2]], "expected a DataFrame"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "the task 'a' twice"),
-        (pd.DataFrame([[1], [2]], index=["m", "m"]), "the model 'm' twice"),
-        (pd.DataFrame({"a": ["high"]}), "expected numbers"),
-        (pd.DataFrame({"a": [1, np.inf]}, index=["m", "n"]), "of 'n' on 'a' is inf"),
-    ],
-)
-def test_wrong_scores_are_refused_in_a_sentence(scores, words):
-    with pytest.raises(ValueError, match=words):
+def test_a_score_that_is_not_finite_is_refused():
+    scores = pd.DataFrame({"a": [1, np.inf]}, index=["m", "n"])
+    with pytest.raises(ValueError, match="The score of 'n' on 'a' is inf"):
         kendall_matrix(scores)

@@ -130,7 +130,7 @@ function showTab() {
   const sections = [...document.querySelectorAll("main > section")];
   const shown = sections.find((section) => `#${section.id}` === window.location.hash) ?? sections[0];
   for (const section of sections) section.hidden = section !== shown;
-  for (const link of document.querySelectorAll("nav a")) link.toggleAttribute("aria-current", link.hash === `#${shown.id}`);
+  for (const link of document.querySelectorAll("nav a")) link.setAttribute("aria-current", link.hash === `#${shown.id}` ? "page" : "false");
   if (shown.querySelector(".table") && !tables.has(shown.id)) tables.set(shown.id, makeTable(shown));
 }
 window.addEventListener("hashchange", showTab);

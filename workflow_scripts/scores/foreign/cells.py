@@ -1,4 +1,4 @@
-"""What is known of each imported cell beside its numbers: who measured it, and where its task is another than ours."""
+"""One schema for a measurement of somebody else: what is known of it, its scores, and the file of its items."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,10 @@ from pathlib import Path
 
 from pydantic import Field, TypeAdapter
 
-from workflow_scripts.core.records import ProtocolName, StrictModel
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import hub_name_problem, name_of_folder
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import ItemsFile, ProtocolName, StrictModel, problems_named
 
 CELLS = "cells.json"
 
@@ -21,11 +24,24 @@ class KnownModel(StrictModel):
     tokens_billion: float | None = Field(None, gt=0)
 
 
-class ImportedCell(StrictModel):
-    """What a file of somebody else says of one measurement; null is what it does not say."""
+class ImportedScore(StrictModel):
+    """As a record's metric, but the number of items may be unknown."""
 
-    study: str = Field(description="By which its scores are told from others")
-    file: str = Field(description="In the imported folder")
+    name: str
+    subset: str | None = None
+    condition: None = None
+    value: float
+    stderr: float | None = Field(None, ge=0)
+    n: int | None = Field(None, ge=1)
+    best_constant: float | None = None
+    chance: float | None = None
+
+
+class ImportedCell(StrictModel):
+    """One model on one task; null is what the file does not say."""
+
+    study: str = Field("", description="By which its scores are told from others")
+    file: str
     harness: str
     harness_version: str | None
     model: str
@@ -39,39 +55,57 @@ class ImportedCell(StrictModel):
     dtype: str | None
     task: str
     protocol: ProtocolName
-    shots: int
-    differs: tuple[str, ...] = Field(description="Where its task is another than ours")
+    shots: int = Field(ge=0)
+    scores: tuple[ImportedScore, ...]
+    items: ItemsFile | None = None
 
 
+# A cell, its items, and of each item what there was to choose from.
+Measured = tuple[ImportedCell, list[Item], list[tuple[str, ...]]]
 _ALL = TypeAdapter(tuple[ImportedCell, ...])
 
 
 def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
-    return _ALL.validate_json((folder / CELLS).read_bytes())
+    with problems_named(folder / CELLS):
+        return _ALL.validate_json((folder / CELLS).read_bytes())
 
 
 def told(cells: Iterable[ImportedCell]) -> list[str]:
-    """Who measured these cells, and of each task what differs, each sentence once."""
-    cells = list(cells)
+    """Say who measured these cells."""
     by = dict.fromkeys(
-        f"{one.harness} {one.harness_version or '(version not recorded)'}" for one in cells
+        f"{cell.harness} {cell.harness_version or '(version not recorded)'}" for cell in cells
     )
-    tasks = dict.fromkeys(f"{one.task}: {'; '.join(one.differs)}." for one in cells if one.differs)
-    return [f"Imported, measured by {' and '.join(by)}.", *tasks] if cells else []
+    return [f"Imported, measured by {' and '.join(by)}."] if by else []
 
 
 def known_beside(models: Iterable[KnownModel], folders: Iterable[Path]) -> tuple[KnownModel, ...]:
-    """These, and others that imported cells are of, as whoever measured them knows them."""
-    known = {one.model: one for one in models}
-    for cell in (cell for folder in folders for cell in read_cells(folder)):
-        if cell.base is not None:
-            known.setdefault(cell.base.model, cell.base)
+    """Return these models and those of imported cells, as whoever measured them knows them."""
+    known = {model.model: model for model in models}
+    for folder in folders:
+        for cell in read_cells(folder):
+            if cell.base is not None:
+                known.setdefault(cell.base.model, cell.base)
     return tuple(known.values())
 
 
 def cells_of(folders: Sequence[Path]) -> dict[str, tuple[ImportedCell, ...]]:
-    """By the name that their scores go by."""
-    found: dict[str, list[ImportedCell]] = defaultdict(list)
-    for cell in (cell for folder in folders for cell in read_cells(folder)):
-        found[cell.study].append(cell)
-    return {name: tuple(cells) for name, cells in found.items()}
+    """Group cells by the name that their scores go by."""
+    by_study: dict[str, list[ImportedCell]] = defaultdict(list)
+    for folder in folders:
+        for cell in read_cells(folder):
+            by_study[cell.study].append(cell)
+    return {name: tuple(cells) for name, cells in by_study.items()}
+
+
+def model_name(said: object, path: Path) -> str:
+    """Return the name on the hub; that of a folder is made of its path."""
+    if not isinstance(said, str) or not said.strip():
+        raise UserError(f"{path} names no model; expected its name or its folder.")
+    return name_of_folder(said) if hub_name_problem(said) else said
+
+
+def number_of(value: object) -> float | None:
+    """Return a number, or None for the words and blanks that harnesses write in place of one."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)

@@ -5,26 +5,25 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, sha256_text
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import ProtocolName, problems_named
-from workflow_scripts.scores.foreign.cells import KnownModel
-from workflow_scripts.scores.foreign.measured import ForeignScore, Measured, model_name
+from workflow_scripts.scores.foreign.cells import (
+    ImportedCell,
+    ImportedScore,
+    KnownModel,
+    Measured,
+    model_name,
+)
 
 VERSION = "0.3.0"
 BASE = "base_model"  # in what is said of a model: its row in the table of models, or its base's
 _FOLDER = Path(__file__).parent / "vendor/every_eval_ever"
 KEYS = ("schema_version", "evaluation_id", "model_info", "evaluation_results")
-_VARIED = Condition.model_fields.keys()
-
-
-def is_every_eval_ever(content: dict[str, Any]) -> bool:
-    return all(key in content for key in KEYS)
 
 
 def held_to_schema(path: Path, content: Any, kind: str = "eval") -> None:
@@ -53,7 +52,7 @@ def _validator(kind: str) -> Any:
 
 
 def read_every_eval_ever(path: Path, content: dict[str, Any]) -> Iterator[Measured]:
-    """One for each evaluation of a task, with its parts; what was varied within it is left out."""
+    """Read each evaluation of a task, with its parts; what was varied within it is left out."""
     held_to_schema(path, content)
     if not content["schema_version"].startswith("0.3"):
         raise UserError(
@@ -61,83 +60,65 @@ def read_every_eval_ever(path: Path, content: dict[str, Any]) -> Iterator[Measur
         )
     model, library = content["model_info"], content["eval_library"]
     known = model["additional_details"]
-    name, variant = _model_and_variant(model["id"], path)
-    base, parameters = None, known.get("parameters", "")
-    if BASE in known:
-        with problems_named(path):
-            base = KnownModel.model_validate_json(known[BASE])
-    scores: dict[str, dict[str | None, dict[str, ForeignScore]]] = defaultdict(
-        lambda: defaultdict(dict)
-    )
-    of_task: dict[str, dict[str, Any]] = {}
+    try:
+        checkpoint = CheckpointId.parse(model["id"])
+        name, variant = checkpoint.model, checkpoint.variant
+    except UserError:
+        name, variant = model_name(model["id"], path), ""
+    parameters = known.get("parameters", "")
+    scores: dict[str, list[ImportedScore]] = defaultdict(list)
+    asked: dict[str, dict[str, Any]] = {}
     for result in content["evaluation_results"]:
-        metric = result["metric_config"]
+        metric, detail = result["metric_config"], result["score_details"]
         about = metric.get("metric_parameters") or {}
-        if not about.keys() & _VARIED:
-            task, detail = result["evaluation_name"], result["score_details"]
-            part, uncertainty = about.get("subset"), detail.get("uncertainty") or {}
-            n = uncertainty.get("num_samples")
-            if part is None:
-                of_task.setdefault(task, result | {"n": n})
-            called = metric.get("metric_name") or metric.get("metric_id") or "score"
-            scores[task.removesuffix(f"/{part}")][part][called] = ForeignScore(
-                detail["score"],
-                (uncertainty.get("standard_error") or {}).get("value"),
-                about.get("best_constant"),
-                about.get("chance"),
-                None if part is None else n,
-            )
+        if about.keys() & Condition.model_fields.keys():
+            continue
+        subset, uncertainty = about.get("subset"), detail.get("uncertainty") or {}
+        task = result["evaluation_name"].removesuffix(f"/{subset}")
+        score = ImportedScore(
+            name=metric.get("metric_name") or metric.get("metric_id") or "score",
+            subset=subset,
+            value=float(detail["score"]),
+            stderr=(uncertainty.get("standard_error") or {}).get("value"),
+            n=uncertainty.get("num_samples"),
+            best_constant=about.get("best_constant"),
+            chance=about.get("chance"),
+        )
+        scores[task].append(score)
+        if subset is None:
+            generation = result.get("generation_config") or {}
+            asked.setdefault(task, generation.get("additional_details") or {})
     items = _items(path, content)
-    for task, first in of_task.items():
-        asked = (first.get("generation_config") or {}).get("additional_details") or {}
-        protocol, seed = asked.get("protocol"), asked.get("seed")
-        if not str(asked.get("num_fewshot")).isdecimal():
+    for task, settings in asked.items():
+        shots, seed = str(settings.get("num_fewshot")), str(settings.get("seed"))
+        if not shots.isdecimal():
             raise UserError(
                 f"{path}: {task} says not how many examples it was asked with; expected num_fewshot."
             )
-        if protocol not in (None, *get_args(ProtocolName)):
-            raise UserError(
-                f"{path}: {task} has the protocol {protocol!r}; expected {', '.join(get_args(ProtocolName))}."
-            )
-        yield Measured(
-            file=path,
+        cell = ImportedCell(
+            study=settings.get("study", ""),
+            file=str(path),
             harness=library["name"],
-            version=library["version"],
+            harness_version=library["version"],
             model=name,
             variant=variant,
             parameters=int(parameters) if parameters.isdecimal() else None,
-            base=base,
+            base=KnownModel.model_validate_json(known[BASE]) if BASE in known else None,
+            seed=int(seed) if seed.isdecimal() else None,
             commit=known.get("commit") or known.get("sha"),
             dtype=known.get("dtype"),
-            task=asked.get("task", task),
-            shots=int(asked["num_fewshot"]),
-            told_protocol=protocol,
-            study=asked.get("study", ""),
-            seed=int(str(seed)) if str(seed).isdecimal() else None,
-            scores=scores[task][None],
-            parts={part: of for part, of in scores[task].items() if part is not None},
-            n=first["n"],
-            definition={},
-            items=tuple(items.get(task, ())),
-            answers=_items_file(path) if items else None,
+            task=settings.get("task", task),
+            protocol=settings.get("protocol") or ("few_shot" if int(shots) else "direct"),
+            shots=int(shots),
+            scores=tuple(scores[task]),
         )
-
-
-def _model_and_variant(said: str, path: Path) -> tuple[str, str]:
-    try:
-        checkpoint = CheckpointId.parse(said)
-    except UserError:
-        return model_name(said, path), ""
-    return checkpoint.model, checkpoint.variant
-
-
-def _items_file(path: Path) -> Path:
-    return path.with_name(f"{path.stem}_samples.jsonl")
+        yield cell, items.get(task, []), []
 
 
 def _items(path: Path, content: dict[str, Any]) -> dict[str, list[Item]]:
     """By evaluation; a line is of one item and metric, and the first of an item says all of it."""
-    named, file = content.get("detailed_evaluation_results"), _items_file(path)
+    named = content.get("detailed_evaluation_results")
+    file = path.with_name(f"{path.stem}_samples.jsonl")
     if named is None:
         return {}
     if not file.is_file():

@@ -1,277 +1,248 @@
-"""A folder that other people's harnesses wrote into, as records with their items: each file whole, or none."""
+"""Read a folder that other people's harnesses wrote into: one schema for all, and one check."""
 
+import json
+import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from statistics import fmean
+from typing import Any
 
-import pandas as pd
-from pydantic import Field, TypeAdapter
+from pydantic import ValidationError
 from tqdm import tqdm
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_json, write_json
-from workflow_scripts.core.items import write_items
-from workflow_scripts.core.provenance import package_versions
-from workflow_scripts.core.records import SHA256, ItemsFile, Metric, problems_named
-from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.errors import with_sound_errors
-from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, told
-from workflow_scripts.scores.foreign.definitions import differences
-from workflow_scripts.scores.foreign.every_eval_ever import (
-    is_every_eval_ever,
-    read_every_eval_ever,
-)
-from workflow_scripts.scores.foreign.lighteval_files import is_lighteval, read_lighteval
-from workflow_scripts.scores.foreign.lm_eval_files import AskedTask, is_lm_eval, read_lm_eval
-from workflow_scripts.scores.foreign.measured import (
+from workflow_scripts.core.files import atomic_dir, sha256_file, write_json
+from workflow_scripts.core.items import Item, write_items
+from workflow_scripts.core.records import ItemsFile
+from workflow_scripts.scores.errors import RANGES, bare
+from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
+from workflow_scripts.scores.foreign.cells import (
+    CELLS,
+    ImportedCell,
     Measured,
-    Weights,
-    checked,
-    each_once,
-    read_json,
+    model_name,
 )
 from workflow_scripts.scores.foreign.requests import ImportRequest
 from workflow_scripts.scores.imported import RANKED
-from workflow_scripts.scores.influences import ScoredRecord
 from workflow_scripts.settings.imports import paths_in
 
-SCORES, RECORDS = "scores.parquet", "records.json"
-
-
-class ImportedRecord(ImportedCell):
-    """A cell with its numbers and its items."""
-
-    schema_version: Literal[4] = 4
-    sha256: str = Field(pattern=SHA256, description="Of the file")
-    definition_sha256: str | None = Field(description="Of the task's definition in that file")
-    metrics: tuple[Metric, ...]
-    items: ItemsFile
-
-
-_AS_TOLD = ("model", "variant", "parameters", "base", "seed", "commit", "dtype", "task")
-_ALL = TypeAdapter(tuple[ImportedRecord, ...])
+_SAME = 1e-6  # how near the mean of the items must come to the score beside them
 
 
 def import_results(inputs: Mapping[str, Any], request: dict, outputs: dict[str, Path]) -> None:
-    """Records where there are items, and of all cells the scores and what is known beside them."""
+    """Write the cells of a folder with their scores, and the items of each where there are some."""
     asked = ImportRequest.of(request)
     with atomic_dir(outputs["folder"]) as folder:
 
-        def items_written(at: int, one: Measured) -> Measured:
-            """Without its items: those of thousands of files are not held together."""
-            if one.items:
-                write_items(folder / f"{at:05}.parquet", list(one.items))
-            return replace(one, items=(), choices=())
+        def write_file(number: int, measured: Measured) -> Measured:
+            """Write the items at once: those of thousands of files are not held together."""
+            cell, items, _ = measured
+            path = folder / f"{number:05}.parquet"
+            if items:
+                write_items(path, items)
+                file = ItemsFile(file=path.name, sha256=sha256_file(path), n=len(items))
+                cell = cell.model_copy(update={"items": file})
+            return cell, [], []
 
-        found = read_folder(Path(asked.folder), asked, items_written)
-        named = origins(found, asked)
-        cells = [_cell(one, study, asked) for one, study in zip(found, named, strict=True)]
-        for sentence in [*compared(found), *told(cells)[1:]]:
-            print(sentence)
-        rows: list[dict[str, Any]] = []
-        records: list[ImportedRecord] = []
-        for at, one in enumerate(found):
-            if (items := folder / f"{at:05}.parquet").exists():
-                records.append(_record(items, one, dict(cells[at])))
-            rows += [row | {"study": named[at]} for row in _rows(one)]
-        write_json(folder / CELLS, [cell.model_dump(mode="json") for cell in cells])
-        write_json(folder / RECORDS, [record.model_dump(mode="json") for record in records])
-        scores = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
-        with_sound_errors(scores).to_parquet(folder / SCORES, index=False)
+        cells = [cell for cell, _, _ in read_folder(Path(asked.folder), asked, write_file)]
+        content = []
+        for cell, name in zip(cells, name_origins(cells, asked), strict=True):
+            file = Path(cell.file).relative_to(asked.folder).as_posix()
+            content.append(
+                cell.model_copy(update={"study": name, "file": file}).model_dump(mode="json")
+            )
+        write_json(folder / CELLS, content)
 
 
 def read_folder(
     folder: Path,
     asked: ImportRequest,
-    keep: Callable[[int, Measured], Measured] = lambda at, one: one,
+    keep: Callable[[int, Measured], Measured] = lambda number, measured: measured,
 ) -> list[Measured]:
-    """All that is wrong with any of the files at once, a sentence each; `keep` is given each with its place."""
+    """Read each file whole; what is wrong with any of them is said at once, a sentence each."""
     # A link that leads nowhere is a file that cannot be read, and no reason to take the others alone.
-    files = [one for one in paths_in(folder) if one.suffix == ".json" or not one.exists()]
-    found: list[Measured] = []
+    files = [path for path in paths_in(folder) if path.suffix == ".json" or not path.exists()]
+    measured: list[Measured] = []
     problems: list[str] = []
     for path in tqdm(files, f"reading {folder}"):
         try:
-            read = [
-                checked(one, known=one.task in asked.tasks).with_floors()
-                for one in _read(path, asked)
-            ]
+            for one in [check(*found, asked) for found in _read(path, asked)]:
+                measured.append(keep(len(measured), one))
         except UserError as error:
             problems += error.problems
+        except ValidationError as error:
+            problems += [
+                f"{path}: {'.'.join(map(str, one['loc']))}: {one['msg']}." for one in error.errors()
+            ]
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             problems.append(
                 f"{path} has the keys of a result file and another shape ({type(error).__name__}: {error});"
                 " expected it as its harness wrote it."
             )
-        else:
-            for one in read:
-                found.append(keep(len(found), one))
-    problems += each_once(found)
+    first: dict[tuple, ImportedCell] = {}
+    for cell, _, _ in measured:
+        other = first.setdefault((*_weights(cell), *_question(cell), cell.shots), cell)
+        if other is not cell:
+            problems.append(
+                f"{cell.file}: {cell.model} on {cell.task} ({cell.protocol}) stands in {other.file} too;"
+                " expected each once."
+            )
     if not files:
         problems.append(
             f"{folder} has no file that ends in .json; expected results of lm-eval or lighteval."
         )
     if problems:
         raise UserError(problems)
-    return found
+    return measured
 
 
 def _read(path: Path, asked: ImportRequest) -> list[Measured]:
-    content = read_json(path)
-    ours = asked.names
-    if is_lm_eval(content):
-        names = ours.get("lm_eval", {})
-        told = {
-            theirs: AskedTask(asked.tasks[name].metrics[0], asked.tasks[name].cluster)
-            for theirs, name in names.items()
-        }
-        found = list(read_lm_eval(path, content, told))
-    elif is_lighteval(content):
-        names = ours.get("lighteval", {})
-        found = list(read_lighteval(path, content, names))
-    elif is_every_eval_ever(content):
-        found = list(read_every_eval_ever(path, content))
-        if not found and content["evaluation_results"]:
-            print(f"{path}: of what was varied within one measurement nothing is read.")
-            return []
-        names = ours.get(found[0].harness, {}) if found else {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: None)
+    except (OSError, ValueError, RecursionError) as error:
+        raise UserError(f"{path} cannot be read as JSON ({error}).") from None
+    keys = content if isinstance(content, dict) else {}
+    names = asked.names
+    if all(isinstance(keys.get(key), dict) for key in lm_eval_files.KEYS):
+        model = model_name(lm_eval_files.model_of_lm_eval(content), path)
+        tasks = {theirs: asked.tasks[ours] for theirs, ours in names.get("lm_eval", {}).items()}
+        measured = list(lm_eval_files.read_lm_eval(path, content, model, tasks))
+    elif all(isinstance(keys.get(key), dict) for key in lighteval_files.KEYS):
+        model = model_name(lighteval_files.model_of_lighteval(content), path)
+        known = names.get("lighteval", {})
+        measured = list(lighteval_files.read_lighteval(path, content, model, known))
+    elif all(key in keys for key in every_eval_ever.KEYS):
+        measured = list(every_eval_ever.read_every_eval_ever(path, content))
+        if not measured and content["evaluation_results"]:
+            return []  # all of it was varied within one measurement
     else:
         raise UserError(
             f"{path} is no result file of lm-eval, lighteval or Every Eval Ever; expected nothing"
             " else that ends in .json."
         )
-    if not found:
+    if not measured:
         raise UserError(f"{path} holds no score; expected one or more.")
-    return [replace(one, task=names.get(one.task, one.task)) for one in found]
-
-
-def compared(found: list[Measured]) -> list[str]:
-    """What two who read these scores side by side should know: other versions, other definitions of a task."""
-    ours = package_versions()
-    said = []
-    for harness in dict.fromkeys(one.harness for one in found):
-        versions = dict.fromkeys(
-            one.version or "not recorded" for one in found if one.harness == harness
+    return [
+        (
+            cell.model_copy(update={"task": names.get(cell.harness, {}).get(cell.task, cell.task)}),
+            items,
+            choices,
         )
-        if harness in ours and list(versions) != [ours[harness]]:
-            said.append(
-                f"{harness} was of version {', '.join(versions)}; this run has {ours[harness]}."
-            )
-    definitions: dict[str, set[str]] = {}
-    for one in found:
-        definitions.setdefault(one.task, set()).add(sha256_json(_what_decides(one.definition)))
-    said += [
-        f"{task} is defined in {len(ways)} ways in these files: their scores are of different tasks."
-        for task, ways in definitions.items()
-        if len(ways) > 1
+        for cell, items, choices in measured
     ]
-    return said
 
 
-def _what_decides(definition: dict[str, Any]) -> dict[str, Any]:
-    """Without what may differ between two that ask the same: versions, and the numbers of examples and items."""
-    aside = {"metadata", "num_fewshot", "group", "group_alias", "task_alias", "tag"}
-    aside |= {"num_fewshots", "original_num_docs", "effective_num_docs"}
-    return {key: value for key, value in definition.items() if key not in aside}
+def check(
+    cell: ImportedCell, items: list[Item], choices: list[tuple[str, ...]], asked: ImportRequest
+) -> Measured:
+    """Hold each score against its range and its items, and take its n and its floor from them.
 
-
-def origins(found: list[Measured], asked: ImportRequest) -> list[str]:
-    """The name that the scores of each go by: the folder's, and behind it in brackets what tells them from others.
-
-    Plain is the name of the scores of harmony, or of whichever study comes first, where a run shared those of
-    several; of the weights of a model, where there are several, that are in the format, and of the commit, which is
-    usual in the folder; and of a task that was asked with several numbers of examples, of that which this config asks
-    with, or else is usual.
+    The range of a metric is checked on known tasks alone: on others some are percents.
     """
-    studies = sorted({one.study for one in found}, key=lambda study: (study != RANKED, study))
-    weights: dict[tuple[str, str], set[Weights]] = defaultdict(set)
-    shots: dict[tuple[Any, ...], set[int]] = defaultdict(set)
-    usual: dict[str, Counter[int]] = defaultdict(Counter)
-    formats = Counter(one.weights.dtype for one in found)
-    commits = Counter(one.weights.commit for one in found)
-    for one in found:
-        weights[one.study, one.model + one.variant].add(one.weights)
-        shots[one.cell].add(one.shots)
-        usual[one.task][one.shots] += 1
+    where = f"{cell.file}: {cell.task}"
+    twice = [name for name, count in Counter(item.item for item in items).items() if count > 1]
+    if twice:
+        raise UserError(f"{where}: the item {twice[0]} stands there twice; expected each once.")
+    if not all(choices):
+        choices = []
+    scores = []
+    for score in cell.scores:
+        what = f"{score.name} of {score.subset}" if score.subset else score.name
+        known = bare(score.name) if cell.task in asked.tasks else ""
+        low, high = RANGES.get(known, (-math.inf, math.inf))
+        if not low - _SAME <= score.value <= high + _SAME:
+            raise UserError(f"{where}: {what} is {score.value:g}; expected {low:g} to {high:g}.")
+        places = [
+            place
+            for place, item in enumerate(items)
+            if score.subset is None or item.subset == score.subset
+        ]
+        if places:
+            members = [items[place] for place in places]
+            if score.n not in (None, len(members)):
+                raise UserError(
+                    f"{where}: {what} has {len(members)} items; expected {score.n}, as the file says."
+                )
+            means = _means(score.name, members)
+            if means and min(abs(mean - score.value) for mean in means) > _SAME:
+                raise UserError(
+                    f"{where}: the mean of {what} over its items is {means[0]:.6g}; expected"
+                    f" {score.value:.6g}, as the file says."
+                )
+            update: dict[str, Any] = {"n": len(members)}
+            if choices:
+                update |= _floor(members, [choices[place] for place in places])
+            score = score.model_copy(update=update)
+        scores.append(score)
+    return cell.model_copy(update={"scores": tuple(scores)}), items, choices
 
-    def name(one: Measured) -> str:
-        here = asked.tasks.get(one.task)
-        ours, of_task = here.shots if here else (), usual[one.task]
-        first = min(shots[one.cell], key=lambda n: (n not in ours, -of_task[n], n))
-        theirs = min(
-            weights[one.study, one.model + one.variant],
-            key=lambda way: (-formats[way.dtype], -commits[way.commit], way),
+
+def _means(name: str, items: Sequence[Item]) -> tuple[float, float] | None:
+    """Average over all items, and over the means of the parts, which is a group's score too."""
+    by_part: dict[str | None, list[float]] = defaultdict(list)
+    for item in items:
+        if name not in item.scores:
+            return None
+        by_part[item.subset].append(item.scores[name])
+    return fmean(item.scores[name] for item in items), fmean(map(fmean, by_part.values()))
+
+
+def _floor(items: Sequence[Item], choices: Sequence[tuple[str, ...]]) -> dict[str, float | None]:
+    """Compute the best fixed answer and chance, of items that are choices between given answers."""
+    right: list[str | None] = []  # a harness says which answer it is, or what
+    for item, answers in zip(items, choices, strict=True):
+        by_place = {str(place): answer for place, answer in enumerate(answers)}
+        right.append(by_place.get(item.gold or "", item.gold))
+    best = None if None in right else max(Counter(right).values()) / len(right)
+    return {"best_constant": best, "chance": fmean(1 / len(answers) for answers in choices)}
+
+
+def _weights(cell: ImportedCell) -> tuple[str, str, str, str]:
+    return cell.study, cell.model + cell.variant, cell.dtype or "", cell.commit or ""
+
+
+def _question(cell: ImportedCell) -> tuple:
+    return cell.task, cell.protocol, cell.seed
+
+
+def name_origins(cells: Sequence[ImportedCell], asked: ImportRequest) -> list[str]:
+    """Name where scores come from: the folder, and behind it in brackets what tells them from others.
+
+    Plain is the name of the scores of harmony, or of whichever study comes first; of the weights of a model, where
+    there are several, that are in the dtype, and of the commit, which is usual in the folder; and of a task that was
+    asked with several numbers of examples, of that which this config asks with, or else is usual.
+    """
+    first_study = min((cell.study for cell in cells), key=lambda study: (study != RANKED, study))
+    dtypes = Counter(cell.dtype for cell in cells)
+    commits = Counter(cell.commit for cell in cells)
+    usual_shots = Counter((cell.task, cell.shots) for cell in cells)
+    by_model: dict[tuple, list[ImportedCell]] = defaultdict(list)
+    for cell in cells:
+        by_model[_weights(cell)[:2]].append(cell)
+    names = []
+    for cell in cells:
+        of_model = by_model[_weights(cell)[:2]]
+        plain = min(
+            of_model,
+            key=lambda other: (-dtypes[other.dtype], -commits[other.commit], _weights(other)),
         )
-        parts = [one.study] * (one.study != studies[0])
-        parts += [f"{one.shots}-shot"] * (one.shots != first) + one.weights.beside(theirs)
-        return f"{asked.name} ({', '.join(parts)})" if parts else asked.name
-
-    return [name(one) for one in found]
-
-
-def _cell(one: Measured, study: str, asked: ImportRequest) -> ImportedCell:
-    return ImportedCell(
-        study=study,
-        file=one.file.relative_to(asked.folder).as_posix(),
-        harness=one.harness,
-        harness_version=one.version,
-        **{name: getattr(one, name) for name in _AS_TOLD},
-        protocol=one.protocol,
-        shots=one.shots,
-        differs=differences(one, asked.tasks.get(one.task)),
-    )
-
-
-def _record(items: Path, one: Measured, about: dict[str, Any]) -> ImportedRecord:
-    """Beside its items, which are there; `one` knows their number."""
-    n = one.n or 0
-    metrics = [
-        Metric(
-            name=name,
-            subset=part,
-            value=score.value,
-            stderr=score.stderr,
-            n=score.n or n,
-            best_constant=score.best_constant,
-            chance=score.chance,
-        )
-        for name, part, score in one.everything
-    ]
-    return ImportedRecord(
-        **about,
-        sha256=sha256_file(one.file),
-        definition_sha256=sha256_json(_what_decides(one.definition)) if one.definition else None,
-        metrics=tuple(metrics),
-        items=ItemsFile(file=items.name, sha256=sha256_file(items), n=n),
-    )
-
-
-def _rows(one: Measured) -> list[dict[str, Any]]:
-    about = {
-        "model": one.model,
-        "variant": one.variant,
-        "task": one.task,
-        "protocol": one.protocol,
-        "shots": one.shots,
-        "seed": one.seed,
-        "dtype": one.dtype,
-        "commit": one.commit,
-    }
-    rows = []
-    for name, part, score in one.everything:
-        floors = [value for value in (score.best_constant, score.chance) if value is not None]
-        told = {"subset": part, "metric": name, "value": score.value, "stderr": score.stderr}
-        told |= {"n": score.n if part else one.n, "chance": score.chance}
-        rows.append(about | told | {"floor": max(floors, default=None)})
-    return rows
-
-
-def scored_imports(folder: Path) -> Iterator[ScoredRecord]:
-    """The records in a folder of them, as `scores.influences` takes them."""
-    with problems_named(folder / RECORDS):
-        records = _ALL.validate_json((folder / RECORDS).read_bytes())
-    for one in records:
-        row = one.study, one.protocol, one.model, one.variant, one.dtype or "", one.commit or ""
-        yield ScoredRecord(folder / one.items.file, row, one.task, one.metrics)
+        same = [
+            other.shots
+            for other in of_model
+            if (_weights(other), _question(other)) == (_weights(cell), _question(cell))
+        ]
+        ours = asked.tasks[cell.task].shots if cell.task in asked.tasks else ()
+        task = cell.task
+        shots = min(same, key=lambda n: (n not in ours, -usual_shots[task, n], n))
+        parts = []
+        if cell.study != first_study:
+            parts.append(cell.study)
+        if cell.shots != shots:
+            parts.append(f"{cell.shots}-shot")
+        if cell.dtype != plain.dtype:
+            parts.append(cell.dtype or "format not said")
+        if cell.commit != plain.commit:
+            parts.append((cell.commit or "")[:7] or "commit not said")
+        names.append(f"{asked.name} ({', '.join(parts)})" if parts else asked.name)
+    return names

@@ -107,7 +107,7 @@ def plot_latency(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     devices = sorted(rows["devices"].unique()) or [1]
     size = 2 + 4 * len(devices), 1.4 + 2.8 * len(models)
     shape = {"nrows": len(models), "ncols": len(devices)}
-    with drawing(pdf, png, *size, **shape, sharey="row", squeeze=False) as (fig, grid):
+    with drawing([pdf, png], *size, **shape, sharey="row", squeeze=False) as (fig, grid):
         if rows.empty:
             say_empty(grid[0, 0], "Nothing was measured: all cells of this figure are broken.")
             return

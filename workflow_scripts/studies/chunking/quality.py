@@ -14,7 +14,7 @@ from workflow_scripts.core.records import sort_records
 from workflow_scripts.render.figures import drawing, legend_below, model_colours, rule
 from workflow_scripts.render.tables import ShownColumns, read_table, write_table
 from workflow_scripts.render.text import number, numbers, percents, perplexity, shown, with_errors
-from workflow_scripts.studies.chunking.frame import TEXT
+from workflow_scripts.studies.chunking.frame import TEXT, set_perplexity_axis
 from workflow_scripts.studies.chunking.latency import compute_speedups
 from workflow_scripts.studies.mmlu.by_subject import MICRO
 from workflow_scripts.studies.training.stages import UNTRAINED
@@ -138,7 +138,7 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     table = table.assign(row=[rows.index(name) for name in variants])
     colours = model_colours(list(table["stage"].unique()))
     size = 9.0, 1.5 + 0.3 * max(4, len(rows))
-    with drawing(pdf, png, *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
+    with drawing([pdf, png], *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
             axes.set_xlabel(label, fontsize=8)
             rule(axes, "both")
@@ -154,7 +154,7 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             for value in table.loc[table["variant"] == "", column]:
                 axes.axvline(value, color="0.4", linewidth=0.8, zorder=0)
         if table["ratio"].notna().any():
-            panels[0].set_xscale("log")
+            set_perplexity_axis(panels[0])
         panels[0].set_yticks(range(len(rows)), rows, fontsize=7.5)
         panels[0].set_ylim(len(rows) - 0.5, -0.5)
         legend_below(fig, max(panels, key=lambda axes: len(axes.containers)), 6)

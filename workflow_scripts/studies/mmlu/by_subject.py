@@ -149,7 +149,7 @@ def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     colours = LinearSegmentedColormap.from_list("floor", ["0.6", "white", PALETTE[0]])
     reach = max(0.1, np.nanmax(np.abs(above), initial=0.0))
     width, height = 3.0 + 0.3 * max(len(columns), 9), 4.0 + 0.15 * len(subjects)
-    with drawing(pdf, png, width, height) as (fig, axes):
+    with drawing([pdf, png], width, height) as (fig, axes):
         mesh = axes.pcolormesh(above, cmap=colours, vmin=-reach, vmax=reach, edgecolors="0.85")
         downs, acrosses = np.nonzero(clear)
         axes.plot(

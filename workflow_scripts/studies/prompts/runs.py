@@ -170,7 +170,7 @@ def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     runs = list(dict.fromkeys(table["run"]))
     colours = model_colours(list(dict.fromkeys(table["id"])))
     changed = table.drop_duplicates("run").set_index("run")["changed"]
-    with drawing(pdf, png, 7.6, 1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
+    with drawing([pdf, png], 7.6, 1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
         if table.empty:
             say_empty(axes, "No run could be measured.")
             return

@@ -215,7 +215,7 @@ def plot_by_task(table: pd.DataFrame, settings: GridSettings, files: Sequence[Pa
         table = table[table["measure"] == "kendall"]
     rows = table[table["statistic"] == frame.TASK].dropna(subset=["value"])
     protocols = plots.shown_protocols(rows, settings.grid)
-    with drawing(*files, 6.5, 1.5 + 0.26 * max(rows["first"].nunique(), 3)) as (fig, axes):
+    with drawing(files, 6.5, 1.5 + 0.26 * max(rows["first"].nunique(), 3)) as (fig, axes):
         if not protocols:
             say_empty(axes, "No two tasks have scores of the same models.")
             return

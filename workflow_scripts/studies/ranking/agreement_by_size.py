@@ -187,7 +187,7 @@ def plot_by_size(table: pd.DataFrame, settings: GridSettings, files: list[Path])
     """Groups of models down, mean tau-b across; a tick of the same colour is the ceiling."""
     table = table.assign(named=name_groups(table)).dropna(subset=["value"])
     order = list(dict.fromkeys(table["named"]))
-    with drawing(*files, 6.5, 1.4 + 0.42 * max(len(order), 3)) as (fig, axes):
+    with drawing(files, 6.5, 1.4 + 0.42 * max(len(order), 3)) as (fig, axes):
         if table.empty:
             say_empty(axes, "No two tasks have scores of the same models.")
             return

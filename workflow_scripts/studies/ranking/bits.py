@@ -46,7 +46,7 @@ def plot_bits(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
     most = int(table["text"].value_counts().max()) if texts else 5
     panels = {"ncols": max(len(texts), 1), "squeeze": False}
     height = 1.1 + min(0.24 * most, 0.15 * plots.NAMED)
-    with drawing(*files, 1.6 + 3.2 * panels["ncols"], height, **panels) as (fig, (row,)):
+    with drawing(files, 1.6 + 3.2 * panels["ncols"], height, **panels) as (fig, (row,)):
         if not texts:
             say_empty(row[0], "No text has a score.")
             return

@@ -133,7 +133,7 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
     ]
     size = 4.5 * (1 + len(groups)), 1.6 + 0.22 * max(len(columns), 9)
     table = table.rename(columns={"release": "origins"})
-    with drawing(*files, *size, ncols=1 + len(groups)) as (fig, axes):
+    with drawing(files, *size, ncols=1 + len(groups)) as (fig, axes):
         if table.empty:
             for axis in axes:
                 say_empty(axis, "Fewer than two models are ranked under a protocol.")

@@ -71,7 +71,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     columns = max(len(protocols), 1)
     panels = {"ncols": columns, "nrows": len(_ACROSS), "squeeze": False}
     size = 1.0 + 3.9 * columns, 1.0 + 3.2 * len(_ACROSS)
-    with drawing(*files, *size, **panels) as (fig, axes):
+    with drawing(files, *size, **panels) as (fig, axes):
         if not protocols:
             for axis in axes[:, 0]:
                 say_empty(axis, "No model of known size is ranked under a protocol.")

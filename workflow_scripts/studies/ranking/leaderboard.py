@@ -143,7 +143,7 @@ def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
     table = table[table["protocol"].isin(protocols)]
     looks, width = plots.color_families(table), 3.2 + 2.6 * max(len(protocols), 1)
     models = table.drop_duplicates("label").sort_values("label")
-    with drawing(*files, width, plots.rank_height(len(models))) as (fig, axes):
+    with drawing(files, width, plots.rank_height(len(models))) as (fig, axes):
         if not protocols:
             say_empty(axes, "Fewer than two models are ranked under a protocol.")
             return

@@ -96,7 +96,7 @@ def plot_newer(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     wide = 2 * max([1, *table.groupby("task")["protocol"].nunique()])
     many = {"ncols": wide, "nrows": max(1, ceil(len(tasks) / 2)), "squeeze": False}
     size = 1 + 2.1 * wide, 0.9 + 1.7 * many["nrows"]
-    with drawing(*files, *size, **many) as (fig, places):
+    with drawing(files, *size, **many) as (fig, places):
         for axes in places.flat:
             axes.set_axis_off()
         for task, panels in zip(tasks, places.reshape(-1, wide // 2), strict=False):

@@ -57,7 +57,7 @@ def place_models(
             key = tuple(measured.index)
             if key not in fitted:
                 fitted[key] = fit(panel.scores, list(key), families)
-            found = place(panel.scores, measured, families, grid.stderrs.loc[label], fitted[key])
+            found = place(measured, grid.stderrs.loc[label], fitted[key])
             unusual = found.residuals.dropna().sort_values()
             rows.append(
                 {
@@ -126,7 +126,7 @@ def plot_panel(
     places = principal_components(panel).scores["PC1"].sort_values(ascending=False)
     gap = max(len(names) / plots.NAMED, 1.0)  # a line of text, in rows
     height = 2.6 + 0.32 * max(min(len(names), plots.NAMED), 1)
-    with drawing(*files, 8, height) as (fig, axes):
+    with drawing(files, 8, height) as (fig, axes):
         axes.plot(places, np.full(len(places), -gap), "|", color="0.4", markersize=9)
         ends, last = [*places, *table["low"], *table["high"]], np.inf
         for rank, (model, pc1) in enumerate(places.items(), start=1):

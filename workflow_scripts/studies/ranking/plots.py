@@ -142,7 +142,7 @@ def plot_matrices(
     side = max((0.27 if small else 0.72) * len(names), 2.2)
     columns = max(len(protocols), 1)
     panels = {"ncols": columns, "squeeze": False, "sharey": True, "layout": "compressed"}
-    with drawing(*files, 1.6 + (side + 0.3) * columns, side + 2.6, **panels) as (fig, (axes,)):
+    with drawing(files, 1.6 + (side + 0.3) * columns, side + 2.6, **panels) as (fig, (axes,)):
         if not protocols:
             say_empty(axes[0], "No two tasks or texts have scores of the same models.")
             return

@@ -153,7 +153,7 @@ def tell_price(table: pd.DataFrame, study: str) -> Values:
 
 def plot_price(table: pd.DataFrame, files: list[Path]) -> None:
     """The price across, a line for each way to choose; others across all prices."""
-    with drawing(*files, 5.5, 3.8) as (_, axes):
+    with drawing(files, 5.5, 3.8) as (_, axes):
         for colour, way, marker in zip(PALETTE, (CHOSEN, CHEAPEST, DRAWN), "os^", strict=False):
             rows = table[table["way"] == way].sort_values("price")
             axes.plot(

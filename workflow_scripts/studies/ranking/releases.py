@@ -51,7 +51,8 @@ def compare_releases(
     }
     table = pd.DataFrame(counts).rename_axis("task").reset_index()
     every = dict(table.drop(columns="task").sum()) | {"furthest": table["furthest"].max()}
-    return pd.concat([table, pd.DataFrame([every])], ignore_index=True)
+    table = pd.concat([table, pd.DataFrame([every])], ignore_index=True)
+    return table.astype(dict.fromkeys(counts.keys() - {"furthest"}, int))
 
 
 def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:

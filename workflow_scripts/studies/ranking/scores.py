@@ -106,7 +106,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
         colours = {name: looks[name][0] for name in sorted(set(table["name"]))}
         look = {"markersize": 3, "linewidth": 0.5, "alpha": 0.5}
     height = 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)
-    with drawing(*files, 6.5, height) as (fig, axes):
+    with drawing(files, 6.5, height) as (fig, axes):
         step = 0.7 / max(len(colours), 1)
         for at, name in enumerate(colours):
             rows = table[(table["name"] == name) & table["value"].notna()]

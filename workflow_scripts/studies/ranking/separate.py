@@ -85,15 +85,18 @@ def _name_models(grid: Grid) -> pd.Series:
     return grid.models["model"] + grid.models["variant"]
 
 
-def _find_pairs(grid: Grid, names: tuple[str, str]) -> Iterator[tuple[str, ScoreErrors]]:
-    """The two models on the tasks that both have, from each source that has both."""
+def _find_pairs(grid: Grid, names: tuple[str, str]) -> list[tuple[str, ScoreErrors]]:
+    """The two models on the tasks that both have, from each source that has both, or from two if none has."""
+    found = []
     labels = [grid.models.index[_name_models(grid) == name] for name in names]
     for pair in product(*labels):
-        origins = set(grid.models.loc[list(pair), "origin"])
+        origins = sorted(set(grid.models.loc[list(pair), "origin"]))
         scores = grid.values.loc[list(pair)].dropna(axis=1)
-        if not scores.empty and len(origins) == 1:
-            (origin,) = origins
-            yield "own scores" if origin == OWN else origin, grid.errors.part(scores)
+        if not scores.empty:
+            source = " and ".join(origins).replace(OWN, "own scores")
+            found.append((len(origins), source, grid.errors.part(scores)))
+    least = min((origins for origins, *_ in found), default=0)
+    return [(source, errors) for origins, source, errors in found if origins == least]
 
 
 def compare_pair(pair: ScoreErrors, trains: bool) -> Iterator[dict[str, Any]]:

@@ -79,7 +79,7 @@ def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path
     looks, tasks = plots.color_families(table), list(dict.fromkeys(table["task"]))
     panels = {"ncols": max(len(protocols), 1), "squeeze": False}
     height = plots.rank_height(table["label"].nunique())
-    with drawing(*files, 5.4 * panels["ncols"], height, **panels) as (fig, (axes,)):
+    with drawing(files, 5.4 * panels["ncols"], height, **panels) as (fig, (axes,)):
         if not protocols:
             say_empty(axes[0], "No model has a score on both tasks.")
             return

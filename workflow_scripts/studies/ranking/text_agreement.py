@@ -94,7 +94,7 @@ def plot_texts(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     width = 2.2 + 0.34 * max(len(tasks), 8)
     height = 2.0 + rows * (0.45 + 0.3 * max(len(texts), 1))
     panels = {"nrows": rows, "squeeze": False, "sharex": True, "layout": "compressed"}
-    with drawing(*files, width, height, **panels) as (fig, axes):
+    with drawing(files, width, height, **panels) as (fig, axes):
         if not shown or not tasks:
             sentence = "No models have both bits per byte of a text and scores of tasks."
             say_empty(axes[0][0], sentence)

@@ -108,7 +108,7 @@ def plot_variance(table: pd.DataFrame, settings: GridSettings, files: list[Path]
     table = table.assign(named=name_groups(table))
     place = {name: at for at, name in enumerate(dict.fromkeys(table["named"]))}
     table = table.sort_values("named", key=lambda column: column.map(place), kind="stable")
-    with drawing(*files, 6.5, 1.6 + 0.3 * max(len(table), 3)) as (fig, axes):
+    with drawing(files, 6.5, 1.6 + 0.3 * max(len(table), 3)) as (fig, axes):
         if table.empty:
             say_empty(axes, "Too few models have scores on two tasks.")
             return

@@ -10,13 +10,14 @@ from markupsafe import Markup
 from workflow_scripts.hub.sandbox import MEGABYTES, SECONDS
 from workflow_scripts.planning.memory import submitted_mb
 from workflow_scripts.render.frames import Cells, cells
+from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.settings import requests
 from workflow_scripts.settings.compute import Precision
 from workflow_scripts.stats.shares import share_error
 from workflow_scripts.studies.ranking.frame import OWN
-from workflow_scripts.studies.suite import checks, leaderboard
+from workflow_scripts.studies.suite import checks
 from workflow_scripts.studies.suite.table_requests import SuitePage
 
 # An icon and a sentence for each model type that a request may have.
@@ -31,8 +32,8 @@ MODEL_TYPES = {
 
 
 def make_suite_tab(leaderboard_csv: Path, checks_csv: Path, request: SuitePage) -> Tab:
-    board = leaderboard.TABLE.read(leaderboard_csv)
-    findings = checks.TABLE.read(checks_csv)
+    board = read_table(leaderboard_csv)
+    findings = read_table(checks_csv)
     lost = findings[findings["check"] == checks.LOST_FLAG]
     lost_flags = [f"{row.model}: {row.detail}" for row in lost.itertuples()]
     found = findings.groupby("file")["detail"].agg(" ".join).to_dict()

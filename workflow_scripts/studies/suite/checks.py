@@ -3,16 +3,16 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import did_you_mean
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Broken, read_record
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.tables import ShownColumns, read_table, write_table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import lowest_of
 from workflow_scripts.settings.requests import GENERATED
@@ -32,13 +32,7 @@ NOTE = (
 )
 # A row is known by its request's file: one model may be there under two protocols.
 _ROW = ["model", "precision", "commit", "protocol", "file"]
-COLUMNS = columns(
-    ("text", "model"),
-    ("maybe", "precision commit protocol file"),
-    ("text", "check"),
-    ("maybe", "tasks"),
-    ("text", "detail"),
-)
+_COLUMNS = [*_ROW, "check", "tasks", "detail"]
 
 
 def find_suspicious_rows(
@@ -78,7 +72,7 @@ def find_suspicious_rows(
                     "detail": f"Its flag marks no accepted row.{hint}",
                 }
             )
-    return pd.DataFrame(found, columns=list(COLUMNS.named))
+    return pd.DataFrame(found, columns=_COLUMNS)
 
 
 def _check_scores(
@@ -134,12 +128,7 @@ def _digest_answers(entry: dict) -> str | None:
     return sha256_json(answers)
 
 
-def _make(inputs: Inputs, request: SuiteTables) -> pd.DataFrame:
-    board = leaderboard.TABLE.read(inputs.one("leaderboard"))
-    return find_suspicious_rows(board, leaderboard.read_entries(inputs, request), request)
-
-
-def _show(frame: pd.DataFrame, _: SuiteTables) -> ShownColumns:
+def _format_columns(frame: pd.DataFrame) -> ShownColumns:
     return {
         "Model": frame["model"],
         "Precision": frame["precision"],
@@ -149,12 +138,15 @@ def _show(frame: pd.DataFrame, _: SuiteTables) -> ShownColumns:
     }
 
 
-TABLE = Table(
-    name="suite_checks",
-    title="What is worth a look on the leaderboard",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=SuiteTables,
-    make=_make,
-    show=_show,
-)
+def main(
+    board: Path, checks: Path, imports: list[Path], table: list[Path], tables: dict[str, Any]
+) -> None:
+    request = SuiteTables.of(tables)
+    entries = leaderboard.read_entries(checks, imports, request.tasks)
+    found = find_suspicious_rows(read_table(board), entries, request)
+    title = "What is worth a look on the leaderboard"
+    write_table(found, table, title=title, note=NOTE, shown=_format_columns(found))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.tables import ShownColumns, Table
+from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import with_errors
 from workflow_scripts.scores.foreign.cells import ImportedCell, cells_of, told
 from workflow_scripts.scores.influences import errors_by_row
@@ -29,21 +28,11 @@ NOTE = (
     " harness, and where its tasks are others than ours, stand in the CSV's note. A flag was set by hand, its"
     " reason is in the last column; the row stays."
 )
-COLUMNS = columns(
-    ("text", "model precision commit"),
-    ("maybe", "licence"),
-    ("whole", "parameters"),
-    ("maybe", "model_type weight_type"),
-    ("text", "protocol"),
-    ("maybe", "note"),
-    ("text", "file row"),
-    ("number", "average average_stderr"),
-    ("maybe", "missing"),
-    ("text", "origin"),
-    ("number", "behind behind_stderr"),
-    ("maybe", "flag flag_link"),
-    like={".+_n": "whole", ".+": "number"},  # of each task
-)
+_COLUMNS = [
+    *("model", "precision", "commit", "licence", "parameters", "model_type", "weight_type"),
+    *("protocol", "note", "file", "row", "average", "average_stderr", "missing", "origin"),
+    *("behind", "behind_stderr", "flag", "flag_link"),
+]
 # What identifies the errors of a row's scores.
 _KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
 
@@ -57,7 +46,7 @@ def make_leaderboard(
     """
     scores = scores[scores["subset"].isna()]
     rows = [_make_row(entry, scores, request) for entry in accepted(entries)]
-    names = list(COLUMNS.named)
+    names = list(_COLUMNS)
     for task in request.tasks:
         names += [f"{task.task}{part}" for part in ("", "_stderr", "_n", "_floor", "_chance")]
     table = pd.DataFrame(rows, columns=[*names, "key"]).sort_values(
@@ -168,12 +157,11 @@ def marks(flag: Flag, entry: dict) -> bool:
     )
 
 
-def read_entries(inputs: Inputs, request: SuiteTables) -> list[dict[str, Any]]:
+def read_entries(
+    checks: Path, imports: Sequence[Path], tasks: Sequence[ShownTask]
+) -> list[dict[str, Any]]:
     """Read the checked requests, and others' results as if they were accepted requests."""
-    return [
-        *read_checks(inputs.one("checks")),
-        *make_imported_entries(inputs["imports"], request.tasks),
-    ]
+    return [*read_checks(checks), *make_imported_entries(imports, tasks)]
 
 
 def make_imported_entries(
@@ -212,7 +200,7 @@ def make_imported_entries(
     ]
 
 
-def _show(frame: pd.DataFrame, request: SuiteTables) -> ShownColumns:
+def _format_columns(frame: pd.DataFrame, request: SuiteTables) -> ShownColumns:
     names = {task.task: task.title for task in request.tasks}
     missing = [None if pd.isna(text) else text.split() for text in frame["missing"]]
     return {
@@ -241,17 +229,19 @@ def _format_scores(
     return with_errors(values, errors, lambda share: f"{100 * share:.1f}")
 
 
-TABLE = Table(
-    name="suite_leaderboard",
-    title="Leaderboard",
-    note=NOTE,
-    columns=COLUMNS,
-    asks=SuiteTables,
-    make=lambda inputs, request: make_leaderboard(
-        pd.read_parquet(inputs.one("scores")),
-        read_entries(inputs, request),
-        request,
-        pd.read_parquet(inputs.one("errors")),
-    ),
-    show=_show,
-)
+def main(
+    scores: Path,
+    errors: Path,
+    checks: Path,
+    imports: list[Path],
+    table: list[Path],
+    tables: dict[str, Any],
+) -> None:
+    request = SuiteTables.of(tables)
+    entries = read_entries(checks, imports, request.tasks)
+    board = make_leaderboard(pd.read_parquet(scores), entries, request, pd.read_parquet(errors))
+    write_table(board, table, title="Leaderboard", note=NOTE, shown=_format_columns(board, request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -6,23 +6,19 @@ from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Broken, read_without_items
-from workflow_scripts.render.frames import columns
-from workflow_scripts.render.tables import ShownColumns, Table
-from workflow_scripts.settings.request import Nothing
+from workflow_scripts.render.tables import ShownColumns, write_table
 
 REFUSED, PENDING, FINISHED, FAILED = "refused", "pending", "finished", "failed"
-COLUMNS = columns(
-    ("text", "request"),
-    ("maybe", "name precision model_type weight_type protocol note commit licence"),
-    ("whole", "parameters"),
-    ("text", "status"),
-    ("maybe", "reason log"),
-)
+_COLUMNS = [
+    *("request", "name", "precision", "model_type", "weight_type", "protocol", "note", "commit"),
+    *("licence", "parameters", "status", "reason", "log"),
+]
 
 
 def read_checks(path: Path) -> list[dict[str, Any]]:
@@ -71,7 +67,7 @@ def make_requests_table(entries: list[dict[str, Any]]) -> pd.DataFrame:
         }
         for entry in entries
     ]
-    return pd.DataFrame(rows, columns=list(COLUMNS.named)).astype({"parameters": "Int64"})
+    return pd.DataFrame(rows, columns=_COLUMNS).astype({"parameters": "Int64"})
 
 
 def submit(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
@@ -90,22 +86,24 @@ def submit(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) ->
     write_text(checks.with_name("submitted.txt"), text + "\n")
 
 
-def _show(frame: pd.DataFrame, _: Nothing) -> ShownColumns:
+def _format_columns(frame: pd.DataFrame) -> ShownColumns:
     shown = frame[["request", "name", "precision", "status", "reason", "log"]]
     return dict(shown.rename(columns=str.capitalize).rename(columns={"Name": "Model"}))
 
 
-TABLE = Table(
-    name="suite_requests",
-    title="Requests for the leaderboard",
-    note=(
-        "Refused: the request was checked, and the reason says what to correct. Unchecked: the hub could not"
-        " be asked about it; the next run asks again. Left aside: its model is of another source than this"
-        " config's. Pending: accepted, and not measured on all tasks. Failed: a task could not be measured;"
-        " the next run tries it again."
-    ),
-    columns=COLUMNS,
-    asks=Nothing,
-    make=lambda inputs, _: make_requests_table(read_checks(inputs.one("checks"))),
-    show=_show,
+NOTE = (
+    "Refused: the request was checked, and the reason says what to correct. Unchecked: the hub could not"
+    " be asked about it; the next run asks again. Left aside: its model is of another source than this"
+    " config's. Pending: accepted, and not measured on all tasks. Failed: a task could not be measured;"
+    " the next run tries it again."
 )
+
+
+def main(checks: Path, table: list[Path]) -> None:
+    requests = make_requests_table(read_checks(checks))
+    title = "Requests for the leaderboard"
+    write_table(requests, table, title=title, note=NOTE, shown=_format_columns(requests))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -27,7 +27,7 @@ def plot_curves(records: Sequence[TrainingRecord], pdf: Path, png: Path) -> None
     colours = model_colours(variants)
     stages = [stage for stage in _STAGES if stage in by_stage]
     width = 3.4 * len(stages) + 0.4
-    with drawing(pdf, png, width, 3.4, ncols=len(stages), squeeze=False) as (fig, grid):
+    with drawing([pdf, png], width, 3.4, ncols=len(stages), squeeze=False) as (fig, grid):
         for axes, stage in zip(grid[0], stages, strict=True):
             for record in by_stage[stage]:
                 _draw(axes, record, colours[_variant(record)])

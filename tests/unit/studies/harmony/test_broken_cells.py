@@ -22,7 +22,7 @@ from workflow_scripts.core.items import write_items
 from workflow_scripts.core.records import Broken, Metric, Protocol, write_record
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.scores.tidy import collect_scores
-from workflow_scripts.studies.harmony.board import harmony_tab
+from workflow_scripts.studies.harmony.board import make_harmony_tab
 from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.ranking import build_grid, scores
 from workflow_scripts.studies.ranking.frame import DIRECT, FEW_SHOT, OVERALL, TRAINED
@@ -114,10 +114,10 @@ def test_every_table_figure_tab_and_sentence_is_made_and_the_tables_name_what_is
     assert (TRAINED in pairs) == alone
 
     files = [folder / name for name in ("leaderboard.csv", "components.csv")]
-    tab = harmony_tab(*map(str, files), str(folder / "scores.parquet"), list(TASK_ROWS), PROTOCOLS)
-    (row,) = [row for row in tab.rows if row.id == BROKEN[TRAINED][0]]
-    assert (row.values["rank"] is None) != alone
-    assert row.notes[0].startswith("estimated: SST-2" if alone else "no scores: ")
+    tab = make_harmony_tab(*files, list(TASK_ROWS), PROTOCOLS)
+    (row,) = [row for row in tab.rows if row["label"] == BROKEN[TRAINED][0]]
+    assert (row["rank"] is None) != alone
+    assert row["note"].startswith("estimated: SST-2" if alone else "no scores: ")
 
     tables = {f"harmony_{path.stem}": read_table(path) for path in folder.glob("*.csv")}
     values = HARMONY.values(tables)

@@ -1,0 +1,84 @@
+"""List the records that each study measures; each Snakemake of a run reads this, so it imports no pandas."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from workflow_scripts.core.ids import CheckpointId, in_paths
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.packs import harmony_records
+from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
+
+TIMED = ("latency",)  # times are never twice the same, so results/scores.parquet leaves them out
+
+
+def list_records(settings: Settings) -> dict[str, list[str]]:
+    """List the records of each study of the config; the suite's are known once its requests are checked."""
+    studies = {
+        "chunking": _list_perplexities(settings),
+        "latency": [
+            f"results/records/latency/latency/{model}/mmlu.json"
+            for model in in_paths(settings.chunking.timed_models)
+        ],
+        "training": [
+            f"results/records/training/perplexity/{checkpoint.in_path}/{text}.json"
+            for checkpoint in settings.compared_checkpoints()
+            for text in MEASURED_TEXTS
+        ],
+        "corpora": [
+            f"results/records/corpora/{protocol}/{model}/{corpus}.json"
+            for protocol in ("direct", "train_before_test")
+            for model in in_paths(settings.harmony.models)
+            for corpus in settings.harmony.corpora
+        ],
+        "harmony": harmony_records(settings, in_paths(settings.harmony.models)),
+        "mmlu": [
+            f"results/records/mmlu/few_shot/{checkpoint.in_path}/mmlu_helm.json"
+            for checkpoint in settings.mmlu_checkpoints()
+        ],
+        "prompts": [
+            f"results/records/prompts/prompt_run/{checkpoint.in_path}/{run}.json"
+            for checkpoint in settings.prompt_checkpoints()
+            for run in settings.prompt_runs
+        ],
+        "suite": [],
+    }
+    is_asked = {
+        "training": list_trainings(settings.compared_checkpoints()),
+        "harmony": ranks_models(settings),
+        "suite": ranks_requests(settings),
+    }
+    return {study: records for study, records in studies.items() if is_asked.get(study, records)}
+
+
+def _list_perplexities(settings: Settings) -> list[str]:
+    written = ["written"] if settings.chunking.measures.written_tokens else []
+    return [
+        f"results/records/chunking/perplexity/{model}/{text}.json"
+        for text in [*MEASURED_TEXTS, *written]
+        for model in in_paths(settings.chunking.models)
+    ]
+
+
+def list_trainings(checkpoints: Iterable[CheckpointId]) -> list[str]:
+    """List the training records of those of the checkpoints that were trained."""
+    return [f"results/training/{one.in_path}.json" for one in checkpoints if one.stages]
+
+
+def ranks_models(settings: Settings) -> Any:
+    """Tell whether there are scores to rank: of our models, or imported."""
+    return settings.harmony.models or settings.harmony.imported_scores or settings.imports
+
+
+def has_texts(settings: Settings) -> Any:
+    """Tell whether models are measured on texts of one's own."""
+    return settings.harmony.models and settings.harmony.corpora
+
+
+def ranks_requests(settings: Settings) -> Any:
+    """Tell whether the leaderboard has requests, or imported results."""
+    return settings.requests or settings.refused_requests or settings.imports
+
+
+def list_import_folders(settings: Settings) -> list[str]:
+    """List the folders of what was read of other people's harnesses."""
+    return [f"results/imports/{name}" for name in settings.import_folders]
