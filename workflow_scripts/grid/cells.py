@@ -7,8 +7,7 @@ was finished is kept: when its job runs again, for the sake of another cell, it 
 """
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,43 +54,29 @@ def training_beside(record: Path) -> Path:
 
 
 def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> None:
-    """Measure each cell, or take what was kept of it."""
-    for cell in unfinished(cells):
-        run_cell(cell, measure)
+    """Measure each cell, or take what was kept of it.
 
-
-def unfinished(cells: Iterable[GridCell]) -> Iterator[GridCell]:
-    """Those of which nothing whole was kept; what was is put back."""
+    What fails is written as the cell's outcome, unless the machine is to blame for it.
+    """
     for cell in cells:
         if _finished(cell).restore():
             print(f"{cell.name}: finished before, and kept", flush=True)
             cell.forget_states()
-        else:
-            for state in cell.states:
-                forget_old_state(state, cell.version)
-            yield cell
-
-
-def run_cell(cell: GridCell, measure: Callable[[GridCell], Any]) -> None:
-    with broken_alone(cell):
-        measure(cell)
-        _finished(cell).keep()
-        # Not before: a job that is killed loses its record, and needs one of the two to resume from.
-        cell.forget_states()
-
-
-@contextmanager
-def broken_alone(cell: GridCell) -> Iterator[None]:
-    """What fails in here is put down as the cell's outcome, unless the machine is to blame for it."""
-    try:
-        yield
-    except Interrupted:
-        raise
-    except Exception as error:
-        if machine_problem(error):
+            continue
+        for state in cell.states:
+            forget_old_state(state, cell.version)
+        try:
+            measure(cell)
+            _finished(cell).keep()
+            # Not before: a job that is killed loses its record, and needs one of the two to resume from.
+            cell.forget_states()
+        except Interrupted:
             raise
-        print(f"{cell.name} is broken:\n{traceback.format_exc()}", flush=True)
-        _write_broken(cell, error)
+        except Exception as error:
+            if machine_problem(error):
+                raise
+            print(f"{cell.name} is broken:\n{traceback.format_exc()}", flush=True)
+            _write_broken(cell, error)
 
 
 def give_up(cells: Iterable[GridCell]) -> None:
