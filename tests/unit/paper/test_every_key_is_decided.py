@@ -81,7 +81,7 @@ CANNOT: dict[str, dict[str, str]] = {
     "prompts, run 6": {f"request.asking.{key}": WORDS for key in ("messages", "text")}
     | {"request.asking.shots.seed": UNUSED},
     "prompts, run 7": {"protocol.generation.model_generation_config": UNUSED}
-    | {f"request.asking.{key}": UNUSED for key in ("choices", "shots.order", "shots.seed")},
+    | {f"request.asking.{key}": UNUSED for key in ("choices", "shots.seed")},
     "suite": PROTOCOL
     | CELLS
     | {"protocol.dtype": NAMED, "protocol.attention": SUMS, "protocol.seed": UNUSED}
