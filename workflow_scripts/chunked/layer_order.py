@@ -176,7 +176,7 @@ class PlannedLayers(nn.ModuleList):
         self.release()
         self.plan = plan
         model, run = self.model[0], self.run
-        self.devices = min(devices, len(plan.chunks))
+        self.devices = max(1, min(devices, len(plan.chunks)))
         run.is_spread = self.devices > 1
         order = (*plan.start, *chain(*plan.chunks), *plan.end)
         for slot, number in enumerate(order):

@@ -20,6 +20,7 @@ _WRAPPER = "wrapped_chunk_layers"
 _PREFIXES = (r"^module\.", r"_orig_mod\.")
 # What nothing but chunking adds, older forms of the published code too.
 _ADDED = re.compile("chunk|aggregation|adapter")
+_MAX_NAMES = 12  # in one sentence
 
 
 class _PublishedName(WeightRenaming):
@@ -58,12 +59,15 @@ def refuse_other_weights(model: nn.Module, info: LoadStateDictInfo, folder: str 
     unknown = [name for name in info.unexpected_keys if _ADDED.search(name)]
     problems = []
     if missing:
-        problems.append(
-            f"{folder} lacks {', '.join(sorted(missing))}, which its config.json asks for."
-        )
+        problems.append(f"{folder} lacks {_list_names(missing)}, which its config.json asks for.")
     if unknown:
         problems.append(
-            f"{folder} holds {', '.join(sorted(unknown))}, for which the model of its config.json has no place."
+            f"{folder} holds {_list_names(unknown)}, for which the model of its config.json has no place."
         )
     if problems:
         raise UserError(problems)
+
+
+def _list_names(names: list[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(sorted(names)[:_MAX_NAMES]) + more
