@@ -131,10 +131,6 @@ rule chunking_plans:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
     script:
@@ -160,10 +156,6 @@ rule chunking_perplexity:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
         arguments={
@@ -193,10 +185,6 @@ rule chunking_latency:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
         arguments={"models": SETTINGS.chunking.timed_models},
@@ -224,10 +212,6 @@ rule chunking_pruning:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
         arguments={"models": SETTINGS.chunking.models},
@@ -257,10 +241,6 @@ rule chunking_quality:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
         arguments={"checkpoints": [str(one) for one in SETTINGS.staged_checkpoints()]},

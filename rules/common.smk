@@ -186,9 +186,47 @@ def download_need(kind):
     return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
 
 
+def served_source(wildcards):
+    """The metadata of a model on the hub, or the manifest of one that lies here."""
+    name = f"{wildcards.org}/{wildcards.name}"
+    if SETTINGS.model(name).source == "huggingface":
+        return f"{HUB}/submitted/{name}@default/metadata.json"
+    return manifest_of("model", name)
+
+
+def prompt_datasets(wildcards):
+    return [manifest_of("dataset", name) for name in SETTINGS.prompt_runs[wildcards.run].datasets]
+
+
+def explained_model(wildcards):
+    """The first model of the prompt runs; of a chunked one the base, whose tokenizer it has."""
+    if not SETTINGS.prompt_runs:
+        raise UserError(
+            "prompts.models is an empty list; expected a model, whose tokenizer explain_prompt uses."
+        )
+    return measured_manifest(CheckpointId(SETTINGS.prompt_checkpoints()[0].model))
+
+
+def explained_datasets(wildcards):
+    name, _, _ = SETTINGS.explained()
+    return [manifest_of("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
+
+
+def prose_files(ending):
+    """List the files of prose, which people edit, by their ending."""
+    folder = Path(SETTINGS.workflow_folder)
+    return sorted(map(str, folder.glob(f"workflow_scripts/*/*/*{ending}")))
+
+
+def report_files(outputs):
+    """List the Markdown tables and PNG figures among the outputs of a rule."""
+    return [str(path) for path in outputs if path.endswith((".md", ".png"))]
+
+
 # What the rules of each study are given; the rule files themselves may come in any order.
 include: "chunking_inputs.smk"
 include: "training_inputs.smk"
 include: "harmony_inputs.smk"
+include: "ranking_inputs.smk"
 include: "suite_inputs.smk"
 include: "scores.smk"

@@ -58,10 +58,6 @@ rule mmlu_by_subject:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=3,
         arguments={"checkpoints": published_tables(SETTINGS)},

@@ -32,10 +32,6 @@ rule protocol_differences:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=4,
         arguments=published_cells(SETTINGS),
@@ -68,10 +64,6 @@ rule reproduction:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=4,
         arguments=reproduction_arguments(SETTINGS),
@@ -91,26 +83,11 @@ rule reproduction_by_task:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=3,
         arguments={"harmony": harmony_comparison(SETTINGS).as_params()},
     script:
         "../workflow_scripts/paper/reproduction_by_task.py"
-
-
-def prose_files(ending):
-    """List the files of prose, which people edit, by their ending."""
-    folder = Path(SETTINGS.workflow_folder)
-    return sorted(map(str, folder.glob(f"workflow_scripts/*/*/*{ending}")))
-
-
-def report_files(outputs):
-    """List the Markdown tables and PNG figures among the outputs of a rule."""
-    return [str(path) for path in outputs if path.endswith((".md", ".png"))]
 
 
 # What each chapter of the report shows, in this order.
@@ -182,10 +159,6 @@ rule leaderboard_page:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="30m",
     params:
         version=1,
         arguments={
@@ -248,10 +221,6 @@ rule collect_numbers:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="30m",
     params:
         version=2,
     script:
@@ -278,10 +247,6 @@ rule report:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="30m",
     params:
         version=1,
         arguments={

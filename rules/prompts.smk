@@ -11,24 +11,6 @@ PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
 OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
 
 
-def prompt_datasets(wildcards):
-    return [manifest_of("dataset", name) for name in SETTINGS.prompt_runs[wildcards.run].datasets]
-
-
-def explained_model(wildcards):
-    """The first model of the prompt runs; of a chunked one the base, whose tokenizer it has."""
-    if not SETTINGS.prompt_runs:
-        raise UserError(
-            "prompts.models is an empty list; expected a model, whose tokenizer explain_prompt uses."
-        )
-    return measured_manifest(CheckpointId(SETTINGS.prompt_checkpoints()[0].model))
-
-
-def explained_datasets(wildcards):
-    name, _, _ = SETTINGS.explained()
-    return [manifest_of("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
-
-
 rule ask_prompt_run:
     """Ask a model all questions of a prompt run, and keep what it says."""
     input:
@@ -127,10 +109,6 @@ rule prompt_runs:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
         arguments=prompt_arguments(SETTINGS),
@@ -149,10 +127,6 @@ rule prompt_runs_by_subject:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
         arguments=prompt_arguments(SETTINGS),

@@ -1,72 +1,5 @@
 """Grids of models, tasks and protocols: what a run measures, and what others released, each table by one rule."""
 
-from workflow_scripts.settings.grids import OWN_GRID, grid_inputs
-from workflow_scripts.studies.records import has_texts, ranks_models
-from workflow_scripts.studies.ranking.grid_settings import (
-    choose_task_pair,
-    count_training_tokens,
-    list_grid_models,
-    list_known_models,
-    list_shown_tasks,
-    list_wanted_cells,
-    read_grid_settings,
-)
-
-# By what the names of its results begin with, the name of each grid in config/grids.
-GRIDS = {grid.files or name: name for name, grid in SETTINGS.grids.items()}
-OWN = SETTINGS.grids[OWN_GRID].files
-OTHERS = [grid for grid in GRIDS if grid != OWN]
-GRID_SETTINGS = {grid: read_grid_settings(SETTINGS, name) for grid, name in GRIDS.items()}
-
-
-def grids_with(key):
-    """Grids of others whose file has this key."""
-    return [grid for grid in OTHERS if getattr(SETTINGS.grids[GRIDS[grid]], key)]
-
-
-GRIDS_WITH_PEARSON = [grid for grid in GRIDS if "pearson" in SETTINGS.grids[GRIDS[grid]].measures]
-GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *grids_with("texts")]
-
-
-def grid_sources(wildcards):
-    """The files that a grid is built from, by name."""
-    if wildcards.grid != OWN:
-        grid = SETTINGS.grids[GRIDS[wildcards.grid]]
-        found = grid_inputs(grid, Path(SETTINGS.workflow_folder))
-        return {name: files if name == "scores" else files[0] for name, files in found.items()}
-    published = [f"published/harmony_{name}.csv" for name in ("leaderboard", "cells")]
-    return {
-        "scores": ["results/scores/harmony.parquet"],
-        "errors": "results/scores/harmony_errors.parquet",
-        "imports": list_import_folders(SETTINGS),
-        "imported": list(SETTINGS.harmony.imported_scores),
-        "released": list(map(SETTINGS.resource, published)),
-        "correlations": SETTINGS.resource("published/items/correlations.csv"),
-    }
-
-
-def text_sources(wildcards):
-    """The files with bits per byte of texts."""
-    if wildcards.grid == OWN:
-        return ["results/scores/corpora.parquet"]
-    return grid_sources(wildcards)["scores"]
-
-
-def release_source(wildcards):
-    """The second release of a grid's scores, if it has one."""
-    return grid_sources(wildcards).get("release", [])
-
-
-def settings_of_grid(wildcards, **more):
-    """What every script of a grid is given of the config, and more."""
-    return {"settings": GRID_SETTINGS[wildcards.grid], **more}
-
-
-def drawn_settings(wildcards):
-    """The same with what draws are made by."""
-    draws = SETTINGS.harmony.bootstrap_draws
-    return settings_of_grid(wildcards, bootstrap_draws=draws, seed=SETTINGS.seed)
-
 
 rule build_grid:
     """A grid as matrices of models and tasks, with what its scores are uncertain by."""
@@ -82,10 +15,6 @@ rule build_grid:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=lambda wildcards: settings_of_grid(
@@ -127,10 +56,6 @@ rule agreement:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=drawn_settings,
@@ -158,10 +83,6 @@ rule agreement_pearson:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -191,10 +112,6 @@ rule agreement_by_size:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=drawn_settings,
@@ -224,10 +141,6 @@ rule categories:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -257,10 +170,6 @@ rule task_pair:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=lambda wildcards: settings_of_grid(
@@ -293,10 +202,6 @@ rule components:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=lambda wildcards: settings_of_grid(wildcards, seed=SETTINGS.seed),
@@ -327,10 +232,6 @@ rule variance:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -360,10 +261,6 @@ rule compute:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -393,10 +290,6 @@ rule newer:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -425,10 +318,6 @@ rule bits:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -457,10 +346,6 @@ rule text_pairs:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -491,10 +376,6 @@ rule text_agreement:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -517,10 +398,6 @@ rule releases:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -551,10 +428,6 @@ rule price:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=lambda wildcards: settings_of_grid(
@@ -586,10 +459,6 @@ rule leaderboard_table:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=drawn_settings,
@@ -611,10 +480,6 @@ rule significance:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=settings_of_grid,
@@ -645,10 +510,6 @@ rule panel:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments=lambda wildcards: settings_of_grid(
@@ -680,10 +541,6 @@ rule scores:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments={
@@ -707,10 +564,6 @@ rule separate:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=1,
         arguments={
@@ -730,24 +583,6 @@ rule separate:
 OF_ANY_GRID = (rules.agreement, rules.agreement_by_size, rules.categories, rules.components)
 OF_ANY_GRID = (*OF_ANY_GRID, rules.variance)
 OF_TEXTS = (rules.bits, rules.text_pairs, rules.text_agreement)
-
-
-def list_outputs(made, grid):
-    return [path for one in made for path in expand(list(one.output), grid=grid)]
-
-
-def list_results(grid):
-    """The tables and figures of a grid of others."""
-    needs = {
-        "attributes": (rules.compute,),
-        "newer": (rules.newer,),
-        "pair": (rules.task_pair,),
-        "release": (rules.releases, rules.price),
-        "texts": OF_TEXTS,
-    }
-    more = [one for key, found in needs.items() if grid in grids_with(key) for one in found]
-    pearson = (rules.agreement_pearson,) if grid in GRIDS_WITH_PEARSON else ()
-    return list_outputs((*OF_ANY_GRID, *pearson, *more), grid)
 
 
 RANKED = list_outputs(

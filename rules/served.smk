@@ -3,14 +3,6 @@
 from workflow_scripts.settings.served import ServedRequest
 
 
-def served_source(wildcards):
-    """The metadata of a model on the hub, or the manifest of one that lies here."""
-    name = f"{wildcards.org}/{wildcards.name}"
-    if SETTINGS.model(name).source == "huggingface":
-        return f"{HUB}/submitted/{name}@default/metadata.json"
-    return manifest_of("model", name)
-
-
 rule describe_served_model:
     """Write down where a server runs a model, beside the model's tokenizer."""
     input:

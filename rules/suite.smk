@@ -64,10 +64,6 @@ rule suite_leaderboard:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=5,
         arguments={"tables": suite_tables(SETTINGS).as_params()},
@@ -89,10 +85,6 @@ rule suite_checks:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=4,
         arguments={"tables": suite_tables(SETTINGS).as_params()},
@@ -112,10 +104,6 @@ rule suite_requests:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=2,
     script:
@@ -134,10 +122,6 @@ rule suite_protocol:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=2,
     script:
