@@ -12,7 +12,7 @@ from typing import Any
 from workflow_scripts.bridge.gpus import take_gpus
 from workflow_scripts.bridge.redaction import output_into
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.machine import machine_problem
+from workflow_scripts.core.machine import describe_machine_fault
 from workflow_scripts.core.offline import go_offline
 
 _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # the last is the tokenizers'
@@ -54,6 +54,6 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
             sys.exit(error.exit_code)
         except Exception as error:
             print(traceback.format_exc())
-            if problem := machine_problem(error):
+            if problem := describe_machine_fault(error):
                 print(f"{snakemake.rule}: {problem}")
             sys.exit(1)

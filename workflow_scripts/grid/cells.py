@@ -17,7 +17,7 @@ from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.finished import Finished, forget_old_state, forget_state
 from workflow_scripts.core.items import write_items
-from workflow_scripts.core.machine import machine_problem
+from workflow_scripts.core.machine import describe_machine_fault
 from workflow_scripts.core.records import Broken, whole_record
 from workflow_scripts.evaluation.scored_items import scored_beside
 
@@ -73,7 +73,7 @@ def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> 
         except Interrupted:
             raise
         except Exception as error:
-            if machine_problem(error):
+            if describe_machine_fault(error):
                 raise
             print(f"{cell.name} is broken:\n{traceback.format_exc()}", flush=True)
             _write_broken(cell, error)

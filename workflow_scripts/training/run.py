@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from transformers import PrinterCallback, TrainingArguments
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.machine import ran_out
+from workflow_scripts.core.machine import is_out_of_memory
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
@@ -48,7 +48,7 @@ def train(
         try:
             return _train_once(load, lesson, state, device, padding_token)
         except RuntimeError as error:
-            if not ran_out(error):
+            if not is_out_of_memory(error):
                 raise
             _need_less_memory(lesson.keys, state, device, error)
             if processes.count() > 1:  # the others wait for this one's gradients: all start again

@@ -17,7 +17,7 @@ from torch.distributed.elastic.utils.distributed import get_free_port
 
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.files import is_running
-from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
+from workflow_scripts.core.machine import MachineFault, describe_machine_fault
 from workflow_scripts.core.offline import go_offline
 from workflow_scripts.training.checkpoint_stage import train_stage
 from workflow_scripts.training.processes import OUT_OF_MEMORY, signals_to
@@ -99,7 +99,7 @@ def _main(arguments: str, parent: str) -> None:
         sys.exit(error.exit_code)
     except Exception as error:
         print(traceback.format_exc(), flush=True)
-        sys.exit(MachineFault.exit_code if is_better_elsewhere(error) else 1)
+        sys.exit(MachineFault.exit_code if describe_machine_fault(error) else 1)
 
 
 def _end_with(parent: int) -> None:

@@ -6,7 +6,7 @@ from tests.cells import cell
 from tests.completions_server import serving
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.machine import machine_problem
+from workflow_scripts.core.machine import describe_machine_fault
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.evaluation.served import ServedEngine
@@ -71,5 +71,5 @@ def test_answer_or_sentence(chunkable, tmp_path, monkeypatch, capfd, options, ke
             with pytest.raises(UserError, match=problem) as caught:
                 engine.loglikelihoods([([5, 6, 7], [8])], window=50)
             is_away = "503" in problem or "reached" in problem
-            assert bool(machine_problem(caught.value)) == is_away
+            assert bool(describe_machine_fault(caught.value)) == is_away
     assert not key or key not in manifest.read_text() + "".join(capfd.readouterr())

@@ -9,7 +9,7 @@ from tests.records import collected, write_example
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells, is_broken
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.machine import MachineFault, machine_problem
+from workflow_scripts.core.machine import MachineFault, describe_machine_fault
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.scored_items import scored_beside
 from workflow_scripts.grid.cells import GridCell, give_up, run_cells, training_beside
@@ -78,7 +78,7 @@ def test_what_the_machine_is_to_blame_for_fails_the_job_and_breaks_no_cell(folde
         run_cells(cells(folder), Measure(sst2=error))
     assert not broken_cells()
     assert not (folder / "sst2.json").exists()
-    assert machine_problem(error)
+    assert describe_machine_fault(error)
 
 
 def test_what_a_cell_goes_on_from_is_removed_only_when_its_record_is_kept(folder, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from workflow_scripts.bridge.gpus import is_given, take_gpus
-from workflow_scripts.core.machine import MachineFault, is_better_elsewhere
+from workflow_scripts.core.machine import MachineFault, describe_machine_fault
 from workflow_scripts.hub.load import choose_device
 
 SIGNS = ("CHORUS_GPUS", "SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "CUDA_VISIBLE_DEVICES")
@@ -27,7 +27,7 @@ def no_gpu(monkeypatch):
 def refused(wanted: str) -> str:
     with pytest.raises(MachineFault) as raised:
         choose_device(wanted)
-    assert is_better_elsewhere(raised.value)
+    assert describe_machine_fault(raised.value)
     return str(raised.value)
 
 
