@@ -226,7 +226,7 @@ def test_the_page_done_to_the_letter_does_what_it_says(copy, tmp_path):
     stranger.tool(str(BIN / "ruff"), "format", "--check", ".")
     stranger.tool(str(BIN / "snakefmt"), "--check", "Snakefile", "rules")
     stranger.tool(str(BIN / "lint-imports"))
-    kept = ("paper/test_products.py", "settings/test_tables.py")
+    kept = ("paper/test_prose.py", "settings/test_tables.py")
     tests = [f"tests/unit/{name}" for name in kept]
     stranger.tool(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
 
