@@ -70,10 +70,10 @@ def made() -> tuple[Path, dict[str, list[str]]]:
     folder, said = temporary_folder(), {}
     save = figures.save_both
 
-    def listen(fig, pdf, png):
+    def listen(fig, files):
         texts = fig.findobj(Text)
-        said[pdf.stem] = [text.get_text() for text in texts if text.get_visible()]
-        save(fig, pdf, png)
+        said[files[0].stem] = [text.get_text() for text in texts if text.get_visible()]
+        save(fig, files)
 
     given, of_grid = build("published", folder), "cells models settings table"
     pair = {"task_pair": CONFIG.grids["published"].pair}
