@@ -87,7 +87,7 @@ def _wait(started: list[subprocess.Popen]) -> list[int]:
 
 def _main(arguments: str, parent: str) -> None:
     """Train in one of the processes."""
-    sys.stdout.reconfigure(line_buffering=True)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
     go_offline()
     given = json.loads(arguments)

@@ -161,17 +161,17 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 
 
 def main(
-    stages: list[Path],
+    stages: Path | None,
     mmlu: Path,
-    latency: list[Path],
+    latency: Path | None,
     records: list[Path],
     table: list[Path],
     figure: list[Path],
     checkpoints: list[str],
 ) -> None:
-    """Write the table and the figure; `stages` and `latency` are empty where nothing is trained or timed."""
-    trained = read_table(stages[0]) if stages else pd.DataFrame(columns=["model", "variant"])
-    timed = pd.read_parquet(latency[0]) if latency else None
+    """Write the table and the figure; `stages` and `latency` are none where nothing is trained or timed."""
+    trained = read_table(stages) if stages else pd.DataFrame(columns=["model", "variant"])
+    timed = pd.read_parquet(latency) if latency else None
     rows = compute_quality(checkpoints, trained, read_table(mmlu), timed, read_letters(records))
     title = "Quality and speed of chunked models"
     write_table(rows, table, title=title, note=NOTE, shown=_format_columns(rows))

@@ -50,9 +50,8 @@ def tabulate_scores(
             f"There are several scores of {row['model']} on {row['task']} in the study"
             f" {row['study']}, direct; expected one. Delete results/scores/harmony.parquet."
         )
-    own = pd.DataFrame(
-        {"model": models, "base": [CheckpointId.parse(name).model for name in models]}
-    )
+    bases = [CheckpointId.parse(name).model for name in models]
+    own = pd.DataFrame({"model": models, "base": bases}, dtype="str")
     theirs = found[found["study"] != STUDY]
     tables = []
     for task in tasks:

@@ -235,9 +235,9 @@ def test_quality_of_every_stage_beside_the_unchanged_model(tmp_path):
     table, text, size = run_main(
         tmp_path,
         quality.main,
-        stages=[files["stages"]],
+        stages=files["stages"],
         mmlu=files["mmlu"],
-        latency=[write_scores(tmp_path, frame([*UNTRAINED, *timed]))],
+        latency=write_scores(tmp_path, frame([*UNTRAINED, *timed])),
         records=paths,
         checkpoints=CHECKPOINTS,
     )
