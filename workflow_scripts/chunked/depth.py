@@ -12,7 +12,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.llama.modeling_llama import eager_attention_forward
 
-from workflow_scripts.chunked.stacked import Child, Norm, Projection, Siblings
+from workflow_scripts.chunked.stacked import Child, Norm, Projection
 
 
 class Depth(GradientCheckpointingLayer):
@@ -33,7 +33,7 @@ class Depth(GradientCheckpointingLayer):
         if getattr(keys, "layer_types", None) is None:
             window = getattr(keys, "sliding_window", None)
         self.window = {} if window is None else {"sliding_window": window}
-        self.stacks: dict[str, Siblings] = {}
+        self.stacks: dict[str, Norm | Projection] = {}
 
     def prepare(self, layers: tuple[nn.Module, ...], adapters: list[nn.Module] | None) -> None:
         """Lay the siblings' weights side by side."""

@@ -25,7 +25,8 @@ def tokenise_samples(inputs: InputFiles, request: dict[str, Any], outputs: Outpu
         dataset = read_manifest(hub / "datasets" / keys.dataset / MANIFEST)
         source = {"dataset": dataset.repository, "commit": dataset.commit}
         rows = dataset_rows(hub, keys.dataset, keys.subset, keys.split)
-    bad, common = BadSamples(), {"column": keys.column, "length": asked.max_length}
+    bad = BadSamples()
+    common: dict[str, Any] = {"column": keys.column, "length": asked.max_length}
     if keys.data == "text":
         each = keys.document == "row"
         samples = tokenise_text(tokenizer, rows, bad, each_row_ends=each, **common)
