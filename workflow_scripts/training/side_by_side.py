@@ -11,7 +11,9 @@ import sys
 import threading
 import time
 import traceback
+from io import TextIOWrapper
 from pathlib import Path
+from typing import cast
 
 from torch.distributed.elastic.utils.distributed import get_free_port
 
@@ -87,7 +89,7 @@ def _wait(started: list[subprocess.Popen]) -> list[int]:
 
 def _main(arguments: str, parent: str) -> None:
     """Train in one of the processes."""
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    cast(TextIOWrapper, sys.stdout).reconfigure(line_buffering=True)
     threading.Thread(target=_end_with, args=(int(parent),), daemon=True).start()
     go_offline()
     given = json.loads(arguments)

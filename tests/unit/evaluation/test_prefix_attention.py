@@ -4,12 +4,14 @@ import random
 
 import pytest
 import torch
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import WINDOW, Requests, fresh_seed
 from workflow_scripts.evaluation.prefix import kernels
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.kernels import Call
+from workflow_scripts.evaluation.prefix.model import CausalModel
 
 
 def test_a_model_goes_on_with_its_own_attention():
@@ -18,6 +20,22 @@ def test_a_model_goes_on_with_its_own_attention():
     PrefixEngine(model).loglikelihoods(Requests(0).mixed(), window=WINDOW)
     assert model.config._attn_implementation == "sdpa"
     assert torch.equal(model(torch.tensor([[1, 2, 3]])).logits, before)
+
+
+def test_plain_batches_attend_by_flash_attn_where_the_model_was_loaded_with_it(monkeypatch):
+    model, calls = tiny_model("qwen2"), []
+
+    def flash(*given, **how):
+        calls.append(given[4])
+        return ALL_ATTENTION_FUNCTIONS["sdpa"](*given, **how)
+
+    monkeypatch.setitem(ALL_ATTENTION_FUNCTIONS._global_mapping, "flash_attention_2", flash)
+    model.config._attn_implementation = "flash_attention_2"
+    engine = CausalModel(model)
+    assert not engine.why_not_packed and not calls
+    engine.plain(torch.tensor([[1, 2, 3]]), torch.tensor([[False, False, True]]))
+    assert calls == [None] * model.config.num_hidden_layers
+    assert engine.attention == "sdpa, in plain batches flash_attention_2"
 
 
 def drawn(rng: random.Random, width: int = 8, **how):

@@ -15,8 +15,7 @@ from tests.cells import cell
 from workflow_scripts.core.items import read_items
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.grid import splits as splits_module
-from workflow_scripts.grid.base import Base
-from workflow_scripts.grid.train_before_test import prepare
+from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.harmony import TaskRecipe
@@ -52,7 +51,7 @@ def test_the_four_draws_are_lm_harmonys(
     world, model_manifest, tmp_path, monkeypatch, name, metric, over, rows
 ):
     monkeypatch.setattr(splits_module, "load_tasks", partial(load_shortened, rows=rows))
-    with mirror(world) as datasets:
+    with mirror(world):
         (task,) = load_shortened([name], rows).values()
         training, test = list(task.training_docs()), list(range(len(task.eval_docs)))
         if name == "arc_easy":
@@ -64,8 +63,7 @@ def test_the_four_draws_are_lm_harmonys(
         )
         changes = {"max_test_items": len(test) - over, "draws": "published", "seed": SEED}
         request = cell(name, metric, protocol="train_before_test", recipe=recipe, **changes)
-        base = Base.of(model_manifest, request.compute)
-        splits = prepare(world, tmp_path / "trained.json", request, base, datasets).splits
+        splits = load_splits(name, recipe, SEED, request.draws)
         found = [splits.choosing.eval_docs[number] for number in splits.choosing_items]
     assert splits.training == cap_items(training, recipe.max_training_items)
     ids = [str(document) for document in cap_items(choosing, recipe.max_validation_items)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.prefix.model import text_config
+from workflow_scripts.evaluation.prefix.model import get_attention, text_config
 from workflow_scripts.planning.memory import (
     SHARE_OF_LOGITS,
     SMALLEST_BLOCK,
@@ -49,7 +49,7 @@ class Budget:
             default=1,
         )
         heads = getattr(text_config(model.model), "num_attention_heads", None) or 1
-        eager = model.attention == "eager"
+        eager = get_attention(model.model) == "eager"
         # Boolean and additive, two of each with windows; eager attention has scores per head.
         mask = 2 * (1 + item) + (3 * heads * max(item, 4) if eager else item)
         device = torch.device(model.device).type

@@ -13,7 +13,7 @@ import torch
 from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest, take_next
 from workflow_scripts.evaluation.prefix.answer_rows import AnswerRows, RowShape, get_row_shape
 from workflow_scripts.evaluation.prefix.budget import Budget
-from workflow_scripts.evaluation.prefix.model import text_config
+from workflow_scripts.evaluation.prefix.model import get_attention, text_config
 from workflow_scripts.evaluation.prefix.packed import PackedRun
 from workflow_scripts.evaluation.prefix.score_packed import cut
 from workflow_scripts.evaluation.prefix.trie import build_trie
@@ -113,7 +113,7 @@ class PackedGeneration:
 
     def _row_bytes(self, shape: RowShape) -> int:
         heads = getattr(text_config(self._model.model), "num_attention_heads", None) or 1
-        eager = self._model.attention == "eager"  # repeats keys and values for all heads
+        eager = get_attention(self._model.model) == "eager"  # repeats keys and values for all heads
         entry = self._budget.cache_entry if eager else self._model.cache_bytes
         scores = heads * 4 * _SCORE_COPIES * shape.rows * (shape.own + shape.start)
         return (shape.rows * shape.own + shape.start) * entry + scores

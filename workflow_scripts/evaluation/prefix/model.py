@@ -8,7 +8,9 @@ times keys; a model that leaves out the attention given to it keeps its masks.
 """
 
 import inspect
-from contextlib import nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -25,6 +27,7 @@ from workflow_scripts.evaluation.prefix.sight import Sight
 # Of the device, whatever is tried on it: another way of running the model would not help.
 _OF_THE_DEVICE = (torch.OutOfMemoryError, torch.AcceleratorError)
 _TRUSTED_ATTENTION = ("sdpa", "eager")
+_FLASH = "flash_attention_2"  # by the package flash-attn, which takes no mask
 _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
 # Relative to the largest logit: rounding is far below it, a wrong mask or position far above.
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -54,7 +57,8 @@ class CausalModel:
         self.dtype = parameter.dtype
         self.tokens_run = 0
         self.records_steps = True  # of generation as CUDA graphs, until that has failed
-        self.attention = get_attention(model)
+        self.attention = own = get_attention(model)
+        self._attending_plainly: Callable[[], AbstractContextManager] = nullcontext
         if not plain:
             self._trust_masks()
         self._read_windows()
@@ -69,6 +73,10 @@ class CausalModel:
                 self.by_branch = True
                 self.why_not_by_branch = self._why_not_packed()
                 self.by_branch = not self.why_not_by_branch
+        if own == _FLASH and not plain:  # plain batches need no masks of ours
+            self._attending_plainly = partial(attending, model, _FLASH)
+            shared = "" if self.why_not_packed else f"{self.attention}, in plain batches "
+            self.attention = shared + _FLASH
         self.tokens_run = 0
 
     def packed(self, tokens, positions, sight: Sight, cache, wanted) -> torch.Tensor:
@@ -126,7 +134,8 @@ class CausalModel:
         """Run padded rows and return the logits where `wanted` is true, row by row."""
         chosen = wanted.to(self.device)
         arguments = {"logits_to_keep": chosen} if self.selects_by_row else {}
-        logits = self._call(ids.to(self.device), **arguments)
+        with self._attending_plainly():
+            logits = self._call(ids.to(self.device), **arguments)
         self.tokens_run += ids.numel()
         return logits if self.selects_by_row else logits[chosen]
 
