@@ -29,7 +29,3 @@ class StepRequest(BaseModel):
     @property
     def sha256(self) -> str:
         return sha256_json(self.as_params())
-
-
-class Nothing(StepRequest):
-    """For a table or a figure that depends on its inputs alone."""
