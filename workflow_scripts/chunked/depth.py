@@ -33,7 +33,7 @@ class Depth(GradientCheckpointingLayer):
         if getattr(keys, "layer_types", None) is None:
             window = getattr(keys, "sliding_window", None)
         self.window = {} if window is None else {"sliding_window": window}
-        self.stacks: dict[str, Norm | Projection] = {}
+        self.stacks: dict[str, Any] = {}  # each a Norm or a Projection
 
     def prepare(self, layers: tuple[nn.Module, ...], adapters: list[nn.Module] | None) -> None:
         """Lay the siblings' weights side by side."""
