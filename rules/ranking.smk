@@ -580,19 +580,27 @@ rule separate:
 
 
 # Of every grid, and more where its file or the config has what for.
-OF_ANY_GRID = (rules.agreement, rules.agreement_by_size, rules.categories, rules.components)
-OF_ANY_GRID = (*OF_ANY_GRID, rules.variance)
+OF_ANY_GRID = (
+    rules.agreement,
+    rules.agreement_by_size,
+    rules.categories,
+    rules.components,
+    rules.variance,
+)
 OF_TEXTS = (rules.bits, rules.text_pairs, rules.text_agreement)
 
 
-RANKED = list_outputs(
-    (
-        *(rules.leaderboard_table, *OF_ANY_GRID, rules.task_pair, rules.significance),
-        *(rules.compute, rules.panel, rules.scores, *(OF_TEXTS if has_texts(SETTINGS) else ())),
-    ),
-    OWN,
+OF_OWN_GRID = (
+    rules.leaderboard_table,
+    *OF_ANY_GRID,
+    rules.task_pair,
+    rules.significance,
+    rules.compute,
+    rules.panel,
+    rules.scores,
+    *(OF_TEXTS if has_texts(SETTINGS) else ()),
 )
-RANKED = RANKED if ranks_models(SETTINGS) else []
+RANKED = list_outputs(OF_OWN_GRID, OWN) if ranks_models(SETTINGS) else []
 
 
 rule published:

@@ -6,6 +6,8 @@ batched products instead of k linear layers, and one attention call over k times
 Shapes: k siblings, b rows of t tokens, n = b * t, h heads of size d.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
