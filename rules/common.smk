@@ -16,13 +16,11 @@ from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
+from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
 
 with mending():
     WHO_KNOWS = LookUp(look_up_model, look_up_task, runs_code)
     SETTINGS = checked_settings(workflow, config, WHO_KNOWS)
-    # The products of each grid are declared when this is imported: what is wrong with its file has been said.
-    from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
-
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
     GPU_REQUEST = gpu_request(workflow)
