@@ -157,11 +157,6 @@ COMMAND_LINES = [
         ("explain is 'sst2/first'", "as in sst2/3"),
     ),
     CommandLine(
-        "no such model to separate",
-        ("separate", "--config", "separate=Qwen/Qwen2.5-7 google/gemma-2b"),
-        ("separate names 'Qwen/Qwen2.5-7', of which there are no", "mean 'Qwen/Qwen2.5-7B'?"),
-    ),
-    CommandLine(
         "two problems", ("--config", "sead=3", "source=real"), ("sead is 3", "source is 'real'")
     ),
 ]
