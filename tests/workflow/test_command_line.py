@@ -14,7 +14,7 @@ import yaml
 
 from tests.bad_configs import COMMAND_LINES
 from tests.unit.settings.merged import CONFIGS
-from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_for, run_snakemake
+from tests.workflow.snakemake import ROOT, jobs_of, run_for, run_snakemake
 from workflow_scripts.settings.packs import base_of
 
 pytestmark = pytest.mark.workflow
@@ -165,27 +165,6 @@ def test_auto_asks_for_gpus_where_there_may_be_some_and_for_none_on_a_laptop(fou
     result = run_snakemake(tmp_path, "harmony", *PLAIN, *configs, PATH=str(programs))
     evaluations = [block for block in job_blocks(result) if block.startswith("evaluate_direct")]
     assert evaluations and all(("gpu=1" in block) == asks for block in evaluations)
-
-
-def test_the_order_in_which_the_rule_files_are_included_means_nothing(tmp_path):
-    # What a run in this very clone has made is left out, or nothing would be left to do.
-    made = {"results", "logs"}
-    for path in ROOT.iterdir():
-        if path.name not in {"Snakefile", "rules", *made} and not path.name.startswith("."):
-            (tmp_path / path.name).symlink_to(path)
-    # Rules and the paths they name are found from where the rule files lie.
-    shutil.copytree(ROOT / "rules", tmp_path / "rules")
-    lines = (ROOT / "Snakefile").read_text().splitlines()
-    at = [number for number, line in enumerate(lines) if line.startswith("include:")][1:]
-    for one, other in zip(at, reversed([lines[number] for number in at]), strict=True):
-        lines[one] = other
-    (tmp_path / "Snakefile").write_text("\n".join(lines))
-    asked = ["-n", *SMALL]
-    usual = jobs_of(run_snakemake(tmp_path, *asked))
-    assert (
-        jobs_of(run_snakemake(tmp_path, "--snakefile", str(tmp_path / "Snakefile"), *asked))
-        == usual
-    )
 
 
 def test_an_empty_list_of_models_leaves_each_study_out(tmp_path):

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 # Of those that are made in a loop the name is computed, and of those taken from a shape it comes last.
 RULE = re.compile(r"^ *(?:rule|(?:rule|checkpoint) (\w+)|use rule .* as (\w+) with):", re.M)
-SCRIPT = re.compile(r'"(?:\.\./)+workflow_scripts/steps/(\w+)\.py"')
+SCRIPT_BLOCK = '\nif "snakemake" in globals():\n'
+SCRIPT = re.compile(r'"(?:\.\./)+(workflow_scripts/[\w/]+\.py)"')
 
 
 def run(*command: str) -> subprocess.CompletedProcess:
@@ -136,7 +137,10 @@ def test_every_rule_says_what_it_does_and_its_log_bears_its_name_and_every_step_
             if name and (script or match[2]):
                 assert f"logs/{name}" in body, f"the log of {name} bears another name"
 
-    assert used == {path.stem for path in (ROOT / "workflow_scripts/steps").glob("[!_]*.py")}
+    scripts = [
+        path for path in tracked("workflow_scripts/*.py") if SCRIPT_BLOCK in path.read_text()
+    ]
+    assert used == {path.relative_to(ROOT).as_posix() for path in scripts}
 
 
 @pytest.mark.parametrize(
