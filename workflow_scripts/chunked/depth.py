@@ -6,6 +6,8 @@ batched products instead of k linear layers, and one attention call over k times
 Shapes: k siblings, b rows of t tokens, n = b * t, h heads of size d.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from transformers.modeling_layers import GradientCheckpointingLayer
@@ -33,7 +35,7 @@ class Depth(GradientCheckpointingLayer):
         if getattr(keys, "layer_types", None) is None:
             window = getattr(keys, "sliding_window", None)
         self.window = {} if window is None else {"sliding_window": window}
-        self.stacks: dict[str, Norm | Projection] = {}
+        self.stacks: dict[str, Any] = {}
 
     def prepare(self, layers: tuple[nn.Module, ...], adapters: list[nn.Module] | None) -> None:
         """Lay the siblings' weights side by side."""
