@@ -18,7 +18,7 @@ def count_quality(table: pd.DataFrame) -> Values:
     """Compare the trained checkpoint that reads wikitext best with itself untrained and with the whole model."""
     values: Values = {
         "chunking.models": table["model"].nunique(),
-        "chunking.checkpoints": table["variant"].notna().sum(),
+        "chunking.checkpoints": table["variant"].fillna("").ne("").sum(),
     }
     table = table.set_index(table["model"] + table["variant"].fillna(""))
     trained = table[table["tokens"].fillna(0) > 0].dropna(subset=["perplexity"])
