@@ -36,7 +36,7 @@ def tokenizer():
 
 @pytest.fixture(scope="module")
 def manifest(tokenizer, tmp_path_factory):
-    model = tiny_model("qwen2", len(tokenizer), window=256, layers=6, seed=None)
+    model = tiny_model("qwen2", len(tokenizer), window=256, layers=6)
     return put_in_hub(model, tmp_path_factory.mktemp("base"), tokenizer)
 
 
