@@ -106,21 +106,6 @@ def atomic_dir(target: Path | str) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def write_sealed(target: Path | str, value: Any) -> None:
-    """Values to go on with, under their checksum."""
-    write_text(target, json.dumps({"sha256": sha256_text(json.dumps(value)), "value": value}))
-
-
-def read_sealed(path: Path) -> Any:
-    """None where nothing is there, or not what was written."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        value = found["value"]
-        return value if sha256_text(json.dumps(value)) == found["sha256"] else None
-    except (FileNotFoundError, ValueError, TypeError, KeyError):
-        return None
-
-
 def is_altered(path: Path, sha256: str) -> str | None:
     """The sentence about a file that is missing, or not the one that had this checksum."""
     if not path.is_file():
@@ -166,13 +151,6 @@ def _make_folder(folder: Path) -> None:
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
         _flush_to_disk(folder.parent)
-
-
-def this_boot() -> str:
-    """Of the kernel: no process is alive that ran under another one. Empty where it does not tell."""
-    with suppress(OSError):
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    return ""
 
 
 def is_running(process: int) -> bool:

@@ -12,11 +12,9 @@ from workflow_scripts.core.files import (
     atomic_dir,
     atomic_path,
     canonical_json,
-    read_sealed,
     sha256_file,
     sha256_json,
     write_json,
-    write_sealed,
     write_text,
 )
 
@@ -133,22 +131,6 @@ def test_of_a_folder_each_file_each_folder_and_itself_come_before_its_name(
     assert sorted(flushed) == sorted(f"flush {one}" for one in within)
     assert rename == "rename .model.tmp- model"
     assert last == "flush ."
-
-
-@pytest.mark.parametrize("value", [{"a": [1, 0.1]}, {"nan": float("nan")}])
-def test_what_is_sealed_comes_back_and_no_flipped_bit_does(tmp_path, value):
-    path = tmp_path / "best.json"
-    assert read_sealed(path) is None
-    write_sealed(path, value)
-    assert repr(read_sealed(path)) == repr(value)
-    whole = path.read_bytes()
-    for at in range(0, 8 * len(whole), 3):
-        content = bytearray(whole)
-        content[at // 8] ^= 1 << at % 8
-        path.write_bytes(content)
-        assert repr(read_sealed(path)) in ("None", repr(value)), content
-    path.write_bytes(whole[: len(whole) // 2])
-    assert read_sealed(path) is None
 
 
 def test_numbers_that_are_none_are_refused_and_nothing_is_written(tmp_path):
