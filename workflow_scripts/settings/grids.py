@@ -139,10 +139,6 @@ class GridFile(Section):
         return next(iter(self.protocols))
 
     @property
-    def several_texts(self) -> bool:
-        return len(self.texts) > 1
-
-    @property
     def floor_said(self) -> str:
         """Within a sentence about its scores: that some are floored."""
         if not any(one.floored_by for one in self.protocols.values()):
