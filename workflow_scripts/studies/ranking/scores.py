@@ -51,7 +51,7 @@ def tabulate_scores(
             f" {row['study']}, direct; expected one. Delete results/scores/harmony.parquet."
         )
     own = pd.DataFrame(
-        {"model": models, "base": [CheckpointId.parse(name).model for name in models]}
+        {"model": models, "base": [CheckpointId.parse(name).model for name in models]}, dtype="str"
     )
     theirs = found[found["study"] != STUDY]
     tables = []
