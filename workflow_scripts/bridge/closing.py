@@ -7,8 +7,8 @@ from pathlib import Path
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells
 from workflow_scripts.core.clean_text import plain_lines
 
-# Written by `snakemake plan`, `check_cluster`, `submit` and `products`, whose answers they are.
-_ANSWERS = ("plan.txt", "check_cluster.txt", "requests/submitted.txt", "products.txt")
+# Written by `snakemake plan`, `check_cluster` and `submit`, whose answers they are.
+_ANSWERS = ("plan.txt", "check_cluster.txt", "requests/submitted.txt")
 _PLACES = {
     "report/index.html": "the report: all studies on one page",
     "tables": "the tables, as CSV, Markdown and TeX",
