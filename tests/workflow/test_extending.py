@@ -176,7 +176,7 @@ def a_grid_is_analysed(folder: Path, _: subprocess.CompletedProcess) -> None:
     agreement = table(folder, "riddles_agreement").set_index(["statistic", "protocol"])["value"]
     assert agreement["mean"].tolist() == pytest.approx([-1 / 3, 1])
     assert "# Riddles: agreement" in (folder / "results/tables/riddles_agreement.md").read_text()
-    assert (folder / "results/figures/riddles_ranks.png").stat().st_size > 5_000
+    assert (folder / "results/figures/riddles_task_pair.png").stat().st_size > 5_000
 
 
 def a_study_is_told(folder: Path, _: subprocess.CompletedProcess) -> None:
