@@ -7,18 +7,8 @@ import pytest
 from tests.workflow.snakemake import ROOT, run_snakemake
 
 pytestmark = pytest.mark.workflow
-NAMES = (
-    *(
-        "agreement",
-        "agreement_by_size",
-        "categories",
-        "components",
-        "compute",
-        "perplexity",
-        "ranks",
-    ),
-    "variance",
-)
+NAMES = ("agreement", "agreement_by_size", "categories", "components", "compute", "variance")
+NAMES += ("text_agreement", "task_pair")
 
 
 def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):
@@ -36,10 +26,15 @@ def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):
             assert (tmp_path / f"results/tables/published_{name}.{kind}").stat().st_size
         for kind in ("pdf", "png"):
             assert (tmp_path / f"results/figures/published_{name}.{kind}").stat().st_size
-    assert "0.517" in result.stdout + result.stderr, "the terminal shows the mean agreement"
+    text = (tmp_path / "results/tables/published_agreement.md").read_text()
+    assert "0.517" in text, "the mean agreement"
     made = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
     assert made == {"results", "logs"}, "neither models nor data"
-    assert {path.name for path in (tmp_path / "results").iterdir()} == {"tables", "figures"}
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {
+        "grids",
+        "tables",
+        "figures",
+    }
 
 
 def test_the_grid_of_the_test_task_has_a_target_of_its_own_and_needs_an_empty_folder(tmp_path):
@@ -47,7 +42,7 @@ def test_the_grid_of_the_test_task_has_a_target_of_its_own_and_needs_an_empty_fo
     assert result.returncode == 0, result.stdout + result.stderr
     assert (tmp_path / "results/figures/test_task_newer.pdf").stat().st_size
     planned = run_snakemake(tmp_path, "--summary", "test_task").stdout
-    for name in {*NAMES} - {"perplexity"}:
+    for name in {*NAMES} - {"text_agreement"}:
         assert f"results/tables/test_task_{name}.csv\t" in planned
         assert f"results/figures/test_task_{name}.png\t" in planned
 

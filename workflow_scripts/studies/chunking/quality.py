@@ -95,6 +95,8 @@ def _find_speedups(ids: Sequence[CheckpointId], latency: pd.DataFrame | None) ->
         return [np.nan] * len(ids)
     rows = compute_speedups(latency)
     rows = rows[(rows["devices"] == 1) & (rows["way"] != "unchanged")]
+    if rows.empty:  # its cell failed
+        return [np.nan] * len(ids)
     rows = rows[rows["batch"] == rows["batch"].min()]
     fastest = rows.groupby(rows["model"] + rows["variant"])["token_faster"].max()
     return [
