@@ -253,11 +253,7 @@ def main(
 ) -> None:
     of_grid = GridSettings.of(settings)
     agreement = compute_agreement(read_grids(cells, models), of_grid, bootstrap_draws, seed)
-    note = _NOTE.format(
-        trainings=frame.TRAININGS[of_grid.trainings],
-        last=frame.SAMPLED * bool(agreement["models"].max() > frame.SAMPLE)
-        + frame.RAW_AND_MISSING * of_grid.grid.run,
-    )
+    note = frame.describe_draws(_NOTE, agreement, of_grid)
     title = frame.make_title("Agreement of tasks about models", of_grid)
     shown = format_columns(agreement, of_grid)
     write_table(agreement, table, title=title, note=note, shown=shown)

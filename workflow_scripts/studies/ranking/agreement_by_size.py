@@ -218,11 +218,7 @@ def main(
 ) -> None:
     of_grid = GridSettings.of(settings)
     by_size = compute_by_size(read_grids(cells, models), of_grid, bootstrap_draws, seed)
-    note = _NOTE.format(
-        trainings=frame.TRAININGS[of_grid.trainings],
-        last=frame.SAMPLED * bool(by_size["models"].max() > frame.SAMPLE)
-        + frame.RAW_AND_MISSING * of_grid.grid.run,
-    )
+    note = frame.describe_draws(_NOTE, by_size, of_grid)
     title = frame.make_title("Agreement of tasks within sizes", of_grid)
     write_table(by_size, table, title=title, note=note, shown=format_columns(by_size, of_grid))
     plot_by_size(by_size, of_grid, figure)

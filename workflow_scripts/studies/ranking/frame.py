@@ -1,6 +1,8 @@
 """What the tables of the ranking are made of: origins, statistics, and their columns."""
 
-from workflow_scripts.stats.score_errors import SAMPLE as SAMPLE
+import pandas as pd
+
+from workflow_scripts.stats.score_errors import SAMPLE
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 STUDY = "harmony"
@@ -62,3 +64,10 @@ def make_title(words: str, settings: GridSettings) -> str:
     """The title of a table, behind that of a grid that is not the run's."""
     grid = settings.grid
     return words if grid.run else f"{grid.title}: {words[0].lower()}{words[1:]}"
+
+
+def describe_draws(note: str, table: pd.DataFrame, settings: GridSettings) -> str:
+    """Fill in a note's `{trainings}` and `{last}`: what was drawn again, and what holds of a run's grid."""
+    sampled = SAMPLED if table["models"].max() > SAMPLE else ""
+    last = sampled + (RAW_AND_MISSING if settings.grid.run else "")
+    return note.format(trainings=TRAININGS[settings.trainings], last=last)
