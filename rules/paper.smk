@@ -115,16 +115,15 @@ for chapter, outputs in (
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
-# A figure of a grid has a caption for any grid.
+# By figure, the name of its caption; a figure of a grid has that of any grid.
 CAPTIONS = {
-    name: Path(workflow.basedir, f"docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', name)}.rst")
-    for name in (Path(path).stem for path in REPORTED if path.endswith(".png"))
+    figure: re.sub(f"^({one_of(GRIDS)})_", "", figure)
+    for figure in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
-CAPTIONS = {
-    name: " ".join(file.read_text(encoding="utf-8").split())
-    for name, file in CAPTIONS.items()
-    if file.exists()
-}
+CAPTION_FILES = [
+    str(Path(workflow.basedir, f"docs/captions/{name}.rst"))
+    for name in dict.fromkeys(CAPTIONS.values())
+]
 
 
 # What the leaderboard page is made from; a study that the config has not has no tab.
@@ -235,9 +234,10 @@ rule report:
         provenance="results/report/provenance.json",
         prose=prose_files(".md.j2"),
         sources=SETTINGS.resource("published/sources.csv"),
+        caption_files=CAPTION_FILES,
         pages=rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
     output:
-        page=report(
+        report=report(
             "results/report/index.html",
             caption="../docs/captions/report.rst",
             category="Report",
@@ -266,8 +266,9 @@ use rule report as paper_source with:
         provenance="results/report/provenance.json",
         prose=prose_files(".md.j2"),
         sources=SETTINGS.resource("published/sources.csv"),
+        caption_files=CAPTION_FILES,
     output:
-        paper="results/report/paper.tex",
+        report="results/report/paper.tex",
     log:
         "logs/paper_source.log",
     localrule: True
@@ -276,7 +277,7 @@ use rule report as paper_source with:
 use rule collect_scores as paper_pdf with:
     """The paper as PDF, asked for by name; needs a TeX engine."""
     input:
-        paper=rules.paper_source.output.paper,
+        paper=rules.paper_source.output.report,
         numbers=rules.collect_numbers.output.numbers,
     output:
         pdf="results/report/paper.pdf",

@@ -16,26 +16,28 @@ def main(
     numbers: Path,
     provenance: Path,
     sources: Path,
+    caption_files: list[Path],
+    report: Path,
     chapters: Mapping[str, Sequence[str]],
     captions: Mapping[str, str],
     links: Mapping[str, str],
-    page: Path | None = None,
-    paper: Path | None = None,
 ) -> None:
-    """Write the page or the paper.
+    """Write the report: the paper where it is a .tex file, else the page.
 
-    `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the caption of each figure, `links`
-    other pages to other pages by title.
+    `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the name of each figure's caption,
+    `links` other pages by title.
     """
     values = read_numbers(numbers)
     facts = json.loads(provenance.read_text(encoding="utf-8"))
     files = {chapter: [Path(path) for path in paths] for chapter, paths in chapters.items()}
-    shown, absent = read_chapters(values, files, captions)
+    texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in caption_files}
+    figures = {figure: texts[name] for figure, name in captions.items()}
+    shown, absent = read_chapters(values, files, figures)
     missing = what_is_missing(values, absent)
-    if paper:
-        write_paper(paper, shown, values, facts, missing)
-    if page:
-        write_page(page, shown, values, facts, missing, read_sources(sources), dict(links))
+    if report.suffix == ".tex":
+        write_paper(report, shown, values, facts, missing)
+    else:
+        write_page(report, shown, values, facts, missing, read_sources(sources), dict(links))
 
 
 if "snakemake" in globals():
