@@ -21,7 +21,7 @@ from workflow_scripts.core.records import (
 )
 from workflow_scripts.scores.foreign.cells import read_cells
 from workflow_scripts.scores.foreign.requests import ImportRequest
-from workflow_scripts.scores.tidy import collect, rows_of_cell, tidy, whole_records
+from workflow_scripts.scores.tidy import COLUMNS, collect, rows_of_cell, tidy, whole_records
 
 DIGEST = sha256_text("example")
 TRAINED = TrainingFacts(
@@ -34,6 +34,11 @@ TRAINED = TrainingFacts(
     selected={},
     evaluations=(),
 )
+
+
+def make_scores(rows: Iterable[dict]) -> pd.DataFrame:
+    """Make a table of scores from rows that have some of its columns."""
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
 
 
 def make_items(

@@ -24,6 +24,13 @@ def logits(model, ids, way):
         return model(ids).logits
 
 
+def compute_both_ways(model, ids):
+    """Return the logits of fused layers, which are those of a loop over them."""
+    fused = logits(model, ids, "fused")
+    assert torch.allclose(fused, logits(model, ids, "loop"), atol=1e-5)
+    return fused
+
+
 class Twice(nn.Module):
     def forward(self, x):
         return 2 * x
@@ -72,9 +79,8 @@ def test_what_is_replaced_after_a_forward_is_noticed(change):
     model, ids = fresh(), fresh_ids(2, 5)
     before = logits(model, ids, "fused")
     change(model)
-    after = logits(model, ids, "fused")
+    after = compute_both_ways(model, ids)
     assert not torch.allclose(before, after, atol=1e-3)
-    assert torch.allclose(after, logits(model, ids, "loop"), atol=1e-5)
 
 
 @pytest.mark.parametrize("place", ["", ".mlp", ".mlp.down_proj"])
@@ -82,8 +88,7 @@ def test_hooks_set_before_the_first_forward_fire(place):
     model, ids = fresh(), fresh_ids(2, 5)
     module = model.get_submodule("model.layers.2" + place)
     module.register_forward_hook(lambda _m, _a, out: 2 * out)
-    fused = logits(model, ids, "fused")
-    assert torch.allclose(fused, logits(model, ids, "loop"), atol=1e-5)
+    compute_both_ways(model, ids)
 
 
 def test_peft_may_train_a_norm_in_full_and_switch_it_off():
@@ -97,8 +102,7 @@ def test_peft_may_train_a_norm_in_full_and_switch_it_off():
         for name, parameter in wrapped.named_parameters():
             if "modules_to_save" in name:
                 parameter.mul_(1.5)
-    trained = logits(wrapped, ids, "fused")
-    assert torch.allclose(trained, logits(wrapped, ids, "loop"), atol=1e-5)
+    trained = compute_both_ways(wrapped, ids)
     assert not torch.allclose(trained, plain, atol=1e-3)
     model.config.chunk_execution = "fused"
     with wrapped.disable_adapter(), torch.no_grad():
@@ -111,8 +115,7 @@ def test_a_weight_used_twice_stays_one_weight():
     logits(model, ids, "fused")
     with torch.no_grad():
         model.model.layers[2].mlp.down_proj.weight.mul_(2)
-    fused = logits(model, ids, "fused")
-    assert torch.allclose(fused, logits(model, ids, "loop"), atol=1e-5)
+    compute_both_ways(model, ids)
 
 
 def test_moving_a_model_lets_go_of_its_old_memory():

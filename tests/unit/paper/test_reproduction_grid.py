@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.records import make_scores
 from tests.unit.settings.merged import load
-from tests.unit.studies.harmony.harmony_study import METRICS, frame, grids
+from tests.unit.studies.harmony.harmony_study import METRICS, grids
 from workflow_scripts.paper.reproduction_by_task import ADDED, compute_by_task
 from workflow_scripts.render.verdict import (
     BY_LUCK,
@@ -179,7 +180,7 @@ def test_ours_are_floored_as_theirs_are_before_they_are_compared():
     worse &= cells["protocol"] == "train_before_test"
     cells.loc[worse, "value"] -= 0.2
     metric = cells["task"].map(METRICS)
-    ours = frame(cells.assign(study="harmony", variant="", metric=metric).to_dict("records"))
+    ours = make_scores(cells.assign(study="harmony", variant="", metric=metric).to_dict("records"))
     table = compared_cells(compute_leaderboard(grids(ours, protocols=()), 10, 0))
     trained = table.query("metric == 'score'").set_index(["of", "item"])
     assert len(at_floor) == 48

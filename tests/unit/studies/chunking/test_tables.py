@@ -5,12 +5,11 @@ import json
 import pandas as pd
 import pytest
 
-from tests.records import record_fields
+from tests.records import make_scores, record_fields
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.render.tables import read_table, write_table
-from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.studies.chunking import latency, perplexity, plans, pruning, quality
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 
@@ -20,7 +19,7 @@ ONE, TWO = [MODEL], [MODEL, "org/other"]
 
 
 def score(protocol, task, varied, metric, value, stderr=None):
-    row = dict.fromkeys(COLUMNS) | {"study": "chunking", "model": MODEL, "variant": ""}
+    row = {"study": "chunking", "model": MODEL, "variant": ""}
     row |= {"protocol": protocol, "task": task, "metric": metric, "n": 4} | varied
     return row | {"value": value, "stderr": stderr}
 
@@ -47,10 +46,6 @@ def latencies(plan, aggregation, adapters=None, devices=None, **ways):
     ]
 
 
-def frame(rows):
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
-
-
 UNTRAINED = [
     *perplexities(
         *("wikitext", None, ("k0m0", None, 10.0), ("prune3-5", None, 30.0)),
@@ -64,7 +59,7 @@ UNTRAINED = [
 
 @pytest.fixture
 def scores():
-    return frame(UNTRAINED)
+    return make_scores(UNTRAINED)
 
 
 def run_main(folder, main, **arguments):
@@ -94,7 +89,7 @@ def test_speedup_is_compared_with_what_took_turns_with_it():
         *latencies("k2m12", "mlp.none", "adapters64", unchanged=0.6, fused=0.1, loop=0.6),
         *latencies("k2m12", "residual", devices=2, unchanged=0.6, fused=0.12, loop=0.3),
     ]
-    table = latency.compute_latency(frame([*UNTRAINED, *trained]), ONE)
+    table = latency.compute_latency(make_scores([*UNTRAINED, *trained]), ONE)
     assert (table["layers_per_chunk"] == 12).all() and (table["batch"] == 2).all()
     faster = table.set_index(["variant", "devices", "way"])["token_faster"]
     bare = "@k2m12-residual-noadapters"
@@ -237,7 +232,7 @@ def test_quality_of_every_stage_beside_the_unchanged_model(tmp_path):
         quality.main,
         stages=files["stages"],
         mmlu=files["mmlu"],
-        latency=write_scores(tmp_path, frame([*UNTRAINED, *timed])),
+        latency=write_scores(tmp_path, make_scores([*UNTRAINED, *timed])),
         records=paths,
         checkpoints=CHECKPOINTS,
     )

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from tests.records import make_scores
 from tests.unit.settings.merged import load
-from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.tables import read_tasks
 from workflow_scripts.studies.ranking import (
@@ -85,10 +85,6 @@ def score(model: str, task: str, protocol: str, value: float, **other) -> dict:
     } | other
 
 
-def frame(rows: list[dict]) -> pd.DataFrame:
-    return pd.DataFrame(rows).reindex(columns=list(COLUMNS)).astype(COLUMNS)
-
-
 def study(protocols=BOTH, models=MODELS, tasks=TASKS, seed: int = 0) -> pd.DataFrame:
     generator = np.random.default_rng(seed)
     rows = []
@@ -98,7 +94,7 @@ def study(protocols=BOTH, models=MODELS, tasks=TASKS, seed: int = 0) -> pd.DataF
             for task in tasks:
                 value = 0.3 + 0.5 * at / len(models) + noise * generator.standard_normal()
                 rows.append(score(model, task, protocol, float(np.clip(value, 0.02, 0.98))))
-    return frame(rows)
+    return make_scores(rows)
 
 
 def without(scores: pd.DataFrame, model: str, task: str, protocol: str) -> pd.DataFrame:

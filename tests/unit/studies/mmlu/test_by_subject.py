@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
+from tests.records import make_scores
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.tables import read_markdown, read_table
-from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.studies.mmlu.by_subject import (
     compute_by_subject,
     main,
@@ -28,8 +28,7 @@ PUBLISHED = {
 
 
 def score(metric, value, subset=None, variant="", stderr=0.05, floor=0.3):
-    row = dict.fromkeys(COLUMNS)
-    row |= {"study": "mmlu", "model": MODEL, "variant": variant, "task": "mmlu_helm"}
+    row = {"study": "mmlu", "model": MODEL, "variant": variant, "task": "mmlu_helm"}
     row |= {"protocol": "few_shot", "metric": metric, "value": value, "subset": subset}
     return row | {"stderr": stderr, "n": 12, "floor": floor, "chance": 0.25}
 
@@ -47,13 +46,9 @@ ROWS = [
 ]
 
 
-def frame(rows):
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
-
-
 @pytest.fixture
 def table():
-    return compute_by_subject(frame(ROWS), CHECKPOINTS, PUBLISHED)
+    return compute_by_subject(make_scores(ROWS), CHECKPOINTS, PUBLISHED)
 
 
 def test_one_row_for_each_subject_and_checkpoint_the_averages_first(table):
@@ -81,7 +76,7 @@ def test_published_numbers_stand_beside_their_own_variant_alone(table):
 
 def write_outputs(folder, scores) -> dict:
     """Run the script on scores; return its output files by their endings."""
-    frame(scores).to_parquet(folder / "scores.parquet")
+    make_scores(scores).to_parquet(folder / "scores.parquet")
     PUBLISHED["base"].to_csv(folder / "base.csv", index=False)
     files = {kind: folder / f"t.{kind}" for kind in ("csv", "md", "tex", "pdf", "png")}
     table, figure = [list(files.values())[part] for part in (slice(3), slice(3, 5))]
@@ -111,9 +106,9 @@ def test_the_figure_has_the_same_bytes_each_time(table, tmp_path):
 
 def test_nothing_to_show_and_a_score_twice_are_refused():
     with pytest.raises(UserError, match=r"chunking\.checkpoints and mmlu\.models are empty"):
-        compute_by_subject(frame([]), {}, {})
+        compute_by_subject(make_scores([]), {}, {})
     with pytest.raises(UserError, match="several scores em of org/net in the study mmlu"):
-        compute_by_subject(frame([*ROWS, score("em", 0.2)]), CHECKPOINTS, PUBLISHED)
+        compute_by_subject(make_scores([*ROWS, score("em", 0.2)]), CHECKPOINTS, PUBLISHED)
 
 
 @pytest.mark.parametrize("variants", [[""], []])

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.records import make_scores
 from tests.unit.studies.harmony.harmony_study import (
     LEADERBOARD,
     METRICS,
     MODELS,
     TASKS,
-    frame,
     grids,
     score,
     study,
@@ -66,14 +66,14 @@ def test_floored_is_the_better_score_where_both_are_known():
         score("miniature/Llama-1.4M", "cola", "train_before_test", 0.5),
         score("miniature/Llama-0.3M", "rte", "train_before_test", 0.5),
     ]
-    found = grids(frame(rows), models=MODELS[4:], tasks=["rte", "mnli", "cola"])
+    found = grids(make_scores(rows), models=MODELS[4:], tasks=["rte", "mnli", "cola"])
     floored = found[FLOORED]
     assert floored.values.loc["miniature/Llama-1.4M"].tolist() == [0.7, 0.8]
     assert floored.stderrs.loc["miniature/Llama-1.4M"].tolist() == [0.01, 0.02]
     assert list(floored.values) == ["rte", "mnli"], "no direct score on cola: nothing to floor at"
     assert floored.values.loc["miniature/Llama-0.3M"].isna().all()
     assert found["train_before_test"].values.loc["miniature/Llama-1.4M", "rte"] == 0.6, "raw"
-    assert FLOORED not in grids(frame(rows[4:]))
+    assert FLOORED not in grids(make_scores(rows[4:]))
 
 
 def test_imported_scores_stand_beside_ours_under_their_files_name(tmp_path):
@@ -111,12 +111,12 @@ def test_seeds_become_their_mean_and_their_spread_joins_the_error():
         score("miniature/Llama-1.4M", "rte", "direct", value, stderr=0.03, seed=seed)
         for seed, value in enumerate((0.5, 0.6, 0.7))
     ]
-    grid = grids(frame(rows), protocols=("direct",))["direct"]
+    grid = grids(make_scores(rows), protocols=("direct",))["direct"]
     assert grid.values.loc["miniature/Llama-1.4M", "rte"] == pytest.approx(0.6)
     expected = np.sqrt(0.03**2 + 0.1**2 / 3)
     assert grid.stderrs.loc["miniature/Llama-1.4M", "rte"] == pytest.approx(expected)
     with pytest.raises(UserError, match=r"several scores of miniature/Llama-1\.4M on rte, direct"):
-        grids(frame([*rows, rows[0] | {"shots": 5}]))
+        grids(make_scores([*rows, rows[0] | {"shots": 5}]))
 
 
 def test_other_metrics_and_subsets_are_no_part_of_the_ranking():
@@ -124,7 +124,7 @@ def test_other_metrics_and_subsets_are_no_part_of_the_ranking():
         score("miniature/Llama-1.4M", "arc_easy", "direct", 0.9, metric="acc"),
         score("miniature/Llama-1.4M", "rte", "direct", 0.9, subset="part"),
     ]
-    grid = grids(frame(rows), protocols=("direct",))["direct"]
+    grid = grids(make_scores(rows), protocols=("direct",))["direct"]
     assert grid.values.isna().to_numpy().all()
 
 

@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
+from tests.records import make_scores
 from tests.unit.studies.harmony.harmony_study import (
     BOTH,
     MODELS,
     SETTINGS,
     TASKS,
-    frame,
     grids,
     study,
     without,
@@ -69,7 +69,7 @@ def corpora(protocols=BOTH) -> pd.DataFrame:
         for text, shift in (("mine", 0.37), ("yours", 0.61))
         for protocol in protocols
     ]
-    return frame([*rows, *({**row, "metric": "word_perplexity"} for row in rows)])
+    return make_scores([*rows, *({**row, "metric": "word_perplexity"} for row in rows)])
 
 
 def read(scores, folder):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from tests.records import write_example
+from tests.records import make_scores, write_example
 from tests.unit.studies.harmony.harmony_study import (
     BOTH,
     LEADERBOARD,
@@ -14,7 +14,6 @@ from tests.unit.studies.harmony.harmony_study import (
     MODELS,
     SETTINGS,
     TASKS,
-    frame,
     grids,
     run_all,
     score,
@@ -236,7 +235,7 @@ def test_a_run_of_several_seeds_knows_what_a_training_is_worth():
         for task in TASKS
         for seed in range(4)
     ]
-    grid = grids(frame(rows), protocols=("train_before_test",))["train_before_test"]
+    grid = grids(make_scores(rows), protocols=("train_before_test",))["train_before_test"]
     of_training = grid.errors.training.to_numpy()
     assert of_training.mean() == pytest.approx(0.03 / 4**0.5, rel=0.15)
     assert (grid.stderrs.to_numpy() > of_training).all()
@@ -248,7 +247,12 @@ def test_overall_is_the_mean_difference_and_counts_tasks_won_and_lost():
         rows.append(score("miniature/Llama-1.4M", task, "direct", one, stderr=0.01))
         rows.append(score("miniature/Llama-0.3M", task, "direct", other, stderr=0.01))
     table = significance.compute_significance(
-        grids(frame(rows), protocols=DIRECT_ONLY, models=MODELS[4:], tasks=["rte", "mnli", "cola"])
+        grids(
+            make_scores(rows),
+            protocols=DIRECT_ONLY,
+            models=MODELS[4:],
+            tasks=["rte", "mnli", "cola"],
+        )
     )
     overall = table[table["task"] == OVERALL].iloc[0]
     assert overall["first"] == "miniature/Llama-1.4M"
@@ -271,7 +275,7 @@ def test_the_panel_places_own_models_and_says_by_which_protocol_and_on_how_many_
 
 
 def test_a_panel_model_measured_again_is_placed_where_it_stands():
-    again = frame(
+    again = make_scores(
         [
             score("google/gemma-2-2b", task, "train_before_test", float(value) + 1e-3)
             for task, value in PANEL.scores.loc["google/gemma-2-2b"].items()

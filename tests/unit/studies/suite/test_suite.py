@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.records import make_scores
 from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import (
     COMMIT,
@@ -18,7 +19,6 @@ from tests.unit.studies.suite.suite_study import (
 )
 from workflow_scripts.core.files import write_json
 from workflow_scripts.render.tables import read_table, write_table
-from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.scores.tidy import collect, whole_records
 from workflow_scripts.studies.suite import checks
@@ -97,12 +97,7 @@ def test_imported_results_are_rows_where_they_have_the_same_shots():
         for one in found
     ]
     records = whole_records([Path(path) for path in own["records"].values()])
-    scores = pd.concat(
-        [
-            collect(record for _, record in records),
-            pd.DataFrame(theirs, columns=list(COLUMNS)).astype(COLUMNS),
-        ]
-    )
+    scores = pd.concat([collect(record for _, record in records), make_scores(theirs)])
     entries = [own, *make_imported_entries([Path("theirs")], TASKS)]
     table = write(make_leaderboard(scores, entries, asked(), item_errors(records)))
     assert table["origin"].tolist() == ["own", "theirs"]

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
+from tests.records import make_scores
 from tests.training_records import training_record
 from workflow_scripts.core.training_record import write_training_record
-from workflow_scripts.scores.tidy import COLUMNS
 from workflow_scripts.studies.training.curves import plot_curves
 from workflow_scripts.studies.training.stages import compute_stages, main
 
@@ -17,15 +17,14 @@ TEXTS = ("magpie (easy)", "wikitext")
 
 def scores(wikitext=(20.0, 40.0, 30.0), magpie=(2.0, 4.0, 3.0)) -> pd.DataFrame:
     rows = [
-        dict.fromkeys(COLUMNS)
-        | {"study": "training", "model": MODEL, "variant": name.removeprefix(MODEL)}
+        {"study": "training", "model": MODEL, "variant": name.removeprefix(MODEL)}
         | {"task": task, "difficulty": difficulty, "plan": "k0m0", "metric": "perplexity"}
         | {"protocol": "perplexity", "value": value, "stderr": value / 100, "n": 5}
         for task, difficulty, values in (("wikitext", None, wikitext), ("magpie", "easy", magpie))
         for name, value in zip(NAMES, values, strict=True)
         if value is not None
     ]
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+    return make_scores(rows)
 
 
 def compute(scores: pd.DataFrame, checkpoints=NAMES) -> pd.DataFrame:
