@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from math import log10
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,23 @@ def rule(axes, axis: str, grey: str = "0.9") -> None:
     """Fine lines behind what is drawn."""
     axes.grid(axis=axis, color=grey, linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
+    """Make the x axis logarithmic, and label it as finely as its width and what is drawn so far allow."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    axes.set_xscale("log")
+    low, high = axes.xaxis.get_data_interval()
+    labels = 3 * log10(
+        high / low
+    )  # a decade has three, of up to six digits, which take two spaces each
+    has_room = 2 * labels <= axes.xaxis.get_tick_space()
+    decades = LogLocator(subs=(1, 2, 5) if has_room else (1,))
+    axes.xaxis.set_major_locator(MaxNLocator("auto") if high < 4 * low else decades)
+    if write:
+        axes.xaxis.set_major_formatter(lambda value, _: write(value))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def model_colours(models: list[str]) -> dict[str, object]:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from workflow_scripts.core.ids import NO_ADAPTERS, UNCHANGED, USUAL_AGGREGATION
-from workflow_scripts.render.text import perplexity
 
 TEXT = "wikitext"  # that pruned and trained models are compared on
 USUAL_ADAPTERS = "adapters"  # as wide as the model
@@ -54,13 +53,3 @@ def set_doubling_axis(axes, values: pd.Series) -> None:
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
     axes.grid(color="0.9", linewidth=0.6)
-
-
-def set_perplexity_axis(axes) -> None:
-    """Make the x axis logarithmic, with plain numbers at 1, 2, 5, 10."""
-    from matplotlib.ticker import LogLocator, NullFormatter
-
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter(lambda value, _: perplexity(value))
-    axes.xaxis.set_minor_formatter(NullFormatter())

@@ -6,10 +6,10 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import PALETTE, save_lines
+from workflow_scripts.render.figures import PALETTE, save_lines, set_log_axis
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
-from workflow_scripts.studies.chunking.frame import TEXT, set_perplexity_axis
+from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.latency import compute_speedups, format_seconds
 from workflow_scripts.studies.chunking.perplexity import pivot_perplexity
 
@@ -76,7 +76,7 @@ def _draw(axes, table: pd.DataFrame) -> None:
         axes.axvline(rows["perplexity"][rows["left_out"] == "none"].max(), color=colour, lw=0.8)
     axes.set_yticks(range(len(sets)), sets)
     axes.set_ylim(len(sets) - 0.4, -0.6)
-    set_perplexity_axis(axes)
+    set_log_axis(axes, perplexity)
     axes.set_xlabel("perplexity on wikitext, with two standard errors each way")
     axes.set_ylabel("layers left out")
     axes.grid(axis="x", which="both", color="0.9", linewidth=0.6)

@@ -11,10 +11,16 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
-from workflow_scripts.render.figures import drawing, legend_below, model_colours, rule
+from workflow_scripts.render.figures import (
+    drawing,
+    legend_below,
+    model_colours,
+    rule,
+    set_log_axis,
+)
 from workflow_scripts.render.tables import ShownColumns, read_table, write_table
 from workflow_scripts.render.text import number, numbers, percents, perplexity, shown, with_errors
-from workflow_scripts.studies.chunking.frame import TEXT, set_perplexity_axis
+from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.latency import compute_speedups
 from workflow_scripts.studies.mmlu.by_subject import MICRO
 from workflow_scripts.studies.training.stages import UNTRAINED
@@ -156,7 +162,7 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             for value in table.loc[table["variant"] == "", column]:
                 axes.axvline(value, color="0.4", linewidth=0.8, zorder=0)
         if table["ratio"].notna().any():
-            set_perplexity_axis(panels[0])
+            set_log_axis(panels[0], perplexity)
         panels[0].set_yticks(range(len(rows)), rows, fontsize=7.5)
         panels[0].set_ylim(len(rows) - 0.5, -0.5)
         legend_below(fig, max(panels, key=lambda axes: len(axes.containers)), 6)

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import drawing, rule, say_empty
+from workflow_scripts.render.figures import drawing, rule, say_empty, set_log_axis
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import number, numbers
 from workflow_scripts.stats.ranks import ranks
@@ -92,8 +92,6 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
 
 
 def _draw_panel(axis, rows: pd.DataFrame, across: str, looks: dict) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
     rows = rows.dropna(subset=[across]).sort_values(across)
     alike = [rows["family"], rows["variant"] != "", rows["kind"] == "instruct"]
     for (family, chunked, instruct), of in rows.groupby(alike, sort=False):
@@ -101,13 +99,7 @@ def _draw_panel(axis, rows: pd.DataFrame, across: str, looks: dict) -> None:
         face = "none" if instruct else colour
         look = {"color": colour, "markerfacecolor": face, "markersize": 5, "linestyle": "none"}
         axis.plot(of[across], of["pc1"], "x" if chunked else marker, **look)
-    axis.set_xscale("log")
-    wide = rows[across].max() > 30 * rows[across].min()
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0)))
-    if across == "parameters":
-        formatter = FuncFormatter(lambda value, _: plots.format_size(value))
-        axis.xaxis.set_major_formatter(formatter)
-    axis.xaxis.set_minor_formatter(NullFormatter())
+    set_log_axis(axis, plots.format_size if across == "parameters" else None)
     axis.set_xlabel(_ACROSS[across])
     rule(axis, "both", "0.92")
 

@@ -1,0 +1,23 @@
+"""Labels of a logarithmic axis can be read whatever the values span."""
+
+from itertools import pairwise
+
+import pytest
+
+from workflow_scripts.render.figures import drawing, set_log_axis
+from workflow_scripts.render.text import perplexity
+
+
+@pytest.mark.parametrize("width", [2.3, 6.5])
+@pytest.mark.parametrize("high", [1.3, 3.9, 4.5, 25, 35, 700, 20_000])
+def test_labels_of_a_logarithmic_axis_stand_apart(tmp_path, high, width):
+    files = [tmp_path / "figure.pdf", tmp_path / "figure.png"]
+    with drawing(files, width, 2) as (fig, axes):
+        axes.plot([0.7, 0.7 * high], [0, 1], "o")
+        set_log_axis(axes, perplexity)
+        fig.canvas.draw()
+        low, top = axes.get_xlim()
+        shown = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+        labels = [label.get_window_extent() for tick, label in shown if low <= tick <= top]
+    assert len(labels) >= 2
+    assert all(left.x1 < right.x0 for left, right in pairwise(labels))
