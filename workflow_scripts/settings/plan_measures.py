@@ -44,16 +44,12 @@ class LatencyMeasures(Section):
                 f" {self.questions}; expected as many questions as the largest batch has rows."
             )
 
-    def devices_problem(self, compute: Loading, gpus_per_node: int) -> str | None:
-        """Why no job could have as many devices, as far as the config tells."""
-        most = max(self.devices)
+    def find_device_problem(self, compute: Loading, gpus_per_node: int) -> str | None:
+        """Describe why no job could have as many devices, as far as the config tells."""
         if compute.device == "cpu":
-            return too_few_threads(most, compute.threads)
-        if most > gpus_per_node:
-            return (
-                f"chunking.measures.devices has {most}, but cluster.gpus_per_node is {gpus_per_node};"
-                " expected at most as many, since a job runs on one node."
-            )
+            return too_few_threads(max(self.devices), compute.threads)
+        if max(self.devices) > gpus_per_node:
+            return "chunking.measures.devices has more than cluster.gpus_per_node; expected at most as many."
         return None
 
 
