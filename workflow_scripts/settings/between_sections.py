@@ -19,10 +19,6 @@ def find_contradictions(settings: "Settings") -> Iterator[str]:
     gpu, devices = settings.cluster.gpu, settings.devices
     if gpu not in devices:
         yield f"cluster.gpu is {gpu!r}; expected a device of its table.{did_you_mean(gpu, devices)}"
-    if problem := settings.chunking.measures.find_device_problem(
-        settings.compute, settings.cluster.gpus_per_node
-    ):
-        yield problem
 
 
 def _check_checkpoints(settings: "Settings") -> Iterator[str]:

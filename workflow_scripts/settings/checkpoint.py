@@ -1,6 +1,5 @@
 """One chunked variant of a model: what a config says of it, and the id that follows."""
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Any, Self
 
@@ -85,20 +84,11 @@ class Checkpoint(Section):
     @property
     def keys(self) -> dict[str, Any]:
         """What config.json of the chunked model holds beside the base model's keys."""
-        return {
+        names = type(self).model_fields.keys() - {"model", "mode"}
+        return {name: getattr(self, name) for name in names} | {
             "num_layers_per_chunk": self.num_layers_per_chunk or 0,
-            "num_chunks": self.num_chunks,
             "chunking_mode": self.mode,
             "layers_to_prune": list(self.layers_to_prune) or None,
-            "layers_before_chunks": self.layers_before_chunks,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    *("aggregation_mode", "aggregation_base", "use_adapters"),
-                    *("adapter_hidden_size", "adapter_init"),
-                    *_DISTILLATION,
-                )
-            },
         }
 
     @property
@@ -180,17 +170,13 @@ class Checkpoint(Section):
         digits = f"{Decimal(repr(self.temperature)):f}"  # without an exponent, which has a dash
         return f"{mark}.t{digits.removesuffix('.0')}"
 
-    def contradictions(self) -> Iterator[str]:
-        is_pruned = self.mode == "prune"
-        if is_pruned and (self.num_chunks or self.num_layers_per_chunk):
-            yield "expected neither num_chunks nor num_layers_per_chunk with the mode prune."
-        if is_pruned and not self.layers_to_prune:
-            yield "layers_to_prune is empty; the mode prune needs at least one layer."
-
     @model_validator(mode="after")
     def _check_plan(self, info: ValidationInfo) -> Self:
         if info.context is None:
             return self
+        cuts = self.num_chunks or self.num_layers_per_chunk
+        if self.mode == "prune" and (cuts or not self.layers_to_prune):
+            raise ValueError("expected layers_to_prune alone with the mode prune")
         row = info.context.models[self.model]
         refuse_uncut(row)
         try:

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.section import Listed, Section
 
 WIKITEXT = "Salesforce/wikitext"
@@ -43,14 +42,6 @@ class LatencyMeasures(Section):
                 f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
                 f" {self.questions}; expected as many questions as the largest batch has rows."
             )
-
-    def find_device_problem(self, compute: Loading, gpus_per_node: int) -> str | None:
-        """Describe why no job could have as many devices, as far as the config tells."""
-        if compute.device == "cpu":
-            return too_few_threads(max(self.devices), compute.threads)
-        if max(self.devices) > gpus_per_node:
-            return "chunking.measures.devices has more than cluster.gpus_per_node; expected at most as many."
-        return None
 
 
 def too_few_threads(devices: int, threads: int) -> str | None:

@@ -40,12 +40,9 @@ class SampleKeys(Section):
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
         if (self.dataset is None) == (not self.files):
-            yield (
-                f"dataset is {self.dataset!r} and files is {list(self.files)}; expected exactly one of"
-                " them."
-            )
+            yield "expected exactly one of dataset and files."
         if self.system and self.data == "text":
-            yield f"system is {self.system!r} and data is 'text'; expected null, as a text has no messages."
+            yield "system is set and data is 'text'; expected null, as a text has no messages."
 
 
 class Recipe(SampleKeys, TrainingKeys):
@@ -65,7 +62,7 @@ class Recipe(SampleKeys, TrainingKeys):
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
         if self.select != "last" and not self.validation:
-            yield f"select is {self.select!r} and validation is 0; expected a share to choose the best on."
+            yield "validation is 0; expected a share to choose the best on."
 
 
 USUAL = "usual"
@@ -97,16 +94,14 @@ class Training(Section):
             name = getattr(self, stage)
             if name not in (None, USUAL, *self.recipes):
                 yield f"{stage} is {name!r}; expected one of the recipes.{did_you_mean(name, self.recipes)}"
-        if self.sft and not self.cpt:
-            yield "sft is set and cpt is null; the sft of a checkpoint resumes from its cpt."
+        if (self.sft or self.cpt_tokens) and not self.cpt:
+            yield "sft or cpt_tokens is set and cpt is null; expected a recipe, which they build on."
+        if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":
+            yield f"cpt is {self.cpt!r}; expected a recipe of text, as cpt_tokens is not empty."
         if self.models and self.tuned is None:
             yield "models are named and tuned is null; expected the recipe that they are trained by."
-        if self.cpt_tokens and not self.cpt:
-            yield "cpt_tokens is not empty and cpt is null; expected a recipe."
-        if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":
-            yield f"cpt is {self.cpt!r}, of conversations; expected a recipe of text, as cpt_tokens is not empty."
         if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
-            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe for models that have none."
+            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
 
     def limit_tokens(self, recipe: Recipe, thousands: int) -> Recipe:
         """End the recipe with the step that reaches so many tokens: all samples of a text are equally long."""

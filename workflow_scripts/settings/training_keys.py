@@ -104,17 +104,7 @@ class TrainingKeys(Section):
 
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
-        if self.method == "freeze" and not self.trains:
-            yield "method is 'freeze' and trains is empty; nothing would be trained."
-        if self.method == "full" and self.trains:
-            yield "method is 'full' and trains is not empty; expected none of it, because all is trained."
-        if self.micro_batch_size and self.batch_size % self.micro_batch_size:
-            yield (
-                f"micro_batch_size is {self.micro_batch_size} and batch_size {self.batch_size}; expected"
-                " a size that divides it."
-            )
-        if self.batch_size % self.gpus:
-            yield (
-                f"gpus is {self.gpus} and batch_size {self.batch_size}; expected a number that"
-                " divides it."
-            )
+        if self.method != "lora" and bool(self.trains) != (self.method == "freeze"):
+            yield "expected trains with the method freeze, and none of it with full."
+        if self.batch_size % (self.micro_batch_size or 1) or self.batch_size % self.gpus:
+            yield f"expected micro_batch_size and gpus that divide batch_size, {self.batch_size}."
