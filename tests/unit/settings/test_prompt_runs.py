@@ -36,9 +36,6 @@ def problems(**prompts) -> list[str]:
     with pytest.raises(UserError) as raised:
         settings(**prompts)
     assert raised.value.__cause__ is None
-    for sentence in raised.value.problems:
-        assert len(sentence.splitlines()) == 1
-        assert sentence.endswith((".", "?"))
     return raised.value.problems
 
 
@@ -90,10 +87,9 @@ def message(text: str) -> dict:
 @pytest.mark.parametrize(("keys", "texts"), cases_beside(__file__, "bad_runs.txt"))
 def test_a_mistake_in_a_run_is_a_sentence_with_file_key_and_value(folder, keys, texts):
     write(folder, "mine", **keys)
-    (sentence, *more) = problems(runs=["mine"])
-    assert sentence.startswith("config/prompts/mine.yaml: ")
-    said = " ".join([sentence, *more])
-    assert all(text in said for text in texts), said
+    (sentence,) = problems(runs=["mine"])
+    assert sentence.startswith("config/prompts/mine.yaml: ") and "\n" not in sentence
+    assert all(text in sentence for text in texts), sentence
 
 
 @pytest.mark.parametrize("text", table_beside(__file__, "hostile_templates.txt"))
