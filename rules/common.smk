@@ -39,15 +39,12 @@ CHECKPOINTS = {
 }
 # What tables report of every known task; scores from elsewhere are held against it.
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
-# By study. The suite's are asked of `records_of`: they are known once its requests are checked.
 RECORDS = list_records(SETTINGS)
 
 
 def one_of(names):
     """A wildcard constraint that admits these names and nothing else."""
-    return (
-        "|".join(re.escape(name) for name in names) or "(?!)"
-    )  # of no names: not even an empty one
+    return "|".join(map(re.escape, names)) or "(?!)"  # of no names: not even an empty one
 
 
 wildcard_constraints:
@@ -95,34 +92,28 @@ def all_hub_manifests(wildcards):
     """Every model and dataset that the studies of this config fetch."""
     if SETTINGS.source == "miniature":
         return []
-    mmlu = [evaluated.model for evaluated in SETTINGS.mmlu_checkpoints()]
-    harmony = [CheckpointId.parse(name).model for name in SETTINGS.harmony.models]
-    timed = SETTINGS.chunking.timed_models
-    tuned = SETTINGS.training.models
-    models = dict.fromkeys([*harmony, *SETTINGS.chunking.models, *timed, *mmlu, *tuned])
-    tasks = SETTINGS.harmony.tasks if harmony else ()
-    datasets = dict.fromkeys(SETTINGS.task(task).dataset for task in tasks)
-    datasets |= dict.fromkeys(MEASURED_TEXTS.values() if SETTINGS.compared_checkpoints() else [])
-    datasets |= dict.fromkeys([QUESTIONS["mmlu"]] if timed else [])
-    datasets |= dict.fromkeys([MMLU_DATASET] if mmlu else [])
-    stages = {one.stages[-1] for one in SETTINGS.trained_checkpoints()}
-    recipes = [SETTINGS.stage_recipe(stage)[1] for stage in sorted(stages)]
-    datasets |= dict.fromkeys(recipe.dataset for recipe in recipes if recipe.dataset)
-    models |= dict.fromkeys(one.model for one in SETTINGS.prompt_checkpoints())
-    datasets |= dict.fromkeys(
-        name for run in SETTINGS.prompt_runs.values() for name in run.datasets
-    )
-    if SETTINGS.requests:
-        datasets |= dict.fromkeys(SETTINGS.task(one.task).dataset for one in SETTINGS.suite.tasks)
-    models = [name for name in models if name not in SETTINGS.served]
-    return [manifest_of("model", name) for name in models] + [
-        manifest_of("dataset", name) for name in datasets
+    mmlu, timed = SETTINGS.mmlu_checkpoints(), SETTINGS.chunking.timed_models
+    harmony = [CheckpointId.parse(name) for name in SETTINGS.harmony.models]
+    asked = [*harmony, *mmlu, *SETTINGS.compared_checkpoints(), *SETTINGS.prompt_checkpoints()]
+    models = dict.fromkeys([*(checkpoint.model for checkpoint in asked), *timed])
+    tasks = list(SETTINGS.harmony.tasks) if harmony else []
+    tasks += [entry.task for entry in SETTINGS.suite.tasks] if SETTINGS.requests else []
+    datasets = [SETTINGS.task(task).dataset for task in tasks]
+    datasets += MEASURED_TEXTS.values() if SETTINGS.compared_checkpoints() else []
+    datasets += [QUESTIONS["mmlu"]] * bool(timed) + [MMLU_DATASET] * bool(mmlu)
+    stages = {checkpoint.stages[-1] for checkpoint in SETTINGS.trained_checkpoints()}
+    datasets += filter(None, (SETTINGS.stage_recipe(stage)[1].dataset for stage in sorted(stages)))
+    datasets += [name for run in SETTINGS.prompt_runs.values() for name in run.datasets]
+    return [
+        *(manifest_of("model", name) for name in models if name not in SETTINGS.served),
+        *(manifest_of("dataset", name) for name in dict.fromkeys(datasets)),
     ]
 
 
 def records_of(study, wildcards):
-    known = RECORDS.get(study, [])
-    return suite_records(wildcards) if study == "suite" and study in RECORDS else known
+    """Those of a study; the suite's are known once its requests are checked."""
+    asks = study == "suite" and study in RECORDS
+    return suite_records(wildcards) if asks else RECORDS.get(study, [])
 
 
 def all_records(wildcards):
@@ -157,10 +148,6 @@ def planned(rule, need, gpu=True):
     return resources(rule, need, SETTINGS.cluster, spelling)
 
 
-# In seconds: no job is planned longer, so that priorities by length are below the usual 0.
-A_CENTURY = 3e9
-
-
 def longest_first(rule):
     """The priority of jobs that only tables wait for: behind whatever else is ready, and the longest first.
 
@@ -169,7 +156,7 @@ def longest_first(rule):
 
     @signed
     def priority(wildcards):
-        return NEEDS[rule](wildcards).seconds - A_CENTURY
+        return NEEDS[rule](wildcards).seconds - 3e9  # a century, so that all are below the usual 0
 
     return priority
 

@@ -14,7 +14,6 @@ import yaml
 from tests.bad_configs import COMMAND_LINES
 from tests.unit.settings.merged import CONFIGS
 from tests.workflow.snakemake import ROOT, jobs_of, run_for, run_snakemake
-from workflow_scripts.settings.packs import base_of
 
 pytestmark = pytest.mark.workflow
 
@@ -114,19 +113,6 @@ def job_blocks(result: subprocess.CompletedProcess) -> list[str]:
 PLAIN = ("-n", "--workflow-profile", "none", "--cores", "2")
 
 
-def test_what_only_tables_wait_for_is_started_last(tmp_path):
-    blocks = job_blocks(run_snakemake(tmp_path, *PLAIN))
-    last = {
-        base_of(block.split(":")[0])
-        for block in blocks
-        if (priority := re.search(r"^ +priority: (-?\d+)", block, re.M)) and int(priority[1]) < 0
-    }
-    assert last == {
-        *("evaluate_direct", "train_before_test", "evaluate_mmlu", "ask_prompt_run"),
-        *("measure_perplexity", "measure_latency", "measure_stage_perplexity"),
-    }
-
-
 @pytest.mark.parametrize(("found", "asks"), [("sbatch", True), (None, False)])
 def test_auto_asks_for_gpus_where_there_may_be_some_and_for_none_on_a_laptop(found, asks, tmp_path):
     programs = tmp_path / "bin"
@@ -169,30 +155,10 @@ def test_the_slurm_profile_on_a_machine_without_slurm(tmp_path):
     assert jobs_of(run_for(tmp_path, *typed, cwd=ROOT))["train_before_test"] == 6
 
 
-def test_what_is_wrong_with_the_file_of_a_grid_is_said_without_a_traceback(tmp_path):
-    (tmp_path / "config/grids").mkdir(parents=True)
-    (tmp_path / "config/grids/mine.yaml").write_text(
-        "protocols: {zero: {name: zero-shot}}\nscorse: [x.csv]\n"
-    )
-    result = run_snakemake(tmp_path, "-n")
-    said = result.stdout + result.stderr
-    assert result.returncode != 0 and "Traceback" not in said and "File " not in said, said
-    assert "config/grids/mine.yaml: scorse: Extra" in said and "Did you mean 'scores'?" in said
-
-
 def test_the_linter_is_content_with_both_sources(tmp_path):
     for config in ("config.yaml", "paper.yaml"):
         result = run_snakemake(tmp_path, "--lint", "--configfile", str(ROOT / "config" / config))
         assert result.returncode == 0, result.stdout + result.stderr
-
-
-@pytest.mark.graphviz
-def test_a_graph_goes_through_dot(tmp_path):
-    result = run_snakemake(tmp_path, "--rulegraph")
-    svg = subprocess.run(
-        [shutil.which("dot"), "-Tsvg"], input=result.stdout, capture_output=True, text=True
-    )
-    assert svg.returncode == 0 and "evaluate_direct" in svg.stdout, svg.stderr
 
 
 def test_the_snakefile_imports_nothing_heavy(tmp_path):

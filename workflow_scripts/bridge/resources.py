@@ -3,7 +3,7 @@
 import inspect
 import shlex
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from workflow_scripts.bridge.job_list import record_job
 from workflow_scripts.bridge.snakemake_contract import get_default_resource
@@ -14,17 +14,7 @@ from workflow_scripts.settings.sentences import shown
 _OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
 
 
-class Needed(Protocol):
-    """What a job needs, as far as a cluster is told."""
-
-    gpus: int
-
-    def asked_minutes(self, attempt: int, cluster: Cluster) -> int: ...
-
-    def asked_mem_mb(self, attempt: int, cluster: Cluster) -> int: ...
-
-
-NeedOf = Callable[[Any], Needed]
+NeedOf = Callable[[Any], Any]  # of a job's wildcards, a Need of workflow_scripts.planning.needs
 
 
 def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:

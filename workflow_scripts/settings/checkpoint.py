@@ -27,7 +27,6 @@ from workflow_scripts.core.plan import (
 )
 from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.section import Listed, Section
-from workflow_scripts.settings.tables import ModelRow
 
 # Of another architecture, as is known before anything is fetched; families not named here may be of
 # the right one, and build_chunked looks.
@@ -112,10 +111,8 @@ class Checkpoint(Section):
     @property
     def timed_variant(self) -> "Checkpoint":
         """The same without what changes no speed: distillation and what the adapters start as."""
-        usual = {
-            name: type(self).model_fields[name].default for name in ("adapter_init", *_DISTILLATION)
-        }
-        return self.model_copy(update=usual)
+        keys = self.model_dump(exclude={"adapter_init", *_DISTILLATION})
+        return type(self)(**keys)
 
     def plan(self, layers: int) -> ChunkPlan:
         return chunk_plan(
@@ -178,7 +175,11 @@ class Checkpoint(Section):
         if self.mode == "prune" and (cuts or not self.layers_to_prune):
             raise ValueError("expected layers_to_prune alone with the mode prune")
         row = info.context.models[self.model]
-        refuse_uncut(row)
+        if row.family in _UNCUT_FAMILIES:
+            raise ValueError(
+                f"{self.model} is of the family {row.family}; only models built like Qwen2, Qwen3, Llama,"
+                " Mistral, Mixtral or Qwen3-MoE can be cut into chunks"
+            )
         try:
             plan = self.plan(row.layers)
         except UserError as error:
@@ -191,12 +192,3 @@ class Checkpoint(Section):
                 "distillation_loss is published, but the plan has no layer behind its chunks; expected own"
             )
         return self
-
-
-def refuse_uncut(row: ModelRow) -> None:
-    """Refuse a model that cannot be cut into chunks, as far as its family tells."""
-    if row.family in _UNCUT_FAMILIES:
-        raise ValueError(
-            f"{row.model} is of the family {row.family}; only models built like Qwen2, Qwen3, Llama, Mistral,"
-            " Mixtral or Qwen3-MoE can be cut into chunks"
-        )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
-from workflow_scripts.settings.checkpoint import Checkpoint, refuse_uncut
+from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.plan_measures import (
     LatencyMeasures,
@@ -120,7 +120,6 @@ class Chunking(Section):
             if ids.count(id) > 1:
                 raise ValueError(f"checkpoints has {id!r} twice")
         for model in self.timed_models:
-            refuse_uncut(rows[model])
             if not self.measures.latency_plans(model, rows[model].layers, self.checkpoints):
                 raise ValueError(
                     f"measures.latency_layers has no plan for the {rows[model].layers} layers of {model!r};"

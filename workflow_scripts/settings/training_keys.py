@@ -2,32 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from workflow_scripts.core.errors import did_you_mean
 from workflow_scripts.settings.section import Listed, Section
-
-Names = Listed[str]
 
 # What `trains` may say besides a pattern of parameter names.
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
 LAYERS = re.compile(r"layers (\d+)(?: to (\d+))?")
 LAST_LAYERS = re.compile(r"last (\d+) layers")
-
-
-def _check_part(part: str) -> str:
-    numbered = LAYERS.fullmatch(part) or LAST_LAYERS.fullmatch(part)
-    if part in (WRAPPER, CHUNKED_LAYERS) or numbered or re.search(r"[.*]", part):
-        return part
-    raise ValueError(
-        "expected wrapper, chunked_layers, 'layers 6 to 17', 'last 16 layers' or a pattern with a dot or a"
-        f" star in it.{did_you_mean(part, (WRAPPER, CHUNKED_LAYERS))}"
-    )
-
-
-Parts = Listed[Annotated[str, AfterValidator(_check_part)]]
 
 
 class TrainingKeys(Section):
@@ -36,7 +20,7 @@ class TrainingKeys(Section):
     method: Literal["full", "freeze", "lora"] = "full"
     """full: all parameters; freeze: those that `trains` names; lora: low-rank adapters in
     `lora_targets`, and in full what `trains` names."""
-    trains: Parts = ()
+    trains: Listed[str] = ()
     """What is trained in full: wrapper (adapters and aggregation of a chunked model),
     chunked_layers (the layers inside its chunks), 'layers 6 to 17' (counted from 0), 'last 16
     layers', or a pattern of parameter names such as '*.mlp.*'."""
@@ -46,7 +30,7 @@ class TrainingKeys(Section):
     """Their scale is this over the rank."""
     lora_dropout: float = Field(0.0, ge=0, lt=1)
     """Dropout in front of them."""
-    lora_targets: Names = Field(("all-linear",), min_length=1)
+    lora_targets: Listed[str] = Field(("all-linear",), min_length=1)
     """Linear layers that get one, by the last part of their names; all-linear is all but the output
     layer, usual those that PEFT takes for the architecture."""
     lora_output: Literal["merged", "adapter"] = "merged"

@@ -19,7 +19,7 @@ def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
     """Find the file of each run by its name, run2 before run10."""
     files: dict[str, Path] = {}
     for place in (Path(folder), workflow_folder / folder, workflow_folder / FOLDER):
-        for path in place.resolve().glob("*.yaml"):
+        for path in place.glob("*.yaml"):
             files.setdefault(path.stem, path)
     return dict(sorted(files.items(), key=lambda item: natural(item[0])))
 
@@ -58,34 +58,29 @@ def _read_run(files: dict[str, Path], name: Any, key: str, children: tuple[str, 
         raise UserError(f"{key} has {name!r}; expected the name of a run{chain}.{near}")
     path = files[name]
     content = read_yaml(path)
-    if path.is_relative_to(Path.cwd()):
-        path = path.relative_to(Path.cwd())
     if not _NAME.fullmatch(name) or not isinstance(content, dict):
         raise UserError(
             f"{path}: expected a mapping in a file whose name has small letters, digits and single"
             " underscores between them."
         )
-    extends, after = content.get("extends"), content.get("after")
+    extends = content.get("extends")
     if extends is not None:
         parent = _read_run(files, extends, f"{path}: extends", (*children, name))
         inherited = parent.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_INHERITED))
         content = {"after": extends} | _merge(inherited, content)
-    if after is not None and after not in files:
-        near = did_you_mean(str(after), files)
-        raise UserError(f"{path}: after is {after!r}; expected the name of a run.{near}")
+    if content.get("after", name) not in (None, *files):
+        raise UserError(f"{path}: after is {content['after']!r}; expected the name of a run.")
     run = validate(PromptRun, content, f"{path}: ")
     if problems := list(_find_template_problems(run)):
         raise UserError(f"{path}: {problem}" for problem in problems)
     return run
 
 
-def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+def _merge(below: Any, above: Any) -> Any:
     """Merge mappings key by key; everything else is replaced."""
-    merged = dict(below)
-    for key, value in above.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merge(merged[key], value) if both else value
-    return merged
+    if not (isinstance(below, dict) and isinstance(above, dict)):
+        return above
+    return below | {key: _merge(below.get(key), value) for key, value in above.items()}
 
 
 def _find_template_problems(run: PromptRun) -> Iterator[str]:
