@@ -16,7 +16,6 @@ CELL_VERSIONS = {
 def cells(pack, give):
     """What `give` makes of the request of a job."""
 
-    @signed
     def given(wildcards):
         if pack.study == "harmony":
             return give(harmony_cells(SETTINGS, pack.protocol, pack.tasks))

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from workflow_scripts.bridge.opening import checked_settings, mending
-from workflow_scripts.bridge.resources import gpu_request, resources, signed
+from workflow_scripts.bridge.resources import gpu_request, resources
 from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
@@ -154,7 +154,6 @@ def longest_first(rule):
     So no long job is left for the end, when nothing can run beside it.
     """
 
-    @signed
     def priority(wildcards):
         return NEEDS[rule](wildcards).seconds - 3e9  # a century, so that all are below the usual 0
 

@@ -17,7 +17,6 @@ NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
 NOT_IN_CI = ("gpus", "real")
 # By marker: the program that the test runs, and Debian's package that has it.
 PROGRAMS = {
-    "graphviz": ("dot", "graphviz"),
     "chromium": ("chromedriver", "chromium-driver"),
     "tex": ("pdflatex", "texlive-latex-recommended"),
 }

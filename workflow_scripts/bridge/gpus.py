@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import quote
 
-from workflow_scripts.core.errors import UserError
-
 _SHARED, _GIVEN, _VISIBLE = "CHORUS_GPUS", "CHORUS_GPU_GIVEN", "CUDA_VISIBLE_DEVICES"
 # By which schedulers tell a job that it has some.
 _SIGNS = ("SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", _VISIBLE, "ROCR_VISIBLE_DEVICES")
@@ -40,24 +38,16 @@ def list_gpus() -> list[str]:
     return []
 
 
-def count_gpus(resources) -> int:
-    """Count the GPUs that a job asks for; Slurm writes gpu:2 and gpu:a100:2, and gpu for one."""
-    if not (gres := resources.get("gres")):
-        number = resources.get("gpu")
-        return number if isinstance(number, int) else 0
-    name, *more = str(gres).split(":")
-    if name != "gpu":
-        return 0
-    return int(more[-1]) if more and more[-1].isdigit() else 1
-
-
 def take_gpus(resources: Any) -> None:
-    """Take as many as the job asks for, for this process and those that it starts."""
-    wanted = count_gpus(resources)
+    """Take as many as the job asks for, for this process and those that it starts.
+
+    Jobs of Slurm, which may ask by gres, have got theirs.
+    """
+    number = resources.get("gpu") or str(resources.get("gres", "")).startswith("gpu")
     shared = [name for name in os.environ.get(_SHARED, "").split(",") if name]
-    if wanted and shared:
-        os.environ[_VISIBLE] = ",".join(_wait_for_locks(shared, min(wanted, len(shared))))
-    if wanted and (shared or any(map(os.environ.get, _SIGNS))):
+    if number and shared:
+        os.environ[_VISIBLE] = ",".join(_wait_for_locks(shared, min(number, len(shared))))
+    if number and (shared or any(map(os.environ.get, _SIGNS))):
         os.environ[_GIVEN] = "1"
 
 
@@ -66,30 +56,19 @@ def is_given() -> bool:
     return _GIVEN in os.environ
 
 
-def _wait_for_locks(gpus: list[str], wanted: int) -> list[str]:
+def _wait_for_locks(gpus: list[str], number: int) -> list[str]:
     """Lock all at once or none: two jobs that each hold a part of what they want would wait for each other."""
-    folder = _make_own_folder()
     while True:
-        taken: dict[str, IO] = {}
+        locked: dict[str, IO] = {}
         for name in gpus:
-            file = (folder / f"{quote(name, safe='')}.lock").open("w")
+            lock = f"chorus-{os.getuid()}-gpu-{quote(name, safe='')}.lock"
+            file = (Path(tempfile.gettempdir()) / lock).open("a")
             with suppress(BlockingIOError):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                taken[name] = file
-            if len(taken) == wanted:
-                _held.extend(taken.values())
-                return list(taken)
-        for locked in taken.values():
-            locked.close()
+                locked[name] = file
+            if len(locked) == number:
+                _held.extend(locked.values())
+                return list(locked)
+        for held in locked.values():
+            held.close()
         time.sleep(_POLL_SECONDS)
-
-
-def _make_own_folder() -> Path:
-    """Make a folder of this machine and user, whatever folders runs lie in."""
-    folder = Path(tempfile.gettempdir(), f"chorus-gpus-{os.getuid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-        raise UserError(
-            f"{folder} belongs to somebody else; expected a folder of yours, or none. Set TMPDIR."
-        )
-    return folder

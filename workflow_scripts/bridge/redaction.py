@@ -23,7 +23,6 @@ from workflow_scripts.core.files import TEMPORARY
 
 _SECRET = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIALS?)$", re.IGNORECASE)
 _SHORTEST_SECRET = 8  # a shorter value is a switch, and would be found in words
-_LONGEST_LINE = 1_000_000  # bytes; what has no end is written all the same
 _SECONDS_TO_WRITE = 10.0
 
 
@@ -45,22 +44,21 @@ def secrets_of_environment() -> list[str]:
 
 @contextmanager
 def output_into(log: Path) -> Iterator[None]:
-    """From now on, of this process and its children; when the block ends, all that was said is in the log."""
+    """Send what this process and its children print into the log; when the block ends, all of it is there."""
     log.parent.mkdir(parents=True, exist_ok=True)
     end = secrets.token_bytes(16).hex().encode()
     reading, writing = os.pipe()
-    told, tell = os.pipe()
+    answers, answer = os.pipe()
     temporary = tempfile.mkdtemp(prefix="chorus-")
     with log.open("wb", buffering=0) as file:
         if os.fork() == 0:
             os.setsid()  # what kills the group of the job leaves this process alone
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_IGN)  # it ends when nobody can say anything more
-            os.write(tell, b".")
-            _write_all(reading, file.fileno(), tell, end, temporary)
+            _copy_output(reading, file.fileno(), answer, end, temporary)
     os.close(reading)
-    os.close(tell)
-    os.read(told, 1)  # it is out of reach of what kills this job
+    os.close(answer)
+    os.read(answers, 1)  # it is out of reach of what kills this job
     for descriptor in (1, 2):
         os.dup2(writing, descriptor)
     os.close(writing)
@@ -75,27 +73,25 @@ def output_into(log: Path) -> Iterator[None]:
         with suppress(OSError):
             sys.stdout.flush()
             os.write(1, end)
-            select.select([told], [], [], _SECONDS_TO_WRITE)
-        os.close(told)
+            select.select([answers], [], [], _SECONDS_TO_WRITE)
+        os.close(answers)
 
 
-def _write_all(reading: int, log: int, tell: int, end: bytes, temporary: str) -> None:
-    """In the process of its own, which never returns from here."""
+def _copy_output(reading: int, log: int, answer: int, end: bytes, temporary: str) -> None:
+    """Copy what is printed into the log, in the process of its own, which never returns from here."""
     try:
-        held = [fcntl(descriptor, F_DUPFD, 3) for descriptor in (reading, log, tell)]
-        for at, descriptor in enumerate(held):
-            os.dup2(descriptor, at)
+        for number, descriptor in enumerate(
+            [fcntl(descriptor, F_DUPFD, 3) for descriptor in (reading, log, answer)]
+        ):
+            os.dup2(descriptor, number)
         os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        os.write(2, b".")
         hidden, rest = secrets_of_environment(), b""
-        while some := os.read(0, 65_536):
-            rest += some
-            whole = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
-            if len(rest) - whole > _LONGEST_LINE:
-                whole = len(rest) - max(map(len, hidden), default=0)
-            if is_end := end in rest:
-                rest = rest.replace(end, b"")
-                whole = len(rest)
-            _write(masked(rest[:whole].decode(errors="replace"), hidden))
+        while chunk := os.read(0, 65_536):
+            rest += chunk
+            is_end = end in rest
+            whole = len(rest) if is_end else max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
+            _write(masked(rest[:whole].replace(end, b"").decode(errors="replace"), hidden))
             rest = rest[whole:]
             if is_end:
                 os.write(2, b".")
@@ -106,7 +102,7 @@ def _write_all(reading: int, log: int, tell: int, end: bytes, temporary: str) ->
 
 
 def _write(text: str) -> None:
-    left = text.encode()
+    data = text.encode()
     with suppress(OSError):  # a full disk: the job goes on, and fails where it needs the disk
-        while left:
-            left = left[os.write(1, left) :]
+        while data:
+            data = data[os.write(1, data) :]

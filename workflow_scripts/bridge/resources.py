@@ -1,6 +1,5 @@
 """How a cluster wants GPUs to be asked for, and what a rule's jobs ask for."""
 
-import inspect
 import shlex
 from collections.abc import Callable
 from typing import Any
@@ -34,14 +33,8 @@ def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None
         record_job(rule, wildcards, threads, needed, asked)
         return minutes
 
-    given = {"mem_mb": signed(mem_mb), "runtime": signed(runtime)}
+    given = {"mem_mb": mem_mb, "runtime": runtime}
     return given | (_ask_for_gpus(need, gpu_request) if gpu_request else {})
-
-
-def signed(function: Callable) -> Callable:
-    """Keep the function's signature at hand: Snakemake asks for it again for every job, thousands of times."""
-    vars(function)["__signature__"] = inspect.signature(function)
-    return function
 
 
 def gpu_request(workflow) -> str:
@@ -61,9 +54,9 @@ def _ask_for_gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
     option, _, kind = spelling.partition(":")
     if option == "gres":
         name = f"gpu:{kind}" if kind else "gpu"
-        return {"gres": signed(lambda wildcards: f"{name}:{need(wildcards).gpus}")}
+        return {"gres": lambda wildcards: f"{name}:{need(wildcards).gpus}"}
     # Slurm may put GPUs of one job on several nodes, where they are not asked for by node as gres are.
-    counted = {"gpu": signed(lambda wildcards: need(wildcards).gpus), "nodes": 1}
+    counted = {"gpu": lambda wildcards: need(wildcards).gpus, "nodes": 1}
     return counted | ({"gpu_model": kind} if kind else {})
 
 
