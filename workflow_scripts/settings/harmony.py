@@ -92,7 +92,7 @@ class Harmony(Section):
     imported scores are then a study of their own, and without any there is none."""
     tasks: Listed[LmEvalTaskName] = Field(
         # Of the 24 some that a miniature model learns: on the others its scores are at chance, before and
-        # after training (docs/harmony.md).
+        # after training (docs/ranking.md).
         (
             *("mnli", "rte", "sst2", "anli_r1"),
             *("commonsense_qa", "sciq", "arc_easy", "headqa_en"),

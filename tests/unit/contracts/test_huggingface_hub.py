@@ -1,4 +1,8 @@
-"""What the package takes from huggingface_hub beyond what that promises; docs/architecture.md says what for."""
+"""Check what the package uses of huggingface_hub beyond its promises.
+
+- http_get, http_backoff, ModelInfo made of an answer (hub/download.py, hub/remote.py): a download
+  resumes where a killed process stopped; a listing is asked for patiently
+"""
 
 from huggingface_hub import ModelInfo
 

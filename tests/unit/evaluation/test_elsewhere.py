@@ -66,7 +66,7 @@ def run(words: list[str], here: Path) -> str:
 def test_lightevals_own_command_line_has_our_answers_of_a_chunked_checkpoint(
     world, chunked, tmp_path
 ):
-    """As docs/elsewhere.md has it: without the modules of tasks that stop lighteval alone, which it names."""
+    """As docs/chunking.md has it: without the modules of tasks that stop lighteval alone, which it names."""
     record_path = tmp_path / "ours.json"
     manifest = str(chunked / "manifest.json")
     run(["-c", OURS_OF_ANATOMY, manifest, str(world), str(record_path)], tmp_path)

@@ -176,7 +176,7 @@ def difference(task, ours, theirs) -> set[str]:
 
 
 def test_what_the_documentation_says_of_the_published_text_is_measured(world):
-    """docs/harmony.md: of which tasks the text is another, and what a chat adds to it."""
+    """docs/ranking.md: of which tasks the text is another, and what a chat adds to it."""
     found: dict[tuple[str, bool], set[str]] = {}
     with mirror(world):
         for name, task in load_tasks(TASKS).items():
@@ -189,7 +189,7 @@ def test_what_the_documentation_says_of_the_published_text_is_measured(world):
     assert others == {"nq_open": {"no description", "all accepted answers"}}
     of_a_chat = {"system turn", "closed by the template"}
     assert all(found[name, True] == found[name, False] | of_a_chat for name in TASKS)
-    page = " ".join((ROOT / "docs/harmony.md").read_text(encoding="utf-8").split())
+    page = " ".join((ROOT / "docs/ranking.md").read_text(encoding="utf-8").split())
     assert "differs from the evaluator's for nq_open" in page
     same = len(TASKS) - len(others)
     assert f"On the other {same} tasks the published text is the evaluator's as plain text" in page
