@@ -57,7 +57,7 @@ KEEP ?=
 golden: $(INSTALLED) ## every number that moved since BASE=<commit>; five minutes; KEEP=yes keeps the new ones
 	$(BIN)/python -m tests.golden $(if $(BASE),--base $(BASE)) $(if $(KEEP),--keep)
 
-generate: $(INSTALLED) ## write config/config.yaml and schema.json again from workflow_scripts/settings
+generate: $(INSTALLED) ## write config/schema.json again from workflow_scripts/settings
 	$(BIN)/python -m workflow_scripts.settings.generate
 
 ##@ Measure

@@ -11,9 +11,8 @@ from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.look_up import look_up_model, look_up_task, runs_code
 from workflow_scripts.planning.needs import Planner
-from workflow_scripts.settings.found import LookUp
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
-from workflow_scripts.settings.names import find_file
+from workflow_scripts.settings.names import LookUp, find_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 from workflow_scripts.studies.records import TIMED, list_import_folders, list_records

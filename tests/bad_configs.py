@@ -53,61 +53,27 @@ def each_alone(table: list[list[str]], *always: str, hidden: str = TOKEN) -> lis
     return found
 
 
-def chunked(model: str, chunks: int, layers: int) -> dict[str, Any]:
-    return {"model": model, "num_chunks": chunks, "num_layers_per_chunk": layers}
-
-
 TOGETHER = [
-    BadConfig(
-        "miniature models with the real source",
-        {
-            "source": "huggingface",
-            "chunking": {"checkpoints": [chunked("Qwen/Qwen2.5-0.5B-Instruct", 2, 12)]},
-        },
-        (
-            *((f"harmony.models[{at}] is 'miniature/", "source 'huggingface'") for at in range(6)),
-            ("prompts.models[0] is 'miniature/Llama-1.4M-Instruct'", "source 'huggingface'"),
-        ),
-    ),
     BadConfig(
         "a problem in every section",
         {
             "sead": 1,
             "hub": {"path": ""},
-            "tables": {"tasks": "config/absent.tsv"},
-            "compute": {"threads": 0, "device": "tpu"},
+            "compute": {"threads": -1, "thread": -1},
             "miniature": None,
-            "harmony": {"models": ["miniature/Llama-3N"], "shots": True},
-            "chunking": {"checkpoints": [chunked("miniature/Qwen2-1M-Instruct", 5, 5)]},
-            "api_key": TOKEN,
+            "harmony": {"models": ["miniature/Llama-3N"], "tasks": ["sst2", "sst2", 5]},
+            "chunking": {"checkpoints": [{"model": "miniature/Qwen2-1M", "num_chunks": 5}]},
         },
         (
-            ("api_key names a secret",),
-            ("tables.tasks is 'config/absent.tsv'",),
             ("hub.path is ''",),
-            ("compute.device is 'tpu'",),
-            ("compute.threads is 0",),
-            ("miniature is null",),
-            ("chunking.checkpoints[0]", "5 chunks of 5"),
+            ("compute.threads is -1",),
+            ("compute.thread is -1",),
+            ("miniature is None",),
+            ("chunking.checkpoints[0]", "num_layers_per_chunk is missing"),
             ("harmony.models[0] is 'miniature/Llama-3N'",),
-            ("harmony.shots is true",),
+            ("harmony.tasks[2] is 5",),
             ("sead is 1",),
         ),
-    ),
-    BadConfig(
-        "several in one list",
-        {"harmony": {"tasks": ["sts2", "sst2", "sst2", 5, None]}},
-        (
-            ("harmony.tasks[2] is 'sst2'", "as harmony.tasks[1] is"),
-            ("harmony.tasks[0] is 'sts2'", "'sst2'"),
-            ("harmony.tasks[3] is 5",),
-            ("harmony.tasks[4] is null",),
-        ),
-    ),
-    BadConfig(
-        "a key beside its typo",
-        {"compute": {"threads": -1, "thread": -1}},
-        (("compute.threads is -1",), ("compute.thread is -1", "'threads'")),
     ),
 ]
 
@@ -131,30 +97,13 @@ COMMAND_LINES = [
         {"mine.yaml": "compute: {threads: 4\n"},
     ),
     CommandLine("missing file", ("--configfile", "absent.yaml"), ("No such file", "'absent.yaml'")),
-    CommandLine(
-        "nested number", ("--config", "compute={threads: 4}"), ("compute.threads is the text '4'",)
-    ),
+    CommandLine("nested number", ("--config", "compute={threads: 4}"), ("compute.threads is '4'",)),
     CommandLine("secret", ("--config", f"hf_token={TOKEN}"), ("hf_token names a secret", REMEDY)),
     CommandLine(
         "bad table",
         ("--configfile", "mine.yaml"),
-        ("mine.tsv, line 1: the column 'layer' is unknown", "the column layers is missing."),
-        {"mine.yaml": "tables: {models: mine.tsv}\n", "mine.tsv": "model\tlayer\n"},
-    ),
-    CommandLine(
-        "no such task to explain",
-        ("explain_training", "--config", "explain=ss2/3"),
-        ("explain is 'ss2/3'", "did you mean 'sst2'?"),
-    ),
-    CommandLine(
-        "a task that cannot be trained on",
-        ("explain_training", "--config", "explain=mmlu/3"),
-        ("explain is 'mmlu/3', a task without a training split",),
-    ),
-    CommandLine(
-        "no number of an item",
-        ("explain_training", "--config", "explain=sst2/first"),
-        ("explain is 'sst2/first'", "as in sst2/3"),
+        ("mine.tsv, line 2: layer is '2'", "Did you mean 'layers'?"),
+        {"mine.yaml": "tables: {models: mine.tsv}\n", "mine.tsv": "model\tlayer\na/b\t2\n"},
     ),
     CommandLine(
         "two problems", ("--config", "sead=3", "source=real"), ("sead is 3", "source is 'real'")

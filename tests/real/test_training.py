@@ -14,6 +14,7 @@ import torch
 from tests.cells import cell
 from tests.processes import ROOT
 from tests.real.conftest import CPU
+from tests.unit.settings.merged import load
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
@@ -21,7 +22,6 @@ from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.hub.load import load_model, load_tokenizer
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.harmony import RECIPES
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import padding_token, train
@@ -127,13 +127,17 @@ def test_a_thousand_sentences_of_cola_teach_their_share_and_no_more_as_published
 
     So it does for the published models of its size, after all 8,551 sentences and five epochs.
     """
-    recipe = RECIPES["published"].model_copy(
-        update={
-            "learning_rate": 5e-4,
-            "epochs": 2,
-            "max_training_items": 1_000,
-            "max_validation_items": 200,
-        }
+    recipe = (
+        load({})
+        .harmony.recipes["published"]
+        .model_copy(
+            update={
+                "learning_rate": 5e-4,
+                "epochs": 2,
+                "max_training_items": 1_000,
+                "max_validation_items": 200,
+            }
+        )
     )
     asked = cell("cola", "mcc", protocol="train_before_test", recipe=recipe)
     train_before_test(manifest, hub, tmp_path / "trained.json", asked)

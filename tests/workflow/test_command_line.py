@@ -229,7 +229,7 @@ def test_what_is_wrong_with_the_file_of_a_grid_is_said_without_a_traceback(tmp_p
     result = run_snakemake(tmp_path, "-n")
     said = result.stdout + result.stderr
     assert result.returncode != 0 and "Traceback" not in said and "File " not in said, said
-    assert "config/grids/mine.yaml: scorse is a list" in said and "did you mean 'scores'?" in said
+    assert "config/grids/mine.yaml: scorse: Extra" in said and "Did you mean 'scores'?" in said
 
 
 def test_the_linter_is_content_with_both_sources(tmp_path):

@@ -1,7 +1,7 @@
 """One chunked variant of a model: what a config says of it, and the id that follows."""
 
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -25,8 +25,9 @@ from workflow_scripts.core.plan import (
     Mode,
     chunk_plan,
 )
-from workflow_scripts.settings.names import Known, ModelName
-from workflow_scripts.settings.section import Listed, Section, contradiction
+from workflow_scripts.settings.names import ModelName
+from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.tables import ModelRow
 
 # Of another architecture, as is known before anything is fetched; families not named here may be of
 # the right one, and build_chunked looks.
@@ -83,20 +84,11 @@ class Checkpoint(Section):
     @property
     def keys(self) -> dict[str, Any]:
         """What config.json of the chunked model holds beside the base model's keys."""
-        return {
+        names = type(self).model_fields.keys() - {"model", "mode"}
+        return {name: getattr(self, name) for name in names} | {
             "num_layers_per_chunk": self.num_layers_per_chunk or 0,
-            "num_chunks": self.num_chunks,
             "chunking_mode": self.mode,
             "layers_to_prune": list(self.layers_to_prune) or None,
-            "layers_before_chunks": self.layers_before_chunks,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    *("aggregation_mode", "aggregation_base", "use_adapters"),
-                    *("adapter_hidden_size", "adapter_init"),
-                    *_DISTILLATION,
-                )
-            },
         }
 
     @property
@@ -179,42 +171,32 @@ class Checkpoint(Section):
         return f"{mark}.t{digits.removesuffix('.0')}"
 
     @model_validator(mode="after")
-    def _plan_fits(self, info: ValidationInfo) -> "Checkpoint":
-        known: Known | None = info.context
-        if known is None or known.models is None:
+    def _check_plan(self, info: ValidationInfo) -> Self:
+        if info.context is None:
             return self
-        if self.mode == "prune" and (self.num_chunks or self.num_layers_per_chunk):
-            raise contradiction(
-                f"num_chunks is {self.num_chunks} and num_layers_per_chunk is"
-                f" {self.num_layers_per_chunk}; expected neither with the mode prune, which makes no"
-                " chunks."
-            )
-        if self.mode == "prune" and not self.layers_to_prune:
-            raise contradiction(
-                "layers_to_prune is empty; the mode prune needs at least one layer."
-            )
-        refuse_uncut("model", self.model, known)
+        cuts = self.num_chunks or self.num_layers_per_chunk
+        if self.mode == "prune" and (cuts or not self.layers_to_prune):
+            raise ValueError("expected layers_to_prune alone with the mode prune")
+        row = info.context.models[self.model]
+        refuse_uncut(row)
         try:
-            plan = self.plan(known.models[self.model].layers)
+            plan = self.plan(row.layers)
         except UserError as error:
-            raise contradiction(f"for {self.model}, {error}") from None
-        for key in ("distillation", "logits_distillation"):
-            if getattr(self, key) and not (plan.chunks or self.mode == "prune"):
-                raise contradiction(
-                    f"{key} is true, but the plan is the unchanged model's, which has nothing to learn from"
-                    " itself; expected false."
-                )
+            raise ValueError(f"for {self.model}, {error}") from None
+        distils = self.distillation or self.logits_distillation
+        if distils and not (plan.chunks or self.mode == "prune"):
+            raise ValueError("expected no distillation of the unchanged model from itself")
         if self.distillation and self.distillation_loss == "published" and not plan.end:
-            raise contradiction(
-                "distillation_loss is published, but the plan has no layer behind its chunks, from which the"
-                " published loss takes hidden states; expected own."
+            raise ValueError(
+                "distillation_loss is published, but the plan has no layer behind its chunks; expected own"
             )
         return self
 
 
-def refuse_uncut(key: str, model: str, known: Known) -> None:
-    if known.models and (family := known.models[model].family) in _UNCUT_FAMILIES:
-        raise contradiction(
-            f"{key} is {model!r}, of the family {family}; only models built like Qwen2, Qwen3, Llama, Mistral,"
-            " Mixtral or Qwen3-MoE can be cut into chunks."
+def refuse_uncut(row: ModelRow) -> None:
+    """Refuse a model that cannot be cut into chunks, as far as its family tells."""
+    if row.family in _UNCUT_FAMILIES:
+        raise ValueError(
+            f"{row.model} is of the family {row.family}; only models built like Qwen2, Qwen3, Llama, Mistral,"
+            " Mixtral or Qwen3-MoE can be cut into chunks"
         )

@@ -1,41 +1,33 @@
 """Chunked variants of models: k chunks of m layers that run side by side."""
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
 from workflow_scripts.settings.checkpoint import Checkpoint, refuse_uncut
-from workflow_scripts.settings.names import Known, ModelName
+from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.plan_measures import (
     LatencyMeasures,
     Numbers,
     PerplexityMeasures,
     WrittenMeasures,
 )
-from workflow_scripts.settings.same_models import refuse_one_model_twice
-from workflow_scripts.settings.section import Listed, Section, contradiction
-
-_STUDY = "miniature/Qwen2-1M-Instruct"
+from workflow_scripts.settings.section import Listed, Section
 
 
 class MeasuredPlans(Section):
     """Which plans a model is measured in."""
 
-    sequential_chunks: Numbers = (1, 2, 3, 4, 6, 8, 12, 24)
+    sequential_chunks: Numbers
     """Perplexity of sequential plans of so many chunks, where the layers divide."""
-    aggregations: Listed[Literal["mean", "last", "residual"]] = Field(
-        ("mean", "residual"), min_length=1
-    )
+    aggregations: Listed[Literal["mean", "last", "residual"]] = Field(min_length=1)
     """Aggregations to compare, untrained."""
-    pruned: Listed[Numbers] = (
-        *((24,), (19, 21, 23), (3,), (1, 3, 5)),
-        *((14,), (10, 12, 14), (7, 15, 23)),
-    )
+    pruned: Listed[Numbers]
     """Sets of layers to leave out, counted from 1; those a model lacks are passed by."""
     latency_chunks: int = Field(2, ge=1)
     """Chunks (k) in the latency grid."""
-    latency_layers: Listed[Annotated[int, Field(ge=0)]] = (0, 2, 4, 8, 12)
+    latency_layers: Listed[Annotated[int, Field(ge=0)]]
     """Layers per chunk (m) in the latency grid; 0: unchanged."""
     latency_aggregation: Literal["residual", "mean"] = "residual"
     """Aggregation of the plans in the latency grid; mean is the published one."""
@@ -113,47 +105,26 @@ class Chunking(Section):
         request = self.measures.latency_models
         return self.models if request is None else list(dict.fromkeys(request))
 
-    checkpoints: Listed[Checkpoint] = Field(
-        (
-            Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12),
-            Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=6),
-            # Each in one choice another than the first.
-            Checkpoint(
-                model=_STUDY, num_chunks=2, num_layers_per_chunk=12, aggregation_mode="mean"
-            ),
-            Checkpoint(
-                model=_STUDY, num_chunks=2, num_layers_per_chunk=12, aggregation_base="none"
-            ),
-            Checkpoint(model=_STUDY, num_chunks=2, num_layers_per_chunk=12, use_adapters=False),
-            Checkpoint(
-                model=_STUDY,
-                num_chunks=2,
-                num_layers_per_chunk=12,
-                distillation=True,
-                logits_distillation=True,
-            ),
-            Checkpoint(model=_STUDY, num_chunks=0, num_layers_per_chunk=0),
-        )
-    )
+    checkpoints: Listed[Checkpoint] = ()
     """Chunked variants to make, train and measure; an empty list for none."""
-    measures: Measures = Measures()
+    measures: Measures
     """What is measured of the checkpoints' models before any training."""
 
     @model_validator(mode="after")
-    def _each_model_is_named_once(self, info: ValidationInfo) -> "Chunking":
-        known: Known | None = info.context
-        if known is None or known.models is None:
+    def _check_models(self, info: ValidationInfo) -> Self:
+        if info.context is None:
             return self
-        layers = {model: known.models[model].layers for model in self.models}
-        refuse_one_model_twice(self.checkpoints, layers)
-        for position, model in enumerate(self.measures.latency_models or ()):
-            refuse_uncut(f"measures.latency_models[{position}]", model, known)
+        rows = info.context.models
+        ids = [str(entry.id(rows[entry.model].layers)) for entry in self.checkpoints]
+        for id in ids:
+            if ids.count(id) > 1:
+                raise ValueError(f"checkpoints has {id!r} twice")
         for model in self.timed_models:
-            there = known.models[model].layers
-            if not self.measures.latency_plans(model, there, self.checkpoints):
-                raise contradiction(
-                    f"measures.latency_layers has no plan for the {there} layers of {model!r}; expected a"
-                    f" number m of which {self.measures.latency_chunks} chunks leave an even number of"
-                    " layers, or measures.latency_models without this model."
+            refuse_uncut(rows[model])
+            if not self.measures.latency_plans(model, rows[model].layers, self.checkpoints):
+                raise ValueError(
+                    f"measures.latency_layers has no plan for the {rows[model].layers} layers of {model!r};"
+                    f" expected a number m of which {self.measures.latency_chunks} chunks leave an even number"
+                    " of layers, or measures.latency_models without this model"
                 )
         return self

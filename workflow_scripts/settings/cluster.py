@@ -1,20 +1,12 @@
 """The machines that jobs run on: what planning and the requests of jobs are computed with."""
 
-from typing import Annotated
-
 from pydantic import Field
 
-from workflow_scripts.settings.names import known_in
 from workflow_scripts.settings.section import Section
-
-Device = Annotated[
-    str, known_in("devices", "a device of the devices table"), Field(title="the name of a device")
-]
-Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Cluster(Section):
-    gpu: Device = "A100-80GB"
+    gpu: str = "A100-80GB"
     """The GPU that jobs get, by its name in the devices table."""
     gpus_per_node: int = Field(8, ge=1)
     """GPUs of a node; no job asks for more."""
@@ -28,6 +20,6 @@ class Cluster(Section):
     each has a record of its own. Null is all of them."""
     reserve: float = Field(2.0, ge=1)
     """A job asks for the planned time times this, and ten minutes; more if tried again."""
-    utilisation: Share = 0.35
+    utilisation: float = Field(0.35, gt=0, le=1)
     """Share of the GPU's peak, and of its memory's bandwidth, that jobs reach; records of trainings
     have it as model_flop_use."""

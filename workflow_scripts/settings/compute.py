@@ -1,11 +1,12 @@
 """How models are run."""
 
 import shutil
+from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
-from workflow_scripts.settings.section import Section, unlike
+from workflow_scripts.settings.section import Section
 
 Precision = Literal["float32", "float16", "bfloat16", "8bit", "4bit"]
 FLASH = "flash_attention_2"  # by the package flash-attn
@@ -34,19 +35,9 @@ class Loading(Section):
     """CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken from
     what a machine offers."""
 
-    @field_validator("attention")
-    @classmethod
-    def _flash_attention_fits(cls, attention: str, info: ValidationInfo) -> str:
-        if attention == FLASH:
-            if info.data.get("device") == "cpu":
-                raise unlike(
-                    "another attention with compute.device 'cpu'; this one runs on GPUs only"
-                )
-            if info.data.get("dtype") == "float32":
-                raise unlike(
-                    "another attention with compute.dtype 'float32'; this one takes bfloat16 or float16"
-                )
-        return attention
+    def contradictions(self) -> Iterator[str]:
+        if self.attention == FLASH and (self.device == "cpu" or self.dtype == "float32"):
+            yield f"attention is {FLASH}; expected a GPU, and bfloat16 or float16."
 
     def chunked_attention(self, precision: str) -> str:
         """Return the attention of trainings and perplexities of chunked models in this number format."""

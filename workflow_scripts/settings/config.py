@@ -41,11 +41,11 @@ class Config(Section):
     """The machines: what jobs ask for is computed from this."""
     miniature: Miniature = Miniature()
     """How large the generated world is."""
-    chunking: Chunking = Chunking()
+    chunking: Chunking
     """Chunked variants of models."""
     training: Training = Training()
     """Stages of training that chunked checkpoints go through."""
-    harmony: Harmony = Harmony()
+    harmony: Harmony
     """The grid of models and tasks for rankings before and after training."""
     imports: Imports = ()
     """Folders that lm-eval or lighteval wrote results into, or that were shared: each file becomes records
@@ -55,21 +55,16 @@ class Config(Section):
     """MMLU as published, of the models that are cut into chunks."""
     prompts: Prompts = Prompts()
     """Prompt ablations: models asked the same questions in many ways."""
-    suite: Suite = Suite()
+    suite: Suite
     """The leaderboard: submitted models on a suite of tasks."""
     margins: Margins = Margins()
     """Within what a number agrees with the published one; set it beforehand."""
-    separate: str | None = Field(
-        None,
-        pattern=r"^(\s*[^\s,]+\s+[^\s,]+\s*|[^,]*[^\s,][^,]*,[^,]*[^\s,][^,]*)$",
-        title="two models with a space between, or a comma where names have spaces, or null",
-    )
+    separate: str | None = None
     """Two models that `snakemake separate` compares, by the names that tables have, with a space
     between, such as Qwen/Qwen2.5-7B meta-llama/Llama-3.1-8B; a comma where names have spaces."""
     explain: str | None = Field(
         None,
         pattern=r"^[^/]+(/[^/]+(/\d+)?)?$",
-        title="run, run/subject or run/subject/number, task or task/number, or null",
     )
     """What `snakemake explain_prompt` shows, such as run6/anatomy/3: a prompt run, a subject and
     the number of a question in it, counted from 0; null is the first question of the first run. And

@@ -47,7 +47,6 @@ def row_of_folder(path: str, families: Iterable[str]) -> ModelRow:
 
 
 def stamps(path: str) -> dict[str, list[int]]:
-    """By path, size and time of each file that is taken, which change when it does."""
-    folder = Path(path)
-    found = {folder / file: (folder / file).stat() for file in files_of_folder(folder)}
-    return {str(file): [stat.st_size, stat.st_mtime_ns] for file, stat in found.items()}
+    """Return size and time of each file that is taken, by its path: they change when the file does."""
+    stats = {file: Path(path, file).stat() for file in files_of_folder(Path(path))}
+    return {str(Path(path, file)): [stat.st_size, stat.st_mtime_ns] for file, stat in stats.items()}

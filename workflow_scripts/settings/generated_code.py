@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.sentences import shown
 
 # The variable by which the metric of these tasks is allowed everywhere; of the machine, so no key of a config.
 ALLOWED = "HF_ALLOW_CODE_EVAL"
@@ -27,6 +26,6 @@ def code_problems(settings: Settings, runs_code: Callable[[str], bool]) -> Itera
         there = Path(settings.hub.path, "datasets", row.dataset, "manifest.json").is_file()
         if row.harness == "lm_eval" and not there and runs_code(row.harness_task):
             yield (
-                f"{key} is {shown(name)}, which runs code that a model has written; expected a task that"
+                f"{key} is {name!r}, which runs code that a model has written; expected a task that"
                 f" does not, or {ALLOWED}=1 in the environment, which allows it."
             )

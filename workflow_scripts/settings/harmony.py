@@ -1,13 +1,13 @@
 """The grid of models and tasks that are ranked, before and after training on each task."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from workflow_scripts.core.errors import did_you_mean
 from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
 from workflow_scripts.settings.section import Listed, Section
-from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 Protocol = Literal["direct", "few_shot", "train_before_test"]
@@ -39,9 +39,9 @@ class TaskRecipe(TrainingKeys):
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
         if self.gpus > 1:
-            yield f"gpus is {self.gpus}; expected 1, because trainings of the grid are jobs side by side."
+            yield "gpus is above 1; trainings of the grid are jobs side by side."
         if len(self.learning_rates) > 1 and self.select == "last":
-            yield "learning_rates are several and select is 'last'; expected best or patience, which score each rate."
+            yield "learning_rates are several and select is 'last', which scores none."
 
     @property
     def protocol_keys(self) -> dict[str, Any]:
@@ -51,54 +51,12 @@ class TaskRecipe(TrainingKeys):
         return TrainingKeys.part_of(self).model_copy(update={"learning_rate": learning_rate})
 
 
-# The published code's: low-rank adapters where PEFT puts them by itself, no warm-up, the best epoch.
-_PUBLISHED: dict[str, Any] = {
-    "method": "lora",
-    "lora_alpha": 32.0,
-    "lora_dropout": 0.1,
-    "lora_targets": ("usual",),
-    "learning_rate": 2e-5,
-    "schedule": "linear",
-    "warm_up": 0.0,
-    "weight_decay": 0.01,
-    "epochs": 5,
-    "batch_size": 8,
-    "max_length": 1024,
-    "select": "best",
-}
-RECIPES: Mapping[str, TaskRecipe] = {
-    "published": TaskRecipe(**_PUBLISHED),
-    # What a million parameters learn from a few hundred items in seconds.
-    "miniature": TaskRecipe(
-        **_PUBLISHED
-        | {"lora_targets": ("all-linear",), "learning_rate": 5e-3, "epochs": 3, "batch_size": 16},
-        max_training_items=256,
-        max_validation_items=100,
-    ),
-}
-
-
 class Harmony(Section):
-    models: Listed[CheckpointName] = (
-        "miniature/Llama-1.4M",
-        "miniature/Llama-0.3M",
-        "miniature/Llama-1.4M-Instruct",
-        "miniature/Qwen2-0.2M",
-        "miniature/Pythia-1M",
-        "miniature/Pythia-0.1M",
-    )
+    models: Listed[CheckpointName] = ()
     """Models to rank, by name, or by folder (./my-checkpoint), and checkpoints that chunking and
     training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt. An empty list measures none:
     imported scores are then a study of their own, and without any there is none."""
-    tasks: Listed[LmEvalTaskName] = Field(
-        # Of the 24 some that a miniature model learns: on the others its scores are at chance, before and
-        # after training (docs/ranking.md).
-        (
-            *("mnli", "rte", "sst2", "anli_r1"),
-            *("commonsense_qa", "sciq", "arc_easy", "headqa_en"),
-        ),
-        min_length=1,
-    )
+    tasks: Listed[LmEvalTaskName] = Field(min_length=1)
     """Tasks to rank them on, by name. Those without a training split are measured directly only.
     Imported scores without models of ours are ranked on all tasks that they have."""
     protocols: Listed[Protocol] = Field(("direct", "train_before_test"), min_length=1)
@@ -117,7 +75,7 @@ class Harmony(Section):
     recipe: str | None = None
     """Which of the recipes trains before the test; null is published, or miniature in the miniature
     world."""
-    recipes: dict[str, TaskRecipe] = Field(dict(RECIPES))
+    recipes: dict[str, TaskRecipe] = Field({})
     """Ways to train before a test, by name. One of your own is one more entry; of one that is here,
     write what differs."""
     panel: CsvFile | None = None
@@ -140,16 +98,13 @@ class Harmony(Section):
     """Draws behind each interval of agreement, components and ranks."""
 
     def contradictions(self) -> Iterator[str]:
-        if len(self.task_pair) not in (0, 2):
+        if self.task_pair and not (
+            len(self.task_pair) == 2 and set(self.task_pair) <= set(self.tasks)
+        ):
             yield f"task_pair is {list(self.task_pair)}; expected two of harmony.tasks, or none."
-        for task in self.task_pair:
-            if task not in self.tasks:
-                yield f"task_pair names {task!r}; expected two of harmony.tasks{hint(task, self.tasks)}."
         if self.recipe is not None and self.recipe not in self.recipes:
-            yield (
-                f"recipe is {self.recipe!r}; expected one of the recipes"
-                f"{hint(self.recipe, self.recipes)}."
-            )
+            near = did_you_mean(self.recipe, self.recipes)
+            yield f"recipe is {self.recipe!r}; expected one of the recipes.{near}"
 
     def task_recipe(self, source: str) -> TaskRecipe:
         usual = "miniature" if source == "miniature" else "published"

@@ -8,7 +8,7 @@ from pydantic import AfterValidator
 
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.settings.names import Folder, find_folder
-from workflow_scripts.settings.section import Listed, contradiction
+from workflow_scripts.settings.section import Listed
 
 _OURS = ("harmony", "corpora", "own")
 
@@ -37,7 +37,7 @@ def _names_of_their_own(folders: tuple[str, ...]) -> tuple[str, ...]:
     for folder in folders:
         name = import_name(folder)
         if name in seen:
-            raise contradiction(
+            raise ValueError(
                 f"the scores of {folder!r} would be called {name!r}, as are those of {seen[name]}; expected"
                 " folders with different last parts."
             )

@@ -1,207 +1,179 @@
-"""Names in the config that must stand for something: a model, a task, a run, a file.
+"""Names in the config that must stand for something: a model, a task, a folder, a file.
 
-A section annotates its fields with these types; what is known reaches them as the validation
-context. Without a context, as when the schema is generated, the names are taken as they are.
+A section annotates its fields with these types; what is known reaches them as the validation context. Without a
+context, as when a job reads its arguments, the names are taken as they are.
+
+Models and tasks that no table has are looked up once and added to a table of their own: whoever reads the config
+without a network, every job of a cluster, finds them there. Its rows may be corrected or deleted like any other.
 """
 
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from posixpath import normpath
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
+from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError, did_you_mean
-from workflow_scripts.core.ids import (
-    BEHIND_A_NAME,
-    LOCAL,
-    CheckpointId,
-    hub_name_problem,
-    name_of_folder,
-    names_a_folder,
-)
+from workflow_scripts.core.files import write_text
+from workflow_scripts.core.ids import LOCAL, CheckpointId, name_of_folder, names_a_folder
 from workflow_scripts.settings.folders import row_of_folder
-from workflow_scripts.settings.found import Found
-from workflow_scripts.settings.section import contradiction, unlike
-from workflow_scripts.settings.sentences import hint, listed
-from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow
+from workflow_scripts.settings.sentences import validate
+from workflow_scripts.settings.tables import ModelRow, Row, TaskRow, read_table
+
+Cells = dict[str, str]  # of a row, by column
+_Ask = Callable[[str], Cells]
+_SOURCES = ("miniature", "huggingface")
+_NOT_ON_THE_HUB = ("miniature/", f"{LOCAL}/")
+_NOWHERE = "there is none in the working directory or beside the Snakefile"
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """The functions that look up what no table has; each raises a UserError where there is nothing.
+
+    Only the process that was typed has one: those inside jobs may have no network.
+    """
+
+    model: Callable[..., Cells]  # a name on the hub, and the families there are
+    task: _Ask  # a name of lm-eval
+    runs_code: Callable[[str], bool]  # likewise: whether it runs what a model writes
 
 
 @dataclass(frozen=True)
 class Known:
-    """What the names may refer to; None for what could not be read and is complained about already."""
+    """What the names may refer to: the rows of the tables, and of what was looked up or is a folder."""
 
     workflow_folder: Path
-    source: str | None = None
-    models: dict[str, ModelRow] | None = (
-        None  # and those of no table that the config names, once found
-    )
-    tasks: dict[str, TaskRow] | None = None  # likewise
-    found_models: Found[ModelRow] | None = None
-    found_tasks: Found[TaskRow] | None = None
-    folders: dict[str, str] = field(default_factory=dict)  # by name, of the models that are folders
-    prompt_runs: Mapping[str, Path] | None = None
-    devices: Mapping[str, DeviceRow] | None = None
+    source: str
+    paths: dict[str, Path]  # of the tables
+    models: dict[str, ModelRow]
+    tasks: dict[str, TaskRow]
+    look_up: LookUp | None = None
+    folders: dict[str, str] = field(default_factory=dict)  # of models, by name
 
 
 def find_file(path: str, workflow_folder: Path) -> Path | None:
-    """A file the config names: in the working directory, or else beside the Snakefile."""
+    """Find a file the config names: in the working directory, or else beside the Snakefile."""
     return next(filter(Path.is_file, (Path(path), workflow_folder / path)), None)
 
 
 def find_folder(path: str, workflow_folder: Path) -> Path | None:
-    """A folder, looked up in the same way."""
+    """Find a folder, in the same way."""
     return next(filter(Path.is_dir, (Path(path), workflow_folder / path)), None)
 
 
-def known_in(table: str, what: str) -> AfterValidator:
-    """Names that stand in a table of `Known`, where that could be read."""
-
-    def check(name: str, info: ValidationInfo) -> str:
-        names = getattr(info.context, table, None)
-        if names is not None and name not in names:
-            raise unlike(f"{what}{hint(name, names)}")
-        return name
-
-    return AfterValidator(check)
-
-
-def _known_model(name: str, info: ValidationInfo) -> str:
-    known: Known | None = info.context
-    if known is None or known.models is None:
-        return name
-    if names_a_folder(name):
-        return _folder_as_model(name, known, known.models)
-    if problem := hub_name_problem(name):
-        raise unlike(f"the name of a model, or of its folder (./{name}), but {problem}")
-    if name.startswith(f"{LOCAL}/") and name not in known.folders:
-        raise unlike(
-            f"the folder itself, as in './my-checkpoint'; a name under {LOCAL}/ is made of it"
-        )
-    if name not in known.models:
-        known.models[name] = _found_model(name, known, known.models)
-    source = known.models[name].source
-    if known.source not in (None, source) and source != LOCAL:
-        raise unlike(
-            f"a model of the source {known.source!r}, which the key source names; this one's is {source!r}"
-        )
-    return name
+def _add_row(
+    name: str, rows: dict[str, Row], row_type: type[Row], path: Path, look_up: _Ask | None
+) -> None:
+    """Add the row of a name that the table lacks: one that was looked up before, or else look it up."""
+    if name in rows:
+        return
+    added = read_table(row_type, path) if path.is_file() else {}
+    try:
+        rows[name] = added.get(name) or _look_up_row(name, row_type, path, look_up)
+    except (UserError, ModuleNotFoundError) as error:
+        raise ValueError(f"{error}{did_you_mean(name, rows)}") from None
 
 
-def _found_model(name: str, known: Known, models: Mapping[str, ModelRow]) -> ModelRow:
-    """Of a model of the hub that the table lacks."""
-    on_the_hub = known.source == "huggingface" and not name.startswith("miniature/")
-    row = _found(name, known.found_models if on_the_hub else None, models)
-    if row is None:
-        raise unlike(f"a model of the models table{hint(name, models)}")
+def _look_up_row(name: str, row_type: type[Row], path: Path, look_up: _Ask | None) -> Row:
+    if look_up is None:
+        raise UserError("expected a name that the table has.")
+    cells = {column: plain(cell) for column, cell in look_up(name).items()}
+    row = validate(row_type, cells)
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    header = text.partition("\n")[0] or "\t".join(row_type.model_fields)
+    line = "\t".join(cells.get(column, "") for column in header.split("\t"))
+    write_text(path, f"{text or header}".rstrip("\n") + f"\n{line}\n")
+    print(f"Added to {path}, where it can be corrected: {line}", file=sys.stderr)
     return row
 
 
-def _found(name: str, found: Found[Any] | None, known: Mapping[str, Any]) -> Any:
-    try:
-        return found.row(name) if found else None
-    except UserError as error:
-        raise contradiction(f"{error}{did_you_mean(name, known)}") from None
-
-
-def _folder_as_model(path: str, known: Known, models: dict[str, ModelRow]) -> str:
-    """The name that stands for it from here on."""
-    plain, name = normpath(path), name_of_folder(path)
-    if known.folders.setdefault(name, plain) != plain:
-        raise unlike(
-            f"a folder of another name, since {known.folders[name]!r} is called {name} here already"
+def _check_model(name: str, info: ValidationInfo) -> str:
+    known: Known | None = info.context
+    if known is None:
+        return name
+    if names_a_folder(name):
+        return _add_folder(name, known)
+    look_up = None
+    if known.look_up and known.source == "huggingface" and not name.startswith(_NOT_ON_THE_HUB):
+        families = sorted({row.family for row in known.models.values()})
+        look_up = partial(known.look_up.model, families=families)
+    _add_row(name, known.models, ModelRow, known.paths["found_models"], look_up)
+    source = known.models[name].source
+    if known.source in _SOURCES and source not in (known.source, LOCAL):
+        raise ValueError(
+            f"expected a model of the source {known.source!r}; this one's is {source!r}"
         )
-    if name not in models:
+    return name
+
+
+def _add_folder(path: str, known: Known) -> str:
+    """Add the row of a model that is a folder, and return the name that stands for it from here on."""
+    folder, name = normpath(path), name_of_folder(path)
+    if known.folders.setdefault(name, folder) != folder:
+        raise ValueError(f"expected another name, since {known.folders[name]!r} is {name} already")
+    if name not in known.models:
         try:
-            models[name] = row_of_folder(path, {row.family for row in models.values()})
+            families = {row.family for row in known.models.values()}
+            known.models[name] = row_of_folder(path, families)
         except UserError as error:
-            raise contradiction(f"{path!r} is no model: {error}") from None
+            raise ValueError(f"no model: {error}") from None
     return name
 
 
-def _known_checkpoint(name: str, info: ValidationInfo) -> str:
-    """A model of the table, or a variant of one; which variants there are is checked over sections."""
+def _check_checkpoint(name: str, info: ValidationInfo) -> str:
+    """Check a model, or a variant of one; which variants there are is checked between sections."""
     base = re.split("[@+]", name)[0]
-    model = _known_model(base, info)
     try:
-        return str(CheckpointId.parse(model + name.removeprefix(base)))
-    except UserError:
-        raise unlike(f"the name of a model, and behind it perhaps {BEHIND_A_NAME}") from None
+        return str(CheckpointId.parse(_check_model(base, info) + name.removeprefix(base)))
+    except UserError as error:
+        raise ValueError(str(error)) from None
 
 
-def _known_task(name: str, info: ValidationInfo) -> str:
+def _check_task(name: str, info: ValidationInfo) -> str:
     known: Known | None = info.context
-    if known is None or known.tasks is None or name in known.tasks:
-        return name
-    row = _found(name, known.found_tasks, known.tasks)
-    if row is None:
-        raise unlike(f"a task of the tasks table{hint(name, known.tasks)}")
-    known.tasks[name] = row
+    if known is not None:
+        look_up = known.look_up.task if known.look_up else None
+        _add_row(name, known.tasks, TaskRow, known.paths["found_tasks"], look_up)
     return name
 
 
-def _lm_eval_task(name: str, info: ValidationInfo) -> str:
-    known: Known | None = info.context
-    if known is None or known.tasks is None:
-        return name
-    if (harness := known.tasks[name].harness) != "lm_eval":
-        raise unlike(f"a task of the harness lm_eval; this one is run by {harness}")
+def _check_harness(name: str, info: ValidationInfo) -> str:
+    if info.context is not None and info.context.tasks[name].harness != "lm_eval":
+        raise ValueError("expected a task of the harness lm_eval")
     return name
 
 
-def _folder(path: str, info: ValidationInfo) -> str:
-    known: Known | None = info.context
-    if known is not None and find_folder(path, known.workflow_folder) is None:
-        raise unlike("a folder, but there is none in the working directory or beside the Snakefile")
+def _check_file(path: str, info: ValidationInfo) -> str:
+    if info.context is None:
+        return path
+    file = find_file(path, info.context.workflow_folder)
+    if file is None:
+        raise ValueError(f"expected a file; {_NOWHERE}")
+    return str(file)
+
+
+def _check_folder(path: str, info: ValidationInfo) -> str:
+    if info.context is not None and find_folder(path, info.context.workflow_folder) is None:
+        raise ValueError(f"expected a folder; {_NOWHERE}")
     return path
 
 
-def plain_path(path: str) -> str:
-    """One that can stand in a rule: Snakemake takes braces for wildcards, and a log ends at a new line."""
-    if any(character in "{}" or ord(character) < 32 for character in path):
-        raise unlike("a path without braces, new lines or other control characters")
-    return path
-
-
-def _file_ending_in(kind: str, *endings: str):
-    def check(path: str, info: ValidationInfo) -> str:
-        known: Known | None = info.context
-        plain_path(path)
-        if known is None:
-            return path
-        if Path(path).suffix not in endings:
-            raise unlike(f"the path of a {kind}, with a name that ends in {listed(endings, 'or')}")
-        found = find_file(path, known.workflow_folder)
-        if found is None:
-            raise unlike(
-                "a file, but there is none in the working directory or beside the Snakefile"
-            )
-        return str(found)
-
-    return AfterValidator(check)
-
-
-ModelName = Annotated[str, AfterValidator(_known_model), Field(title="the name of a model")]
-CheckpointName = Annotated[
-    str, AfterValidator(_known_checkpoint), Field(title="the name of a model or a checkpoint")
-]
-TaskName = Annotated[str, AfterValidator(_known_task), Field(title="the name of a task")]
-LmEvalTaskName = Annotated[TaskName, AfterValidator(_lm_eval_task)]
-PromptRunName = Annotated[
-    str,
-    known_in("prompt_runs", "the name of a file in prompts.folder, without .yaml"),
-    Field(title="the name of a prompt run"),
-]
-Folder = Annotated[str, AfterValidator(_folder), Field(min_length=1)]
-PlainPath = Annotated[str, AfterValidator(plain_path), Field(min_length=1)]
-CsvFile = Annotated[str, _file_ending_in("CSV file", ".csv"), Field(title="the path of a CSV file")]
-TextFile = Annotated[
-    str, _file_ending_in("text file", ".txt"), Field(title="the path of a text file")
-]
+ModelName = Annotated[str, AfterValidator(_check_model)]
+CheckpointName = Annotated[str, AfterValidator(_check_checkpoint)]
+TaskName = Annotated[str, AfterValidator(_check_task)]
+LmEvalTaskName = Annotated[TaskName, AfterValidator(_check_harness)]
+Folder = Annotated[str, AfterValidator(_check_folder), Field(min_length=1)]
+# Snakemake takes braces for wildcards, and a log ends at a new line.
+PlainPath = Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")]
+CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), AfterValidator(_check_file)]
+TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), AfterValidator(_check_file)]
 DataFile = Annotated[
-    str,
-    _file_ending_in("data file", ".txt", ".jsonl", ".parquet"),
-    Field(title="the path of a data file"),
+    PlainPath, Field(pattern=r"\.(txt|jsonl|parquet)$"), AfterValidator(_check_file)
 ]

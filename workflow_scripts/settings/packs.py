@@ -1,7 +1,7 @@
 """Which tasks of a model share a job, and what its rule and files are called."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from workflow_scripts.settings.harmony import Protocol
@@ -15,7 +15,6 @@ RULES: dict[tuple[Study, Protocol], str] = {
     ("suite", "few_shot"): "evaluate_suite",
     ("suite", "train_before_test"): "train_suite",
 }
-_NUMBER = re.compile(r"_\d+$")
 
 
 @dataclass(frozen=True)
@@ -35,92 +34,85 @@ class Pack:
 
     @property
     def rule(self) -> str:
+        """What its rule is called."""
         return self.base + self.number
 
     def records(self, suffix: str = "json") -> list[str]:
-        """The files of its cells, with wildcards; a record is named after its task, and lies by its model."""
+        """List the files of its cells, with wildcards; a record is named after its task, and lies by its model."""
         return [
-            f"results/records/{self.study}/{self.protocol}/{self._whose}/{cell}.{suffix}"
+            f"results/records/{self.study}/{self.protocol}/{self._wildcard}/{cell}.{suffix}"
             for task in self.tasks
             for cell in cell_names(task, self.seeds)
         ]
 
     @property
     def log(self) -> str:
-        return f"logs/{self.base}/{self._whose}/tasks{self.number}.log"
+        """Where its job logs, with wildcards."""
+        return f"logs/{self.base}/{self._wildcard}/tasks{self.number}.log"
 
     @property
-    def _whose(self) -> str:
+    def _wildcard(self) -> str:
         return "{checkpoint}" if self.study == "harmony" else "{row}"
 
 
 def base_of(rule: str) -> str:
-    """By which packs of one rule count as one."""
-    return _NUMBER.sub("", rule)
+    """Return the name by which packs of one rule count as one."""
+    return re.sub(r"_\d+$", "", rule)
 
 
 def packs(settings: Settings) -> list[Pack]:
-    """All of both studies; what the config does not ask for can be asked for by name."""
-    return [
-        replace(whole, tasks=tasks, number=number)
-        for study, protocol in RULES
-        for whole in [_whole(settings, study, protocol)]
-        for number, tasks in _cut(whole.tasks, settings.cluster.tasks_per_job).items()
-    ]
+    """List all of both studies; what the config does not ask for can be asked for by name."""
+    made = []
+    for study, protocol in RULES:
+        whole = _make_whole(settings, study, protocol)
+        size = settings.cluster.tasks_per_job or len(whole.tasks) or 1
+        for number, start in enumerate(range(0, len(whole.tasks), size), start=1):
+            suffix = f"_{number}" if size < len(whole.tasks) else ""
+            tasks = whole.tasks[start : start + size]
+            made.append(Pack(study, protocol, tasks, whole.seeds, suffix))
+    return made
 
 
-def _cut(tasks: tuple[str, ...], tasks_per_job: int | None) -> dict[str, tuple[str, ...]]:
-    if not tasks:
-        return {}
-    size = tasks_per_job or len(tasks)
-    cut = [tasks[at : at + size] for at in range(0, len(tasks), size)]
-    return {"": cut[0]} if len(cut) == 1 else {f"_{n}": p for n, p in enumerate(cut, start=1)}
-
-
-def harmony_records(
-    settings: Settings, models: list[str], protocol: Protocol | None = None
-) -> list[str]:
-    """The records of the grid that the config asks for, of models as paths spell them; or those of one protocol."""
-    protocols = settings.harmony.protocols if protocol is None else (protocol,)
+def harmony_records(settings: Settings, models: list[str]) -> list[str]:
+    """List the records of the grid that the config asks for, of models as paths spell them."""
     return [
         path.format(checkpoint=model)
         for study, protocol in RULES
-        if study == "harmony" and protocol in protocols
+        if study == "harmony" and protocol in settings.harmony.protocols
         for model in models
-        for path in _whole(settings, study, protocol).records()
+        for path in _make_whole(settings, study, protocol).records()
     ]
 
 
 def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
-    """The record of each task of a row of the leaderboard."""
-    whole = _whole(settings, "suite", protocol)
+    """Return the record of each task of a row of the leaderboard."""
+    whole = _make_whole(settings, "suite", protocol)
     return dict(zip(whole.tasks, [path.format(row=row) for path in whole.records()], strict=True))
 
 
-def _whole(settings: Settings, study: Study, protocol: Protocol) -> Pack:
+def _make_whole(settings: Settings, study: Study, protocol: Protocol) -> Pack:
     seeds = seeds_of(settings, study, protocol)
     return Pack(study, protocol, tasks_of(settings, study, protocol), seeds)
 
 
 def cell_names(task: str, seeds: tuple[int, ...]) -> list[str]:
-    """The names of a task's records: one of another seed than the first says which."""
+    """List the names of a task's records: one of another seed than the first says which."""
     return [task, *(f"{task}.seed-{seed}" for seed in seeds[1:])]
 
 
 def tasks_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
-    """The tasks of a study that can be asked in this way.
+    """Return the tasks of a study that can be asked in this way.
 
     Training comes from the training split, and so do Harmony's examples: without one a task is
     measured directly only. A task of the suite that has none brings its examples along.
     """
-    harmony = study == "harmony"
-    names = settings.harmony.tasks if harmony else [one.task for one in settings.suite.tasks]
-    if protocol == "direct" or (protocol == "few_shot" and not harmony):
-        return tuple(names)
-    return tuple(name for name in names if settings.task(name).training)
+    is_harmony = study == "harmony"
+    names = settings.harmony.tasks if is_harmony else [entry.task for entry in settings.suite.tasks]
+    needs_training = protocol == "train_before_test" or (is_harmony and protocol == "few_shot")
+    return tuple(name for name in names if settings.task(name).training or not needs_training)
 
 
 def seeds_of(settings: Settings, study: Study, protocol: Protocol) -> tuple[int, ...]:
-    """Harmony may train with several; all else is asked once."""
-    trained = study == "harmony" and protocol == "train_before_test"
-    return (settings.harmony.seeds if trained else ()) or (settings.seed,)
+    """Return the seeds of the cells: Harmony may train with several; all else is asked once."""
+    is_trained = study == "harmony" and protocol == "train_before_test"
+    return (is_trained and settings.harmony.seeds) or (settings.seed,)

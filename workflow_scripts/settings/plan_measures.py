@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.section import Listed, Section
 
 WIKITEXT = "Salesforce/wikitext"
@@ -43,18 +42,6 @@ class LatencyMeasures(Section):
                 f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
                 f" {self.questions}; expected as many questions as the largest batch has rows."
             )
-
-    def devices_problem(self, compute: Loading, gpus_per_node: int) -> str | None:
-        """Why no job could have as many devices, as far as the config tells."""
-        most = max(self.devices)
-        if compute.device == "cpu":
-            return too_few_threads(most, compute.threads)
-        if most > gpus_per_node:
-            return (
-                f"chunking.measures.devices has {most}, but cluster.gpus_per_node is {gpus_per_node};"
-                " expected at most as many, since a job runs on one node."
-            )
-        return None
 
 
 def too_few_threads(devices: int, threads: int) -> str | None:

@@ -3,10 +3,7 @@
 A file that is wrong is refused with its reasons and stops nothing else; it may be a stranger's.
 """
 
-import errno
-import os
 import re
-import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,19 +12,11 @@ from pydantic import AfterValidator, Field
 
 from workflow_scripts.core.clean_text import plain, shortened
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import (
-    BEHIND_A_NAME,
-    LOCAL,
-    CheckpointId,
-    RowId,
-    hub_name_problem,
-    name_of_folder,
-    names_a_folder,
-)
+from workflow_scripts.core.ids import LOCAL, CheckpointId, RowId, name_of_folder, names_a_folder
 from workflow_scripts.settings.compute import QUANTIZED, Precision
-from workflow_scripts.settings.raw import checked
-from workflow_scripts.settings.section import Section, unlike
-from workflow_scripts.settings.sentences import shown
+from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.sentences import validate
+from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
 
 GENERATED = "miniature/"  # names of the generated world begin so
@@ -41,41 +30,22 @@ MOST_SMALL_FILES, MOST_SMALL_BYTES = 500, 500_000_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
-def _checkpoint(name: str) -> str:
+def _check_checkpoint(name: str) -> str:
     if names_a_folder(name):
         base = re.split("[@+]", name)[0]
         name = name_of_folder(base) + name.removeprefix(base)
     try:
         return str(CheckpointId.parse(name))
-    except UserError:
-        raise unlike(
-            "the name of a model on the hub, organisation/name, and behind it perhaps"
-            f" {BEHIND_A_NAME}"
-        ) from None
-
-
-def _base(name: str) -> str:
-    if problem := hub_name_problem(name):
-        raise unlike(f"the name of a model on the hub, but {problem}")
-    return name
+    except UserError as error:
+        raise ValueError(str(error)) from None
 
 
 class Request(Section):
     """One model as its submitter describes it."""
 
-    name: Annotated[
-        str,
-        AfterValidator(_checkpoint),
-        Field(title="the name of a model on the hub, organisation/name, or of a checkpoint"),
-    ]
+    name: Annotated[str, AfterValidator(_check_checkpoint)]
     """Its name on the hub, or a checkpoint that this workflow makes of one."""
-    revision: (
-        Annotated[
-            str,
-            Field(pattern=r"^[0-9a-f]{40}$", title="a commit, 40 digits from 0 to 9 and a to f"),
-        ]
-        | None
-    ) = None
+    revision: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
     """The commit that is meant; null is the one that the hub folder holds."""
     precision: Precision
     """Number format the model is run in; 8bit and 4bit are its weights, quantised by bitsandbytes
@@ -83,7 +53,7 @@ class Request(Section):
     weight_type: Literal["original", "adapter", "delta"] = "original"
     """original: whole weights; adapter: low-rank adapters beside the weights they change; delta:
     what is added to the weights of base."""
-    base: Annotated[str, AfterValidator(_base), Field(title="the name of a model")] | None = None
+    base: HubName | None = None
     """The model on the hub that a delta is added to when it is loaded."""
     model_type: Literal[
         "pretrained", "continuously pretrained", "fine-tuned", "chat", "merged", "chunked"
@@ -98,36 +68,20 @@ class Request(Section):
     before its test, by harmony.recipe, and asked without shots."""
 
     def contradictions(self) -> Iterator[str]:
-        chunked = self.checkpoint.plan is not None
-        if chunked != (self.model_type == "chunked"):
-            yield (
-                f"model_type is {self.model_type!r}, but {shown(self.name)}"
-                f" {'names a chunk plan' if chunked else 'names none'}; expected the two to agree."
-            )
-        if self.revision is not None and (
-            str(self.checkpoint) != self.checkpoint.model or self.is_local
-        ):
-            yield (
-                f"revision is set for {shown(self.name)}; expected null, since a checkpoint that is made"
-                " here, or a folder on this machine, has one commit."
-            )
+        is_plain = self.name == self.checkpoint.model
+        if (self.checkpoint.plan is not None) != (self.model_type == "chunked"):
+            yield f"model_type is {self.model_type!r}; expected 'chunked' for chunk plans and no others."
+        if self.revision is not None and (self.is_local or not is_plain):
+            yield "revision is set; expected null for what is made here or lies in a folder."
         if (self.weight_type == "delta") != (self.base is not None):
-            yield (
-                f"weight_type is {self.weight_type!r} and base is {shown(self.base)}; expected the model"
-                " that a delta is added to as its base, and null otherwise."
-            )
+            yield f"base is {self.base!r}; expected a model with weight_type 'delta', and null otherwise."
         if self.base and self.base.startswith(GENERATED) != self.name.startswith(GENERATED):
-            yield f"base is {shown(self.base)}; expected a model of the same source as {shown(self.name)}."
-        is_original = self.weight_type == "original" and self.protocol == "few_shot"
-        if self.precision in QUANTIZED and not is_original:
-            yield (
-                f"precision is {self.precision!r}; expected another with weight_type"
-                f" {self.weight_type!r} and protocol {self.protocol!r}, since quantised weights are neither"
-                " added to nor trained."
-            )
-        is_plain = self.protocol == "few_shot" and self.name == self.checkpoint.model
-        if self.weight_type == "delta" and not is_plain:
-            yield "weight_type is 'delta'; expected a hub model, few_shot: sums are neither trained nor cut."
+            yield f"base is {self.base!r}; expected a model of the same source as {self.name}."
+        is_original = self.weight_type == "original"
+        if self.precision in QUANTIZED and not (is_original and self.protocol == "few_shot"):
+            yield f"precision is {self.precision!r}; quantised weights are neither added to nor trained."
+        if self.base and not (is_plain and self.protocol == "few_shot"):
+            yield "weight_type is 'delta'; sums are neither trained nor cut."
 
     @property
     def is_local(self) -> bool:
@@ -163,54 +117,33 @@ def read_requests(
                 continue
             _refuse_unknown(request, made, local)
             requests[path.name] = request
-        except UserError as error:
-            refused[plain(path.name)] = shortened(" ".join(error.problems))
+        except (UserError, OSError) as error:
+            refused[plain(path.name)] = shortened(str(error))
     return requests, refused, aside
 
 
 def _refuse_unknown(request: Request, made: Collection[str], local: Collection[str]) -> None:
     if request.is_local and request.checkpoint.model not in local:
         raise UserError(
-            f"name is {shown(request.name)}, a folder on this machine; expected one that"
-            " suite.local_models of the config names."
+            f"name is {request.name!r}, a folder on this machine; expected one that suite.local_models of the"
+            " config names."
         )
-    is_made_here = str(request.checkpoint) != request.checkpoint.model
-    if not request.is_local and is_made_here and request.name not in made:
+    is_made_here = request.name != request.checkpoint.model
+    if is_made_here and not request.is_local and request.name not in made:
         raise UserError(
-            f"name is {shown(request.name)}; expected a checkpoint that chunking.checkpoints"
-            " names, at a stage of training, or <model>+tuned of one that training.models names."
+            f"name is {request.name!r}; expected a checkpoint that chunking.checkpoints names, at a stage of"
+            " training, or <model>+tuned of one that training.models names."
         )
 
 
 def _read_request(path: Path) -> Request:
+    """Read the file itself: what a link leads to may be anybody's, and would be quoted in the reason."""
     if not _FILE_NAME.fullmatch(path.name):
         raise UserError("its file's name may hold letters, digits and the signs . _ @ + - alone.")
-    raw = parse_yaml(_read_file(path), "it")
-    if not isinstance(raw, dict):
-        raise UserError(f"it is {shown(raw)}; expected a mapping of the keys of a request.")
-    request, problems = checked(Request, raw)
-    if request is None or problems:
-        raise UserError(
-            problem.removeprefix(": ").replace("the config has no", "a request has no")
-            for problem in problems
-        )
-    return request
-
-
-def _read_file(path: Path) -> bytes:
-    """Of the file itself: what a link leads to may be anybody's, and would be quoted in the reason."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK):
-            raise UserError("it is a link; expected the file itself.") from None
-        raise UserError(f"it cannot be read ({error.strerror}).") from None
-    try:
-        about = os.fstat(descriptor)
-        if not stat.S_ISREG(about.st_mode):
-            raise UserError("it is no regular file.")
-        if about.st_size > LARGEST_REQUEST:
-            raise UserError(f"it has {about.st_size} bytes; expected at most {LARGEST_REQUEST}.")
-        return os.read(descriptor, LARGEST_REQUEST)
-    finally:
-        os.close(descriptor)
+    if path.is_symlink() or not path.is_file():
+        raise UserError("it is a link, or no regular file; expected the file itself.")
+    with path.open("rb") as file:
+        content = file.read(LARGEST_REQUEST + 1)
+    if len(content) > LARGEST_REQUEST:
+        raise UserError(f"it has more than {LARGEST_REQUEST} bytes.")
+    return validate(Request, parse_yaml(content, "it"))

@@ -25,26 +25,8 @@ class SuiteTask(Section):
     """Items of this task, of a group those of each member; null is suite.max_items."""
 
 
-# Shots and metrics of the Open LLM Leaderboard; where it and today's lm-eval use different names for
-# the same number, `shown_as` has the leaderboard's.
-OPEN_LLM_LEADERBOARD = (
-    SuiteTask(task="arc_challenge", shots=25, metric="acc_norm"),
-    SuiteTask(task="hellaswag", shots=10, metric="acc_norm"),
-    SuiteTask(task="truthfulqa_mc2", shots=0, metric="acc", shown_as="mc2"),
-    SuiteTask(task="mmlu", shots=5, metric="acc_macro", shown_as="acc", max_items=2),
-    SuiteTask(task="winogrande", shots=5, metric="acc"),
-    SuiteTask(task="gsm8k", shots=5, metric="exact_match,strict-match", shown_as="acc"),
-)
-OPEN_LICENCES = (
-    *("apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "bsd-3-clause-clear", "isc", "ms-pl"),
-    *("mpl-2.0", "lgpl-3.0", "gpl-2.0", "gpl-3.0", "agpl-3.0"),
-    *("eupl-1.1", "eupl-1.2", "artistic-2.0"),
-    *("cc0-1.0", "cc-by-4.0", "cc-by-sa-4.0", "unlicense", "zlib", "wtfpl"),
-)
-
-
 class Suite(Section):
-    tasks: Listed[SuiteTask] = Field(OPEN_LLM_LEADERBOARD, min_length=1)
+    tasks: Listed[SuiteTask] = Field(min_length=1)
     """What every submitted model is asked; the average is over all of them. By default the six of
     the Open LLM Leaderboard."""
     max_items: int | None = Field(12, ge=1)
@@ -63,7 +45,7 @@ class Suite(Section):
     memory_mb: int = Field(8_000, ge=1)
     """The most memory that a job of the suite may take; a request for a model that needs more is
     refused."""
-    open_licences: Listed[str] = OPEN_LICENCES
+    open_licences: Listed[str] = ()
     """Licences that a model may have, as cards on the hub spell them."""
 
     def contradictions(self) -> Iterator[str]:

@@ -1,15 +1,15 @@
 """Training: the stages of a checkpoint, their recipes, and what they read."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from workflow_scripts.core.errors import did_you_mean
 from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
 from workflow_scripts.settings.section import Listed, Section
-from workflow_scripts.settings.sentences import hint
 from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, TrainingKeys
 
 
@@ -40,12 +40,9 @@ class SampleKeys(Section):
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
         if (self.dataset is None) == (not self.files):
-            yield (
-                f"dataset is {self.dataset!r} and files is {list(self.files)}; expected exactly one of"
-                " them."
-            )
+            yield "expected exactly one of dataset and files."
         if self.system and self.data == "text":
-            yield f"system is {self.system!r} and data is 'text'; expected null, as a text has no messages."
+            yield "system is set and data is 'text'; expected null, as a text has no messages."
 
 
 class Recipe(SampleKeys, TrainingKeys):
@@ -65,60 +62,7 @@ class Recipe(SampleKeys, TrainingKeys):
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
         if self.select != "last" and not self.validation:
-            yield f"select is {self.select!r} and validation is 0; expected a share to choose the best on."
-
-
-_WIKITEXT: dict[str, Any] = {
-    "data": "text",
-    "dataset": "Salesforce/wikitext",
-    "subset": "wikitext-103-v1",
-}
-_MAGPIE: dict[str, Any] = {
-    "data": "chat",
-    "dataset": "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1",
-    "system": "You are a helpful assistant.",
-    "max_samples": 100_000,
-}
-_OFTEN: dict[str, Any] = {"evaluate_every": 500}
-
-RECIPES: Mapping[str, Recipe] = {
-    # As published, for Qwen2.5-0.5B-Instruct: 2,048 tokens, one epoch, 16 samples a step on each GPU. How many GPUs
-    # there were is not known, and what else cannot be followed is in resources/published/protocols.yaml.
-    "cpt": Recipe(**_WIKITEXT, **_OFTEN, method="freeze", trains=(WRAPPER,), learning_rate=1e-3),
-    "cpt-last-16-layers": Recipe(
-        **_WIKITEXT,
-        **_OFTEN,
-        method="freeze",
-        trains=("last 16 layers", "*.wrapped_chunk_layers.aggregation.*"),
-        learning_rate=1e-5,
-    ),
-    "sft": Recipe(
-        **_MAGPIE, **_OFTEN, method="freeze", trains=(CHUNKED_LAYERS, WRAPPER), learning_rate=1e-5
-    ),
-    "sft-full": Recipe(**_MAGPIE, **_OFTEN, learning_rate=1e-5),
-    "sft-lora": Recipe(**_MAGPIE, **_OFTEN, method="lora", learning_rate=1e-4, batch_size=8),
-    "miniature-cpt": Recipe(
-        **_WIKITEXT | {"subset": "wikitext-103-raw-v1"},
-        method="freeze",
-        trains=(WRAPPER,),
-        learning_rate=1e-3,
-        max_length=128,
-        batch_size=8,
-        max_steps=40,
-        evaluate_every=10,
-        save_every=10,
-    ),
-    "miniature-sft": Recipe(
-        **_MAGPIE | {"system": None, "max_samples": 1_000},
-        method="freeze",
-        trains=(CHUNKED_LAYERS, WRAPPER),
-        learning_rate=1e-3,
-        max_length=256,
-        max_steps=40,
-        evaluate_every=10,
-        save_every=10,
-    ),
-}
+            yield "validation is 0; expected a share to choose the best on."
 
 
 USUAL = "usual"
@@ -141,7 +85,7 @@ class Training(Section):
     <model>+tuned, which harmony.models, mmlu.models, prompts.models and requests may name."""
     tuned: str | None = None
     """Recipe of that training."""
-    recipes: dict[str, Recipe] = Field(dict(RECIPES))
+    recipes: dict[str, Recipe] = Field({})
     """Ways to train, by name. A recipe of your own is one more entry; of one that is here, write
     what differs."""
 
@@ -149,17 +93,15 @@ class Training(Section):
         for stage in STAGES:
             name = getattr(self, stage)
             if name not in (None, USUAL, *self.recipes):
-                yield f"{stage} is {name!r}; expected one of the recipes{hint(name, self.recipes)}."
-        if self.sft and not self.cpt:
-            yield "sft is set and cpt is null; the sft of a checkpoint resumes from its cpt."
+                yield f"{stage} is {name!r}; expected one of the recipes.{did_you_mean(name, self.recipes)}"
+        if (self.sft or self.cpt_tokens) and not self.cpt:
+            yield "sft or cpt_tokens is set and cpt is null; expected a recipe, which they build on."
+        if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":
+            yield f"cpt is {self.cpt!r}; expected a recipe of text, as cpt_tokens is not empty."
         if self.models and self.tuned is None:
             yield "models are named and tuned is null; expected the recipe that they are trained by."
-        if self.cpt_tokens and not self.cpt:
-            yield "cpt_tokens is not empty and cpt is null; expected a recipe."
-        if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":
-            yield f"cpt is {self.cpt!r}, of conversations; expected a recipe of text, as cpt_tokens is not empty."
         if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
-            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe for models that have none."
+            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
 
     def limit_tokens(self, recipe: Recipe, thousands: int) -> Recipe:
         """End the recipe with the step that reaches so many tokens: all samples of a text are equally long."""

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from workflow_scripts.settings.section import Listed, Section, unlike
-from workflow_scripts.settings.sentences import hint
+from workflow_scripts.core.errors import did_you_mean
+from workflow_scripts.settings.section import Listed, Section
 
 Names = Listed[str]
 
@@ -17,17 +17,17 @@ LAYERS = re.compile(r"layers (\d+)(?: to (\d+))?")
 LAST_LAYERS = re.compile(r"last (\d+) layers")
 
 
-def _known_part(part: str) -> str:
+def _check_part(part: str) -> str:
     numbered = LAYERS.fullmatch(part) or LAST_LAYERS.fullmatch(part)
     if part in (WRAPPER, CHUNKED_LAYERS) or numbered or re.search(r"[.*]", part):
         return part
-    raise unlike(
-        "wrapper, chunked_layers, 'layers 6 to 17', 'last 16 layers' or a pattern with a dot or a star"
-        f" in it{hint(part, (WRAPPER, CHUNKED_LAYERS))}"
+    raise ValueError(
+        "expected wrapper, chunked_layers, 'layers 6 to 17', 'last 16 layers' or a pattern with a dot or a"
+        f" star in it.{did_you_mean(part, (WRAPPER, CHUNKED_LAYERS))}"
     )
 
 
-Parts = Listed[Annotated[str, AfterValidator(_known_part)]]
+Parts = Listed[Annotated[str, AfterValidator(_check_part)]]
 
 
 class TrainingKeys(Section):
@@ -104,17 +104,7 @@ class TrainingKeys(Section):
 
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
-        if self.method == "freeze" and not self.trains:
-            yield "method is 'freeze' and trains is empty; nothing would be trained."
-        if self.method == "full" and self.trains:
-            yield "method is 'full' and trains is not empty; expected none of it, because all is trained."
-        if self.micro_batch_size and self.batch_size % self.micro_batch_size:
-            yield (
-                f"micro_batch_size is {self.micro_batch_size} and batch_size {self.batch_size}; expected"
-                " a size that divides it."
-            )
-        if self.batch_size % self.gpus:
-            yield (
-                f"gpus is {self.gpus} and batch_size {self.batch_size}; expected a number that"
-                " divides it."
-            )
+        if self.method != "lora" and bool(self.trains) != (self.method == "freeze"):
+            yield "expected trains with the method freeze, and none of it with full."
+        if self.batch_size % (self.micro_batch_size or 1) or self.batch_size % self.gpus:
+            yield f"expected micro_batch_size and gpus that divide batch_size, {self.batch_size}."

@@ -31,7 +31,7 @@ from workflow_scripts.render.verdict import AGREES, make_table
 from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.requests import Request
-from workflow_scripts.settings.training import RECIPES, SampleKeys
+from workflow_scripts.settings.training import SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.requests import StageRequest
 
@@ -161,7 +161,7 @@ def of_mmlu(variant: str) -> Case:
 
 
 def trained(id: str, stage: str) -> dict[str, Any]:
-    recipe = RECIPES[stage]
+    recipe = load({}).training.recipes[stage]
     request = StageRequest(
         id=id, recipe=stage, keys=TrainingKeys.part_of(recipe), validation=recipe.validation,
         seed=0, device="cuda", attention="auto", threads=8,

@@ -47,7 +47,7 @@ from workflow_scripts.render.verdict import (
 )
 from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.settings.plan_measures import LatencyMeasures, WrittenMeasures
-from workflow_scripts.settings.training import RECIPES, Recipe
+from workflow_scripts.settings.training import Recipe
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 ROOT = Path(__file__).parents[3]
@@ -175,7 +175,9 @@ def test_the_published_recipe_of_the_settings_is_the_published_protocols():
 @pytest.mark.parametrize("stage", ["cpt", "sft"])
 def test_the_published_stages_of_the_settings_are_the_published_protocols(stage):
     (fact,) = (fact for fact in PROTOCOLS["mmlu"].facts if fact.what == stage and fact.decides)
-    ours = Recipe.model_validate(RECIPES[stage].model_dump()).model_dump(mode="json")
+    ours = Recipe.model_validate(load({}).training.recipes[stage].model_dump()).model_dump(
+        mode="json"
+    )
     ours["precision"] = "bfloat16"  # auto, on the GPUs it was trained on
     assert {key: ours[key] for key in fact.each} == fact.each
 

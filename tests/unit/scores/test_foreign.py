@@ -151,7 +151,7 @@ def test_imported_items_are_paired_with_ours(folder, tmp_path):
             "imports: the scores of 'b/theirs' would be called 'theirs', as are",
         ),
         (["a/harmony"], "imports: the scores of 'a/harmony' would be called 'harmony', as are"),
-        (["c"], "imports[0] is 'c'; expected a folder"),
+        (["c"], "imports[0] is 'c': expected a folder"),
     ],
 )
 def test_folders_of_imports_are_there_and_have_names_of_their_own(here, folders, said):

@@ -148,21 +148,20 @@ def test_hostile_template_is_refused(folder, text):
     assert sentence.startswith("config/prompts/mine.yaml: messages[0].content is a template")
 
 
-def test_all_problems_of_all_runs_and_of_the_config_come_at_once(folder):
+def test_all_problems_of_all_runs_come_at_once(folder):
     write(folder, "one", extends="run6", decoding={"new_tokens": 0})
     write(folder, "two", extends="one", choices="list")
     (folder / "Three.yaml").write_text("changed: x")
-    found = problems(models=["miniature/Lama"], runs=["one", "two", "Three"])
-    assert len(found) == 3, found  # two is read once one is right
-    assert "prompts.models[0] is 'miniature/Lama'" in found[0]
-    assert found[1].startswith("config/prompts/one.yaml: decoding.new_tokens is 0")
-    assert "small letters" in found[2]
+    found = problems(runs=["one", "two", "Three"])
+    assert len(found) == 2, found  # two is read once one is right
+    assert found[0].startswith("config/prompts/one.yaml: decoding.new_tokens is 0")
+    assert "small letters" in found[1]
 
 
 @pytest.mark.parametrize(
     ("prompts", "texts"),
     [
-        ({"runs": ["runn6"]}, ("prompts.runs[0] is 'runn6'", "did you mean 'run6'?")),
+        ({"runs": ["runn6"]}, ("prompts.runs has 'runn6'", "Did you mean 'run6'?")),
         (
             {"folder": "config/promts"},
             ("prompts.folder is 'config/promts'", "beside the Snakefile"),
@@ -170,9 +169,9 @@ def test_all_problems_of_all_runs_and_of_the_config_come_at_once(folder):
         ({"models": ["miniature/Llama-1.4M"]}, ("a base model", "'run1' has messages")),
         (
             {"models": ["miniature/Qwen2-1M-Instruct@k2m11"]},
-            ("prompts.models[0]", "chunking.checkpoints", "@k2m12'?"),
+            ("prompts.models has", "chunking.checkpoints", "@k2m12'?"),
         ),
-        ({"max_items_per_subject": 0}, ("prompts.max_items_per_subject is 0", "at least 1")),
+        ({"max_items_per_subject": 0}, ("prompts.max_items_per_subject is 0",)),
     ],
 )
 def test_a_mistake_in_the_section_is_a_sentence(prompts, texts):
@@ -191,7 +190,7 @@ def test_explain_names_a_run():
         "run6", "anatomy", 3,
     )  # fmt: skip
     assert load({"explain": "run6"}).explained() == ("run6", None, 0)
-    for explain, text in (("rum6", "did you mean 'run6'?"), ("run6/anatomy/x", "run/subject")):
+    for explain, text in (("rum6", "Did you mean 'run6'?"), ("run6/anatomy/x", "match pattern")):
         with pytest.raises(UserError, match="explain is") as raised:
             load({"explain": explain})
         assert text in str(raised.value)

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.tiny_tokenizers import DEFAULT_SYSTEM, LLAMA, QWEN, with_template
+from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.training import RECIPES
 from workflow_scripts.training.samples import BadSamples
 from workflow_scripts.training.tokenise import tokenise_conversations
 
@@ -116,7 +116,9 @@ def test_marks_are_those_a_person_made(name, form):
 
 def test_a_recipe_s_system_message_stands_where_a_conversation_has_none():
     tokenizer, said = with_template(QWEN), "You are a helpful assistant."
-    assert RECIPES["sft"].system == said, "as the published trainer's template has it"
+    assert load({}).training.recipes["sft"].system == said, (
+        "as the published trainer's template has it"
+    )
     (alone, with_own), _ = written(
         tokenizer, as_sharegpt(ONE_TURN), as_sharegpt(WITH_SYSTEM), system=said
     )

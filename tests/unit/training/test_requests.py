@@ -2,9 +2,10 @@
 
 import pytest
 
+from tests.unit.settings.merged import load
 from tests.unit.training.small import drawn_samples, keys_of
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.training import RECIPES, Recipe, SampleKeys
+from workflow_scripts.settings.training import Recipe, SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.checkpoint_stage import refuse_too_few
 from workflow_scripts.training.lesson import Lesson
@@ -29,7 +30,7 @@ def samples_of(recipe: Recipe) -> SamplesRequest:
 
 
 def test_how_to_train_leaves_the_samples_as_they_are_and_their_source_the_training():
-    recipe = RECIPES["cpt"]
+    recipe = load({}).training.recipes["cpt"]
     other_rate = recipe.model_copy(update={"learning_rate": 1e-4})
     assert samples_of(recipe) == samples_of(other_rate)
     assert stage_of(recipe).sha256 != stage_of(other_rate).sha256
@@ -47,7 +48,7 @@ def test_the_keys_of_a_recipe_are_those_of_its_two_parts_and_the_held_out_share(
 
 def test_more_tokens_than_the_samples_have_are_refused():
     keys = keys_of(max_steps=14, batch_size=4)
-    request = stage_of(RECIPES["cpt"]).model_copy(update={"keys": keys})
+    request = stage_of(load({}).training.recipes["cpt"]).model_copy(update={"keys": keys})
     lesson = Lesson(drawn_samples(40), keys, seed=0, belongs_to={})
     refuse_too_few(lesson, request)
     longer = request.model_copy(update={"id": "org/net@k2m12+cpt.2k"})

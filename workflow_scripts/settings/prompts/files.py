@@ -5,21 +5,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.prompts.section import FOLDER
-from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, NOT_INHERITED, PromptRun
+from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.settings.prompts.section import FOLDER, Prompts
+from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
 from workflow_scripts.settings.prompts.templates import TemplateError, render
-from workflow_scripts.settings.raw import checked
-from workflow_scripts.settings.sentences import hint, shown
+from workflow_scripts.settings.sentences import validate
 from workflow_scripts.settings.yaml_files import read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
-_EXAMPLE = {
-    "question": "What is 1 + 1?",
-    "choices": "['1', '2', '3', '4']",
-    "choice_list": ["1", "2", "3", "4"],
-    "subject": "elementary_mathematics",
-}
 
 
 def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
@@ -37,12 +30,19 @@ def natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
+def read_prompt_runs(prompts: Prompts, workflow_folder: Path) -> dict[str, PromptRun]:
+    """Read the runs that the config names, or all; none where no model is asked."""
+    files = find_runs(prompts.folder, workflow_folder)
+    names = prompts.runs if prompts.runs is not None else list(files)
+    return read_runs(files, names) if prompts.models else {}
+
+
 def read_runs(files: dict[str, Path], names: Iterable[str]) -> dict[str, PromptRun]:
-    """Read these runs in their order; a UserError holds one sentence per problem."""
+    """Read these runs in their order; a UserError holds the problems of all."""
     runs, problems = {}, []
     for name in names:
         try:
-            runs[name] = _read_run(files, name, ())
+            runs[name] = _read_run(files, name, "prompts.runs", ())
         except UserError as error:
             problems += error.problems
     if problems:
@@ -50,8 +50,12 @@ def read_runs(files: dict[str, Path], names: Iterable[str]) -> dict[str, PromptR
     return runs
 
 
-def _read_run(files: dict[str, Path], name: str, children: tuple[str, ...]) -> PromptRun:
-    """Read a run over the one that it extends."""
+def _read_run(files: dict[str, Path], name: Any, key: str, children: tuple[str, ...]) -> PromptRun:
+    """Read a run, which a key names, over the one that it extends."""
+    if name not in files or name in children:
+        chain = f" that is not extended itself by {children[-1]}" if name in children else ""
+        near = did_you_mean(str(name), files)
+        raise UserError(f"{key} has {name!r}; expected the name of a run{chain}.{near}")
     path = files[name]
     content = read_yaml(path)
     if path.is_relative_to(Path.cwd()):
@@ -61,30 +65,17 @@ def _read_run(files: dict[str, Path], name: str, children: tuple[str, ...]) -> P
             f"{path}: expected a mapping in a file whose name has small letters, digits and single"
             " underscores between them."
         )
-    extends = content.get("extends")
-    for key in ("extends", "after"):
-        other = content.get(key)
-        if other is not None and other not in files:
-            raise UserError(
-                f"{path}: {key} is {shown(other)}; expected the name of a run{hint(str(other), files)}."
-            )
-    if extends in (*children, name):
-        chain = " -> ".join([*children, name, extends])
-        raise UserError(
-            f"{path}: extends is {shown(extends)}; expected a chain that ends, not {chain}."
-        )
+    extends, after = content.get("extends"), content.get("after")
     if extends is not None:
-        parent = _read_run(files, extends, (*children, name))
+        parent = _read_run(files, extends, f"{path}: extends", (*children, name))
         inherited = parent.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_INHERITED))
         content = {"after": extends} | _merge(inherited, content)
-    run, problems = checked(PromptRun, content)
-    if run is not None:
-        problems += [*_contradictions(run), *_template_problems(run)]
-    if run is None or problems:
-        raise UserError(
-            f"{path}: {problem.replace('the config has no', 'a run has no')}"
-            for problem in problems
-        )
+    if after is not None and after not in files:
+        near = did_you_mean(str(after), files)
+        raise UserError(f"{path}: after is {after!r}; expected the name of a run.{near}")
+    run = validate(PromptRun, content, f"{path}: ")
+    if problems := list(_find_template_problems(run)):
+        raise UserError(f"{path}: {problem}" for problem in problems)
     return run
 
 
@@ -97,65 +88,24 @@ def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _contradictions(run: PromptRun) -> Iterator[str]:
-    """Say which keys do not go together."""
-    decoding, shots = run.decoding, run.shots
-    likelihood = decoding.method == "likelihood"
-    if (run.messages is None) == (run.text is None):
-        both = "given" if run.text else "missing"
-        yield f"messages and text are both {both}; expected one of them."
-    for name in ("temperature", "top_p", "top_k"):
-        if decoding.method != "sample" and (value := getattr(decoding, name)) is not None:
-            yield f"decoding.{name} is {value}; expected null with the method {decoding.method}."
-    for key, value, is_given in (
-        ("decoding.new_tokens", decoding.new_tokens, decoding.new_tokens is not None),
-        ("read.format", run.read.format, run.read.format is not None),
-    ):
-        if likelihood == is_given:
-            yield (
-                f"{key} is {shown(value)}; expected null with the method likelihood, which generates"
-                " nothing, and a value with the others."
-            )
-    for index, link in enumerate(run.read.answers):
-        if (link.parser in LETTER_PARSERS) != (link.right == "letter") or (
-            likelihood and link.parser != "letter"
-        ):
-            yield (
-                f"read.answers[{index}] has the parser {link.parser!r} and the rule {link.right!r};"
-                " expected the rule 'letter' with parsers that read a letter and no others, and the"
-                " parser 'letter' with the method likelihood."
-            )
-    most = {"none": 0, "hand_made": len(shots.examples), "subject_dev": 5}.get(shots.source, 285)
-    if not min(1, most) <= shots.number <= most:
-        yield (
-            f"shots.number is {shots.number}; expected {f'1 to {most}' if most else 0} with the source"
-            f" {shots.source}."
-        )
-    if (shots.source == "vendor") > (run.questions == "vendor"):
-        yield "shots.source is 'vendor'; expected the questions to be the vendor's too."
-
-
-def _template_problems(run: PromptRun) -> Iterator[str]:
+def _find_template_problems(run: PromptRun) -> Iterator[str]:
     """Render each template once on an example."""
-    values: dict[str, Any] = dict(_EXAMPLE)
-    shot = _EXAMPLE | {"answer": "2", "letter": "B"}
-    if run.questions == "vendor":
-        values |= {"prompt": "What is 1 + 1?", "prompts": ["What is 1 + 1?"]}
-    if run.shots.source not in ("none", "vendor"):
-        values["shots"] = [shot] * run.shots.number
-    templates = {
-        f"messages[{index}].content": (
-            message.content,
-            values | ({"shot": shot} if message.for_each_shot else {}),
-        )
-        for index, message in enumerate(run.messages or ())
+    values: dict[str, Any] = {
+        "question": "What is 1 + 1?",
+        "choices": "['1', '2', '3', '4']",
+        "choice_list": ["1", "2", "3", "4"],
+        "subject": "elementary_mathematics",
+        "prompt": "What is 1 + 1?",
+        "prompts": ["What is 1 + 1?"],
+        "letter": "B",
     }
-    if run.text is not None:
-        templates["text"] = (run.text, values)
-    templates["decoding.continuation"] = (run.decoding.continuation, {"letter": "B"})
-    for key, (template, known) in templates.items():
+    values["shot"] = values | {"answer": "2"}
+    values["shots"] = [values["shot"]] * run.shots.number
+    templates = {"text": run.text, "decoding.continuation": run.decoding.continuation}
+    for position, message in enumerate(run.messages or ()):
+        templates[f"messages[{position}].content"] = message.content
+    for key, template in templates.items():
         try:
-            if not render(template, known).strip():
-                yield f"{key} is a template that gives no text; expected it to give some."
+            render(template or "", values)
         except TemplateError as error:
             yield f"{key} {error}"

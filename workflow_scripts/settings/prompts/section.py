@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.settings.names import CheckpointName, Folder, PromptRunName
+from workflow_scripts.settings.names import CheckpointName, Folder
 from workflow_scripts.settings.section import Listed, Section
 
 FOLDER = "config/prompts"
@@ -13,10 +13,10 @@ PUBLISHED_MODEL = "meta-llama/Llama-3.2-1B-Instruct"
 
 
 class Prompts(Section):
-    models: Listed[CheckpointName] = ("miniature/Llama-1.4M-Instruct",)
+    models: Listed[CheckpointName] = ()
     """Models to ask, by name, or by folder (./my-checkpoint), and chunked checkpoints by theirs,
     such as org/name@k2m12 for one that chunking.checkpoints names; an empty list for none."""
-    runs: Listed[PromptRunName] | None = None
+    runs: Listed[str] | None = None
     """Runs to make, by the names of their files; null makes every one in the folder."""
     dtype: Literal["float32", "bfloat16", "float16"] | None = None
     """Number format of the model in all runs; null is what each run names, and in the miniature

@@ -1,10 +1,11 @@
 """What a prompt run is: how questions are asked, and how answers are read and judged."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
-from workflow_scripts.settings.section import Listed, Section, unlike
+from workflow_scripts.settings.section import Listed, Section
 
 DATASETS = {"mmlu": "cais/mmlu", "vendor": "meta-llama/Llama-3.2-1B-Instruct-evals"}
 
@@ -44,12 +45,9 @@ class Example(Section):
     answer: Text
     """The right one of the choices, word for word."""
 
-    @field_validator("answer")
-    @classmethod
-    def _is_a_choice(cls, answer: str, info: ValidationInfo) -> str:
-        if answer not in info.data.get("choices", (answer,)):
-            raise unlike("one of the choices, word for word")
-        return answer
+    def contradictions(self) -> Iterator[str]:
+        if self.answer not in self.choices:
+            yield f"answer is {self.answer!r}; expected one of the choices, word for word."
 
 
 class Shots(Section):
@@ -65,6 +63,15 @@ class Shots(Section):
     """Seed of the fixed examples, which are drawn."""
     examples: Listed[Example] = ()
     """The hand-made examples."""
+
+    def contradictions(self) -> Iterator[str]:
+        limits = {"none": 0, "hand_made": len(self.examples), "subject_dev": 5}
+        limit = limits.get(self.source, 285)
+        if not min(1, limit) <= self.number <= limit:
+            yield (
+                f"number is {self.number}; expected {f'1 to {limit}' if limit else 0} with the source"
+                f" {self.source}."
+            )
 
 
 class Decoding(Section):
@@ -88,6 +95,18 @@ class Decoding(Section):
     continuation: Text = " {{ letter }}"
     """With likelihood: the template of what is scored behind the prompt."""
 
+    def contradictions(self) -> Iterator[str]:
+        drawn = [
+            name for name in ("temperature", "top_p", "top_k") if getattr(self, name) is not None
+        ]
+        if drawn and self.method != "sample":
+            yield f"{drawn[0]} is set; expected null with the method {self.method}."
+        if (self.new_tokens is None) != (self.method == "likelihood"):
+            yield (
+                f"new_tokens is {self.new_tokens}; expected null with the method likelihood, which"
+                " generates nothing, and a number with the others."
+            )
+
     def options(self) -> dict[str, Any]:
         """What transformers' generate is given; what is left out is the model's generation config."""
         if self.method != "sample":
@@ -102,6 +121,13 @@ class Link(Section):
     right: Rightness
     """When that answer is right: equal, it is the right choice's text, upper or lower case; occurs,
     that text is somewhere in it; letter, it is the right choice's letter."""
+
+    def contradictions(self) -> Iterator[str]:
+        if (self.parser in LETTER_PARSERS) != (self.right == "letter"):
+            yield (
+                f"parser is {self.parser!r} and right {self.right!r}; expected 'letter' with parsers that"
+                " read a letter and no others."
+            )
 
 
 class Reading(Section):
@@ -160,6 +186,18 @@ class PromptRun(Asking):
     """Its name in resources/published/prompt_runs.csv, where it is in it."""
     read: Reading
     """How answers are read and judged."""
+
+    def contradictions(self) -> Iterator[str]:
+        if (self.messages is None) == (self.text is None):
+            yield "expected either messages or text."
+        if self.shots.source == "vendor" != self.questions:
+            yield "shots.source is 'vendor'; expected the questions to be the vendor's too."
+        parsers = [link.parser for link in self.read.answers]
+        if self.decoding.method == "likelihood":
+            if self.read.format is not None or parsers != ["letter"]:
+                yield "with the method likelihood, expected the parser letter alone, and no read.format."
+        elif self.read.format is None:
+            yield "read.format is null; expected a parser with methods that generate."
 
 
 # What says what a run is among others, and would be wrong of the run that extends it.

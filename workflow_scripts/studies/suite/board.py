@@ -113,7 +113,7 @@ def render_texts(request: SuitePage) -> dict[str, Markup]:
             (
                 key,
                 field.is_required(),
-                requests.Request.descriptions()[key],
+                field.description,
                 _list_values(field.annotation),
             )
             for key, field in requests.Request.model_fields.items()

@@ -42,7 +42,7 @@ def stranger(here):
         scores = ["model,task,protocol,metric,value", *(row for row in rows if kept in row)]
         (here / "theirs.csv").write_text("\n".join(scores) + "\n")
         (here / "models.csv").write_text(known)
-        described = yaml.safe_load(STRANGER) | MORE | changes
+        described = STRANGER | MORE | changes
         (here / "config/grids/a_paper.yaml").write_text(yaml.safe_dump(described, sort_keys=False))
         return load({})
 

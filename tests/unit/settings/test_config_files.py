@@ -1,0 +1,47 @@
+"""config/config.yaml has every key with its default, and config/schema.json says what the code says."""
+
+import json
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.unit.settings.merged import CONFIGS, ROOT, load
+from workflow_scripts.settings import generate
+from workflow_scripts.settings.config import Config
+from workflow_scripts.settings.section import Section
+
+
+def check_section(written: dict, section: Section) -> None:
+    fields = type(section).model_fields
+    assert list(written) == list(fields)
+    for name, field in fields.items():
+        value = getattr(section, name)
+        if isinstance(value, Section):
+            check_section(written[name], value)
+        elif not field.is_required() and field.default != () and field.default != {}:
+            assert value == field.default, name
+
+
+def test_the_default_config_has_every_key_and_the_models_defaults():
+    written = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+    settings = load({})
+    fields = {name: getattr(settings, name) for name in Config.model_fields}
+    check_section(written, Config.model_construct(**fields))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.name)
+def test_every_config_fits_the_schema(path):
+    assert generate.FILE.read_text(encoding="utf-8") == generate.make_schema()
+    schema = json.loads(generate.make_schema())
+    partial = {key: value for key, value in schema.items() if key != "required"}
+    for part in partial["$defs"].values():
+        part.pop("required", None)
+    jsonschema.validate(yaml.safe_load(path.read_text(encoding="utf-8")), partial)
+
+
+def test_every_key_is_described():
+    schema = Config.model_json_schema()
+    for part in [schema, *schema["$defs"].values()]:
+        for name, key in part["properties"].items():
+            assert key["description"].endswith("."), name
