@@ -140,7 +140,7 @@ def latex_text(text: str) -> str:
 
 
 def _format_latex(character: str) -> str:
-    letter, *accents = unicodedata.normalize("NFD", character)
+    letter, *accents = list(unicodedata.normalize("NFD", character))
     if character in _LATEX or character.isascii():
         return _LATEX.get(character, character)
     if letter.isascii() and len(accents) == 1 and accents[0] in _ACCENTS:

@@ -7,6 +7,7 @@ The file list is the hub's, so that a check without a network sees what the repo
 
 import json
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -56,9 +57,13 @@ def refuse(metadata: Path, error: UserError, log: Path) -> None:
 
     As with a broken cell, the next run tries again.
     """
-    note = {"record": str(metadata), "reason": shortened(str(error)), "log": str(log)}
-    is_unreachable = isinstance(error, Unreachable)
-    note |= {"unreachable": is_unreachable} if is_unreachable else {}
+    note: dict[str, Any] = {
+        "record": str(metadata),
+        "reason": shortened(str(error)),
+        "log": str(log),
+    }
+    if isinstance(error, Unreachable):
+        note["unreachable"] = True
     write_json(metadata, {"broken": note})
     write_json(note_of(metadata), note)
 
