@@ -62,7 +62,7 @@ _REPOSITORIES: dict[str, tuple[Callable[[Files], Files], object, str]] = {
     "list": (lambda good: _config(good, model_type=["llama"]), "mit", "configuration does not"),
     "number": (lambda good: good, 5, "its licence '5' is not among"),
     "numbers": (lambda good: good, [1, 2.5], "its licence '1, 2.5' is not among"),
-    "long": (lambda good: good | {"n" * 245 + ".json": b"{}"}, "mit", "a name of 250 characters"),
+    "long": (lambda good: good | {"n" * 245 + ".json": b"{}"}, "mit", "cannot be taken"),
     "many": (lambda good: good | {f"{n}.json": b"" for n in range(600)}, "mit", "small files"),
     "layers": (
         lambda good: _config(good, num_hidden_layers=10**9),

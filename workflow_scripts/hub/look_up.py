@@ -6,8 +6,6 @@ The Snakefile imports this each time it is parsed; what is heavy is imported whe
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,56 +14,47 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import json_object
 from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, model_cells
 
-_SMALL = ("config.json", "tokenizer_config.json")
+_SMALL = {"config.json", "tokenizer_config.json"}
 _BY_HAND = "; add a row of the table of tasks by hand, or name its members as tasks"
 # Of several metrics the one that the published rankings take, or else lm-eval's first.
 _PREFERRED = ("acc_norm", "acc", "bits_per_byte")
 
 
 def look_up_model(name: str, families: list[str]) -> dict[str, str]:
-    """The cells of its row: its card and file list, its configuration, the headers of its weights."""
-    from huggingface_hub import constants
+    """Look up the cells of a model's row: in its card, file list, configuration and headers of weights."""
+    from huggingface_hub import HfApi, constants
 
-    from workflow_scripts.hub.network_errors import in_plain_words
+    from workflow_scripts.hub.remote import (
+        download,
+        read_listing,
+        require_complete,
+        translate_errors,
+    )
 
     print(
         plain(f"Looking up the model {name} on {constants.ENDPOINT}."), file=sys.stderr, flush=True
     )
     with (
-        tempfile.TemporaryDirectory(prefix="chorus-look-up-") as folder,
-        in_plain_words("model", name, None, Path(folder), by="the look-up of a model's facts"),
+        tempfile.TemporaryDirectory(prefix="chorus-look-up-") as temporary,
+        translate_errors("model", name),
     ):
-        return model_cells(name, "huggingface", _files_on_the_hub(name, Path(folder)), families)
-
-
-def _files_on_the_hub(name: str, folder: Path) -> ModelFiles:
-    from huggingface_hub import HfApi, constants
-    from huggingface_hub.errors import SafetensorsParsingError
-
-    from workflow_scripts.hub.download import download_small
-    from workflow_scripts.hub.remote import read_listing, refuse_lacking
-
-    listing = read_listing("model", name, None)
-    refuse_lacking("model", name, listing)
-    download_small(name, listing, folder, _SMALL)
-    api = HfApi(endpoint=constants.ENDPOINT)
-    header_of = partial(api.parse_safetensors_file_metadata, name, revision=listing.commit)
-    paths = [file.path for file in listing.files]
-    try:
-        with ThreadPoolExecutor(8) as pool:  # a large model has dozens of files
-            headers = list(
-                pool.map(header_of, (path for path in paths if path.endswith(".safetensors")))
-            )
-    except SafetensorsParsingError as error:
-        raise UserError(f"The headers of {name}'s weights cannot be read: {error}") from None
-    return ModelFiles(
-        config=json_object(folder / "config.json"),
-        has_chat_template=has_chat_template(paths, json_object(folder / "tokenizer_config.json")),
-        parameters=sum(sum(header.parameter_count.values()) for header in headers),
-        licence=listing.licence,
-        is_gated=listing.is_gated,
-        made_from=listing.made_from,
-    )
+        folder = Path(temporary)
+        listing = read_listing("model", name, None)
+        require_complete("model", name, listing)
+        download("model", name, listing, _SMALL & listing.files.keys(), folder)
+        weights = HfApi(endpoint=constants.ENDPOINT).get_safetensors_metadata(
+            name, revision=listing.commit
+        )
+        tokenizer = json_object(folder / "tokenizer_config.json")
+        files = ModelFiles(
+            config=json_object(folder / "config.json"),
+            has_chat_template=has_chat_template(listing.files, tokenizer),
+            parameters=sum(weights.parameter_count.values()),
+            licence=listing.licence,
+            is_gated=listing.is_gated,
+            made_from=listing.has_base_model,
+        )
+    return model_cells(name, "huggingface", files, families)
 
 
 def look_up_task(name: str) -> dict[str, str]:
