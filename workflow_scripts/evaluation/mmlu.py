@@ -12,19 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.provenance import package_versions
-from workflow_scripts.core.records import Metric, Record, TaskFacts, whole_record, write_record
+from workflow_scripts.core.records import Metric, Record, TaskFacts, write_record
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, run_lighteval
-from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.outcome import NO_FLOOR, MetricAndFloor, with_averages
 from workflow_scripts.evaluation.record_parts import protocol_of
 from workflow_scripts.evaluation.requests import MmluRequest
-from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.evaluation.scored_items import ScoredItems, scored_beside
 from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.manifest import hub_of
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.mmlu import MmluPrompt
 
@@ -204,4 +205,10 @@ def _item(subject: str, one: Answered) -> Item:
     )
 
 
-MEASUREMENT = Measurement(MmluRequest, evaluate_mmlu, read=whole_record)
+def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
+    evaluate_mmlu(model, hub_of(data[0]), record, MmluRequest.of(request))
+    scored_beside(record).unlink(missing_ok=True)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

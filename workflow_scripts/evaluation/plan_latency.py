@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text
@@ -21,13 +22,13 @@ from workflow_scripts.evaluation.latency import (
     left_padded,
     median_and_spread,
 )
-from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import labelled, measure
 from workflow_scripts.evaluation.plans import varied_by
 from workflow_scripts.evaluation.prompts.questions import Question, read_questions
 from workflow_scripts.evaluation.record_parts import own_task, protocol_of
 from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.load import LoadedModel, choose_device, load_model
+from workflow_scripts.hub.manifest import hub_of
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.plan_measures import too_few_threads
 
@@ -179,4 +180,9 @@ def format_chat(loaded: LoadedModel, questions: list[Question]) -> list[str]:
     ]
 
 
-MEASUREMENT = Measurement(LatencyRequest, measure_latency)
+def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
+    measure_latency(model, hub_of(data[0]), record, LatencyRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

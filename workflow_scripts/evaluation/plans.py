@@ -6,11 +6,11 @@ One record per measure; its conditions are the plans, and what else was varied.
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.core.records import Protocol, Record, TaskFacts, whole_record, write_record
-from workflow_scripts.evaluation.measurement import Measurement
+from workflow_scripts.core.records import Protocol, Record, TaskFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
     Scored,
     perplexity_items,
@@ -21,6 +21,7 @@ from workflow_scripts.evaluation.perplexity import (
 from workflow_scripts.evaluation.record_parts import own_task, protocol_of
 from workflow_scripts.evaluation.requests import PerplexityRequest, WrittenRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.manifest import hub_of
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.checkpoint import Checkpoint
@@ -130,6 +131,11 @@ def _responses(rows: list[dict[str, Any]], number: int, difficulty: str) -> list
     return [(row["instruction"], row["response"]) for row in chosen[:number]]
 
 
-MEASUREMENT = Measurement(
-    PerplexityRequest, measure_perplexity, writes=("wikitext", "magpie"), read=whole_record
-)
+def main(
+    model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
+) -> None:
+    measure_perplexity(model, hub_of(data[0]), wikitext, magpie, PerplexityRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_json
@@ -17,11 +18,9 @@ from workflow_scripts.core.records import (
     Metric,
     Record,
     TaskFacts,
-    whole_record,
     write_record,
 )
 from workflow_scripts.core.seeds import derive_seed, without_a_trace
-from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import (
     Scored,
     nats_of,
@@ -42,7 +41,7 @@ TASK = "written"
 Responses = list[tuple[list[int], list[int]]]
 
 
-def measure_written(model: Path, hub: Path, path: Path, request: WrittenRequest) -> Record:
+def measure_written(model: Path, path: Path, request: WrittenRequest) -> Record:
     """Measure the text of the model as it is, and of each plan, under the model as it is."""
     recording, measures = Recording(), request.measures
     base = load_model(model, **request.compute.loading)
@@ -142,4 +141,9 @@ def _sampling_settings(loaded: LoadedModel) -> dict[str, Any]:
     return {name: getattr(config, name, None) for name in names}
 
 
-MEASUREMENT = Measurement(WrittenRequest, measure_written, read=whole_record)
+def main(model: Path, record: Path, request: dict[str, Any]) -> None:
+    measure_written(model, record, WrittenRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -50,7 +50,7 @@ def measured(manifest, path, *, perplexity_mean="tokens", **keys):
         compute=Compute(device="cpu"),
         seed=3,
     )
-    record = measure_written(manifest, manifest, path, request)
+    record = measure_written(manifest, path, request)
     assert whole_record(path) == record
     return record
 

@@ -1,16 +1,17 @@
 """The exact text and tokens that a run sends for one question; needs the tokenizer, not the model."""
 
 from pathlib import Path
+from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.files import sha256_text, write_text
-from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
 from workflow_scripts.evaluation.prompts.requests import ExplainRequest
 from workflow_scripts.evaluation.prompts.run import renderer_for
 from workflow_scripts.evaluation.shown_tokens import with_texts
 from workflow_scripts.hub.load import load_tokenizer
-from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.hub.manifest import hub_of, read_manifest
 
 
 def explain_prompt(manifest_path: Path, hub: Path, path: Path, request: ExplainRequest) -> None:
@@ -57,4 +58,9 @@ def question_of(questions: list[Question], subject: str | None, number: int) -> 
     return members[number]
 
 
-MEASUREMENT = Measurement(ExplainRequest, explain_prompt, writes=("text",))
+def main(model: Path, data: list[Path], text: Path, request: dict[str, Any]) -> None:
+    explain_prompt(model, hub_of(data[0]), text, ExplainRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

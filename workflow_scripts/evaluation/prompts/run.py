@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import Metric, Record, whole_record, write_record
+from workflow_scripts.core.records import Metric, Record, write_record
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.engine_of import engine_of
-from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.prompts.questions import (
     LETTERS,
     Question,
@@ -19,8 +19,9 @@ from workflow_scripts.evaluation.prompts.questions import (
 from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
 from workflow_scripts.evaluation.prompts.requests import PromptRequest
 from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, own_task, protocol_of
-from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
+from workflow_scripts.evaluation.scored_items import Answers, ScoredItems, scored_beside
 from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.manifest import hub_of
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.prompts.spec import Asking
 
@@ -163,4 +164,10 @@ def _score_letters(engine, prompts, scored_items) -> list[dict]:
     ]
 
 
-MEASUREMENT = Measurement(PromptRequest, ask_prompt_run, writes=("run",), read=whole_record)
+def main(model: Path, data: list[Path], answers: Path, request: dict[str, Any]) -> None:
+    ask_prompt_run(model, hub_of(data[0]), answers, PromptRequest.of(request))
+    scored_beside(answers).unlink(missing_ok=True)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)
