@@ -7,7 +7,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.prompts.section import FOLDER
-from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, NOT_INHERITED, PromptRun
+from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
 from workflow_scripts.settings.prompts.templates import TemplateError, render
 from workflow_scripts.settings.raw import checked
 from workflow_scripts.settings.sentences import hint, shown
@@ -23,18 +23,17 @@ _EXAMPLE = {
 
 
 def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
-    """Find the file of each run by its name, run2 before run10."""
+    """Find the file of each run by its name, run2 before run10 and run4_published behind run4."""
     files: dict[str, Path] = {}
     for place in (Path(folder), workflow_folder / folder, workflow_folder / FOLDER):
         for path in place.resolve().glob("*.yaml"):
             files.setdefault(path.stem, path)
-    return dict(sorted(files.items(), key=lambda item: natural(item[0])))
 
+    def order(name: str) -> list[tuple[int, str]]:
+        parts = re.findall(r"\d+|\D+", name)
+        return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
-def natural(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts run2 before run10, and run4_published behind run4."""
-    parts = re.findall(r"\d+|\D+", name)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    return {name: files[name] for name in sorted(files, key=order)}
 
 
 def read_runs(files: dict[str, Path], names: Iterable[str]) -> dict[str, PromptRun]:
@@ -64,22 +63,17 @@ def _read_run(files: dict[str, Path], name: str, children: tuple[str, ...]) -> P
     extends = content.get("extends")
     for key in ("extends", "after"):
         other = content.get(key)
-        if other is not None and other not in files:
+        if (other is not None and other not in files) or other in (*children, name):
             raise UserError(
-                f"{path}: {key} is {shown(other)}; expected the name of a run{hint(str(other), files)}."
+                f"{path}: {key} is {shown(other)}; expected the name of another run{hint(str(other), files)}."
             )
-    if extends in (*children, name):
-        chain = " -> ".join([*children, name, extends])
-        raise UserError(
-            f"{path}: extends is {shown(extends)}; expected a chain that ends, not {chain}."
-        )
     if extends is not None:
         parent = _read_run(files, extends, (*children, name))
         inherited = parent.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_INHERITED))
         content = {"after": extends} | _merge(inherited, content)
     run, problems = checked(PromptRun, content)
     if run is not None:
-        problems += [*_contradictions(run), *_template_problems(run)]
+        problems += _template_problems(run)
     if run is None or problems:
         raise UserError(
             f"{path}: {problem.replace('the config has no', 'a run has no')}"
@@ -97,65 +91,22 @@ def _merge(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _contradictions(run: PromptRun) -> Iterator[str]:
-    """Say which keys do not go together."""
-    decoding, shots = run.decoding, run.shots
-    likelihood = decoding.method == "likelihood"
-    if (run.messages is None) == (run.text is None):
-        both = "given" if run.text else "missing"
-        yield f"messages and text are both {both}; expected one of them."
-    for name in ("temperature", "top_p", "top_k"):
-        if decoding.method != "sample" and (value := getattr(decoding, name)) is not None:
-            yield f"decoding.{name} is {value}; expected null with the method {decoding.method}."
-    for key, value, is_given in (
-        ("decoding.new_tokens", decoding.new_tokens, decoding.new_tokens is not None),
-        ("read.format", run.read.format, run.read.format is not None),
-    ):
-        if likelihood == is_given:
-            yield (
-                f"{key} is {shown(value)}; expected null with the method likelihood, which generates"
-                " nothing, and a value with the others."
-            )
-    for index, link in enumerate(run.read.answers):
-        if (link.parser in LETTER_PARSERS) != (link.right == "letter") or (
-            likelihood and link.parser != "letter"
-        ):
-            yield (
-                f"read.answers[{index}] has the parser {link.parser!r} and the rule {link.right!r};"
-                " expected the rule 'letter' with parsers that read a letter and no others, and the"
-                " parser 'letter' with the method likelihood."
-            )
-    most = {"none": 0, "hand_made": len(shots.examples), "subject_dev": 5}.get(shots.source, 285)
-    if not min(1, most) <= shots.number <= most:
-        yield (
-            f"shots.number is {shots.number}; expected {f'1 to {most}' if most else 0} with the source"
-            f" {shots.source}."
-        )
-    if (shots.source == "vendor") > (run.questions == "vendor"):
-        yield "shots.source is 'vendor'; expected the questions to be the vendor's too."
-
-
 def _template_problems(run: PromptRun) -> Iterator[str]:
     """Render each template once on an example."""
     values: dict[str, Any] = dict(_EXAMPLE)
-    shot = _EXAMPLE | {"answer": "2", "letter": "B"}
     if run.questions == "vendor":
         values |= {"prompt": "What is 1 + 1?", "prompts": ["What is 1 + 1?"]}
+    shot = _EXAMPLE | {"answer": "2", "letter": "B"}
     if run.shots.source not in ("none", "vendor"):
         values["shots"] = [shot] * run.shots.number
-    templates = {
-        f"messages[{index}].content": (
-            message.content,
-            values | ({"shot": shot} if message.for_each_shot else {}),
-        )
-        for index, message in enumerate(run.messages or ())
-    }
+    templates = [("decoding.continuation", run.decoding.continuation, {"letter": "B"})]
     if run.text is not None:
-        templates["text"] = (run.text, values)
-    templates["decoding.continuation"] = (run.decoding.continuation, {"letter": "B"})
-    for key, (template, known) in templates.items():
+        templates.append(("text", run.text, values))
+    for index, message in enumerate(run.messages or ()):
+        names = values | ({"shot": shot} if message.for_each_shot else {})
+        templates.append((f"messages[{index}].content", message.content, names))
+    for key, template, names in templates:
         try:
-            if not render(template, known).strip():
-                yield f"{key} is a template that gives no text; expected it to give some."
+            render(template, names)
         except TemplateError as error:
             yield f"{key} {error}"

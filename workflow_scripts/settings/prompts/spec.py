@@ -1,5 +1,6 @@
 """What a prompt run is: how questions are asked, and how answers are read and judged."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -66,6 +67,11 @@ class Shots(Section):
     examples: Listed[Example] = ()
     """The hand-made examples."""
 
+    def contradictions(self) -> Iterator[str]:
+        most = {"none": 0, "hand_made": len(self.examples), "subject_dev": 5}.get(self.source, 285)
+        if not min(1, most) <= self.number <= most:
+            yield f"number is {self.number}; expected {min(1, most)} to {most} with source {self.source}."
+
 
 class Decoding(Section):
     """How the model's answer is got."""
@@ -88,6 +94,12 @@ class Decoding(Section):
     continuation: Text = " {{ letter }}"
     """With likelihood: the template of what is scored behind the prompt."""
 
+    def contradictions(self) -> Iterator[str]:
+        if self.method != "sample" and {self.temperature, self.top_p, self.top_k} != {None}:
+            yield "temperature, top_p and top_k go with the method sample only."
+        if (self.new_tokens is None) != (self.method == "likelihood"):
+            yield "new_tokens is null with the method likelihood, and only there."
+
     def options(self) -> dict[str, Any]:
         """What transformers' generate is given; what is left out is the model's generation config."""
         if self.method != "sample":
@@ -102,6 +114,10 @@ class Link(Section):
     right: Rightness
     """When that answer is right: equal, it is the right choice's text, upper or lower case; occurs,
     that text is somewhere in it; letter, it is the right choice's letter."""
+
+    def contradictions(self) -> Iterator[str]:
+        if (self.parser in LETTER_PARSERS) != (self.right == "letter"):
+            yield f"parser is {self.parser!r} and right {self.right!r}; expected letter with a letter."
 
 
 class Reading(Section):
@@ -160,6 +176,17 @@ class PromptRun(Asking):
     """Its name in resources/published/prompt_runs.csv, where it is in it."""
     read: Reading
     """How answers are read and judged."""
+
+    def contradictions(self) -> Iterator[str]:
+        likelihood = self.decoding.method == "likelihood"
+        if (self.messages is None) == (self.text is None):
+            yield "expected one of messages and text."
+        if (self.read.format is None) != likelihood:
+            yield "read.format is null with the method likelihood, and only there."
+        if likelihood and {link.parser for link in self.read.answers} != {"letter"}:
+            yield "read.answers has another parser than letter with the method likelihood."
+        if self.shots.source == "vendor" and self.questions != "vendor":
+            yield "shots.source is 'vendor'; expected the questions to be the vendor's too."
 
 
 # What says what a run is among others, and would be wrong of the run that extends it.
