@@ -83,10 +83,9 @@ rule measure_stage_perplexity:
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        measurement="evaluation.plans",
-        request=stage_perplexity_request(SETTINGS).as_params(),
+        arguments={"request": stage_perplexity_request(SETTINGS).as_params()},
     script:
-        "../workflow_scripts/steps/measure.py"
+        "../workflow_scripts/evaluation/plans.py"
 
 
 rule training_stages:

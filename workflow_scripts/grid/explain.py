@@ -7,17 +7,17 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.evaluation.encoding import EncodedRequest, Encoder
 from workflow_scripts.evaluation.lm_eval_run import ask
-from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.shown_tokens import with_texts
 from workflow_scripts.grid.requests import ExplainTrainingRequest
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingText, TrainingTexts
 from workflow_scripts.hub.load import load_tokenizer
-from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.hub.manifest import hub_of, read_manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import training_pair
 
@@ -109,6 +109,9 @@ def _beside(
     )
 
 
-MEASUREMENT = Measurement(
-    ExplainTrainingRequest, explain_training, writes=("text",), of_several=True
-)
+def main(model: list[Path], data: list[Path], text: Path, request: dict[str, Any]) -> None:
+    explain_training(model, hub_of(data[0]), text, ExplainTrainingRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

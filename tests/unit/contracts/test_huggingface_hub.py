@@ -1,7 +1,6 @@
 """Check what the package uses of huggingface_hub beyond its promises.
 
-- http_get, http_backoff, ModelInfo made of an answer (hub/download.py, hub/remote.py): a download
-  resumes where a killed process stopped; a listing is asked for patiently
+- git_hash (hub/remote.py): small files are held against the checksums of the hub
 """
 
 from tests.unit.contracts.names import assert_takes, takes

@@ -136,10 +136,10 @@ try:
 except KeyboardInterrupt:
     said["left"] = (out / ".resumed.scored").stat().st_size
 ScoredItems.add = add
-counts, leave = [], ScoredItems.__exit__
-ScoredItems.__exit__ = lambda self, *e: (counts.append((self.found, self.computed)), leave(self))[1]
+computed = []
+ScoredItems.add = lambda self, *item: (computed.append(1), add(self, *item))
 mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", asked)
-said["counts"] = counts[-1]
+said["computed"] = len(computed)
 
 # floors of two questions whose key is A and one whose key is C
 docs = [Doc(query="", choices=[" A", " B", " C", " D"], gold_index=at) for at in (0, 0, 2)]
@@ -298,9 +298,7 @@ def test_each_question_is_asked_with_the_chosen_prompt(run, world):
 def test_a_stopped_run_goes_on_to_the_same_bytes(run):
     said, record, items, out = run
     assert said["left"] > 0
-    found, computed = said["counts"]
-    assert found == 20
-    assert computed == len(items) * 5 - 20, "an answer and four letters each"
+    assert said["computed"] == len(items) * 5 - 20, "an answer and four letters each"
     again = read_record(out / "resumed.json").stable_bytes()
     assert again.replace(b"resumed", b"whole") == record.stable_bytes()
 

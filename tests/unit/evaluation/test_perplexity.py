@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from tests.tiny_models import tiny_model
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like, with_template
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.perplexity import (
     perplexity_metrics,
     response_perplexity,
@@ -157,16 +156,3 @@ def test_a_response_is_scored_without_its_instruction(loaded):
         assert piece.tokens == len(answer) and piece.bytes == len(response.encode())
         expected = nats_by_hand(loaded.model, prompt + answer, len(prompt))
         assert piece.nats == pytest.approx(expected, abs=1e-3)
-
-
-@pytest.mark.parametrize(("window", "stride"), [(1, 1), (8, 9), (8, 0)])
-def test_windows_that_cannot_be_get_a_sentence(window, stride):
-    with pytest.raises(UserError, match=f"The window is {window} and the stride {stride}"):
-        list(windows(10, window, stride))
-
-
-def test_an_empty_text_and_an_empty_response_get_a_sentence(loaded):
-    with pytest.raises(UserError, match="no perplexity"):
-        text_perplexity(loaded.model, loaded.tokenizer, "", window=8, stride=4)
-    with pytest.raises(UserError, match="is empty"):
-        response_perplexity(loaded.model, loaded.tokenizer, [("Why?", "")], window=8)

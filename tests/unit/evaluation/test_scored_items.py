@@ -22,16 +22,14 @@ QUESTION = ("loglikelihood", ([1, 2], [3]), {"window": 8})
 
 def test_what_was_stored_is_found_again(tmp_path):
     values = {"a": [-1.2345678901234567, True], "b": [float("-inf"), False], "c": [5, 6]}
-    for _ in range(2):
-        with ScoredItems(tmp_path / "items", **RUN) as items:
-            for key, value in values.items():
-                if items.get(key) is None:
-                    items.add(key, value)
-                assert items.get(key) == value
-    assert items.computed == 0
+    with ScoredItems(tmp_path / "items", **RUN) as items:
+        for key, value in values.items():
+            items.add(key, value)
+    with ScoredItems(tmp_path / "items", **RUN) as items:
+        assert {key: items.get(key) for key in values} == values
 
 
-@pytest.mark.parametrize("lost", [1, 5, 20, 35])
+@pytest.mark.parametrize("lost", [1, 5, 12, 20])
 def test_a_half_written_line_is_computed_again_and_harms_no_other(tmp_path, lost):
     path = tmp_path / "items"
     with ScoredItems(path, **RUN) as items:

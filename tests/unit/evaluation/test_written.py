@@ -50,9 +50,8 @@ def measured(manifest, path, *, perplexity_mean="tokens", **keys):
         compute=Compute(device="cpu"),
         seed=3,
     )
-    record = measure_written(manifest, manifest, path, request)
-    assert whole_record(path) == record
-    return record
+    measure_written(manifest, path, request)
+    return whole_record(path)
 
 
 def perplexities(record):
@@ -143,5 +142,5 @@ def test_tokens_are_drawn_as_the_generation_config_says_and_the_same_each_time(
 
 
 def test_more_than_a_model_sees_gets_a_sentence(manifest, tmp_path):
-    with pytest.raises(UserError, match="written_tokens is 250, and the prompt 'What do you see"):
+    with pytest.raises(UserError, match="written_tokens is 250"):
         measured(manifest, tmp_path / "written.json", written_tokens=250)

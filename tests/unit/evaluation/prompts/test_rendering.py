@@ -201,7 +201,7 @@ def test_messages_that_the_model_s_template_refuses_are_a_sentence(
     renderer, runs, loaded, template, monkeypatch
 ):
     monkeypatch.setattr(loaded.tokenizer, "chat_template", template)
-    with pytest.raises(UserError, match="chat template"):
+    with pytest.raises(UserError, match="the template"):
         renderer(runs["run1"]).prompt(QUESTION)
 
 

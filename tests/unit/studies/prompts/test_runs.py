@@ -6,7 +6,6 @@ import pytest
 from tests.records import collected, record_fields
 from tests.unit.settings.merged import ROOT
 from tests.unit.stories import numbers_of
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
@@ -87,16 +86,10 @@ NAMES = [run["name"] for run in RUNS]
 PUBLISHED = ROOT / "resources/published/prompt_runs.csv"
 
 
-def compute(records, asked=RUNS, right=None) -> pd.DataFrame:
-    published = pd.read_csv(PUBLISHED, dtype="string")
-    return compute_runs(
-        collected(records), right or read_right(records), published, CHECKPOINTS, asked
-    )
-
-
 @pytest.fixture
 def table(records):
-    return compute(records)
+    published = pd.read_csv(PUBLISHED, dtype="string")
+    return compute_runs(collected(records), read_right(records), published, CHECKPOINTS, RUNS)
 
 
 def test_a_difference_is_of_the_same_questions_whatever_their_order(table):
@@ -137,13 +130,6 @@ def test_a_strict_share_is_of_the_right_answers_and_of_runs_with_a_format(table)
     assert rows.loc["run2", "strict_share"] == pytest.approx(4 / 5)
     assert pd.isna(rows.loc["run9", "strict_share"])
     assert pd.isna(rows.loc["run9", "format_met"])
-
-
-def test_a_run_whose_score_is_out_of_date_is_named(records):
-    right = read_right(records)
-    right |= {(MODEL, "run77"): right[MODEL, "run1"]}
-    with pytest.raises(UserError, match="The run run77 of"):
-        compute(records, [*RUNS, RUNS[0] | {"name": "run77"}], right)
 
 
 def write(records, folder, checkpoints=CHECKPOINTS) -> dict:
