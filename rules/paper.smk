@@ -33,10 +33,10 @@ rule protocol_differences:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=4,
+        version=5,
         arguments=published_cells(SETTINGS),
     script:
-        "../workflow_scripts/paper/protocols/differences.py"
+        "../workflow_scripts/paper/protocol_differences.py"
 
 
 rule reproduction:

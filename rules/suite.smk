@@ -123,9 +123,9 @@ rule suite_protocol:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
     script:
-        "../workflow_scripts/paper/protocols/suite.py"
+        "../workflow_scripts/paper/protocol_differences.py"
 
 
 rule suite:

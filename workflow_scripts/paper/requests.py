@@ -6,7 +6,7 @@ from pydantic import Field
 
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.mmlu import MmluComparison, published_but_for_form, published_table
+from workflow_scripts.settings.mmlu import MmluComparison, published_table
 from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.harmony.requests import harmony_comparison
 from workflow_scripts.studies.prompts.requests import prompt_comparison
@@ -58,13 +58,9 @@ def reproduction_arguments(settings: Settings) -> dict[str, Any]:
 
 
 def published_cells(settings: Settings) -> dict[str, Any]:
-    """Return the MMLU checkpoints and prompt runs that have a published number, in this form or another."""
+    """Return the MMLU checkpoints and prompt runs that have a published number."""
     return {
-        "checkpoints": [
-            str(checkpoint)
-            for checkpoint in settings.mmlu_checkpoints()
-            if published_but_for_form(checkpoint, settings.source)
-        ],
+        "checkpoints": [name for name, table in published_tables(settings).items() if table],
         "runs": {ours: name for name, ours in prompt_comparison(settings).runs.items()},
     }
 
