@@ -160,11 +160,7 @@ rule leaderboard_page:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments={
-            "settings": leaderboard_page(
-                SETTINGS, measures=any(RECORDS.values()) or "suite" in RECORDS
-            ).as_params()
-        },
+        arguments=leaderboard_page(SETTINGS, measures=any(RECORDS.values()) or "suite" in RECORDS),
     script:
         "../workflow_scripts/paper/leaderboard.py"
 
@@ -313,6 +309,6 @@ use rule collect_scores as share with:
         mem_mb=4000,
         runtime="2h",
     params:
-        version=2,
+        version=3,
         function="paper.share.share",
         request=lambda wildcards: models_request(SETTINGS).as_params(),
