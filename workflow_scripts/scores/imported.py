@@ -51,7 +51,8 @@ class ImportedRow(Condition):
     @model_validator(mode="after")
     def _check_range(self, info: ValidationInfo) -> Self:
         """Check what is known of the task and its metric."""
-        metrics, protocols = info.context["metrics"], info.context["protocols"]
+        context: Any = info.context
+        metrics, protocols = context["metrics"], context["protocols"]
         metric = bare(self.metric)
         # Texts are no tasks: those of one's own have names of one's own, and others have theirs.
         if self.task not in metrics and metric != BITS:

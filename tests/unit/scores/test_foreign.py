@@ -159,7 +159,7 @@ def test_a_group_has_the_scores_of_its_members_and_their_mean(tmp_path):
             {"content": results(results={"rte": {"acc,none": 1.5}}), "samples": ()},
             r"rte: acc is 1\.5; expected 0 to 1",
         ),
-        ({"content": results(results={"rte": {"acc,none": "N/A"}})}, "rte has no number acc"),
+        ({"content": results(results={"rte": {"acc,none": "N/A"}})}, "rte has no number"),
         ({"content": {"hidden_size": 3}}, "is no result file of lm-eval"),
         ({"content": results(config={})}, "names no model"),
         ({"content": results(**{"n-shot": {}})}, "cannot be read"),

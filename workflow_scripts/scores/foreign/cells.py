@@ -90,5 +90,4 @@ def get_model_name(name: object, path: Path) -> str:
 
 def parse_number(value: object) -> float | None:
     """Return a number, or None for the words and blanks that harnesses write in place of one."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None
+    return float(value) if isinstance(value, int | float) else None

@@ -66,7 +66,7 @@ def _read_scores(
         if name.endswith("_stderr"):
             continue
         values = {key: results[key][name] for key in items}
-        errors = {key: results[key].get(f"{name}_stderr") for key in items}
+        errors: dict[str, Any] = {key: results[key].get(f"{name}_stderr") for key in items}
         is_known = None not in errors.values()
         yield ImportedScore(
             name=name,

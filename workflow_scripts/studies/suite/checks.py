@@ -47,18 +47,18 @@ def find_suspicious_rows(
         for task in tasks:
             for check in _check_score(row, task["task"], table, task["metric"]):
                 by_check.setdefault(check, []).append(task)
-        for check, found in by_check.items():
-            titles = ", ".join(task["title"] for task in found)
-            names = " ".join(task["task"] for task in found)
+        for check, of_check in by_check.items():
+            titles = ", ".join(task["title"] for task in of_check)
+            names = " ".join(task["task"] for task in of_check)
             detail = f"{check.capitalize()}: {titles}."
             findings.append(facts | {"check": check, "tasks": names, "detail": detail})
         if row["file"] in copies:
             detail = f"Answers every item as {', '.join(copies[row['file']])} does."
             findings.append(facts | {"check": "alike", "tasks": "", "detail": detail})
-    names = sorted({entry["request"]["name"] for entry in entries if entry["request"]})
+    models = sorted({entry["request"]["name"] for entry in entries if entry["request"]})
     for flag in flags:
         if not any(marks(flag, entry) for entry in accepted(entries)):
-            hint = "" if flag["model"] in names else did_you_mean(flag["model"], names)
+            hint = "" if flag["model"] in models else did_you_mean(flag["model"], models)
             finding = {"model": flag["model"], "precision": flag["precision"]}
             detail = f"Its flag marks no accepted row.{hint}"
             finding |= {"commit": flag["revision"], "check": LOST_FLAG, "detail": detail}
