@@ -11,10 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from workflow_scripts.core.clean_text import latex_text
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path, write_text
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
 from workflow_scripts.paper.chapters import Chapter, ChapterTable
 from workflow_scripts.paper.run import is_generated, tell_run
-from workflow_scripts.render.inputs import Inputs
 from workflow_scripts.render.numbers import Numbers, filled
 
 HERE = Path(__file__).parent / "templates"
@@ -68,8 +68,8 @@ def size_of(table: ChapterTable) -> tuple[str, bool] | None:
     return next(((size, turned) for size, most, turned in _SIZES if width <= most), None)
 
 
-def paper_pdf(inputs: Inputs, _: dict[str, Any], outputs: dict[str, Path]) -> None:
-    build_pdf(inputs.one("paper"), outputs["pdf"])
+def paper_pdf(inputs: InputFiles, _: dict[str, Any], outputs: OutputFiles) -> None:
+    build_pdf(inputs["paper"][0], outputs["pdf"])
 
 
 def build_pdf(source: Path, pdf: Path) -> None:

@@ -35,4 +35,4 @@ def test_jobs_have_gpus_where_the_config_or_the_machine_says_so(
     asked = check_requests(
         settings, generated=(), source=lambda *_: "", manifest=lambda checkpoint: ""
     )
-    assert asked.on_gpu == on_gpus
+    assert asked["rules"]["on_gpu"] == on_gpus
