@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflow.snakemake import jobs_of, run_snakemake, with_config
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG = """
 imports: [theirs]
 harmony: {models: [], bootstrap_draws: 20}
