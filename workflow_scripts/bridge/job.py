@@ -8,20 +8,23 @@ from typing import Any
 from workflow_scripts.bridge.step import step
 
 
-def run_job(main: Callable[..., None], job: Any) -> None:
-    """Call `main` with what it names of the job's inputs, outputs, wildcards and `params.arguments`.
+def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> None:
+    """Call `main` with what it names of a job: inputs, outputs, wildcards, params, `params.arguments`, log, resources.
 
     Inputs and outputs arrive as a Path, or as a list of them where a name stands for several files. The log, the
     compute threads, offline mode and errors are those of every job.
     """
     arguments = {
+        "log": Path(job.log[0]),
+        "resources": dict(getattr(job, "resources", {}).items()),
         **{name: convert_paths(files) for name, files in job.input.items()},
         **{name: convert_paths(files) for name, files in job.output.items()},
         **dict(job.wildcards.items()),
+        **dict(job.params.items()),
         **getattr(job.params, "arguments", {}),
     }
     accepted = inspect.signature(main).parameters
-    with step(job):
+    with step(job, network=network):
         main(**{name: value for name, value in arguments.items() if name in accepted})
 
 

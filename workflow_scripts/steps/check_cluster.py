@@ -10,45 +10,41 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.step import step
+from workflow_scripts.bridge.job import run_job
 
 
-def main(snakefile: Path, config: dict[str, Any], profile: dict[str, Any], answer: Path) -> None:
+def main(snakefile: str, config: dict[str, Any], resources: dict[str, Any]) -> None:
     from workflow_scripts.bridge.job_list import list_jobs
     from workflow_scripts.bridge.resources import list_sbatch_options
     from workflow_scripts.core.errors import UserError
     from workflow_scripts.core.files import write_text
     from workflow_scripts.settings.packs import base_of
 
-    if "gpu_request" not in profile or shutil.which("sbatch") is None:
+    if "gpu_request" not in resources or shutil.which("sbatch") is None:
         raise UserError(
             "`check_cluster` asks Slurm's sbatch; expected a machine that has it, and the profile that"
             " submits jobs: snakemake check_cluster --profile slurm"
         )
     rules: dict[tuple[str, ...], set[str]] = {}
-    jobs = list_jobs(snakefile, config, ("all",))["jobs"]
+    jobs = list_jobs(Path(snakefile), config, ("all",))["jobs"]
     for job in jobs:
-        request = tuple(list_sbatch_options(job["threads"], job["asked"], profile))
+        request = tuple(list_sbatch_options(job["threads"], job["asked"], resources))
         rules.setdefault(request, set()).add(base_of(job["rule"]))
     refused = []
     for request, names in rules.items():
         command = ["sbatch", "--test-only", *request, "--wrap=true"]
-        asked = subprocess.run(command, check=False, capture_output=True, text=True)
-        if asked.returncode:
-            told = " ".join(asked.stderr.split())
+        answer = subprocess.run(command, check=False, capture_output=True, text=True)
+        if answer.returncode:
             refused.append(
-                f"Slurm refuses {', '.join(sorted(names))} ({shlex.join(request)}): {told}"
+                f"Slurm refuses {', '.join(sorted(names))} ({shlex.join(request)}): {' '.join(answer.stderr.split())}"
             )
     if refused:
         raise UserError(refused)
-    write_text(answer, f"Slurm takes all {len(rules)} distinct requests of {len(jobs)} jobs.\n")
+    write_text(
+        Path("results/check_cluster.txt"),
+        f"Slurm takes all {len(rules)} distinct requests of {len(jobs)} jobs.\n",
+    )
 
 
 if "snakemake" in globals():
-    with step(snakemake):
-        main(
-            Path(snakemake.params.snakefile),
-            snakemake.params.config,
-            dict(snakemake.resources.items()),
-            Path("results/check_cluster.txt"),
-        )
+    run_job(main, snakemake)

@@ -7,7 +7,8 @@ folder holds the files.
 from pathlib import Path
 from typing import Literal
 
-from workflow_scripts.bridge.step import step
+import workflow_scripts
+from workflow_scripts.bridge.job import run_job
 
 
 def main(
@@ -16,20 +17,13 @@ def main(
     revision: str | None,
     manifest: Path,
     lock: str | None,
-    workflow: Path,
 ) -> None:
     from workflow_scripts.hub.fetch import fetch_locked
 
-    fetch_locked(kind, repository, revision, manifest, lock, workflow)
+    fetch_locked(
+        kind, repository, revision, manifest, lock, Path(workflow_scripts.__file__).parents[1]
+    )
 
 
 if "snakemake" in globals():
-    with step(snakemake, network=True):
-        main(
-            snakemake.params.kind,
-            snakemake.params.repository,
-            snakemake.params.revision,
-            Path(snakemake.output.manifest),
-            snakemake.params.lock,
-            Path(snakemake.scriptdir).parents[1],
-        )
+    run_job(main, snakemake, network=True)

@@ -6,7 +6,7 @@ In: the model's manifest and the text. Out: a record and its windows for either.
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.step import step
+from workflow_scripts.bridge.job import run_job
 
 
 def main(
@@ -31,12 +31,4 @@ def main(
 
 
 if "snakemake" in globals():
-    with step(snakemake):
-        main(
-            Path(snakemake.input.model),
-            Path(snakemake.input.text),
-            Path(snakemake.output.before),
-            Path(snakemake.output.after),
-            snakemake.params.version,
-            snakemake.params.request,
-        )
+    run_job(main, snakemake)

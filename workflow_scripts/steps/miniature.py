@@ -6,19 +6,14 @@ request; of the hub folder each manifest is written after its dataset or model.
 
 from pathlib import Path
 
-from workflow_scripts.bridge.step import step
+from workflow_scripts.bridge.job import run_job
 
 
-def main(function: str, folders: list[Path], request: dict) -> None:
+def main(function: str, folders: list[str], request: dict) -> None:
     from workflow_scripts.core.named import named
 
-    named(function)(*folders, **request)
+    named(function)(*map(Path, folders), **request)
 
 
 if "snakemake" in globals():
-    with step(snakemake):
-        main(
-            snakemake.params.function,
-            [Path(folder) for folder in snakemake.params.folders],
-            snakemake.params.request,
-        )
+    run_job(main, snakemake)

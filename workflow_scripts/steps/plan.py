@@ -6,23 +6,22 @@ In: the config. Out: results/plan.txt, which the terminal shows, and results/pla
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.step import step
+from workflow_scripts.bridge.job import run_job
 
 
-def main(snakefile: Path, config: dict[str, Any], cluster: dict[str, Any], gpu_gb: int) -> None:
+def main(snakefile: str, settings: dict[str, Any]) -> None:
     from workflow_scripts.bridge.job_list import list_jobs
     from workflow_scripts.core.files import write_text
     from workflow_scripts.planning.plan import format_plan, sum_by_rule
     from workflow_scripts.settings.cluster import Cluster
 
-    listed = list_jobs(snakefile, config, ("all",))
-    checked = Cluster.model_validate(cluster)
+    listed = list_jobs(Path(snakefile), settings["config"], ("all",))
+    checked = Cluster.model_validate(settings["cluster"])
     table = sum_by_rule(listed["jobs"], checked)
     write_text(Path("results/plan.csv"), table.to_csv())
-    text = format_plan(table, checked, gpu_gb, unchecked=listed["as_if_accepted"])
+    text = format_plan(table, checked, settings["gpu_gb"], unchecked=listed["as_if_accepted"])
     write_text(Path("results/plan.txt"), text)
 
 
 if "snakemake" in globals():
-    with step(snakemake):
-        main(Path(snakemake.params.snakefile), **snakemake.params.settings)
+    run_job(main, snakemake)

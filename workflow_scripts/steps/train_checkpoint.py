@@ -7,7 +7,7 @@ In: the manifest of the stage before, and the recipe's samples. Out: the checkpo
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.step import step
+from workflow_scripts.bridge.job import run_job
 
 
 def main(
@@ -45,12 +45,4 @@ def main(
 
 
 if "snakemake" in globals():
-    with step(snakemake):
-        main(
-            Path(snakemake.input.base),
-            Path(snakemake.input.samples),
-            Path(snakemake.output.manifest),
-            Path(snakemake.output.record),
-            snakemake.params.version,
-            snakemake.params.request,
-        )
+    run_job(main, snakemake)

@@ -35,20 +35,13 @@ def profile(*lines):
     return SimpleNamespace(resource_settings=SimpleNamespace(default_resources=defaults))
 
 
-@pytest.mark.parametrize("spelling", ["gpus", "gpus:a100", "gres", "gres:a100", "'gres:a100'"])
-def test_a_profile_says_how(spelling):
-    assert gpu_request(profile(f"gpu_request={spelling}")) == spelling.strip("'")
-
-
-@pytest.mark.parametrize("spelling", ["gpu", "gres:", "--gres=gpu"])
-def test_another_spelling_is_refused_in_a_sentence(spelling):
-    with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):
-        gpu_request(profile(f"gpu_request={spelling}"))
-
-
-def test_without_a_profile_gpus_are_asked_for_as_slurm_does():
-    none = SimpleNamespace(resource_settings=SimpleNamespace(default_resources=None))
-    assert gpu_request(none) == gpu_request(profile()) == "gpus"
+def test_a_profile_says_how_gpus_are_asked_for():
+    for spelling in ("gpus:a100", "gres", "'gres:a100'"):
+        assert gpu_request(profile(f"gpu_request={spelling}")) == spelling.strip("'")
+    assert gpu_request(profile()) == "gpus"
+    for spelling in ("gpu", "gres:"):
+        with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):
+            gpu_request(profile(f"gpu_request={spelling}"))
 
 
 ASKED = {"mem_mb": 2_000, "runtime": 30, "gpus": 2}

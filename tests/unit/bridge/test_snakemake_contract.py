@@ -1,12 +1,10 @@
 """What snakemake_contract.py relies on without Snakemake promising it, a small workflow a place."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 
 from tests.processes import ROOT, snakemake
-from workflow_scripts.bridge import snakemake_contract as contract
 
 HEAD = f"""
 import json, os, sys
@@ -67,11 +65,6 @@ def test_what_is_read_of_the_command_line_and_the_profile(here):
     about = json.loads((here / "about.json").read_text())
     assert {path.rpartition("/")[2] for path in about.pop("configs")} == {"one.yaml", "two.yaml"}
     assert about == {"gpu_request": "gres:a100", "absent": None, "executor": "local"}
-
-
-def test_without_default_resources_there_is_none_to_read():
-    settings = SimpleNamespace(default_resources=None)
-    assert contract.get_default_resource(SimpleNamespace(resource_settings=settings), "x") is None
 
 
 @pytest.fixture(scope="module")

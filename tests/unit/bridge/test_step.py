@@ -1,8 +1,6 @@
 """What surrounds every step: the log, the network switch, errors in one sentence, no tokens."""
 
-import errno
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -52,33 +50,20 @@ def run(folder, code, **environment):
     return result, (folder / "logs/x.log").read_text()
 
 
-def test_a_user_error_is_one_sentence_without_a_traceback(tmp_path):
-    result, log = run(tmp_path, "with step(snakemake):\n    raise UserError('The disk is full.')")
-    assert result.returncode == 1
-    assert log == "evaluate_direct: The disk is full.\n"
-
-
-def test_a_defect_leaves_its_traceback_in_the_log(tmp_path):
-    result, log = run(tmp_path, "with step(snakemake):\n    1 / 0")
-    assert result.returncode == 1
-    assert "ZeroDivisionError" in log
-    assert result.stderr == ""
-
-
-def test_everything_that_is_printed_goes_to_the_log(tmp_path):
-    code = "import os\nwith step(snakemake):\n    print('from python')\n    os.system('echo from outside')"
-    result, log = run(tmp_path, code)
-    assert result.returncode == 0
-    assert "from python" in log
-    assert "from outside" in log
-    assert result.stdout == ""
-
-
-def test_a_token_never_reaches_the_log(tmp_path):
-    code = "import os\nwith step(snakemake):\n    raise UserError('refused: ' + os.environ['HF_TOKEN'])"
-    _, log = run(tmp_path, code, HF_TOKEN="hf_planted")
-    assert "hf_planted" not in log
-    assert "refused: <token>" in log
+@pytest.mark.parametrize(
+    ("work", "code", "expected"),
+    [
+        ("raise UserError('The disk is full.')", 1, "evaluate_direct: The disk is full.\n"),
+        ("1 / 0", 1, "ZeroDivisionError"),
+        ("print('from python'); os.system('echo from outside')", 0, "from python\nfrom outside\n"),
+        ("raise UserError('refused: ' + os.environ['HF_TOKEN'])", 1, "refused: <token>\n"),
+    ],
+)
+def test_all_that_a_job_says_is_in_its_log_without_tokens(tmp_path, work, code, expected):
+    work = f"import os\nwith step(snakemake):\n    {work}"
+    result, log = run(tmp_path, work, HF_TOKEN="hf_planted")
+    assert (result.returncode, result.stdout, result.stderr) == (code, "", "")
+    assert expected in log and "hf_planted" not in log
 
 
 def test_neither_children_nor_compiled_code_write_a_token_or_what_a_terminal_obeys(tmp_path):
@@ -100,18 +85,10 @@ with step(snakemake):
     assert log.endswith("no end")
 
 
-def test_what_is_said_last_is_kept_however_the_job_ends(tmp_path):
-    code = (
-        "import os, signal\nwith step(snakemake):\n    print('the end', end='', flush=True)\n    "
-    )
-    for end in ("os.kill(os.getpid(), signal.SIGKILL)", "os.abort()", "os._exit(1)"):
-        run(tmp_path, code + end)
-        log = tmp_path / "logs/x.log"
-        wait_until(lambda log=log: log.read_text().endswith("the end"), "its last words are there")
-
-
-@pytest.mark.parametrize("end", ["pass", "1 / 0", "os.kill(0, SIGTERM)", "os.kill(0, SIGKILL)"])
-def test_temporary_folders_go_however_the_job_ends(tmp_path, end):
+@pytest.mark.parametrize(
+    "end", ["pass", "1 / 0", "os.kill(0, SIGTERM)", "os.kill(0, SIGKILL)", "os.abort()"]
+)
+def test_last_words_stay_and_temporary_folders_go_however_the_job_ends(tmp_path, end):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     code = (
@@ -119,7 +96,7 @@ def test_temporary_folders_go_however_the_job_ends(tmp_path, end):
         "from workflow_scripts.core.files import temporary_folder\n"
         "os.setpgid(0, 0)\n"
         "with step(snakemake), temporary_folder('x') as folder:\n"
-        f"    print('made in', folder)\n    {end}"
+        f"    print('made in', folder, end='', flush=True)\n    {end}"
     )
     run(tmp_path, code, TMPDIR=str(temporary))
     wait_until(lambda: not [*temporary.iterdir()], "its temporary folders are removed")
@@ -139,19 +116,14 @@ with step(snakemake):
 def test_reaching_out_is_refused_and_the_remedy_named(tmp_path):
     for attempt in (
         "socket.create_connection(('192.0.2.1', 443), timeout=1)",
-        "socket.getaddrinfo('huggingface.co', 443)",
         "socket.socket().connect_ex(('192.0.2.1', 443))",
-        "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53))",
         "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', 0, ('192.0.2.1', 53))",
         "socket.socket(type=socket.SOCK_DGRAM).sendmsg([b'x'], [], 0, ('192.0.2.1', 53))",
-        "socket.gethostbyname('huggingface.co')",
         "socket.gethostbyname_ex(b'huggingface.co')",
         "socket.getaddrinfo('127.0.0.1.example.org', 443)",
-        "socket.create_connection(('127.example.org', 443), timeout=1)",
     ):
         _, log = run(tmp_path, REACH_OUT.format(attempt=attempt))
-        assert log.startswith("OfflineError"), attempt
-        assert "fetch_model or fetch_dataset" in log
+        assert log.startswith("OfflineError") and "fetch_model or fetch_dataset" in log, attempt
 
 
 def test_the_hub_client_itself_is_stopped(tmp_path):
@@ -165,18 +137,6 @@ with step(snakemake):
 """
     _, log = run(tmp_path, code, HF_ENDPOINT="http://192.0.2.1:9")
     assert log.strip().splitlines()[-1] in ("OfflineModeIsEnabled", "OfflineError", "ConnectError")
-
-
-def test_loopback_stays_open_for_local_servers(tmp_path):
-    code = """
-import socket
-with step(snakemake):
-    server = socket.create_server(("127.0.0.1", 0))
-    socket.create_connection(server.getsockname()).close()
-    print("connected")
-"""
-    _, log = run(tmp_path, code)
-    assert log == "connected\n"
 
 
 ASKS_A_SERVER = """
@@ -227,20 +187,6 @@ def test_the_name_of_the_server_and_what_it_is_looked_up_to_are_let_through(tmp_
     """Nobody answers at these addresses; whether they were tried is what the errors tell."""
     _, log = run(tmp_path, NAMES_ITS_SERVER)
     assert log.splitlines() == ["False", "False", "True", "True"]
-
-
-def test_a_server_that_is_away_is_said_to_be(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = str(closed.getsockname()[1])
-    code = """
-import socket
-snakemake.input = served_by("http://127.0.0.1:PORT/v1")
-with step(snakemake):
-    print(socket.socket().connect_ex(("127.0.0.1", PORT)))
-    socket.create_connection(("127.0.0.1", PORT), timeout=5)
-"""
-    _, log = run(tmp_path, code.replace("PORT", port))
-    assert log.startswith(f"{errno.ECONNREFUSED}\n") and "Connection refused" in log
 
 
 def test_compute_threads_come_from_the_rule_and_not_from_the_machine(tmp_path):

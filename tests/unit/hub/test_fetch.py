@@ -206,9 +206,8 @@ import json, runpy, sys
 from types import SimpleNamespace
 told = json.loads(sys.argv[1])
 snakemake = SimpleNamespace(
-    rule=told["rule"], threads=1, log=[told["log"]],
-    output=SimpleNamespace(manifest=told["manifest"]), params=SimpleNamespace(**told["params"]),
-    scriptdir="workflow_scripts/steps",
+    rule=told["rule"], threads=1, log=[told["log"]], input={}, wildcards={},
+    output={"manifest": told["manifest"]}, params=told["params"],
 )
 runpy.run_path("workflow_scripts/steps/fetch.py", init_globals={"snakemake": snakemake})
 """

@@ -3,7 +3,6 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.settings.merged import load
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.checkpoint import Checkpoint
 
@@ -30,7 +29,7 @@ entries = st.builds(
     adapter_hidden_size=st.sampled_from([None, 8, 16]),
     adapter_init=st.sampled_from(["identity", "normal"]),
 )
-distilled = st.builds(
+entries |= st.builds(
     lambda plan, **choices: Checkpoint(model=MODEL, **plan, **choices),
     st.sampled_from([plan for plan in PLANS if plan.get("num_layers_per_chunk")]),
     distillation=st.booleans(),
@@ -38,7 +37,6 @@ distilled = st.builds(
     temperature=st.sampled_from([2.0, 3.0, 0.5, 1e-5, 12345.678]),
     distillation_loss=st.sampled_from(["own", "published"]),
 )
-entries |= distilled
 
 
 def architecture(entry: Checkpoint) -> tuple:
@@ -62,36 +60,11 @@ def test_entries_share_an_id_just_where_they_make_one_model(one, other):
     same = architecture(one) == architecture(other)
     assert (one.id(LAYERS) == other.id(LAYERS)) == same
     assert (one.id(LAYERS).in_path == other.id(LAYERS).in_path) == same
+    same_plan = one.plan(LAYERS) == other.plan(LAYERS)
+    assert (one.plan_name(LAYERS) == other.plan_name(LAYERS)) == same_plan
 
 
 @given(entries)
 def test_an_id_comes_back_from_a_path(entry):
     id = entry.id(LAYERS)
     assert CheckpointId.parse(id.in_path) == CheckpointId.parse(str(id)) == id
-
-
-@given(entries, entries)
-def test_the_plans_of_measures_are_named_by_their_layers_alone(one, other):
-    same = one.plan(LAYERS) == other.plan(LAYERS)
-    assert (one.plan_name(LAYERS) == other.plan_name(LAYERS)) == same
-
-
-def test_variants_of_one_plan_stand_in_one_config_and_go_through_every_stage():
-    plan = {"model": MODEL, "num_layers_per_chunk": 12}
-    variants = [
-        plan,
-        plan | {"aggregation_base": "none"},
-        plan | {"use_adapters": False},
-        plan | {"distillation": True},
-    ]
-    settings = load({"chunking": {"checkpoints": variants}})
-    assert [str(one) for one in settings.staged_checkpoints()] == [
-        MODEL,
-        *(
-            f"{MODEL}@k2m12{mark}{stage}"
-            for mark in ("", "-mlp.none", "-noadapters", "-distil.hidden")
-            for stage in ("", "+cpt", "+cpt+sft")
-        ),
-    ]
-    assert settings.checkpoints()[f"{MODEL}@k2m12-mlp.none"].keys["aggregation_base"] == "none"
-    assert settings.checkpoints()[f"{MODEL}@k2m12"].keys["aggregation_base"] == "residual"

@@ -2,37 +2,24 @@
 
 import pytest
 
-from tests.unit.settings.merged import ROOT, load
-from workflow_scripts.studies.suite.submissions import check_requests
-
-NOTHING_ELSE = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
-HUB = {"source": "huggingface", "harmony": {"models": ["EleutherAI/pythia-70m-deduped"]}}
-FIRST = {"requests": str(ROOT / "config/first/requests")}
+from tests.unit.settings.merged import load
 
 
 @pytest.mark.parametrize(
-    ("source", "device", "found", "on_gpus"),
+    ("source", "device", "program", "on_gpus"),
     [
-        ("huggingface", "cuda", None, True),
+        ("huggingface", "cuda", "bash", True),
         ("huggingface", "cpu", "nvidia-smi", False),
         ("huggingface", "auto", "nvidia-smi", True),
         ("huggingface", "auto", "sbatch", True),  # a login node
-        ("huggingface", "auto", None, False),  # a laptop
+        ("huggingface", "auto", "bash", False),  # a laptop
         ("miniature", "cuda", "nvidia-smi", False),
     ],
 )
 def test_jobs_have_gpus_where_the_config_or_the_machine_says_so(
-    source, device, found, on_gpus, monkeypatch, tmp_path
+    source, device, program, on_gpus, monkeypatch, tmp_path
 ):
-    if found:
-        (tmp_path / found).touch(mode=0o755)
-    override = {"compute": {"device": device}}
-    if source == "huggingface":
-        override |= NOTHING_ELSE | HUB | {"suite": FIRST}
-    settings = load(override)
+    (tmp_path / program).touch(mode=0o755)
+    settings = load({"compute": {"device": device}}).model_copy(update={"source": source})
     monkeypatch.setenv("PATH", str(tmp_path))
     assert settings.on_gpus == on_gpus
-    asked = check_requests(
-        settings, generated=(), source=lambda *_: "", manifest=lambda checkpoint: ""
-    )
-    assert asked["rules"]["on_gpu"] == on_gpus

@@ -53,14 +53,6 @@ def test_a_folder_stands_wherever_a_model_may(here, source):
     assert (row.layers, row.parameters, row.family, row.kind) == (12, 500, "Qwen", "instruct")
 
 
-def test_a_folder_may_be_anywhere(here, tmp_path_factory):
-    elsewhere = tmp_path_factory.mktemp("scratch") / "me"
-    save(elsewhere)
-    settings = load({"source": "huggingface", "harmony": {"models": [str(elsewhere)]}} | LEFT_OUT)
-    ((name, path),) = settings.folders.items()
-    assert (settings.harmony.models, path) == ((name,), str(elsewhere))
-
-
 @given(st.text(st.characters(codec="utf-8"), min_size=1))
 def test_every_path_has_a_name_that_ids_and_paths_can_hold(text):
     name = name_of_folder(f"./{text}")

@@ -31,15 +31,17 @@ def read(tmp_path, source="miniature", made=(CHUNKED,)):
 
 
 def test_a_request_names_its_row_by_checkpoint_precision_and_commit(tmp_path, put):
-    put("a.yaml")
+    put("a.yaml", **DELTA)
     put("b.yaml", precision="bfloat16", revision=COMMIT)
     put("c.yaml", name=CHUNKED, model_type="chunked")
+    put("d.yaml", precision="8bit")
     found = read(tmp_path)
-    assert not found.refused
+    assert not found.refused and found.readable["a.yaml"].base == DELTA["base"]
     assert [request.row.in_path for request in found.readable.values()] == [
         "miniature--Llama-1.4M~float32",
         "miniature--Llama-1.4M~bfloat16~0123456789ab",
         "miniature--Qwen2-1M-Instruct@k2m12+cpt~float32",
+        "miniature--Llama-1.4M~8bit",
     ]
 
 
@@ -56,20 +58,6 @@ def test_a_request_reaches_no_folder_but_those_that_the_config_names(tmp_path, p
         said = "a folder on this machine; expected one that suite.local_models of the config names."
         assert [found.refused[f"{file}.yaml"].endswith(said) for file in "bcd"] == [True] * 3
         assert "revision is set" in found.refused["e.yaml"]
-
-
-def test_a_delta_and_quantised_weights_are_rows_of_their_own(tmp_path, put):
-    put("a.yaml", **DELTA)
-    put("b.yaml", precision="8bit")
-    put("c.yaml", precision="4bit")
-    found = read(tmp_path)
-    assert not found.refused
-    assert [request.row.precision for request in found.readable.values()] == [
-        "float32",
-        "8bit",
-        "4bit",
-    ]
-    assert found.readable["a.yaml"].base == DELTA["base"]
 
 
 @pytest.mark.parametrize(("keys", "texts"), cases_beside(__file__, "bad_requests.txt"))
@@ -106,22 +94,23 @@ def test_a_file_that_is_no_request_is_refused(tmp_path, put, text, said):
 def test_requests_of_the_other_world_are_left_aside_with_a_word(tmp_path, put):
     put("generated.yaml")
     put("real.yaml", name="Qwen/Qwen2-0.5B")
-    found = read(tmp_path)
-    assert list(found.readable) == ["generated.yaml"] and not found.refused
-    assert found.aside == {
-        "real.yaml": "Qwen/Qwen2-0.5B is of the hub; this config's source is miniature."
-    }
-    found = read(tmp_path, source="huggingface")
-    assert list(found.readable) == ["real.yaml"] and not found.refused
-    assert found.aside == {
-        "generated.yaml": "miniature/Llama-1.4M is of the miniature world; this config's source is"
-        " huggingface."
-    }
+    for source, readable, aside in (
+        ("miniature", "generated.yaml", {"real.yaml": "of the hub"}),
+        ("huggingface", "real.yaml", {"generated.yaml": "of the miniature world"}),
+    ):
+        found = read(tmp_path, source)
+        assert list(found.readable) == [readable] and not found.refused
+        assert found.aside.keys() == aside.keys()
+        assert all(text in found.aside[name] for name, text in aside.items())
 
 
-def test_a_file_name_that_could_trick_a_terminal_is_refused(tmp_path, put):
+def test_a_link_and_a_name_that_could_trick_a_terminal_are_refused(tmp_path, put):
     put("\x1b[31m.yaml")
-    assert "letters, digits" in read(tmp_path).refused["\ufffd[31m.yaml"]
+    (tmp_path / "link.yaml").symlink_to(tmp_path / "secret")
+    (tmp_path / "secret").write_text("hidden")
+    found = read(tmp_path)
+    assert "letters, digits" in found.refused["\ufffd[31m.yaml"]
+    assert "it is a link" in found.refused["link.yaml"]
 
 
 FLAG = {"model": "org/net", "reason": "Copied.", "link": "https://example.org/1"}

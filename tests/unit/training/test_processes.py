@@ -33,9 +33,10 @@ snakemake = SimpleNamespace(
     rule="train_checkpoint",
     log=[about["log"]],
     threads=1,
-    input=SimpleNamespace(base=about["base"], samples=about["samples"]),
-    output=SimpleNamespace(manifest=about["folder"] + "/manifest.json", record=about["record"]),
-    params=SimpleNamespace(compute_threads=1, version="1", request=about["request"]),
+    input={"base": about["base"], "samples": about["samples"]},
+    output={"manifest": about["folder"] + "/manifest.json", "record": about["record"]},
+    params={"version": "1", "request": about["request"]},
+    wildcards={},
 )
 runpy.run_module("workflow_scripts.steps.train_checkpoint", init_globals={"snakemake": snakemake})
 """
