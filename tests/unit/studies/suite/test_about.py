@@ -36,9 +36,9 @@ def test_largest_models_are_those_that_the_check_lets_in():
 
 
 def test_limits_and_keys_are_those_of_the_code(monkeypatch):
-    monkeypatch.setattr(requests, "MOST_PARTS", 7_654_321)
+    monkeypatch.setattr(requests, "BYTES_OF_A_PARAMETER", 7_654_321)
     text = render_about()
-    assert "7,654,321 layers" in text and "Quantised" in text, "the miniature world has no GPU"
+    assert "7654321 bytes" in text and "Quantised" in text, "the miniature world has no GPU"
     assert all(f"<td>{name}" in text for name in Request.model_fields)
     types = get_args(Request.model_fields["model_type"].annotation)
     assert tuple(MODEL_TYPES) == types
