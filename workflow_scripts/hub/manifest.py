@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, NonNegativeInt, field_validator
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
@@ -23,19 +23,15 @@ from workflow_scripts.core.files import (
 )
 from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.core.model_files import is_plain, json_object, parameters_of
-from workflow_scripts.core.records import problems_named
+from workflow_scripts.core.records import Sha256, StrictModel, problems_named
 
 MANIFEST = "manifest.json"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class HubFile(_Strict):
+class HubFile(StrictModel):
     path: str  # relative to the manifest, with forward slashes
-    size: int = Field(ge=0)
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    size: NonNegativeInt
+    sha256: Sha256
 
     @field_validator("path")
     @classmethod
@@ -45,7 +41,7 @@ class HubFile(_Strict):
         return path
 
 
-class ServedFacts(_Strict):
+class ServedFacts(StrictModel):
     """Where a server is, and how it is asked."""
 
     endpoint: str
@@ -53,7 +49,7 @@ class ServedFacts(_Strict):
     at_once: int  # concurrent requests
 
 
-class Manifest(_Strict):
+class Manifest(StrictModel):
     schema_version: Literal[1] = 1
     kind: Literal["model", "dataset"]
     source: Literal["huggingface", "miniature", "local", "served"]
