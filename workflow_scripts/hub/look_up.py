@@ -5,7 +5,6 @@ The Snakefile imports this each time it is parsed; what is heavy is imported whe
 
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,27 +57,19 @@ def look_up_model(name: str, families: list[str]) -> dict[str, str]:
 
 
 def look_up_task(name: str) -> dict[str, str]:
-    """The cells of its row, from lm-eval's definition; of a group, what its members have in common."""
+    """Look up the cells of a task's row in lm-eval's definition; of a group, what its members have in common."""
     from workflow_scripts.hub.tasks import definitions_of
 
-    if not (name.isascii() and name.islower() and name.replace("_", "").isalnum()):
-        raise UserError(
-            f"a task is named in lower-case letters, digits and '_' here, and {name!r} is not; add a row of"
-            " the table of tasks with a name of your own, and this one as its harness_task."
-        )
     members, group = definitions_of(name)
-    datasets = {str(one.get("dataset_path")) for one in members}
-    subsets = {one.get("dataset_name") for one in members}
-    if len(datasets) != 1:
+    datasets = {str(member.get("dataset_path")) for member in members}
+    subsets = {member.get("dataset_name") for member in members}
+    dataset = datasets.pop()
+    if datasets or dataset.count("/") != 1:
         raise UserError(
-            f"lm-eval's task {name} is of {len(datasets)} datasets, and a task here is of one{_BY_HAND}."
+            f"lm-eval's task {name} is of {len(datasets) + 1} datasets ({dataset}), and a task here is of one"
+            f" of the hub{_BY_HAND}."
         )
-    (dataset,) = datasets
-    if dataset.count("/") != 1:
-        raise UserError(
-            f"lm-eval's task {name} reads {dataset!r}, which is no dataset of the hub; it cannot be fetched."
-        )
-    metric, filter_ = _metric(name, members[0], group)
+    metric, filter_ = _choose_metric(name, members[0], group)
     return {
         "task": name,
         "harness": "lm_eval",
@@ -87,40 +78,35 @@ def look_up_task(name: str) -> dict[str, str]:
         "subset": (subsets.pop() or "") if len(subsets) == 1 else "",
         "metric": metric,
         "filter": filter_,
-        "training": "yes" if all(one.get("training_split") for one in members) else "no",
+        "training": "yes" if all(member.get("training_split") for member in members) else "no",
         "category": "Other",
         "display_name": name,
     }
 
 
 def runs_code(name: str) -> bool:
-    """Whether lm-eval says of a task that it runs the code which a model writes."""
+    """Tell whether lm-eval says of a task that it runs the code which a model writes."""
     from workflow_scripts.hub.tasks import runs_generated_code
 
     return runs_generated_code(name)
 
 
-def _metric(name: str, task: dict[str, Any], group: dict[str, Any] | None) -> tuple[str, str]:
-    """What tables report: of a group what it takes the mean of."""
-    metrics = list(_names((group or task).get("aggregate_metric_list" if group else "metric_list")))
+def _choose_metric(
+    name: str, task: dict[str, Any], group: dict[str, Any] | None
+) -> tuple[str, str]:
+    """Choose metric and filter that tables report: of a group what it takes the mean of."""
+    metrics = group.get("aggregate_metric_list") if group else task.get("metric_list")
     if not metrics:
         raise UserError(f"lm-eval's definition of {name} names no metric{_BY_HAND}.")
-    filters = [one["name"] for one in task.get("filter_list") or []]
-    metric = next((one for one in _PREFERRED if one in metrics), metrics[0])
-    _tell(name, "metrics", metrics, metric)
-    _tell(name, "filters", filters, *filters[:1])
-    return metric, (filters or ["none"])[0]
-
-
-def _tell(name: str, what: str, there_are: list[str], chosen: str = "none") -> None:
-    if len(there_are) > 1:
+    metrics = [metrics] if isinstance(metrics, dict) else metrics
+    # A metric of a task's own is a function, written as file and name.
+    names = [str(metric["metric"]).rpartition(".")[2] for metric in metrics]
+    filters = [entry["name"] for entry in task.get("filter_list") or [{"name": "none"}]]
+    metric = next((metric for metric in _PREFERRED if metric in names), names[0])
+    if len(names) > 1 or len(filters) > 1:
         print(
-            f"{name} has the {what} {', '.join(there_are)} in lm-eval; its tables report {chosen}.",
+            f"{name} has the metrics {', '.join(names)} and the filters {', '.join(filters)} in lm-eval; its"
+            f" tables report {metric} and {filters[0]}.",
             file=sys.stderr,
         )
-
-
-def _names(metrics: Any) -> Iterator[str]:
-    """A metric of a task's own is a function, written as file and name."""
-    for one in [metrics] if isinstance(metrics, dict) else metrics or []:
-        yield str(one["metric"]).rpartition(".")[2]
+    return metric, filters[0]

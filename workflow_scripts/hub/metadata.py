@@ -9,12 +9,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from workflow_scripts.core.broken import note_of
 from workflow_scripts.core.clean_text import shortened
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.core.files import write_json
+from workflow_scripts.core.records import StrictModel
 from workflow_scripts.hub.remote import download, read_listing, translate_errors
 from workflow_scripts.settings.requests import MOST_SMALL_BYTES, MOST_SMALL_FILES
 
@@ -22,13 +23,11 @@ METADATA = "metadata.json"
 _MAX_BYTES = 50_000_000  # bytes; tokenizers of a quarter of a million tokens take 35
 
 
-class Metadata(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class Metadata(StrictModel):
     repository: str
     commit: str = Field(pattern=r"^[0-9a-f]{40}$")
-    licence: str | None = Field(description="As its card says, or null where it says nothing")
-    files: dict[str, int] = Field(description="Every file of the repository and its size")
+    licence: str | None  # as its card says, or null where it says nothing
+    files: dict[str, int]  # every file of the repository and its size
 
 
 def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
