@@ -79,9 +79,8 @@ def test_lightevals_own_command_line_has_our_answers_of_a_chunked_checkpoint(
     )
     ((_, items),) = read_folder(tmp_path / "theirs", {}, {})
     ours = read_items(record_path.with_suffix(".parquet")).to_pylist()
-    assert {one.item: (one.text, one.gold, one.correct) for one in items} == {
-        one["item"]: (one["text"], one["gold"], one["correct"]) for one in ours
-    }
+    theirs = {item.item: (item.text, item.gold, item.correct) for item in items}
+    assert theirs == {item["item"]: (item["text"], item["gold"], item["correct"]) for item in ours}
     assert len(ours) == 4
 
 
@@ -90,10 +89,8 @@ def test_lm_evals_own_command_line_has_our_numbers_of_a_chunked_checkpoint(
 ):
     record_path = tmp_path / "ours.json"
     evaluate_direct(chunked / "manifest.json", world, record_path, cell("rte", "acc"))
-    ours, items = (
-        read_record(record_path),
-        read_items(record_path.with_suffix(".parquet")).to_pylist(),
-    )
+    ours = read_record(record_path)
+    items = read_items(record_path.with_suffix(".parquet")).to_pylist()
     (lm_eval,) = find_spec("lm_eval").submodule_search_locations
     task = tmp_path / "tasks/rte_here.yaml"
     task.parent.mkdir()

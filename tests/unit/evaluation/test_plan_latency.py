@@ -92,41 +92,6 @@ def test_a_plan_is_spread_over_each_number_of_devices_that_it_has_chunks_for(
     assert record.protocol.generation["devices"] == [1, 2]
 
 
-def test_a_checkpoint_is_timed_with_its_aggregation_and_adapters(world, chunkable, tmp_path, watch):
-    wrappers = {}
-
-    def noted(model):
-        if wrapper := getattr(model.model, "wrapped_chunk_layers", None):
-            config = model.config
-            wrappers[config.aggregation_mode, config.aggregation_base] = (
-                wrapper.aggregation is not None,
-                wrapper.adapters and wrapper.adapters["0"].up_proj.out_features,
-            )
-
-    watch(noted)
-    plans = (
-        ALONE,
-        sequential(),
-        sequential(aggregation_base="none", adapter_hidden_size=8),
-        sequential(aggregation_mode="mean", use_adapters=False),
-    )
-    record = measured(world, chunkable, tmp_path, *plans, batch_sizes=(1,))
-    hidden = wrappers["mlp", "residual"][1]
-    assert hidden > 8
-    assert wrappers == {
-        ("residual", "residual"): (False, None),
-        ("mlp", "residual"): (True, hidden),
-        ("mlp", "none"): (True, 8),
-        ("mean", "residual"): (False, None),
-    }
-    assert {(m.condition.aggregation, m.condition.adapters) for m in record.metrics} == {
-        ("residual", None),
-        ("mlp.residual", "adapters"),
-        ("mlp.none", "adapters8"),
-        ("mean", None),
-    }
-
-
 def test_chat_prompts_are_the_questions_alone_in_the_template(world, tmp_path, monkeypatch):
     tokenizer = with_template(QWEN)
     model = put_in_hub(tiny_model("qwen2", len(tokenizer)), tmp_path / "model", tokenizer)
