@@ -127,8 +127,8 @@ def test_a_study_that_is_not_there_has_no_tab(tmp_path, measures):
     run |= {"format_met": 1.0, "strict_share": None, "after": "run1", "pairs": 4.0, "won": 2.0}
     run |= {"difference": -0.25, "lost": 3.0, "published_micro": None, "published_macro": None}
     pd.DataFrame([run]).to_csv(tmp_path / "prompt_runs.csv", index=False)
-    asked = leaderboard_page(load({}), measures=measures).as_params()
-    main([tmp_path / "prompt_runs.csv"], tmp_path / "leaderboard.html", asked)
+    arguments = leaderboard_page(load({}), measures=measures)
+    main([tmp_path / "prompt_runs.csv"], tmp_path / "leaderboard.html", **arguments)
     page = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
     assert re.findall(r'<section id="(\w+)"', page) == ["prompts"]
     assert ("its models are tiny" in page) == measures

@@ -24,8 +24,6 @@ from tests.unit.studies.published.published_study import (
     made,
     read_made,
 )
-from workflow_scripts.paper.studies import declared
-from workflow_scripts.render.verdict import LIMIT
 from workflow_scripts.scores.published_leaderboard import as_fractions
 from workflow_scripts.settings.tables import read_models
 from workflow_scripts.stats.item_errors import assumed_errors
@@ -367,8 +365,6 @@ def test_the_story_has_the_numbers_of_the_tables():
     assert "38% lies with the model, 53% with model and task together and 9% with the items" in told
     for words in ("1,122 of 1,464 cells", "118 of 1,403 apart, 8%", "known for 37 models"):
         assert words in told
-    _, about = declared()["published.release_apart"]
-    assert about.endswith(f"at z of {LIMIT:.0f}")
     markdown = (made()[0] / "agreement.md").read_text()
     assert "| 0.517 |" in markdown
     assert "| 0.755 |" in markdown
