@@ -231,22 +231,6 @@ def test_the_page_done_to_the_letter_does_what_it_says(copy, tmp_path):
     stranger.tool(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
 
 
-@pytest.mark.parametrize(
-    ("said", "complaint"),
-    [
-        ("Put into `Snakefile`:", "no known way"),
-        ("In `Snakefile`, below the line `include: rules/none.smk`:", "0 times"),
-        ("In `Snakefile`, below the line ``:", "no known way"),
-        ("Write `Snakefile`:", "there already"),
-    ],
-)
-def test_a_block_that_cannot_be_put_where_the_page_says_is_a_mistake(tmp_path, said, complaint):
-    (tmp_path / "Snakefile").write_text("include: 'rules/some.smk'\n")
-    (block,) = blocks_of(f"## A thing\n\n{said}\n\n```\nx\n```\n")
-    with pytest.raises(AssertionError, match=complaint):
-        apply(block, tmp_path)
-
-
 def test_every_block_is_put_somewhere(tmp_path):
     """Of the page as it is, without running anything."""
     repository = copy_of_the_repository(tmp_path)
