@@ -128,7 +128,7 @@ def _cut(path: Path) -> tuple[str, str, str]:
 
 def _blocks(loaded: LoadedModel, text: str, length: int) -> Samples:
     """Tokenise a text as one row, so that its tokens are those that a test makes of it."""
-    rows = [("the text", {"text": text})]
+    rows = [{"text": text}]
     blocks = tokenise_text(
         loaded.tokenizer, rows, BadSamples(), column=None, length=length, each_row_ends=False
     )

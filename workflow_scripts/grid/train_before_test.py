@@ -147,7 +147,7 @@ def _samples(
 ) -> tuple[Samples, dict[str, Any]]:
     """The training items with their right answers, in the tokens that the evaluator makes of them."""
     texts, bad = TrainingTexts(splits.test, encoder, recipe, chat=chat), BadSamples()
-    return Samples.from_list(texts.samples(splits.training, bad)), bad.as_json()
+    return Samples.from_list(texts.samples(splits.training, bad)), dict(+bad)
 
 
 def _digest(parameters: dict[str, torch.Tensor]) -> str:

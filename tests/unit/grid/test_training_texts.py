@@ -52,7 +52,7 @@ def trained_on(task, documents, family, *, chat, recipe=RECIPE):
     texts, bad = texts_of(task, recipe, chat=chat, family=family), BadSamples()
     samples = texts.samples(documents, bad)
     tokens = [(texts.text(d), s.tokens.tolist()) for d, s in zip(documents, samples, strict=True)]
-    assert not bad.as_json()
+    assert not +bad
     return tokens
 
 
