@@ -73,10 +73,5 @@ class TrainingTexts:
         try:
             whole, ((start, _),) = render(self._encoder.tokenizer, [_PUBLISHED_SYSTEM, *turns])
         except BadConversation:  # such as Gemma's, which knows no system turn
-            try:
-                whole, ((start, _),) = render(self._encoder.tokenizer, turns)
-            except BadConversation as error:
-                raise UserError(
-                    f"The chat template cannot put {question[:60]!r}: {error}"
-                ) from None
+            whole, ((start, _),) = render(self._encoder.tokenizer, turns)
         return TrainingText(whole[:start], whole[start:], ends=False)
