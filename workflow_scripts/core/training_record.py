@@ -28,9 +28,8 @@ class TrainingSpeed(StrictModel):
     """How fast the last stretch went, from the state it resumed from to the end."""
 
     went_on_from_step: int
-    step_seconds: float  # in steps alone, without evaluations
+    seconds: float  # evaluations included
     tokens_per_second: float | None  # padding is not counted
-    model_flop_use: float | None  # of the GPU's peak in bfloat16
 
 
 class TrainingRecord(Sealed):
@@ -40,7 +39,7 @@ class TrainingRecord(Sealed):
     request: dict[str, Any]  # of the stage, whole
     data: dict[str, Any]  # source, samples, tokens, bad samples by kind
     report: dict[str, Any]  # what trains, in which format, how attended
-    facts: dict[str, Any]  # steps, samples, tokens, share of padding
+    facts: dict[str, Any]  # steps, samples, tokens
     selected: dict[str, Any]
     curve: tuple[TrainingStep, ...]
     provenance: Provenance

@@ -91,10 +91,6 @@ def test_it_takes(name, parameters):
         ("self._load_from_checkpoint(", Trainer),
         ("is_new_best_metric = self._determine_best_metric(", Trainer),
         ("with self.compute_loss_context_manager():", Trainer),
-        (
-            "cu_seq_lens_q, cu_seq_lens_k, max_length_q, max_length_k",
-            "transformers.modeling_flash_attention_utils",
-        ),
         ('getattr(model, "_weight_conversions", None)', "transformers.core_model_loading"),
         ('getattr(self, "_hf_peft_config_loaded", False)', PreTrainedModel),
     ],
