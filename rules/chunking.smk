@@ -74,13 +74,12 @@ rule measure_perplexity:
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        measurement="evaluation.plans",
-        request=asked_of_perplexity,
+        arguments=lambda wildcards: {"request": asked_of_perplexity(wildcards)},
     script:
-        "../workflow_scripts/steps/measure.py"
+        "../workflow_scripts/evaluation/plans.py"
 
 
-use rule measure_perplexity as measure_written with:
+rule measure_written:
     """Perplexity, under the unchanged model, of what it writes in many plans, untrained."""
     input:
         model=model_manifest,
@@ -91,16 +90,21 @@ use rule measure_perplexity as measure_written with:
     log:
         "logs/measure_written/{model}.log",
     priority: longest_first("measure_written")
+    retries: retries(2)
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
     resources:
         **planned("measure_written", written_need),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
-        measurement="evaluation.written",
-        request=asked_of_written,
+        arguments=lambda wildcards: {"request": asked_of_written(wildcards)},
+    script:
+        "../workflow_scripts/evaluation/written.py"
 
 
-use rule measure_perplexity as measure_latency with:
+rule measure_latency:
     """Time of a model in many plans, reading and writing, beside the unchanged model."""
     input:
         model=model_manifest,
@@ -111,13 +115,18 @@ use rule measure_perplexity as measure_latency with:
     log:
         "logs/measure_latency/{model}.log",
     priority: longest_first("measure_latency")
+    retries: retries(2)
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
     resources:
         **planned("measure_latency", planned_of("latency", "model")),
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,
-        measurement="evaluation.plan_latency",
-        request=asked_of_latency,
+        arguments=lambda wildcards: {"request": asked_of_latency(wildcards)},
+    script:
+        "../workflow_scripts/evaluation/plan_latency.py"
 
 
 rule chunking_plans:

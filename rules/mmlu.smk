@@ -28,10 +28,9 @@ rule evaluate_mmlu:
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
-        measurement="evaluation.mmlu",
-        request=mmlu_request(SETTINGS).as_params(),
+        arguments={"request": mmlu_request(SETTINGS).as_params()},
     script:
-        "../workflow_scripts/steps/measure.py"
+        "../workflow_scripts/evaluation/mmlu.py"
 
 
 rule mmlu_by_subject:

@@ -33,10 +33,10 @@ rule protocol_differences:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=4,
+        version=5,
         arguments=published_cells(SETTINGS),
     script:
-        "../workflow_scripts/paper/protocols/differences.py"
+        "../workflow_scripts/paper/protocol_differences.py"
 
 
 rule reproduction:
@@ -160,11 +160,7 @@ rule leaderboard_page:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments={
-            "settings": leaderboard_page(
-                SETTINGS, measures=any(RECORDS.values()) or "suite" in RECORDS
-            ).as_params()
-        },
+        arguments=leaderboard_page(SETTINGS, measures=any(RECORDS.values()) or "suite" in RECORDS),
     script:
         "../workflow_scripts/paper/leaderboard.py"
 
@@ -313,6 +309,6 @@ use rule collect_scores as share with:
         mem_mb=4000,
         runtime="2h",
     params:
-        version=2,
+        version=3,
         function="paper.share.share",
         request=lambda wildcards: models_request(SETTINGS).as_params(),

@@ -17,7 +17,7 @@ rule ask_prompt_run:
         model=checkpoint_manifest,
         data=prompt_datasets,
     output:
-        run=OUTPUTS_OF_RUN,
+        answers=OUTPUTS_OF_RUN,
         outputs=OUTPUTS_OF_RUN.replace(".json", ".parquet"),
     log:
         "logs/ask_prompt_run/{checkpoint}/{run}.log",
@@ -37,10 +37,9 @@ rule ask_prompt_run:
     params:
         version="ask_prompt_run 2",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
-        measurement="evaluation.prompts.run",
-        request=lambda wildcards: prompt_request(SETTINGS, wildcards.run).as_params(),
+        arguments=lambda wildcards: {"request": prompt_request(SETTINGS, wildcards.run).as_params()},
     script:
-        "../workflow_scripts/steps/measure.py"
+        "../workflow_scripts/evaluation/prompts/run.py"
 
 
 # Apart from asking, so that outputs can be read again without a model.
@@ -82,10 +81,9 @@ rule explain_prompt:
         runtime="30m",
     params:
         version="explain_prompt 1",
-        measurement="evaluation.prompts.explain",
-        request=lambda wildcards: explain_request(SETTINGS).as_params(),
+        arguments=lambda wildcards: {"request": explain_request(SETTINGS).as_params()},
     script:
-        "../workflow_scripts/steps/measure.py"
+        "../workflow_scripts/evaluation/prompts/explain.py"
 
 
 rule prompt_runs:

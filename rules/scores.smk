@@ -10,7 +10,7 @@ rule collect_scores:
     input:
         records=lambda wildcards: records_of(wildcards.study, wildcards),
         imports=lambda wildcards: (
-            list_import_folders(SETTINGS) if wildcards.study in ("harmony", "suite") else []
+            list_import_folders(SETTINGS) if wildcards.study == "harmony" else []
         ),
     output:
         scores="results/scores/{study}.parquet",
@@ -39,7 +39,7 @@ use rule collect_scores as import_results with:
     input:
         # A whole path: what this run shares may be read by another config in the same folder.
         folder=lambda wildcards: Path(
-            import_request(SETTINGS, wildcards.imported).folder
+            import_request(SETTINGS, wildcards.imported)["folder"]
         ).absolute(),
     output:
         folder=directory("results/imports/{imported}"),
@@ -54,6 +54,6 @@ use rule collect_scores as import_results with:
         mem_mb=4000,
         runtime="1h",
     params:
-        version=4,
+        version=5,
         function="scores.foreign.imports.import_results",
-        request=lambda wildcards: import_request(SETTINGS, wildcards.imported).as_params(),
+        request=lambda wildcards: import_request(SETTINGS, wildcards.imported),

@@ -1,13 +1,80 @@
 """The leaderboard: submitted models, checked before they cost anything, on a suite of tasks."""
 
+import json
+
+from workflow_scripts.bridge.job_list import CHECKS, is_listing
+from workflow_scripts.miniature import catalogue
+from workflow_scripts.settings.requests import Request
+from workflow_scripts.studies.suite.submissions import as_if_accepted, check_requests
 from workflow_scripts.studies.suite.table_requests import suite_tables
+
+
+def suite_source(model, revision):
+    """What a request is checked by: the hub folder's model, or what was fetched to check it."""
+    if SETTINGS.source == "miniature" or model in SETTINGS.folders:
+        return manifest_of("model", model)
+    return f"{HUB}/submitted/{model}@{revision or 'default'}/metadata.json"
+
+
+SUITE_CHECKS = check_requests(
+    SETTINGS,
+    generated={*catalogue.MODELS, *catalogue.FAULTY},
+    source=suite_source,
+    manifest=manifest_of_checkpoint,
+)
+SUITE_SOURCES = [file for one in SUITE_CHECKS["submissions"].values() for file in one["sources"]]
+# By the name of a row in paths; of two requests for one row the second will be refused.
+SUITE_ROWS = {
+    one["row"]: Request.model_validate(one["request"])
+    for one in SUITE_CHECKS["submissions"].values()
+}
+
+
+def suite_checked():
+    """The accepted requests, once they are checked."""
+    if is_listing() and not CHECKS.exists():
+        return as_if_accepted(SUITE_CHECKS)
+    checks = Path(checkpoints.check_requests.get().output.checks)
+    entries = json.loads(checks.read_text(encoding="utf-8"))
+    return [entry for entry in entries if not entry["reason"]]
+
+
+def suite_records(wildcards):
+    """The records of the rows whose requests were accepted."""
+    return [path for one in suite_checked() for path in one["records"].values()]
+
+
+def suite_commit(wildcards, key):
+    (commit,) = {one[key] for one in suite_checked() if one["row"] == wildcards.row}
+    return commit
+
+
+def suite_model(wildcards):
+    """A model of the hub at the commit that was checked, whatever its branch is at by now."""
+    request = SUITE_ROWS[wildcards.row]
+    if SETTINGS.source == "miniature" or request.is_local or request.checkpoint.variant:
+        return manifest_of_checkpoint(request.checkpoint)
+    return manifest_of("model", f"{request.name}@{suite_commit(wildcards, 'commit')}")
+
+
+def suite_base(wildcards):
+    """Of a delta, the model that it is added to, at the commit that was checked, in the hub folder."""
+    base = SUITE_ROWS[wildcards.row].base
+    if base is None or SETTINGS.source == "miniature":
+        return base
+    return f"{base}@{suite_commit(wildcards, 'base_commit')}"
+
+
+def suite_base_manifest(wildcards):
+    base = suite_base(wildcards)
+    return [manifest_of("model", base)] if base else []
 
 
 # Which rows there are is known once this has run: what it refuses is never asked anything.
 checkpoint check_requests:
     """Check every request of the leaderboard before it costs anything."""
     input:
-        [source for one in SUITE_CHECKS.submissions.values() for source in one.sources],
+        SUITE_SOURCES,
     output:
         checks="results/requests/checks.json",
     log:
@@ -22,7 +89,7 @@ checkpoint check_requests:
     params:
         version="check_requests 3",  # raise it when a check changes its meaning
         function="studies.suite.submissions.write_checks",
-        request=SUITE_CHECKS.as_params(),
+        request=SUITE_CHECKS,
     script:
         "../workflow_scripts/steps/files.py"
 
@@ -32,7 +99,7 @@ rule submit:
     """Say of each request whether it is accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
-        sources=[source for one in SUITE_CHECKS.submissions.values() for source in one.sources],
+        sources=SUITE_SOURCES,
     log:
         "logs/submit.log",
     localrule: True
@@ -56,7 +123,6 @@ rule suite_leaderboard:
         scores="results/scores/suite.parquet",
         errors="results/scores/suite_errors.parquet",
         checks="results/requests/checks.json",
-        imports=list_import_folders(SETTINGS),
     output:
         table=multiext("results/tables/suite_leaderboard", ".csv", ".md", ".tex"),
     log:
@@ -65,8 +131,8 @@ rule suite_leaderboard:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=5,
-        arguments={"tables": suite_tables(SETTINGS).as_params()},
+        version=6,
+        arguments=suite_tables(SETTINGS),
     script:
         "../workflow_scripts/studies/suite/leaderboard.py"
 
@@ -77,7 +143,6 @@ rule suite_checks:
         board="results/tables/suite_leaderboard.csv",
         checks="results/requests/checks.json",
         records=lambda wildcards: records_of("suite", wildcards),
-        imports=list_import_folders(SETTINGS),
     output:
         table=multiext("results/tables/suite_checks", ".csv", ".md", ".tex"),
     log:
@@ -86,8 +151,8 @@ rule suite_checks:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=4,
-        arguments={"tables": suite_tables(SETTINGS).as_params()},
+        version=5,
+        arguments=suite_tables(SETTINGS),
     script:
         "../workflow_scripts/studies/suite/checks.py"
 
@@ -123,9 +188,9 @@ rule suite_protocol:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
     script:
-        "../workflow_scripts/paper/protocols/suite.py"
+        "../workflow_scripts/paper/protocol_differences.py"
 
 
 rule suite:
@@ -137,4 +202,4 @@ rule suite:
         suite_records if "suite" in RECORDS else [],
         rules.suite_protocol.output if "suite" in RECORDS else [],
         # What requests are checked by too, or what the hub did not give would not be asked for again.
-        [source for one in SUITE_CHECKS.submissions.values() for source in one.sources],
+        SUITE_SOURCES,

@@ -15,9 +15,7 @@ use rule collect_scores as tokenise_samples with:
         data=recipe_sources,
     output:
         samples="results/samples/{recipe}/{model}/samples.json",
-        tokens="results/samples/{recipe}/{model}/tokens.bin",
-        counted="results/samples/{recipe}/{model}/counted.bin",
-        ends="results/samples/{recipe}/{model}/ends.bin",
+        data="results/samples/{recipe}/{model}/samples.arrow",
     log:
         "logs/tokenise_samples/{recipe}/{model}.log",
     wildcard_constraints:
@@ -28,7 +26,7 @@ use rule collect_scores as tokenise_samples with:
         mem_mb=4000,
         runtime="8h",
     params:
-        version="tokenise_samples 2",
+        version="tokenise_samples 3",
         function="training.data.tokenise_samples",
         request=samples_request,
 
@@ -52,7 +50,7 @@ rule train_checkpoint:
     resources:
         **planned("train_checkpoint", planned_of("stage")),
     params:
-        version="train_checkpoint 2",
+        version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,
         request=stage_request,
     script:
@@ -83,10 +81,9 @@ rule measure_stage_perplexity:
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        measurement="evaluation.plans",
-        request=stage_perplexity_request(SETTINGS).as_params(),
+        arguments={"request": stage_perplexity_request(SETTINGS).as_params()},
     script:
-        "../workflow_scripts/steps/measure.py"
+        "../workflow_scripts/evaluation/plans.py"
 
 
 rule training_stages:

@@ -15,6 +15,7 @@ from tests.workflow.grid import make_grid
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
 NOT_IN_CI = ("gpus", "real")
+WHOLE_RUNS = {"finished", "finished_grid"}  # fixtures that run the pipeline for minutes
 # By marker: the program that the test runs, and Debian's package that has it.
 PROGRAMS = {
     "chromium": ("chromedriver", "chromium-driver"),
@@ -61,6 +62,8 @@ def _gpus() -> int:
 
 def pytest_collection_modifyitems(config, items):
     for item in items:
+        if WHOLE_RUNS.intersection(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
         if item.get_closest_marker("real") and not config.getoption("real_hub"):
             reason = "needs real weights and data; docs/first_run.md says how to get them"
             item.add_marker(pytest.mark.skip(reason=reason))

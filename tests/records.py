@@ -20,7 +20,6 @@ from workflow_scripts.core.records import (
     write_record,
 )
 from workflow_scripts.scores.foreign.cells import read_cells
-from workflow_scripts.scores.foreign.requests import ImportRequest
 from workflow_scripts.scores.tidy import COLUMNS, collect, rows_of_cell, tidy, whole_records
 
 DIGEST = sha256_text("example")
@@ -107,10 +106,9 @@ def collected(paths: Iterable[Path]):
     return collect(record for _, record in whole_records(list(paths)))
 
 
-def plain_import(folder: Path) -> ImportRequest:
-    """Of whatever lies in a folder, under the names that it has there."""
-    empty = {"stamp": "", "names": {}, "tasks": {}}
-    return ImportRequest(name="theirs", folder=str(folder), **empty)
+def plain_import(folder: Path) -> dict:
+    """Ask for whatever lies in a folder, under the names that it has there."""
+    return {"name": "theirs", "folder": str(folder), "stamp": "", "names": {}, "tasks": {}}
 
 
 def imported_scores(folder: Path) -> pd.DataFrame:

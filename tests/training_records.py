@@ -33,7 +33,5 @@ def training_record(*, base: str, trained: str) -> TrainingRecord:
         ),
         provenance=fields["provenance"],
         volatile=fields["volatile"],
-        speed=TrainingSpeed(
-            went_on_from_step=0, step_seconds=1.0, tokens_per_second=None, model_flop_use=None
-        ),
+        speed=TrainingSpeed(went_on_from_step=0, seconds=1.0, tokens_per_second=None),
     )

@@ -53,16 +53,12 @@ class Page:
             {"behavior": "allow", "downloadPath": str(path.parent)},
         )
 
-    def open(
-        self, address: str = "", size: tuple[int, int] = DESKTOP, dark: bool = False
-    ) -> "Page":
+    def open(self, address: str = "", size: tuple[int, int] = DESKTOP) -> "Page":
         width, height = size
         self.chrome.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE},
         )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         self.chrome.get("about:blank")  # or an address with another fragment would not load again
         for log in ("performance", "browser"):
             self.chrome.get_log(log)

@@ -81,7 +81,8 @@ def test_both_have_the_same_scores_item_by_item(hub, manifest, folder, tmp_path,
     python(there + own_program, *words, *saving, theirs_folder, **home)
     settings = load_settings(merged({"imports": [str(theirs_folder)]}), ROOT)
     request = import_request(settings, "theirs")
-    ((theirs, their_items, _),) = read_folder(Path(theirs_folder), request)
+    names, tasks = request["names"], request["tasks"]
+    ((theirs, their_items),) = read_folder(Path(theirs_folder), names, tasks)
     assert (theirs.model, theirs.task) == (record.model.id, task)
     assert (theirs.shots, len(their_items)) == (record.task.shots, record.items.n)
     ours = {(one.name, one.subset): one for one in record.metrics}

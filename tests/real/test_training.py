@@ -47,7 +47,7 @@ def conversations(hub: Path, manifest: Path, count: int):
     ]
     samples = tokenise_conversations(
         load_tokenizer(manifest),
-        [(f"row {at}", row) for at, row in enumerate(turns)],
+        turns,
         BadSamples(),
         column=None,
         length=192,

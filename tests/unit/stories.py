@@ -2,17 +2,18 @@
 
 from typing import Any
 
-from workflow_scripts.paper.studies import declared, tell
+from workflow_scripts.paper.studies import make_numbers
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Numbers, filled
+from workflow_scripts.render.prose import told
 from workflow_scripts.render.words import CLEAR
 
 
 def numbers_of(values: dict[str, Any]) -> Numbers:
-    return Numbers(declared().named({"limit.clear": CLEAR, **values}))
+    return make_numbers({"limit.clear": CLEAR, **values})
 
 
 def story(study: Study, values: dict[str, Any]) -> str:
     numbers = numbers_of(values)
-    paragraphs = tell(study.prose, numbers)
+    paragraphs = told(study.prose, numbers)
     return " ".join(filled(text, lambda name: numbers[name].text) for text in paragraphs)

@@ -9,7 +9,7 @@ from tests.workflow.snakemake import SMALL, run_snakemake, with_config
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 REASON = "the weights <b>melted</b>"
 # By study and protocol, one record of the small config, and a table that has to tell that it is missing.

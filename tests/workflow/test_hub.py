@@ -38,8 +38,6 @@ def all_hub_manifests(wildcards):
 def model_revision(wildcards):
     return None
 
-dataset_revision = model_revision
-
 def download_need(kind):
     return None
 
@@ -128,10 +126,10 @@ def test_a_submitted_model_is_looked_at_without_its_weights_and_fetched_at_that_
 def test_a_submitted_model_that_is_not_there_stops_nothing_and_is_looked_for_again(snake, tmp_path):
     metadata = "resources/hub/submitted/acme/absent@default/metadata.json"
     assert jobs_of(snake(metadata)) == {"fetch_metadata": 1}
-    with pytest.raises(UserError, match="shows no model acme/absent"):
+    with pytest.raises(UserError, match="acme/absent cannot be had"):
         read_metadata(tmp_path / metadata)
     (note,) = (tmp_path / "results/broken").glob("*.json")
-    assert "shows no model" in note.read_text()
+    assert "cannot be had" in note.read_text()
 
 
 @pytest.mark.parametrize("removed", [False, True])

@@ -39,7 +39,7 @@ def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
     assert hours["train_before_test"] > 10 * hours["evaluate_direct"]
     assert 590 < float(by_rule["fetch_model"]["disk_gb"]) < 700  # 296 billion parameters
     assert (by_rule["evaluate_suite"]["jobs"], by_rule["train_suite"]["jobs"]) == ("12", "1")
-    assert f"{hours['all']:.0f} GPU hours" in (ROOT / "docs/planning.md").read_text()
+    assert f"{hours['all']:.0f} GPU hours" in (ROOT / "docs/cluster.md").read_text()
 
 
 def test_what_is_done_costs_nothing(copy):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.snakemake import ROOT, run_snakemake
+from tests.workflow.snakemake import run_snakemake
 
 pytestmark = pytest.mark.workflow
 NAMES = ("agreement", "agreement_by_size", "categories", "components", "compute", "variance")
@@ -45,12 +45,3 @@ def test_the_grid_of_the_test_task_has_a_target_of_its_own_and_needs_an_empty_fo
     for name in {*NAMES} - {"text_agreement"}:
         assert f"results/tables/test_task_{name}.csv\t" in planned
         assert f"results/figures/test_task_{name}.png\t" in planned
-
-
-@pytest.mark.slow
-def test_plain_snakemake_and_the_published_grid_make_them_too(tmp_path):
-    for arguments in ([], ["--configfile", str(ROOT / "config/paper.yaml")]):
-        planned = run_snakemake(tmp_path, "--summary", *arguments).stdout
-        for name in NAMES:
-            assert f"results/tables/published_{name}.csv\t" in planned
-            assert f"results/figures/published_{name}.png\t" in planned

@@ -159,28 +159,25 @@ def test_a_step_is_thin_says_what_goes_in_and_out_and_imports_without_snakemake(
     assert result.returncode == 0, result.stderr
 
 
-def test_the_documents_name_only_files_that_exist():
-    for document in tracked("*.md"):
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+def list_anchors(page: Path) -> set[str]:
+    """List the anchors that GitHub gives the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_every_library_of_which_private_names_are_used_has_a_contract():
-    """The table under "Private names" in docs/architecture.md, and the tests that it promises."""
-    table = (ROOT / "docs/architecture.md").read_text().split("## Private names")[1]
-    libraries = set(re.findall(r"^\| ([\w-]+) \| (?!what is used)", table, re.M)) - {"library"}
-    files = {"PyTorch": "torch"} | {
-        name: name.lower().replace("-", "_") for name in libraries - {"PyTorch"}
-    }
-    assert {f"test_{name}.py" for name in files.values()} == {
-        path.name for path in (ROOT / "tests/unit/contracts").glob("test_*.py")
-    }
+def test_every_link_and_anchor_of_the_documents_exists():
+    for page in tracked("*.md"):
+        links = re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", page.read_text())
+        for target, anchor in links:
+            path = page.parent / target if target else page
+            assert path.exists(), f"{page.name} links to {target}"
+            if anchor and path.suffix == ".md":
+                assert anchor in list_anchors(path), f"{page.name} links to {target}#{anchor}"
 
 
 def test_every_page_is_in_the_index_of_the_readme():
     readme = (ROOT / "README.md").read_text().split("## Where to read what")[1].split("\n## ")[0]
-    pages = [*tracked("docs/*.md"), ROOT / "profiles/README.md"]
-    pages = [page for page in pages if page.parent.name != "figures"]  # the data of a figure
+    pages = [page for page in tracked("docs/*.md") if page.parent.name != "figures"]
     missing = {str(page.relative_to(ROOT)) for page in pages} - set(
         re.findall(r"\]\(([^)#]+)", readme)
     )

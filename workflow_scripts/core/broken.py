@@ -12,19 +12,19 @@ FOLDER = Path("results/broken")
 
 
 def broken_cells() -> list[dict[str, Any]]:
-    """Record, reason and log of each."""
-    found = [read_json(note) for note in sorted(FOLDER.glob("*.json"))]
-    return [about for about in found if about is not None]  # else being written, or half removed
+    """Read record, reason and log of each."""
+    notes = map(read_json, sorted(FOLDER.glob("*.json")))
+    return [note for note in notes if note]  # else being written, or half removed
 
 
 def clear_broken_cells() -> None:
     """Remove what stands in their place, so that they are tried again."""
-    for note in sorted(FOLDER.glob("*.json")):
-        record = Path((read_json(note) or {}).get("record", note))
+    for path in sorted(FOLDER.glob("*.json")):
+        record = Path((read_json(path) or {}).get("record", path))
         if is_broken(record):
             record.with_suffix(".parquet").unlink(missing_ok=True)
             record.unlink(missing_ok=True)
-        note.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
 
 
 def is_broken(record: Path) -> bool:

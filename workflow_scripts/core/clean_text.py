@@ -1,7 +1,7 @@
-"""Text that somebody else wrote, made fit for what shows it: a terminal, Markdown, CSV, TeX or HTML.
+"""Make text that somebody else wrote fit for what shows it: a terminal, Markdown, CSV, TeX or HTML.
 
 Names of files, licences, notes, what a library said about a stranger's files: all of it goes through here, and
-nothing else decides what of it is shown. Addresses lose the account that they are asked with.
+nothing else decides what of it is shown. Addresses lose the account that they hold.
 """
 
 import html
@@ -9,54 +9,50 @@ import re
 import unicodedata
 from typing import Any
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import CheckpointId
-
 UNKNOWN = "\ufffd"
-LONGEST = 1_000  # characters of what is said about one thing
+_MAX_CHARACTERS = 1_000  # of what is said about one thing
 # What shows nothing and does something: terminals obey control characters, and marks of direction turn words
 # around. With halves of characters, what no file may hold, and what nobody has given a meaning.
-_UNSEEN = (
-    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b"
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b"
     "\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ue000-\uf8ff\ufeff\ufff9-\ufffb\ufffe\uffff"
     "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e00ff\U000f0000-\U0010ffff"
+    "\U000e0000-\U000e00ff\U000f0000-\U0010ffff]"
 )
-_UNSEEN_ONE, _SPACE_LIKE = re.compile(f"[{_UNSEEN}]"), "\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029"
-_HALF = re.compile("[\ud800-\udfff]")
+_LINE_ENDS = re.compile("\r\n?")
+_SPACES = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
 _ACCOUNT = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+_VARIANT = re.compile(
+    r"[@+](k\d+m\d+|prune\d|cpt|sft|tuned)[\w.+-]*"
+)  # no formula is spelt like one
 _MARKUP = re.compile(r"[\\|<`]|(?<=\])[(\[]")  # brackets alone, as of a plan, link to nothing
 
 
 def plain_lines(text: str) -> str:
-    """With its lines and tabs, and without all else that is no sign."""
-    if _HALF.search(text):  # two halves make a character, one alone does not
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _UNSEEN_ONE.sub(
-        lambda one: " " if one[0] in _SPACE_LIKE else UNKNOWN, _ACCOUNT.sub("", text)
-    )
+    """Keep lines and tabs, and replace all else that is no sign."""
+    text = _SPACES.sub(" ", _LINE_ENDS.sub("\n", _ACCOUNT.sub("", text)))
+    return _INVISIBLE.sub(UNKNOWN, text)
 
 
 def plain(text: str) -> str:
-    """On one line."""
-    return plain_lines(text).replace("\n", " ").replace("\t", " ")
+    """Put it on one line."""
+    return re.sub(r"[\n\t]", " ", plain_lines(text))
 
 
 def shortened(text: str) -> str:
-    """On one line of bounded length, for a reason in a list of many."""
+    """Put it on one line of bounded length, for a reason in a list of many."""
     text = " ".join(plain(text).split())
-    return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+    return text if len(text) <= _MAX_CHARACTERS else text[:_MAX_CHARACTERS] + "…"
 
 
 def plain_values(value: Any) -> Any:
-    """The same for every text in what goes into JSON."""
+    """Do the same for every text in what goes into JSON."""
     if isinstance(value, str):
         return plain_lines(value)
     if isinstance(value, dict):
-        return {plain_values(key): plain_values(below) for key, below in value.items()}
-    return [plain_values(one) for one in value] if isinstance(value, list | tuple) else value
+        return {plain_values(key): plain_values(part) for key, part in value.items()}
+    return [plain_values(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def for_html(text: str) -> str:
@@ -64,64 +60,89 @@ def for_html(text: str) -> str:
 
 
 def for_markdown(text: str) -> str:
-    """For a cell of a table: no link, no picture, no HTML, no end of the cell."""
+    """Make a cell of a table: no link, no picture, no HTML, no end of the cell."""
     return _MARKUP.sub(r"\\\g<0>", plain(text))
 
 
 def for_csv(text: str) -> str:
-    """What a spreadsheet would run as a formula begins with an apostrophe, on which it is shown as text."""
+    """Put an apostrophe before what a spreadsheet would run as a formula, so that it is shown as text."""
     text = plain(text)
-    return f"'{text}" if _FORMULA.match(text.lstrip("'")) and not _names_a_variant(text) else text
+    is_formula = _FORMULA.match(text.lstrip("'")) and not _VARIANT.fullmatch(text)
+    return f"'{text}" if is_formula else text
 
 
 def from_csv(text: str) -> str:
-    """As it was before `for_csv`."""
+    """Undo `for_csv`."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text.lstrip("'")) else text
 
 
-def _names_a_variant(text: str) -> bool:
-    """Our own names begin so, as in @k2m12+cpt; no formula is spelt like one."""
-    try:
-        return text[0] in "@+" and str(CheckpointId.parse(f"a/b{text}")) == f"a/b{text}"
-    except UserError:
-        return False
-
-
-_LATEX = {
-    **{"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_"},
-    **{"{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-    **{"±": r"$\pm$", "−": "$-$", "—": "---", "–": "--", "∞": r"$\infty$", "…": r"\ldots{}"},
-    **{
-        "†": r"$\dagger$",
-        "→": r"$\rightarrow$",
-        "·": r"$\cdot$",
-        "×": r"$\times$",
-        "√": r"$\surd$",
-    },
-    **{"²": "$^2$", "°": r"$^\circ$", "≤": r"$\leq$", "≥": r"$\geq$", "≈": r"$\approx$"},
-    **{"’": "'", "‘": "`", "“": "``", "”": "''", "\u00a0": "~", UNKNOWN: "?"},
-    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
-    **{"ß": r"\ss{}", "æ": r"\ae{}", "Æ": r"\AE{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ø": r"\o{}"},
-    **{"Ø": r"\O{}", "ł": r"\l{}", "Ł": r"\L{}", "ı": r"\i{}", "å": r"\aa{}", "Å": r"\AA{}"},
-    # Behind a line's end these would open an option, or be one.
-    **{"[": "{[}", "*": "{*}"},
-}
-# Of an accent that follows its letter: the command that every engine and encoding has.
+# A character, a space and what LaTeX prints it by; "[" and "*" behind a line's end would open an option, or be one.
+_LATEX_TABLE = r"""
+\ \textbackslash{}
+& \&
+% \%
+$ \$
+# \#
+_ \_
+{ \{
+} \}
+~ \textasciitilde{}
+^ \textasciicircum{}
+< \textless{}
+> \textgreater{}
+| \textbar{}
+[ {[}
+* {*}
+± $\pm$
+− $-$
+— ---
+– --
+∞ $\infty$
+… \ldots{}
+† $\dagger$
+→ $\rightarrow$
+· $\cdot$
+× $\times$
+√ $\surd$
+² $^2$
+° $^\circ$
+≤ $\leq$
+≥ $\geq$
+≈ $\approx$
+’ '
+‘ `
+“ ``
+” ''
+  ~
+� ?
+ß \ss{}
+æ \ae{}
+Æ \AE{}
+œ \oe{}
+Œ \OE{}
+ø \o{}
+Ø \O{}
+ł \l{}
+Ł \L{}
+ı \i{}
+å \aa{}
+Å \AA{}
+"""
+_LATEX = dict(line.split(" ", 1) for line in _LATEX_TABLE.strip("\n").split("\n"))
+# By the accent that follows its letter, the command that every engine and encoding has.
 _ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0323\u0327",
-                    ("`", "'", "^", "~", "=", "u", ".", '"', "r", "H", "v", "d", "c"), strict=True))  # fmt: skip
+                    "`'^~=u.\"rHvdc", strict=True))  # fmt: skip
 
 
 def latex_text(text: str) -> str:
-    """As LaTeX prints it; a character that not every engine can set stands there by its number."""
-    return "".join(map(_in_latex, unicodedata.normalize("NFC", plain(text))))
+    """Write it as LaTeX prints it; a character that not every engine can set stands there by its number."""
+    return "".join(map(_format_latex, unicodedata.normalize("NFC", plain(text))))
 
 
-def _in_latex(character: str) -> str:
-    if (known := _LATEX.get(character)) is not None:
-        return known
-    if character.isascii():
-        return character
-    parts = unicodedata.normalize("NFD", character)
-    if len(parts) == 2 and parts[1] in _ACCENTS and parts[0].isascii():
-        return rf"\{_ACCENTS[parts[1]]}{{{parts[0]}}}"
+def _format_latex(character: str) -> str:
+    letter, *accents = list(unicodedata.normalize("NFD", character))
+    if character in _LATEX or character.isascii():
+        return _LATEX.get(character, character)
+    if letter.isascii() and len(accents) == 1 and accents[0] in _ACCENTS:
+        return rf"\{_ACCENTS[accents[0]]}{{{letter}}}"
     return f"{{[}}U+{ord(character):04X}{{]}}"

@@ -8,27 +8,16 @@ class Condition(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    plan: str | None = Field(
-        default=None, description="The chunk plan the model was run in; k0m0 is the unchanged one"
-    )
-    aggregation: str | None = Field(
-        default=None, description="How the outputs of the plan's chunks became one"
-    )
-    difficulty: str | None = Field(default=None, description="Of the text that was read")
-    way: str | None = Field(default=None, description="How chunks ran: unchanged, fused or loop")
-    batch: int | None = Field(default=None, ge=1, description="Rows that ran at once")
-    adapters: str | None = Field(
-        default=None,
-        description="Of the plan's layers: adapters, as wide as the model, or adapters64; null is none",
-    )
-    devices: int | None = Field(
-        default=None,
-        ge=2,
-        description=(
-            "Over how many the chunks were spread, or those of the plan that the unchanged model took"
-            " turns with; null is one"
-        ),
-    )
+    plan: str | None = None  # the chunk plan the model was run in; k0m0 is the unchanged one
+    aggregation: str | None = None  # how the outputs of the plan's chunks became one
+    difficulty: str | None = None  # of the text that was read
+    way: str | None = None  # how chunks ran: unchanged, fused or loop
+    batch: int | None = Field(None, ge=1)  # rows that ran at once
+    # Of the plan's layers: adapters, as wide as the model, or adapters64; null is none.
+    adapters: str | None = None
+    # Over how many the chunks were spread, or those of the plan that the unchanged model took turns with;
+    # null is one.
+    devices: int | None = Field(None, ge=2)
 
 
 CONDITIONS = tuple(Condition.model_fields)

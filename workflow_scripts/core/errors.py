@@ -13,9 +13,10 @@ class UserError(Exception):
 
     def __init__(self, problems: str | Iterable[str]):
         self.problems = [problems] if isinstance(problems, str) else list(problems)
-        left = len(self.problems) - _SHOWN
-        told = [*self.problems[:_SHOWN], *([f"And {left} more."] if left > 0 else [])]
-        super().__init__("\n".join(told))
+        lines = self.problems[:_SHOWN]
+        if len(self.problems) > _SHOWN:
+            lines.append(f"And {len(self.problems) - _SHOWN} more.")
+        super().__init__("\n".join(lines))
 
 
 class Interrupted(UserError):
@@ -29,8 +30,7 @@ class Unreachable(UserError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """' Did you mean ...?' with the nearest known name, or nothing when none is near."""
-    known = [str(k) for k in known]
-    lowered = {k.lower(): k for k in reversed(known)}
-    near = get_close_matches(str(word).lower(), lowered, n=1, cutoff=0.6)
-    return f" Did you mean {lowered[near[0]]!r}?" if near else ""
+    """Say ' Did you mean ...?' with the nearest known name, or nothing when none is near."""
+    names = {str(name).lower(): str(name) for name in reversed(list(known))}
+    near = get_close_matches(str(word).lower(), names, n=1, cutoff=0.6)
+    return f" Did you mean {names[near[0]]!r}?" if near else ""

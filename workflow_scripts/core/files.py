@@ -1,20 +1,20 @@
-"""Files that are either whole or absent, and their checksums.
+"""Write files that are either whole or absent, and compute their checksums.
 
-Everything is written to a temporary sibling, flushed to the disk and renamed over its target, so a
-job killed at any moment leaves the old file, the new file or nothing. Folders are flushed too, a new
-one in the folder that has it: a name that a power cut takes back is a lost file. The temporary name
-carries host and process, so the next writer of the same target can sweep away what a killed one left.
+Everything is written to a temporary sibling and renamed over its target, so a job killed at any
+moment leaves the old file, the new file or nothing. The temporary name carries host and process, so
+the next writer of the same target can sweep away what a killed one left.
 """
 
 import glob
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -41,7 +41,7 @@ def sha256_text(text: str) -> str:
 
 
 def canonical_json(value: Any) -> str:
-    """The one spelling of a JSON value: sorted keys, no spaces, no NaN."""
+    """Spell a JSON value in the one canonical way: sorted keys, no spaces, no NaN."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
@@ -52,62 +52,44 @@ def sha256_json(value: Any) -> str:
 
 
 def leaves_its_folder(path: str) -> bool:
-    """Whether a relative path, as somebody else has written it, is anything but that."""
+    """Tell whether a relative path that somebody else has written is anything but that."""
     pure = PurePosixPath(path)
-    odd = "\\" in path or any(ord(character) < 32 for character in path)
-    return pure.is_absolute() or ".." in pure.parts or odd
-
-
-_unseen: set[Path] = set()  # folders that atomic_dir has not put into their place yet
+    return pure.is_absolute() or ".." in pure.parts or bool(re.search(r"[\\\x00-\x1f]", path))
 
 
 @contextmanager
 def atomic_path(target: Path | str) -> Iterator[Path]:
-    """Give a temporary path to write a file to; rename it to `target` if the block succeeds.
-
-    Inside a folder of `atomic_dir`, which is flushed and renamed as a whole, that would only cost time.
-    """
+    """Yield a temporary path to write a file to; rename it to `target` if the block succeeds."""
     target = Path(target)
-    if not _unseen.isdisjoint(target.parents):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)  # it may be a link to a file that stays
-        yield target
-        return
-    temporary = _fresh_sibling(target)
+    temporary = _make_sibling(target)
     try:
         yield temporary
-        _flush_to_disk(temporary)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
         temporary.replace(target)
-        _flush_to_disk(target.parent)
     finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
+        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def atomic_dir(target: Path | str) -> Iterator[Path]:
-    """Give a temporary folder to fill; rename it to `target` (replacing it) if the block succeeds."""
+    """Yield a temporary folder to fill; rename it to `target` (replacing it) if the block succeeds."""
     target = Path(target)
-    temporary = _fresh_sibling(target)
+    temporary = _make_sibling(target)
     temporary.mkdir()
-    _unseen.add(temporary)
     try:
         yield temporary
-        for path in (*temporary.rglob("*"), temporary):
-            _flush_to_disk(path)
         retired = temporary.with_name(temporary.name + "-old")
         if target.is_dir() and not target.is_symlink():
             target.replace(retired)  # a folder cannot be renamed onto one that is not empty
         temporary.replace(target)
-        _flush_to_disk(target.parent)
         shutil.rmtree(retired, ignore_errors=True)
     finally:
-        _unseen.discard(temporary)
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 def is_altered(path: Path, sha256: str) -> str | None:
-    """The sentence about a file that is missing, or not the one that had this checksum."""
+    """Describe a file that is missing, or not the one that had this checksum; None where it is whole."""
     if not path.is_file():
         return f"{path} is missing."
     if sha256_file(path) != sha256:
@@ -129,43 +111,27 @@ def write_text(target: Path | str, text: str) -> None:
 
 
 def write_json(target: Path | str, value: Any) -> None:
-    """Indented for people, keys in the order given, NaN refused."""
+    """Write JSON indented for people, with the keys in their order; refuse NaN."""
     write_text(target, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def _fresh_sibling(target: Path) -> Path:
-    _make_folder(target.parent)
+def _make_sibling(target: Path) -> Path:
+    """Choose a temporary name for this process, and remove what processes that ended left of theirs."""
+    target.parent.mkdir(parents=True, exist_ok=True)
     stem = f".{target.name}.tmp-{socket.gethostname()}-"
     for leftover in target.parent.glob(glob.escape(stem) + "*"):
         process = leftover.name[len(stem) :].removesuffix("-old")
-        if process.isdigit() and int(process) != os.getpid() and not is_running(int(process)):
+        if process == str(os.getpid()) or (process.isdigit() and not is_running(int(process))):
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
-    fresh = target.with_name(f"{stem}{os.getpid()}")
-    if fresh.is_dir():
-        shutil.rmtree(fresh)
-    return fresh
-
-
-def _make_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        _make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
-        _flush_to_disk(folder.parent)
+    return target.with_name(f"{stem}{os.getpid()}")
 
 
 def is_running(process: int) -> bool:
+    """Tell whether a process of this machine runs."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        return True
+        pass
     return True
-
-
-def _flush_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

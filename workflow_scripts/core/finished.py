@@ -18,36 +18,39 @@ from workflow_scripts.core.provenance import package_versions
 
 
 class Finished:
-    """`sound` reads the outputs, the last of which vouches for the others, and raises if they are not whole."""
+    """Links to the outputs of a job under a key of all that decides them.
+
+    `sound` reads the outputs, the last of which vouches for the others, and raises if they are not whole.
+    """
 
     def __init__(self, outputs: Sequence[Path], decides: Any, sound: Callable[[], Any]):
         self._folder = outputs[-1].parent / ".finished" / outputs[-1].stem
         # By number: two outputs may differ in their folders alone.
-        self._kept = [(out, self._folder / f"{at}.{out.name}") for at, out in enumerate(outputs)]
+        self._links = {out: self._folder / f"{at}.{out.name}" for at, out in enumerate(outputs)}
+        self._key, self._digest = self._folder / "key", sha256_json(decides)
         self._sound = sound
-        self._key, self._decides = self._folder / "key", sha256_json(decides)
 
     def restore(self) -> bool:
-        """Whether all of it is in its place again."""
-        with suppress(OSError, UserError):
-            if self._key.read_text(encoding="utf-8") != self._decides:
+        """Put all of it in its place again, if it is of this key and whole."""
+        try:
+            if self._key.read_text(encoding="utf-8") != self._digest:
                 return False
-            for output, kept in self._kept:
+            for output, link in self._links.items():
                 output.unlink(missing_ok=True)
-                os.link(kept, output)
+                os.link(link, output)
             self._sound()
-            return True
-        return False
+        except (OSError, UserError):
+            return False
+        return True
 
     def keep(self) -> None:
         """Keep the files by links: it costs no space. Where the disk cannot link, nothing is kept."""
         with suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._key.unlink(missing_ok=True)
-            for output, kept in self._kept:
-                kept.unlink(missing_ok=True)
-                os.link(output, kept)
-            self._key.write_text(self._decides, encoding="utf-8")
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.mkdir(parents=True)
+            for output, link in self._links.items():
+                os.link(output, link)
+            self._key.write_text(self._digest, encoding="utf-8")
 
 
 def finish_once(
@@ -61,8 +64,8 @@ def finish_once(
     state: Path,
 ) -> None:
     """Do the work, or take what was kept of it; then remove `state`, which a killed job resumes from."""
-    found = {str(path): sha256_file(path) for path in inputs}
-    finished = Finished(outputs, [found, [version, request], package_versions()], sound)
+    digests = {str(path): sha256_file(path) for path in inputs}
+    finished = Finished(outputs, [digests, [version, request], package_versions()], sound)
     if finished.restore():
         print("Finished before, and kept.", flush=True)
     else:
@@ -78,20 +81,16 @@ def forget_old_state(state: Path, version: str) -> None:
 
     What a state depends on besides, weights and settings, it says itself.
     """
-    note = _version_of(state)
-    if read_json(note) == version:
-        return
-    if state.exists():
-        print(f"{state} was left by other code, and is not resumed from.", flush=True)
-    forget_state(state)
-    write_json(note, version)
+    if read_json(_get_note(state)) != version:
+        forget_state(state)
+        write_json(_get_note(state), version)
 
 
 def forget_state(state: Path) -> None:
-    """A file of answers that were scored, or the folder of a training's states."""
+    """Remove a file of answers that were scored, or the folder of a training's states."""
     shutil.rmtree(state) if state.is_dir() else state.unlink(missing_ok=True)
-    _version_of(state).unlink(missing_ok=True)
+    _get_note(state).unlink(missing_ok=True)
 
 
-def _version_of(state: Path) -> Path:
+def _get_note(state: Path) -> Path:
     return state.with_name(f"{state.name}.version")

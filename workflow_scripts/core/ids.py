@@ -25,84 +25,73 @@ from pathlib import PurePath
 from posixpath import normpath
 from typing import get_args
 
-from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import DEFAULT_MODE, Aggregation, AggregationBase, Mode
 
 TUNED = "tuned"  # the stage of a model that is no chunked one
 STAGES = ("cpt", "sft", TUNED)
-_STAGE = re.compile(rf"cpt(\.[1-9]\d*k)?|sft|{TUNED}")
 LOCAL = "local"  # what stands for the organisation of a model that is a folder on this machine
 UNCHANGED = "k0m0"  # the plan that leaves a model as it is
-HUB_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
-_CHECKPOINT = re.compile(
-    r"(?P<model>[^@+]+)"
-    r"(?:@(?P<plan>k\d+m\d+|prune\d+(?:-\d+)*)(?P<marks>(?:-[^@+-]+)*))?"
-    r"(?P<stages>(?:\+[a-z]+(?:\.[0-9a-z]+)?)*)"
-)
 USUAL_AGGREGATION = "mlp.residual"
-_AGGREGATIONS = (
-    *(f"mlp.{base}" for base in get_args(AggregationBase)),
-    *(mode for mode in get_args(Aggregation) if mode != "mlp"),
-)
 NO_ADAPTERS = "noadapters"
 NORMAL_INIT = "init.normal"
 PUBLISHED_LOSS = "published"
-# Of the distillation, where its mark names none.
-USUAL_TEMPERATURE = 2.0
-# The marks that may stand behind a plan, in this order, each at most once.
-_MARKS = {
-    "mode": [mode for mode in get_args(Mode) if mode not in (DEFAULT_MODE, "prune")],
-    "after": [],
-    "aggregation": [mark for mark in _AGGREGATIONS if mark != USUAL_AGGREGATION],
-    "adapters": [NO_ADAPTERS],
-    "adapter_init": [NORMAL_INIT],
-    "distillation": [
-        f"distil.{of}{loss}"
-        for of in ("hidden", "logits", "both")
-        for loss in ("", f".{PUBLISHED_LOSS}")
-    ],
-}
+USUAL_TEMPERATURE = 2.0  # of the distillation, where its mark names none
 BEHIND_A_NAME = (
     "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation>, -noadapters, -init.normal and"
     " -distil.<of what>"
     " where they are not the usual, or @prune<layers>, and +cpt, +cpt.<thousand tokens>k or +cpt+sft, or"
     " +tuned without a plan"
 )
-# Marks that hold a number.
-_NUMBERED = {
-    "adapters": re.compile(r"adapters[1-9]\d*"),
-    "after": re.compile(r"after(?:0|[1-9]\d*)"),
-    "distillation": re.compile(
-        rf"distil\.(?:logits|both)(?:\.{PUBLISHED_LOSS})?\.t(?!2$)(?:0|[1-9]\d*)(?:\.\d*[1-9])?"
+_MODES = [mode for mode in get_args(Mode) if mode not in (DEFAULT_MODE, "prune")]
+_AGGREGATIONS = [
+    *(f"mlp.{base}" for base in get_args(AggregationBase) if base != "residual"),
+    *(mode for mode in get_args(Aggregation) if mode != "mlp"),
+]
+# The marks that may stand behind a plan, in this order.
+_MARKS = {
+    "mode": "|".join(_MODES),
+    "after": "after(?:0|[1-9][0-9]*)",
+    "aggregation": "|".join(map(re.escape, _AGGREGATIONS)),
+    "adapters": f"{NO_ADAPTERS}|adapters[1-9][0-9]*",
+    "adapter_init": re.escape(NORMAL_INIT),
+    "distillation": (
+        rf"distil\.(?:hidden(?:\.{PUBLISHED_LOSS})?"
+        rf"|(?:logits|both)(?:\.{PUBLISHED_LOSS})?(?:\.t(?!2(?![0-9.]))(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?)?)"
     ),
 }
-_LONGEST_NAME = 96
+_CHECKPOINT = re.compile(
+    r"(?P<model>[^@+]+)(?:@(?P<plan>k[0-9]+m[0-9]+|prune[0-9]+(?:-[0-9]+)*)"
+    + "".join(f"(?:-(?P<{name}>{mark}))?" for name, mark in _MARKS.items())
+    + rf")?(?P<stages>(?:\+(?:cpt(?:\.[1-9][0-9]*k)?|sft|{TUNED}))*)"
+)
+_HUB_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
+_MAX_LENGTH = 96
 
 
 def hub_name_problem(name: str) -> str | None:
-    """What is wrong with a hub name, or None; the same rules as the hub's own, so no path can climb."""
+    """Name what is wrong with a hub name, or None; the same rules as the hub's own, so no path can climb."""
     parts = name.split("/")
-    if len(parts) != 2:
-        return "it must have the form organisation/name"
-    if any(not HUB_NAME.fullmatch(part) for part in parts):
-        return "each part must be letters, digits, '.', '_' and '-', and begin and end with a letter, digit or '_'"
-    if "--" in name or ".." in name:
-        return "it must not hold '--' or '..'"
-    if len(name) > _LONGEST_NAME:
-        return f"it must have at most {_LONGEST_NAME} characters"
-    return None
+    is_plain = len(parts) == 2 and all(map(_HUB_NAME.fullmatch, parts))
+    if is_plain and "--" not in name and ".." not in name and len(name) <= _MAX_LENGTH:
+        return None
+    return (
+        f"it must have the form organisation/name and at most {_MAX_LENGTH} characters, each part of"
+        " letters, digits, '.', '_' and '-', without '--' or '..', and begin and end with a letter,"
+        " digit or '_'"
+    )
 
 
 def names_a_folder(name: str) -> bool:
-    """Whether a model is named by its folder, and not as the hub does."""
+    """Tell whether a model is named by its folder, and not as the hub does."""
     return name.startswith(("./", "../", "/"))
 
 
 def name_of_folder(path: str) -> str:
-    """The parts of a path in one name, for people and for paths; of a long one its end."""
+    """Join the parts of a path in one name, for people and for paths; of a long one its end."""
     parts = [part for part in PurePath(normpath(path)).parts if part not in ("/", "//", ".", "..")]
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", ".".join(parts))
-    name = re.sub(r"([.-])\1+", r"\1", name)[-(_LONGEST_NAME - len(LOCAL) - 1) :]
+    name = re.sub(r"([.-])\1+", r"\1", name)[-(_MAX_LENGTH - len(LOCAL) - 1) :]
     return f"{LOCAL}/{name.strip('._-') or 'folder'}"
 
 
@@ -160,63 +149,30 @@ class CheckpointId:
     @classmethod
     def parse(cls, text: str) -> "CheckpointId":
         """Read either spelling, the one for people or the one for paths."""
-        return _parsed(text)
+        return _parse(text)
 
 
-@cache  # asked for each file of each job while Snakemake plans
-def _parsed(text: str) -> CheckpointId:
+@cache  # called for each file of each job while Snakemake plans
+def _parse(text: str) -> CheckpointId:
     match = _CHECKPOINT.fullmatch(text)
+    marks = {name: match[name] for name in _MARKS if match[name]} if match else {}
+    # What has no chunks has no marks of them.
+    if (
+        match
+        and match["plan"]
+        and (match["plan"] == UNCHANGED or match["plan"].startswith("prune"))
+    ):
+        allowed = set() if match["plan"] == UNCHANGED else {"distillation"}
+        match = match if marks.keys() <= allowed else None
     if match is None:
         raise UserError(
             f"{text!r} is not a model id; expected organisation/name, then optionally {BEHIND_A_NAME}."
         )
     model = match["model"].replace("--", "/", 1)
-    stages = tuple(match["stages"].split("+")[1:])
     if problem := hub_name_problem(model):
         raise UserError(f"{text!r} is not a model id: {problem}.")
-    if unknown := [stage for stage in stages if not _STAGE.fullmatch(stage)]:
-        raise UserError(
-            f"{text!r} names the unknown stage {unknown[0]!r}; known: {', '.join(STAGES)} and"
-            " cpt.<thousand tokens>k."
-        )
-    marks = _marks(text, match["plan"], (match["marks"] or "").split("-")[1:])
+    stages = tuple(match["stages"].split("+")[1:])
     return CheckpointId(model, match["plan"], stages=stages, **marks)
-
-
-def _marks(text: str, plan: str | None, marks: list[str]) -> dict[str, str]:
-    """What stands behind the plan, each by what it says."""
-    found: dict[str, str] = {}
-    for mark in marks:
-        kind = _kind(mark)
-        if kind is None:
-            known = [one for kind in _MARKS.values() for one in kind]
-            raise UserError(
-                f"{text!r} has the unknown mark {mark!r} behind its plan; expected one of"
-                f" {', '.join(known)}, adapters<width>, after<layers> or distil.logits.t<temperature>."
-                f"{did_you_mean(mark, known)} What is usual has no mark."
-            )
-        found[kind] = mark
-    if list(found) != [kind for kind in _MARKS if kind in found] or len(found) < len(marks):
-        raise UserError(
-            f"{text!r} has the marks {', '.join(marks)} behind its plan; expected at most one of each"
-            f" kind, in the order {', '.join(_MARKS)}."
-        )
-    if found and plan == UNCHANGED:
-        raise UserError(
-            f"{text!r} has {marks[0]!r} behind the plan of the unchanged model, which has no chunks;"
-            f" expected @{UNCHANGED} alone."
-        )
-    if (plan or "").startswith("prune") and (odd := found.keys() - {"distillation"}):
-        raise UserError(
-            f"{text!r} has {found[min(odd)]!r} behind a plan that leaves layers out, which has no chunks;"
-            " expected none but a mark of distillation."
-        )
-    return found
-
-
-def _kind(mark: str) -> str | None:
-    numbered = (kind for kind, form in _NUMBERED.items() if form.fullmatch(mark))
-    return next(numbered, next((kind for kind, known in _MARKS.items() if mark in known), None))
 
 
 def in_paths(names: Iterable[str]) -> list[str]:

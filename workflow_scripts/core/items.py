@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
@@ -33,28 +32,31 @@ class Item:
 def items_schema():
     import pyarrow as pa
 
-    kinds: dict[Any, pa.DataType] = {str | None: pa.string(), int | None: pa.int64()}
-    condition = pa.struct(
-        [pa.field(name, kinds[of.annotation]) for name, of in Condition.model_fields.items()]
-    )
+    text, number = pa.string(), pa.int64()
+    condition = [
+        (name, number if field.annotation == int | None else text)
+        for name, field in Condition.model_fields.items()
+    ]
+    types = {
+        "item": text,
+        "subset": text,
+        "cluster": text,
+        "prompt_sha256": text,
+        "gold": text,
+        "prediction": text,
+        "correct": pa.bool_(),
+        "scores": pa.map_(text, pa.float64()),
+        "loglikelihoods": pa.list_(pa.float64()),
+        "text": text,
+        "format_met": pa.bool_(),
+        "parser": text,
+        "prompt": text,
+        "choices": pa.list_(text),
+        "condition": pa.struct(condition),
+    }
+    required = {"item", "prompt_sha256"}
     return pa.schema(
-        [
-            pa.field("item", pa.string(), nullable=False),
-            pa.field("subset", pa.string()),
-            pa.field("cluster", pa.string()),
-            pa.field("prompt_sha256", pa.string(), nullable=False),
-            pa.field("gold", pa.string()),
-            pa.field("prediction", pa.string()),
-            pa.field("correct", pa.bool_()),
-            pa.field("scores", pa.map_(pa.string(), pa.float64())),
-            pa.field("loglikelihoods", pa.list_(pa.float64())),
-            pa.field("text", pa.string()),
-            pa.field("format_met", pa.bool_()),
-            pa.field("parser", pa.string()),
-            pa.field("prompt", pa.string()),
-            pa.field("choices", pa.list_(pa.string())),
-            pa.field("condition", condition),
-        ]
+        [pa.field(name, kind, nullable=name not in required) for name, kind in types.items()]
     )
 
 
@@ -73,18 +75,16 @@ def write_items(path: Path, items: list[Item]) -> None:
 
 
 def read_items(path: Path):
-    """The items as a pyarrow table, refused when its columns are not the ones above."""
+    """Read the items as a pyarrow table; refuse other columns than the ones above."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         table = pq.read_table(path)
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing, though its record names it.") from None
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
     expected = items_schema()
     if not table.schema.equals(expected):
-        differing = sorted({field.name for field in {*expected} ^ {*table.schema}})
-        raise UserError(f"{path} has unexpected or missing columns: {', '.join(differing)}.")
+        names = sorted({field.name for field in {*expected} ^ {*table.schema}})
+        raise UserError(f"{path} has unexpected or missing columns: {', '.join(names)}.")
     return table

@@ -6,33 +6,27 @@ measurement.
 
 import errno
 import os
+import re
 
 from workflow_scripts.core.errors import UserError
 
 _ERRNOS = {
-    *(
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.EROFS,
-        errno.EIO,
-        errno.ESTALE,
-        errno.ENOTCONN,
-    ),
-    *(errno.ESHUTDOWN, errno.ETIMEDOUT, errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM),
+    getattr(errno, name)
+    for name in (
+        *("ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "ENOTCONN", "ESHUTDOWN", "ETIMEDOUT"),
+        *("EMFILE", "ENFILE", "EAGAIN", "ENOMEM"),
+    )
 }
-_MEMORY_WORDS = (
-    *("can't allocate memory", "Cannot allocate memory", "std::bad_alloc", "CUDA out of memory"),
-    *("CUDA error: out of memory", "HIP out of memory", "CUBLAS_STATUS_ALLOC_FAILED"),
+_OUT_OF_MEMORY = re.compile(
+    r"[Cc]an(no|')t allocate memory|std::bad_alloc|(CUDA|HIP) (error: )?out of memory"
+    "|CUBLAS_STATUS_ALLOC_FAILED"
 )
 # Compiled libraries wrap the system's words into errors of their own. After an error of CUDA that is not about
 # memory every later call of the process fails too.
-_WORDS = (
-    *_MEMORY_WORDS,
-    *map(os.strerror, sorted(_ERRNOS)),
-    *("can't start new thread", "No CUDA GPUs are available", "No HIP GPUs are available"),
-    *("NVIDIA driver", "cudaGetDeviceCount", "CUDA error", "CUDA driver", "CUDA unknown error"),
-    *("HIP error", "CUBLAS_STATUS_", "CUDNN_STATUS_", "cuDNN error", "NCCL error"),
+_FAULT = re.compile(
+    "|".join([_OUT_OF_MEMORY.pattern, *map(os.strerror, sorted(_ERRNOS))])
+    + r"|can't start new thread|No (CUDA|HIP) GPUs are available|NVIDIA driver|cudaGetDeviceCount"
+    r"|CUDA (error|driver|unknown error)|HIP error|CUBLAS_STATUS_|CUDNN_STATUS_|cuDNN error|NCCL error"
 )
 # What PyTorch raises, by name, since nothing here imports it.
 _TORCH_TYPES = {"OutOfMemoryError", "AcceleratorError"}
@@ -50,10 +44,8 @@ class ServerAway(UserError):
 
 def is_out_of_memory(error: Exception) -> bool:
     """Tell whether memory ran out, so that less at a time may fit."""
-    has_words = any(words in str(error) for words in _MEMORY_WORDS)
-    return isinstance(error, RuntimeError) and (
-        has_words or _is_of_torch(error, "OutOfMemoryError")
-    )
+    is_memory = _OUT_OF_MEMORY.search(str(error)) or type(error).__name__ == "OutOfMemoryError"
+    return isinstance(error, RuntimeError) and bool(is_memory)
 
 
 def describe_machine_fault(error: BaseException | None) -> str | None:
@@ -71,9 +63,4 @@ def _is_machine_fault(error: BaseException) -> bool:
         return True
     if isinstance(error, OSError) and error.errno in _ERRNOS:
         return True
-    return any(words in str(error) for words in _WORDS) or _is_of_torch(error, *_TORCH_TYPES)
-
-
-def _is_of_torch(error: BaseException, *names: str) -> bool:
-    kind = type(error)
-    return kind.__module__.startswith("torch") and kind.__name__ in names
+    return type(error).__name__ in _TORCH_TYPES or bool(_FAULT.search(str(error)))

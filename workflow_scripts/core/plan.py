@@ -8,7 +8,7 @@ make the numbers come out even. Layers are counted from 0, as in the weights' na
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.words import many
@@ -58,133 +58,87 @@ def chunk_plan(
     `layers_before_chunks` moves the chunks in the modes that share a start and an end; null shares as
     many layers before them as behind.
     """
-    if num_layers < 1:
+    size, before = num_layers_per_chunk, layers_before_chunks
+    is_unchanged = size == 0 and not num_chunks
+    if before is not None and (is_unchanged or not mode.endswith(BOTH_SIDES)):
         raise UserError(
-            f"A model of {num_layers} layers cannot be chunked; expected at least 1 layer."
-        )
-    if mode not in get_args(Mode):
-        raise UserError(
-            f"{mode!r} is not a chunking mode; expected one of {', '.join(get_args(Mode))}."
-        )
-    unchanged = num_layers_per_chunk == 0 and num_chunks in (0, None)
-    if layers_before_chunks is not None and (unchanged or not mode.endswith(BOTH_SIDES)):
-        raise UserError(
-            f"layers_before_chunks is {layers_before_chunks} with"
-            f" {'no chunks' if unchanged else f'the mode {mode}'}; expected none, because only chunks in"
+            f"layers_before_chunks is {before} with the mode {mode}; expected none, because only chunks in"
             f" the modes sequential{BOTH_SIDES} and uniform{BOTH_SIDES} can be moved."
         )
     if mode == "prune":
-        return _pruned(num_layers, layers_to_prune or ())
+        return _prune(num_layers, layers_to_prune or ())
     if layers_to_prune:
         raise UserError(
             f"layers_to_prune is {list(layers_to_prune)} with the mode {mode}; expected none, because"
             " only the mode prune leaves layers out."
         )
-    if num_layers_per_chunk is None:
+    if size is None:
         raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
-    if unchanged:
+    if is_unchanged:
         return ChunkPlan(tuple(range(num_layers)), (), ())
-    if mode.endswith(BOTH_SIDES):
-        chunks = _DEFAULT_CHUNKS if num_chunks is None else num_chunks
-        if layers_before_chunks is not None:
-            return _moved(num_layers, mode, num_layers_per_chunk, chunks, layers_before_chunks)
-        return _shared_on_both_sides(num_layers, mode, num_layers_per_chunk, chunks)
-    return _shared_start(num_layers, mode, num_layers_per_chunk, num_chunks)
+    if num_chunks is None and mode.endswith(BOTH_SIDES):
+        num_chunks = _DEFAULT_CHUNKS
+    plan = _place_chunks(num_layers, mode, size, num_chunks, before)
+    if plan is None:
+        raise _refuse(num_layers, mode, size, num_chunks, before)
+    return plan
 
 
-def _pruned(num_layers: int, layers: Sequence[int]) -> ChunkPlan:
-    if outside := [layer for layer in layers if not 1 <= layer <= num_layers]:
-        raise UserError(
-            f"layers_to_prune names the layer {outside[0]} of a model of {num_layers} layers; expected"
-            f" numbers from 1 to {num_layers}."
-        )
+def _prune(num_layers: int, layers: Sequence[int]) -> ChunkPlan:
     kept = tuple(layer for layer in range(num_layers) if layer + 1 not in layers)
-    if not kept:
-        raise UserError(f"layers_to_prune names all {num_layers} layers; at least one must stay.")
+    if not kept or len(kept) + len(set(layers)) != num_layers:
+        raise UserError(
+            f"layers_to_prune names the layer {max(layers)} of a model of {num_layers} layers, or all of"
+            f" them; expected numbers from 1 to {num_layers}, and one layer that stays."
+        )
     return ChunkPlan(kept, (), ())
 
 
-def _shared_on_both_sides(num_layers: int, mode: Mode, size: int, number: int) -> ChunkPlan:
-    def fits(number: int, size: int) -> bool:
+def _place_chunks(
+    num_layers: int, mode: Mode, size: int, number: int | None, before: int | None
+) -> ChunkPlan | None:
+    """Place the chunks, as slices of consecutive layers or every n-th layer each; None where they do not fit."""
+    if size < 1:
+        return None
+    if mode.endswith(BOTH_SIDES):
+        number = number or 0
         shared = num_layers - number * size
-        return number >= 1 and size >= 1 and shared >= 0 and shared % 2 == 0
-
-    if not fits(number, size):
-        plans = [
-            (k, m)
-            for k in range(1, num_layers + 1)
-            for m in range(1, num_layers // k + 1)
-            if fits(k, m)
-        ]
-        plans = _nearest(plans, size, number)
-        shared = num_layers - number * size
-        only_uneven = min(number, size, shared) >= 1
-        also = f", or layers_before_chunks: {shared // 2}, with {shared - shared // 2} behind them"
-        raise _does_not_fit(num_layers, mode, size, number, plans, also if only_uneven else "")
-    return _moved(num_layers, mode, size, number, (num_layers - number * size) // 2)
-
-
-def _moved(num_layers: int, mode: Mode, size: int, number: int, before: int) -> ChunkPlan:
-    """The chunks behind so many shared layers; what is left is shared behind them."""
-    behind = num_layers - number * size - before
-    if min(size, number) < 1 or min(before, behind) < 0:
-        raise UserError(
-            f"{many(number, 'chunk')} of {many(size, 'layer')} behind {many(before, 'layer')} do"
-            f" not fit into {many(num_layers, 'layer')}; expected layers_before_chunks from 0 to"
-            f" {max(0, num_layers - number * size)}, and chunks that fit."
-        )
-    middle = range(before, num_layers - behind)
-    end = tuple(range(num_layers - behind, num_layers))
-    return ChunkPlan(tuple(range(before)), _cut(middle, mode, size), end)
-
-
-def _shared_start(num_layers: int, mode: Mode, size: int, number: int | None) -> ChunkPlan:
-    def start(size: int) -> int:
-        if mode.endswith("_with_first_layer"):
-            return 1
-        return size if mode.endswith("_with_shared_start") else 0
-
-    def chunks(size: int) -> int:
-        """How many chunks of this size the layers make; 0 where they do not come out even."""
-        rest = num_layers - start(size)
-        return rest // size if size >= 1 and rest >= 1 and rest % size == 0 else 0
-
-    if not chunks(size) or number not in (None, chunks(size)):
-        plans = [(chunks(m), m) for m in range(1, num_layers + 1) if chunks(m)]
-        plans = _nearest(plans, size, number)
-        raise _does_not_fit(num_layers, mode, size, number, plans)
-    shared = start(size)
-    return ChunkPlan(tuple(range(shared)), _cut(range(shared, num_layers), mode, size), ())
-
-
-def _cut(layers: range, mode: Mode, size: int) -> tuple[tuple[int, ...], ...]:
-    """Slices of consecutive layers, or every n-th layer each."""
-    number = len(layers) // size
+        start = shared // 2 if before is None else before
+        end = start if before is None else shared - start
+    else:
+        end = 0
+        start = 1 if mode.endswith("_with_first_layer") else 0
+        if mode.endswith("_with_shared_start"):
+            start = size
+        number = (num_layers - start) // size if number is None else number
+    if number < 1 or min(start, end) < 0 or start + number * size + end != num_layers:
+        return None
+    middle = range(start, num_layers - end)
     if mode.startswith("sequential"):
-        return tuple(tuple(layers[i * size : (i + 1) * size]) for i in range(number))
-    return tuple(tuple(layers[i::number]) for i in range(number))
+        slices = [middle[i * size : (i + 1) * size] for i in range(number)]
+    else:
+        slices = [middle[i::number] for i in range(number)]
+    return ChunkPlan(
+        tuple(range(start)), tuple(map(tuple, slices)), tuple(range(middle.stop, num_layers))
+    )
 
 
-def _nearest(plans: list[tuple[int, int]], size: int, number: int | None) -> list[tuple[int, int]]:
-    """The plans nearest to the one asked for; the unchanged model, which always fits, is one."""
-
-    def distance(plan: tuple[int, int]) -> int:
-        return abs(plan[1] - size) + (0 if number is None else abs(plan[0] - number))
-
-    return sorted([*plans, (0, 0)], key=lambda plan: (distance(plan), plan))[:_PROPOSALS]
-
-
-def _does_not_fit(
-    num_layers: int,
-    mode: Mode,
-    size: int,
-    number: int | None,
-    plans: list[tuple[int, int]],
-    also: str = "",
+def _refuse(
+    num_layers: int, mode: Mode, size: int, number: int | None, before: int | None
 ) -> UserError:
+    """Name the plans nearest to the one that does not fit."""
+    plans = [
+        (k, m)
+        for m in range(1, num_layers + 1)
+        for k in range(1, num_layers // m + 1)
+        if _place_chunks(num_layers, mode, m, k, before)
+    ]
+    plans.sort(key=lambda plan: abs(plan[1] - size) + (abs(plan[0] - number) if number else 0))
+    nearest = " or ".join(f"{many(k, 'chunk')} of {m}" for k, m in plans[:_PROPOSALS])
     chunks = "chunks" if number is None else many(number, "chunk")
-    fitting = " or ".join(f"{many(k, 'chunk')} of {m}" for k, m in plans)
+    moved = "" if before is None else f" behind {many(before, 'layer')}"
     return UserError(
-        f"{many(num_layers, 'layer')} cannot be cut into {chunks} of {many(size, 'layer')} in the"
-        f" mode {mode}; nearest fit: {fitting} (0 chunks of 0 is the unchanged model){also}."
+        f"{many(num_layers, 'layer')} cannot be cut into {chunks} of {many(size, 'layer')}{moved} in the"
+        f" mode {mode}; nearest fit: {nearest or 'none'} (0 chunks of 0 is the unchanged model). Where an odd"
+        " number of layers is shared, layers_before_chunks says how many stand before the chunks."
     )

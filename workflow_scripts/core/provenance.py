@@ -2,9 +2,11 @@
 
 import os
 import platform
+import re
 import resource
 import socket
 import subprocess
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -24,7 +26,7 @@ PACKAGES = (
 
 @cache
 def code_commit() -> str | None:
-    """The checkout's commit, with '+changed' when tracked files differ from it; None outside git."""
+    """Read the checkout's commit, with '+changed' when tracked files differ from it; None outside git."""
     folder = Path(__file__).resolve().parent
     try:
         commit = _git(folder, "rev-parse", "HEAD")
@@ -35,14 +37,12 @@ def code_commit() -> str | None:
 
 
 def package_versions() -> dict[str, str]:
-    """Versions of the packages that can move a score, those that are installed."""
-    found = {}
+    """List the versions of the packages that can move a score, those that are installed."""
+    versions = {}
     for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+        with suppress(PackageNotFoundError):
+            versions[package] = version(package)
+    return versions
 
 
 def now() -> str:
@@ -54,24 +54,19 @@ def host() -> str:
 
 
 def processor() -> str:
-    """Its name and generation: machines of one name may calculate differently in the last digits."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:  # not Linux
-        lines = []
-    known: dict[str, str] = {}
-    for line in lines:
-        key, _, value = line.partition(":")
-        known.setdefault(key.strip(), value.strip())
-    name = known.get("model name") or platform.processor() or platform.machine()
+    """Name the processor and its generation: those of one name may calculate differently in the last digits."""
+    cpuinfo = Path("/proc/cpuinfo")  # of Linux
+    text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
+    fields = dict(re.findall(r"^(.+?)\s*: (.*?)\s*$", text.partition("\n\n")[0], re.M))
+    name = fields.get("model name") or platform.processor() or platform.machine()
     generation = [
-        f"{key} {known[key]}" for key in ("cpu family", "model", "stepping") if key in known
+        f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping") if key in fields
     ]
     return f"{name} ({', '.join(generation)})" if generation else name
 
 
 def peak_memory_mb() -> int:
-    """The most memory this process has held so far."""
+    """Measure the most memory this process has held so far."""
     kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     if platform.system() == "Darwin":
         kibibytes //= 1024  # macOS counts bytes

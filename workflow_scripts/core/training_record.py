@@ -1,10 +1,7 @@
 """The training record: what was trained, on what, how it went, and how fast."""
 
-import json
 from pathlib import Path
 from typing import Any, Literal
-
-from pydantic import Field
 
 from workflow_scripts.core.records import (
     ModelFacts,
@@ -31,19 +28,18 @@ class TrainingSpeed(StrictModel):
     """How fast the last stretch went, from the state it resumed from to the end."""
 
     went_on_from_step: int
-    step_seconds: float = Field(description="In steps alone, without evaluations")
-    tokens_per_second: float | None = Field(description="Padding is not counted")
-    model_flop_use: float | None = Field(description="Of the GPU's peak in bfloat16")
+    seconds: float  # evaluations included
+    tokens_per_second: float | None  # padding is not counted
 
 
 class TrainingRecord(Sealed):
     schema_version: Literal[2] = 2
     base: ModelFacts
     trained: ModelFacts
-    request: dict[str, Any] = Field(description="Of the stage, whole")
-    data: dict[str, Any] = Field(description="Source, samples, tokens, bad samples by kind")
-    report: dict[str, Any] = Field(description="What trains, in which format, how attended")
-    facts: dict[str, Any] = Field(description="Steps, samples, tokens, share of padding")
+    request: dict[str, Any]  # of the stage, whole
+    data: dict[str, Any]  # source, samples, tokens, bad samples by kind
+    report: dict[str, Any]  # what trains, in which format, how attended
+    facts: dict[str, Any]  # steps, samples, tokens
     selected: dict[str, Any]
     curve: tuple[TrainingStep, ...]
     provenance: Provenance
@@ -56,11 +52,12 @@ class TrainingRecord(Sealed):
 
 
 def curve_of(history: list[dict[str, float]]) -> tuple[TrainingStep, ...]:
+    """Sort a Trainer's history into steps, and the evaluations on held-out samples."""
     steps = []
     for entry in history:
         held_out = {k.removeprefix("eval_"): v for k, v in entry.items() if k.startswith("eval_")}
-        own = {k: v for k, v in entry.items() if not k.startswith("eval_")}
-        steps.append(TrainingStep(**own, held_out=held_out or None))
+        fields = {k: v for k, v in entry.items() if not k.startswith("eval_")}
+        steps.append(TrainingStep(**fields, held_out=held_out or None))
     return tuple(steps)
 
 
@@ -69,7 +66,8 @@ def write_training_record(path: Path, **fields: Any) -> TrainingRecord:
 
 
 def read_training_record(path: Path) -> TrainingRecord:
+    """Read it strictly, and refuse one that was altered."""
     with problems_named(path):
-        record = TrainingRecord.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        record = TrainingRecord.model_validate_json(path.read_text(encoding="utf-8"))
     record.refuse_altered(path)
     return record

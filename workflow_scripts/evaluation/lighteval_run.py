@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from workflow_scripts.core.files import temporary_folder
 from workflow_scripts.evaluation.counting import counted_tokens
@@ -18,19 +19,18 @@ from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
 
-_TASK_CONFIGS = "load_all_task_configs"
 _ALIAS = "chorus/model"  # lighteval wants a name; it would look for the real one on the hub
 
 
 @dataclass
 class Answered:
-    """One question, and what lighteval got and made of it."""
+    """One question, its answer and lighteval's scores of it."""
 
     doc: Any  # lighteval's Doc
     prompt: str
     truncated: bool  # the prompt and a token do not fit into the model's window
-    text: str | None = None
-    loglikelihoods: list[float] | None = None
+    text: str = ""
+    loglikelihoods: list[float] = field(default_factory=list)
     scores: dict[str, float] = field(default_factory=dict)
 
 
@@ -94,7 +94,7 @@ def run_lighteval(
     aggregated = tracker.metrics_logger.metric_aggregated
     return LightevalRun(
         answered={
-            name: _answered(tracker.details_logger.details[full], model)
+            name: _collect_answers(tracker.details_logger.details[full], model)
             for full, name in names.items()
         },
         results={name: dict(aggregated[full]) for full, name in names.items()},
@@ -105,35 +105,30 @@ def run_lighteval(
     )
 
 
-def _answered(details: list, model: Any) -> list[Answered]:
-    """lighteval tells of each question once per way of asking."""
+def _collect_answers(details: list, model: Any) -> list[Answered]:
+    """Collect one answer per question; lighteval's details have each question once per sampling method."""
     docs = {detail.doc.id: detail.doc for detail in details}
     prompts = [model.prompt_manager.prepare_prompt(doc) for doc in docs.values()]
-    lengths = [len(tokens) for tokens in model.shared_text.encode(prompts, None)]
-    found = {
-        id: Answered(doc, prompt, truncated=length + 1 > model.max_length)
-        for (id, doc), prompt, length in zip(docs.items(), prompts, lengths, strict=True)
-    }
+    answers = {}
+    encoded = model.shared_text.encode(prompts, None)
+    for doc, prompt, tokens in zip(docs.values(), prompts, encoded, strict=True):
+        answers[doc.id] = Answered(doc, prompt, truncated=len(tokens) + 1 > model.max_length)
     for detail in details:
-        one = found[detail.doc.id]
-        one.scores |= {name: float(value) for name, value in detail.metric.items()}
-        if detail.model_response.text:
-            one.text = detail.model_response.text[0]
-        if detail.model_response.logprobs:
-            one.loglikelihoods = [float(value) for value in detail.model_response.logprobs]
-    return [found[key] for key in sorted(found, key=int)]
+        answer, response = answers[detail.doc.id], detail.model_response
+        answer.scores |= {name: float(value) for name, value in detail.metric.items()}
+        if response.text:
+            answer.text = response.text[0]
+        if response.logprobs:
+            answer.loglikelihoods = [float(value) for value in response.logprobs]
+    return [answers[key] for key in sorted(answers, key=int)]
 
 
 @contextmanager
 def _only(configs: list[Any]) -> Iterator[None]:
-    """A registry of these tasks alone: that of all imports modules that go online or fail."""
+    """Limit the registry to these tasks: that of all imports modules that go online or fail."""
     from lighteval.tasks.registry import Registry
 
-    original = vars(Registry)[_TASK_CONFIGS]
-    known = {config.name: config for config in configs}
-    ours = staticmethod(lambda custom_tasks=None, load_multilingual=False: known)
-    setattr(Registry, _TASK_CONFIGS, ours)
-    try:
+    by_name = {config.name: config for config in configs}
+    load = staticmethod(lambda custom_tasks=None, load_multilingual=False: by_name)
+    with patch.object(Registry, "load_all_task_configs", load):
         yield
-    finally:
-        setattr(Registry, _TASK_CONFIGS, original)

@@ -42,27 +42,29 @@ def run_lm_eval(
 ) -> LmEvalRun:
     import torch
 
-    task, seed = request.task, request.seed
+    task = request.task
     with mirror(hub) as datasets, torch.inference_mode():
         tasks = load_tasks([task.harness_task])
-        for one in tasks.values():
-            if one.get_config("num_fewshot") != 0:  # a 0 in the task itself is not to be overridden
-                one.set_config("num_fewshot", task.shots)
-            one.set_fewshot_seed(FEWSHOT_SEED)
-        available = {name: len(one.eval_docs) for name, one in tasks.items()}
+        for member in tasks.values():
+            if (
+                member.get_config("num_fewshot") != 0
+            ):  # a 0 in the task itself is not to be overridden
+                member.set_config("num_fewshot", task.shots)
+            member.set_fewshot_seed(FEWSHOT_SEED)
+        available = {name: len(member.eval_docs) for name, member in tasks.items()}
+        groups = {task.harness_task: available}
+        if request.max_items_per_member:  # so that a mean over the members is over all of them
+            groups = {name: {name: number} for name, number in available.items()}
         drawn: dict[str, list[int]] = {}
-        if request.max_items_per_member:
-            # So that a mean over the members is over all of them.
-            for name, items in available.items():
-                drawn |= choose_items({name: items}, task.max_test_items, seed, name)
-        else:
-            drawn = choose_items(
-                available, task.max_test_items, seed, task.harness_task, request.draws
-            )
+        for name, members in groups.items():
+            drawn |= choose_items(members, task.max_test_items, request.seed, name, request.draws)
         tasks = {name: tasks[name] for name in drawn}
         first = next(iter(tasks.values()))
         lm = language_model(
-            loaded, batch_size=request.compute.batch_size, seed=seed, scored_items=scored_items
+            loaded,
+            batch_size=request.compute.batch_size,
+            seed=request.seed,
+            scored_items=scored_items,
         )
         runs_here = not isinstance(loaded.model, ServedModel)
         with counted_tokens(loaded.model) if runs_here else nullcontext({"tokens": 0}) as count:
@@ -81,7 +83,7 @@ def run_lm_eval(
 
 
 def language_model(loaded: LoadedModel, **options: Any):
-    """lm-eval's view of a loaded model, run by the prefix engine or the server that has it."""
+    """Build lm-eval's view of a loaded model, run by the prefix engine or the server that has it."""
     from workflow_scripts.evaluation.engine_of import engine_of
     from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
@@ -93,7 +95,7 @@ def language_model(loaded: LoadedModel, **options: Any):
 def ask(
     lm, tasks: dict[str, Any], drawn: dict[str, list[int]], *, chat_template: bool = False
 ) -> dict[str, Any]:
-    """lm-eval's results and samples of these items of these tasks."""
+    """Return lm-eval's results and samples of these items of these tasks."""
     # Its bootstrap would fork a process per CPU, GPU memory and all, to share out a single chunk.
     os.environ["DISABLE_MULTIPROC"] = "1"
     import lm_eval
@@ -112,12 +114,12 @@ def ask(
 def choose_items(
     available: dict[str, int], cap: int | None, seed: int, task: str, draws: Draws = "own"
 ) -> dict[str, list[int]]:
-    """All items of a task and its members, or a seeded draw of `cap` of them, in their own order."""
-    items = [(name, at) for name, count in available.items() for at in range(count)]
+    """Choose all items of a task and its members, or a seeded draw of `cap` of them, in their own order."""
+    items = [(name, index) for name, count in available.items() for index in range(count)]
     if not items:
         raise UserError(f"The task {task!r} has no items to evaluate.")
     drawn: dict[str, list[int]] = {}
     for number in sorted(draw_items(len(items), cap, draws, seed, "items", task)):
-        name, at = items[number]
-        drawn.setdefault(name, []).append(at)
+        name, index = items[number]
+        drawn.setdefault(name, []).append(index)
     return drawn

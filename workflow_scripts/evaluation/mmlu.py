@@ -1,4 +1,4 @@
-"""MMLU as published: lighteval's task with HELM's prompt, all subjects in one process.
+"""Evaluate MMLU as published: lighteval's task with HELM's prompt, all subjects in one process.
 
 Three metrics of the same questions. `em` and `qem` compare a generated answer with the letter, `qem`
 after HELM's normalisation, as published. That deletes articles, so the right answer "A" becomes
@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from workflow_scripts.core.errors import UserError
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.provenance import package_versions
-from workflow_scripts.core.records import Metric, Record, TaskFacts, whole_record, write_record
+from workflow_scripts.core.records import Metric, TaskFacts, write_record
 from workflow_scripts.evaluation.floors import Floor
-from workflow_scripts.evaluation.lighteval_run import Answered, LightevalRun, run_lighteval
-from workflow_scripts.evaluation.measurement import Measurement
-from workflow_scripts.evaluation.outcome import NO_FLOOR, MetricAndFloor, with_averages
-from workflow_scripts.evaluation.record_parts import protocol_of
+from workflow_scripts.evaluation.lighteval_run import LightevalRun, run_lighteval
+from workflow_scripts.evaluation.outcome import MetricAndFloor, with_averages
+from workflow_scripts.evaluation.record_parts import build_metric, protocol_of
 from workflow_scripts.evaluation.requests import MmluRequest
-from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.evaluation.scored_items import ScoredItems, scored_beside
 from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.manifest import hub_of
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.mmlu import MmluPrompt
 
@@ -34,9 +34,7 @@ LETTERS = ("A", "B", "C", "D")
 PUNCTUATION = "."
 
 
-def evaluate_mmlu(
-    manifest_path: Path, hub: Path, record_path: Path, request: MmluRequest
-) -> Record:
+def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: MmluRequest) -> None:
     """Ask a checkpoint all questions and write the record and its items."""
     recording = Recording()
     loaded = load_model(manifest_path, **request.compute.loading)
@@ -53,7 +51,7 @@ def evaluate_mmlu(
         run = run_lighteval(loaded, manifest_path.parent, hub, configs, request, scored_items)
     (dataset,) = run.datasets.values()
     first = configs[0]
-    return write_record(
+    write_record(
         record_path,
         items_of(run),
         study=STUDY,
@@ -129,34 +127,36 @@ def subject_of(task: str) -> str:
 
 
 def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
-    """The scores of each subject and of all questions, the mean over the subjects, and how it went."""
-    measured = [
-        MetricAndFloor(
-            task=subject_of(config.name),
-            name=metric.metric_name,
-            value=float(run.results[config.name][metric.metric_name]),
-            stderr=run.results[config.name].get(f"{metric.metric_name}_stderr"),
-            n=len(run.answered[config.name]),
-            floor=floor(metric, [one.doc for one in run.answered[config.name]]),
-        )
-        for config in configs
-        for metric in config.metrics
-    ]
-    everything = [one for answered in run.answered.values() for one in answered]
-    said = [(one.text or "").strip() for one in everything]
-    looks = {
-        "format_met": np.mean([text in LETTERS for text in said]),
-        "empty_answers": np.mean([not text for text in said]),
-        "truncated_prompts": np.mean([one.truncated for one in everything]),
+    """Compute the scores of each subject and of all questions, the mean over the subjects, and how it went."""
+    measured = []
+    for config in configs:
+        answers, results = run.answered[config.name], run.results[config.name]
+        for metric in config.metrics:
+            name = metric.metric_name
+            measured.append(
+                MetricAndFloor(
+                    task=subject_of(config.name),
+                    name=name,
+                    value=float(results[name]),
+                    stderr=results.get(f"{name}_stderr"),
+                    n=len(answers),
+                    floor=floor(metric, [answer.doc for answer in answers]),
+                )
+            )
+    answers = [answer for answers in run.answered.values() for answer in answers]
+    texts = [answer.text.strip() for answer in answers]
+    shares = {
+        "format_met": [text in LETTERS for text in texts],
+        "empty_answers": [not text for text in texts],
+        "truncated_prompts": [answer.truncated for answer in answers],
     }
     return with_averages(measured) + tuple(
-        MetricAndFloor("", name, float(share), None, len(everything), NO_FLOOR).row(None)
-        for name, share in looks.items()
+        build_metric(name, float(np.mean(values)), len(answers)) for name, values in shares.items()
     )
 
 
 def floor(metric: Any, docs: list[Any]) -> Floor:
-    """What each fixed answer scores on these questions under lighteval's own metric."""
+    """Compute what each fixed answer scores on these questions under lighteval's own metric."""
     from lighteval.models.model_output import ModelResponse
     from lighteval.tasks.requests import SamplingMethod
 
@@ -167,41 +167,37 @@ def floor(metric: Any, docs: list[Any]) -> Floor:
         }
     else:
         responses = {text: ModelResponse(text=[text]) for text in (*LETTERS, PUNCTUATION)}
-    scores = {
-        text: [
-            metric.compute_sample(doc=doc, model_response=response)[metric.metric_name]
-            for doc in docs
-        ]
-        for text, response in responses.items()
-    }
-    at_random = np.mean([scores[letter] for letter in LETTERS], axis=0)
-    return Floor(
-        {text: float(np.mean(found)) for text, found in scores.items()}, float(np.mean(at_random))
-    )
+    scores = {}
+    for text, response in responses.items():
+        values = [metric.compute_sample(doc=doc, model_response=response) for doc in docs]
+        scores[text] = [value[metric.metric_name] for value in values]
+    chance = np.mean([scores[letter] for letter in LETTERS])
+    return Floor({text: float(np.mean(row)) for text, row in scores.items()}, float(chance))
 
 
 def items_of(run: LightevalRun) -> list[Item]:
     return [
-        _item(subject_of(task), one) for task, answered in run.answered.items() for one in answered
+        Item(
+            item=f"{subject_of(task)}/{answer.doc.id}",
+            subset=subject_of(task),
+            prompt_sha256=sha256_text(answer.prompt),
+            gold=LETTERS[answer.doc.gold_index],
+            prediction=answer.text.strip(),
+            correct=answer.scores["em"] == 1.0,
+            scores=answer.scores,
+            loglikelihoods=answer.loglikelihoods,
+            text=answer.text,
+            format_met=answer.text.strip() in LETTERS,
+        )
+        for task, answers in run.answered.items()
+        for answer in answers
     ]
 
 
-def _item(subject: str, one: Answered) -> Item:
-    if one.text is None or one.loglikelihoods is None:
-        raise UserError(f"lighteval gave no answer to question {one.doc.id} of {subject}.")
-    answer = one.text.strip()
-    return Item(
-        item=f"{subject}/{one.doc.id}",
-        subset=subject,
-        prompt_sha256=sha256_text(one.prompt),
-        gold=LETTERS[one.doc.gold_index],
-        prediction=answer,
-        correct=one.scores["em"] == 1.0,
-        scores=one.scores,
-        loglikelihoods=one.loglikelihoods,
-        text=one.text,
-        format_met=answer in LETTERS,
-    )
+def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
+    evaluate_mmlu(model, hub_of(data[0]), record, MmluRequest.of(request))
+    scored_beside(record).unlink(missing_ok=True)
 
 
-MEASUREMENT = Measurement(MmluRequest, evaluate_mmlu, read=whole_record)
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -8,45 +8,39 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.conditions import Condition
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import Metric, Record, write_record
-from workflow_scripts.core.words import many
+from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.evaluation.latency import (
-    Timings,
     greedy_latency,
     interleaved,
     left_padded,
     median_and_spread,
 )
-from workflow_scripts.evaluation.measurement import Measurement
-from workflow_scripts.evaluation.perplexity import labelled, measure
+from workflow_scripts.evaluation.perplexity import labelled
 from workflow_scripts.evaluation.plans import varied_by
-from workflow_scripts.evaluation.prompts.questions import Question, read_questions
-from workflow_scripts.evaluation.record_parts import own_task, protocol_of
+from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
+from workflow_scripts.evaluation.record_parts import build_metric, own_task, protocol_of
 from workflow_scripts.evaluation.requests import LatencyRequest
-from workflow_scripts.hub.load import LoadedModel, choose_device, load_model
+from workflow_scripts.hub.load import choose_device, load_model
+from workflow_scripts.hub.manifest import hub_of
 from workflow_scripts.hub.recording import Recording
-from workflow_scripts.settings.plan_measures import too_few_threads
 
 
-def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> Record:
+def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> None:
     """Time each plan, fused and as the loop, on each number of devices, in turns with the unchanged model."""
     recording, measures = Recording(), request.measures
     places = list_places(choose_device(request.compute.device), max(measures.devices))
     questions, dataset = read_questions(hub, "mmlu")
-    if len(questions) < measures.questions:
-        raise UserError(
-            f"chunking.measures.questions is {measures.questions}, but MMLU has {len(questions)} test"
-            " questions."
-        )
-    questions = questions[: measures.questions]
     base = load_model(model, **request.compute.loading)
     layers = base.model.config.num_hidden_layers
     is_chat = measures.latency_prompts == "chat"
-    prompts = (format_chat if is_chat else format_plain)(base, questions)
+    prompts = [
+        format_chat(base.tokenizer, question) if is_chat else format_plain(question)
+        for question in questions[: measures.questions]
+    ]
     encode = partial(base.tokenizer, add_special_tokens=not is_chat)
     metrics: list[Metric] = []
     items: list[Item] = []
@@ -60,10 +54,8 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
             if devices > 1:
                 loaded.model.spread(places[:devices])
             for size in sizes:
-                print(
-                    f"latency of {plan.plan_name(layers)}, batch {size}, devices {devices}",
-                    flush=True,
-                )
+                name = plan.plan_name(layers)
+                print(f"latency of {name}, batch {size}, devices {devices}", flush=True)
                 batches = left_padded(encode, prompts, size, base.device)
                 runs = {"unchanged": partial(_run, base.model, None, batches, measures.new_tokens)}
                 for way in ways:
@@ -75,11 +67,24 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
                         batch=size,
                         devices=devices if devices > 1 else None,
                     )
-                    metrics += _summarize(timings, condition)
-                    items += _list_rounds(timings, condition, sha256_text("\n".join(prompts)))
+                    for name, seconds in timings.items():
+                        median, spread = median_and_spread(seconds)
+                        for key, value in ((name, median), (f"{name}_spread", spread)):
+                            metrics.append(build_metric(key, value, len(seconds), condition))
+                    items += [
+                        Item(
+                            item=f"{labelled('mmlu', condition)}/{number}",
+                            condition=condition,
+                            prompt_sha256=sha256_text("\n".join(prompts)),
+                            gold=None,
+                            prediction=None,
+                            scores=dict(zip(timings, seconds, strict=True)),
+                        )
+                        for number, seconds in enumerate(zip(*timings.values(), strict=True))
+                    ]
             del loaded  # two models are there at once, and never three
     tokens = sum(len(encode(text)["input_ids"]) + measures.new_tokens - 1 for text in prompts)
-    return write_record(
+    write_record(
         path,
         items,
         study="latency",
@@ -98,20 +103,8 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
 
 
 def list_places(device: str, number: int) -> list[str]:
-    """List so many devices: GPUs, or shares of the CPU's threads; refused where there are fewer."""
-    import torch
-
-    if device == "cpu":
-        if problem := too_few_threads(number, torch.get_num_threads()):
-            raise UserError(problem)
-        return ["cpu"] * number
-    count = torch.cuda.device_count()
-    if number > count:
-        raise UserError(
-            f"chunking.measures.devices has {number}, but PyTorch sees {many(count, 'GPU')} here;"
-            " expected at most as many."
-        )
-    return [f"cuda:{at}" for at in range(number)]
+    """List so many devices: GPUs, or shares of the CPU's threads."""
+    return ["cpu"] * number if device == "cpu" else [f"cuda:{index}" for index in range(number)]
 
 
 def _name_places(places: list[str]) -> list[str]:
@@ -120,7 +113,7 @@ def _name_places(places: list[str]) -> list[str]:
     if places == ["cpu"]:
         return places
     if places[0] == "cpu":
-        return [f"cpu, share {at} of {len(places)}" for at in range(1, len(places) + 1)]
+        return [f"cpu, share {number} of {len(places)}" for number in range(1, len(places) + 1)]
     return [f"{place} {torch.cuda.get_device_name(place)}" for place in places]
 
 
@@ -130,53 +123,22 @@ def _run(model: Any, way: str | None, batches: list, new_tokens: int) -> tuple[f
     return greedy_latency(model, batches, new_tokens)
 
 
-def _summarize(timings: Timings, condition: Condition) -> list[Metric]:
-    metrics = []
-    for name, seconds in timings.items():
-        median, spread = median_and_spread(seconds)
-        metrics.append(measure(name, median, len(seconds), condition))
-        metrics.append(measure(f"{name}_spread", spread, len(seconds), condition))
-    return metrics
+def format_plain(question: Question) -> str:
+    """Write a question with its choices."""
+    choices = zip(LETTERS, question.choices, strict=False)
+    lines = [f"{letter}. {choice}" for letter, choice in choices]
+    return "\n".join([question.text, *lines, "Answer:"])
 
 
-def _list_rounds(timings: Timings, condition: Condition, prompts_sha256: str) -> list[Item]:
-    rounds = zip(*timings.values(), strict=True)
-    return [
-        Item(
-            item=f"{labelled('mmlu', condition)}/{number}",
-            condition=condition,
-            prompt_sha256=prompts_sha256,
-            gold=None,
-            prediction=None,
-            scores=dict(zip(timings, seconds, strict=True)),
-        )
-        for number, seconds in enumerate(rounds)
-    ]
+def format_chat(tokenizer: Any, question: Question) -> str:
+    """Write a question alone as a user's turn, with the system message that the template adds by itself."""
+    turns = [{"role": "user", "content": question.text}]
+    return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
 
 
-def format_plain(loaded: LoadedModel, questions: list[Question]) -> list[str]:
-    """Write each question with its choices."""
-    prompts = []
-    for question in questions:
-        choices = [f"{a}. {c}" for a, c in zip("ABCD", question.choices, strict=True)]
-        prompts.append("\n".join([question.text, *choices, "Answer:"]))
-    return prompts
+def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
+    measure_latency(model, hub_of(data[0]), record, LatencyRequest.of(request))
 
 
-def format_chat(loaded: LoadedModel, questions: list[Question]) -> list[str]:
-    """Write each question alone as a user's turn, with the system message that the template adds by itself."""
-    tokenizer = loaded.tokenizer
-    if tokenizer.chat_template is None:
-        raise UserError(
-            f"chunking.measures.latency_prompts is 'chat', but {loaded.manifest.repository} has no chat"
-            " template; expected 'plain', or chunking.measures.latency_models without this model."
-        )
-    return [
-        tokenizer.apply_chat_template(
-            [{"role": "user", "content": question.text}], tokenize=False, add_generation_prompt=True
-        )
-        for question in questions
-    ]
-
-
-MEASUREMENT = Measurement(LatencyRequest, measure_latency)
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -1,16 +1,16 @@
-"""What a model is worth in many chunk plans, before any training.
+"""Measure the perplexity of a model in many chunk plans, before any training, or of one checkpoint.
 
-One record per measure; its conditions are the plans, and what else was varied.
+One record per text; its conditions are the plans, and what else was varied.
 """
 
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.core.records import Protocol, Record, TaskFacts, whole_record, write_record
-from workflow_scripts.evaluation.measurement import Measurement
+from workflow_scripts.core.records import Metric, Protocol, write_record
 from workflow_scripts.evaluation.perplexity import (
     Scored,
     perplexity_items,
@@ -21,30 +21,30 @@ from workflow_scripts.evaluation.perplexity import (
 from workflow_scripts.evaluation.record_parts import own_task, protocol_of
 from workflow_scripts.evaluation.requests import PerplexityRequest, WrittenRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.manifest import hub_of
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
-# What was scored under each condition.
 Pieces = list[tuple[Condition | None, list[Scored]]]
 
 
 def measure_perplexity(
     model: Path, hub: Path, wikitext: Path, magpie: Path, request: PerplexityRequest
-) -> tuple[Record, Record]:
-    """Perplexity of a text and of responses, of the model as it is and in each plan."""
+) -> None:
+    """Measure perplexity of a text and of responses, of the model as it is and in each plan."""
     recording, measures = Recording(), request.measures
     rows, text_dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text = "\n\n".join(row["text"] for row in rows)
     rows, response_dataset = read_rows(hub, MAGPIE, None, "train")
-    pairs = {one: _responses(rows, measures.responses, one) for one in measures.difficulties}
+    pairs = {level: _responses(rows, measures.responses, level) for level in measures.difficulties}
     texts: Pieces = []
     responses: Pieces = []
-    layers = None
     for plan in (None, *request.plans):
         loaded = load_model(model, chunking=plan.keys if plan else None, **request.compute.loading)
-        layers = layers or loaded.model.config.num_hidden_layers
+        if plan is None:
+            layers = loaded.model.config.num_hidden_layers
         # Of a checkpoint the plan is part of the model's own id.
         varied = {} if request.study == "training" else varied_by(plan, layers)
         print(f"perplexity of {varied.get('plan', loaded.manifest.repository)}", flush=True)
@@ -58,39 +58,38 @@ def measure_perplexity(
             most_tokens=measures.text_tokens,
         )
         texts.append((Condition(**varied) if varied else None, scored))
-        for difficulty, chosen in pairs.items():
+        for level, chosen in pairs.items():
             scored = response_perplexity(loaded.model, loaded.tokenizer, chosen, window=window)
-            responses.append((Condition(**varied, difficulty=difficulty), scored))
-
-    def record(path: Path, task: TaskFacts, found: Pieces, keys: set[str]) -> Record:
-        return write_record(
+            responses.append((Condition(**varied, difficulty=level), scored))
+    for path, task, pieces, keys in (
+        (
+            wikitext,
+            own_task("wikitext", text_dataset, "validation"),
+            texts,
+            {"window", "stride", "text_tokens", "perplexity_mean"},
+        ),
+        (
+            magpie,
+            own_task("magpie", response_dataset, "train"),
+            responses,
+            {"window", "responses", "difficulties", "perplexity_mean"},
+        ),
+    ):
+        items = []
+        metrics: list[Metric] = []
+        for condition, scored in pieces:
+            items += perplexity_items(task.name, scored, condition)
+            metrics += perplexity_metrics(scored, condition, measures.perplexity_mean)
+        generation = measures.model_dump(mode="json", include=keys)
+        write_record(
             path,
-            [
-                item
-                for under, scored in found
-                for item in perplexity_items(task.name, scored, under)
-            ],
+            items,
             study=request.study,
             task=task,
-            protocol=perplexity_protocol(
-                loaded, request, measures.model_dump(mode="json", include=keys)
-            ),
-            metrics=tuple(
-                metric
-                for under, scored in found
-                for metric in perplexity_metrics(scored, under, measures.perplexity_mean)
-            ),
-            **recording.parts(
-                request, loaded, sum(piece.tokens for _, scored in found for piece in scored)
-            ),
+            protocol=perplexity_protocol(loaded, request, generation),
+            metrics=tuple(metrics),
+            **recording.parts(request, loaded, int(sum(item.scores["tokens"] for item in items))),
         )
-
-    of_text = {"window", "stride", "text_tokens", "perplexity_mean"}
-    of_responses = {"window", "responses", "difficulties", "perplexity_mean"}
-    return (
-        record(wikitext, own_task("wikitext", text_dataset, "validation"), texts, of_text),
-        record(magpie, own_task("magpie", response_dataset, "train"), responses, of_responses),
-    )
 
 
 def perplexity_protocol(
@@ -109,7 +108,7 @@ def perplexity_protocol(
 
 
 def varied_by(plan: Checkpoint | None, layers: int) -> dict[str, str | None]:
-    """What a plan is, in conditions."""
+    """Describe a plan as conditions."""
     if plan is None:
         return {"plan": UNCHANGED}
     return {
@@ -119,17 +118,19 @@ def varied_by(plan: Checkpoint | None, layers: int) -> dict[str, str | None]:
     }
 
 
-def _responses(rows: list[dict[str, Any]], number: int, difficulty: str) -> list[tuple[str, str]]:
-    chosen = [row for row in rows if row["difficulty"] == difficulty and row["response"].strip()]
+def _responses(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[str, str]]:
+    """Select the first responses of a difficulty."""
+    chosen = [row for row in rows if row["difficulty"] == level and row["response"].strip()]
     if not chosen:
-        known = sorted({str(row["difficulty"]) for row in rows})
-        raise UserError(
-            f"chunking.measures.difficulties has {difficulty!r}, but {MAGPIE} has"
-            f" {', '.join(known)}."
-        )
+        raise UserError(f"chunking.measures.difficulties: {MAGPIE} has no {level!r}.")
     return [(row["instruction"], row["response"]) for row in chosen[:number]]
 
 
-MEASUREMENT = Measurement(
-    PerplexityRequest, measure_perplexity, writes=("wikitext", "magpie"), read=whole_record
-)
+def main(
+    model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
+) -> None:
+    measure_perplexity(model, hub_of(data[0]), wikitext, magpie, PerplexityRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

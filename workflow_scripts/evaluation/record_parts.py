@@ -1,8 +1,9 @@
-"""The parts of a record that say on what a model was measured, and how it ran."""
+"""Build the parts of a record that say on what a model was measured, and how it ran."""
 
 from typing import Any
 
-from workflow_scripts.core.records import Protocol, TaskFacts
+from workflow_scripts.core.conditions import Condition
+from workflow_scripts.core.records import Metric, Protocol, TaskFacts
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 
@@ -10,7 +11,7 @@ HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when what is measured chang
 
 
 def own_task(name: str, dataset: Manifest, split: str, *, shots: int = 0) -> TaskFacts:
-    """Of a task that no harness of others puts."""
+    """Describe a task that no other harness evaluates."""
     return TaskFacts(
         name=name,
         harness=HARNESS,
@@ -31,7 +32,7 @@ def protocol_of(
     attention: str | None = None,
     **more: Any,
 ) -> Protocol:
-    """`attention` is what ran, where it was not the model's own."""
+    """Describe how a model ran; `attention` is what ran, where it was not the model's own."""
     return Protocol(
         name=name,
         dtype=loaded.dtype,
@@ -40,4 +41,23 @@ def protocol_of(
         threads=loaded.threads,
         seed=seed,
         **more,
+    )
+
+
+def build_metric(
+    name: str,
+    value: float,
+    n: int,
+    condition: Condition | None = None,
+    stderr: float | None = None,
+) -> Metric:
+    """Build a metric that no constant or random answer could score."""
+    return Metric(
+        name=name,
+        condition=condition,
+        value=value,
+        stderr=stderr,
+        n=n,
+        best_constant=None,
+        chance=None,
     )

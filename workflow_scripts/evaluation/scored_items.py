@@ -1,16 +1,14 @@
-"""Scores that outlive their job: what a killed evaluation had already computed.
+"""Keep scores that outlive their job: what a killed evaluation had already computed.
 
-An append-only file, one line an item with a checksum. A line that a killed job left half-written
-does not pass and is computed again. The key of an item holds everything that its score depends on,
-so a file left by another model, prompt, setting or harness has nothing to offer.
+An append-only file of JSON lines; a line that a killed job left half-written is computed again. The key of
+an item holds everything that its score depends on, so a file left by another model, prompt, setting or
+harness has nothing to offer.
 """
 
 import hashlib
 import json
-import os
-import time
-import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,21 +16,17 @@ from workflow_scripts.core.files import canonical_json
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.hub.load import LoadedModel
 
-_SECONDS_BETWEEN_SYNCS = 5.0  # what a power cut may cost; a killed process loses nothing written
-
 
 class ScoredItems:
     """Use as a context manager; the file is for the job to remove, when its record is safe."""
 
     def __init__(self, path: Path, *, weights_sha256: str, harness: str, settings: dict[str, Any]):
         self.path = path
-        self.found, self.computed = 0, 0
         self._run = canonical_json(
             {"weights": weights_sha256, "harness": harness, "settings": settings}
         ).encode()
         self._values: dict[str, Any] = {}
         self._file: BinaryIO  # while it is entered
-        self._synced = 0.0
 
     @classmethod
     def beside(
@@ -44,7 +38,7 @@ class ScoredItems:
         weights_sha256: str | None = None,
         **settings: Any,
     ) -> "ScoredItems":
-        """The items of one measurement, beside its record.
+        """Open the items of one measurement, beside its record.
 
         `weights_sha256` is given where the model's weights are not those of the manifest. Hidden and
         undeclared: Snakemake removes what a failed job declared.
@@ -71,18 +65,18 @@ class ScoredItems:
         self._file.seek(0)
         content = self._file.read()
         for line in content.splitlines():
-            if (item := _parsed(line)) is not None:
-                self._values[item[0]] = item[1]
+            with suppress(ValueError):
+                key, value = json.loads(line)
+                self._values[key] = value
         if content and not content.endswith(b"\n"):
             self._file.write(b"\n")  # ends the half line, so that the next item starts a new one
         return self
 
     def __exit__(self, *_exception) -> None:
-        self._sync()
         self._file.close()
 
     def key(self, kind: str, *token_lists: Iterable[int], **settings: Any) -> str:
-        """What an item depends on: the run, its tokens, and the settings of this question."""
+        """Hash what an item depends on: the run, its tokens, and the settings of this question."""
         digest = hashlib.sha256(self._run)
         digest.update(canonical_json([kind, settings]).encode())
         for tokens in token_lists:
@@ -91,24 +85,13 @@ class ScoredItems:
         return digest.hexdigest()
 
     def get(self, key: str) -> Any:
-        """The stored value, or None; values are never None."""
-        value = self._values.get(key)
-        self.found += value is not None
-        return value
+        """Return the stored value, or None; values are never None."""
+        return self._values.get(key)
 
     def add(self, key: str, value: Any) -> None:
-        self.computed += 1
         self._values[key] = value
-        body = json.dumps([key, value])
-        self._file.write(f"{zlib.crc32(body.encode()):08x} {body}\n".encode())
+        self._file.write(f"{json.dumps([key, value])}\n".encode())
         self._file.flush()
-        if time.monotonic() - self._synced > _SECONDS_BETWEEN_SYNCS:
-            self._sync()
-
-    def _sync(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._synced = time.monotonic()
 
 
 def scored_beside(record: Path) -> Path:
@@ -116,29 +99,23 @@ def scored_beside(record: Path) -> Path:
 
 
 class Answers:
-    """Those of one list of questions: what an earlier job left, and where to store the rest."""
+    """The answers to one list of questions: what an earlier job left, and where to store the rest."""
 
     def __init__(
         self, items: ScoredItems | None, questions: list[tuple[str, tuple, dict[str, Any]]]
     ):
-        """A question is its kind, its token lists and its settings."""
+        """Look up the questions, each its kind, its token lists and its settings."""
         self._items = items
         self.known: dict[int, Any] = {}
         if items is None:
             return
         self._keys = [items.key(kind, *tokens, **rest) for kind, tokens, rest in questions]
-        found = ((at, items.get(key)) for at, key in enumerate(self._keys))
-        self.known = {at: value for at, value in found if value is not None}
+        for index, key in enumerate(self._keys):
+            value = items.get(key)
+            if value is not None:
+                self.known[index] = value
 
-    def store(self, at: int, value: Any) -> None:
-        """What is known stays as it is, also where it had to be computed again for the sake of something else."""
-        if self._items is not None and at not in self.known:
-            self._items.add(self._keys[at], value)
-
-
-def _parsed(line: bytes) -> tuple[str, Any] | None:
-    checksum, _, body = line.partition(b" ")
-    if checksum != f"{zlib.crc32(body):08x}".encode():
-        return None
-    key, value = json.loads(body)
-    return key, value
+    def store(self, index: int, value: Any) -> None:
+        """Store a new answer; a known one stays, also where it had to be computed again."""
+        if self._items is not None and index not in self.known:
+            self._items.add(self._keys[index], value)

@@ -1,4 +1,4 @@
-"""Models that a server runs: the methods of PrefixEngine by lm-eval's `local-completions` client."""
+"""Send requests to models that a server runs: PrefixEngine's methods by lm-eval's `local-completions` client."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -23,15 +23,16 @@ class ServedEngine:
     """Send token ids to a server; answers come in the order of the requests."""
 
     def __init__(self, model: ServedModel, tokenizer: Any):
-        self._facts, self._tokenizer = model.facts, tokenizer
+        facts = model.facts
+        self._tokenizer = tokenizer
         self.model = SimpleNamespace(why_not_packed=None, attention=None)
-        self.description = f"served: {self._facts.name} at {self._facts.endpoint}"
+        self.description = f"served: {facts.name} at {facts.endpoint}"
         self.tokens = 0
         self._client = LocalCompletionsAPI(
-            base_url=f"{self._facts.endpoint}/completions",
-            model=self._facts.name,
+            base_url=f"{facts.endpoint}/completions",
+            model=facts.name,
             tokenizer_backend=None,
-            num_concurrent=self._facts.at_once,
+            num_concurrent=facts.at_once,
         )
         self._client.tokenized_requests = True
 
@@ -43,23 +44,16 @@ class ServedEngine:
         known: Mapping[int, Score] | None = None,
         on_scored: Callable[[int, Score], None] | None = None,
     ) -> list[Score]:
-        """As PrefixEngine's."""
-        scores = dict(known or {})
+        """Score as PrefixEngine does."""
+
+        def score(batch: list[int]) -> list[Score]:
+            pairs = [requests[index] for index in batch]
+            prompts = [[*context, *target][-window - 1 :] for context, target in pairs]
+            lengths = [len(p) - len(t) for p, (_, t) in zip(prompts, pairs, strict=True)]
+            return self._send(prompts, generate=False, ctxlens=lengths)
+
         self.tokens += sum(len(context) + len(target) for context, target in requests)
-        unknown = [index for index in range(len(requests)) if index not in scores]
-        for start in range(0, len(unknown), _BATCH):
-            batch = unknown[start : start + _BATCH]
-            prompts = [[*requests[index][0], *requests[index][1]][-window - 1 :] for index in batch]
-            context_lengths = [
-                len(prompt) - len(requests[index][1])
-                for index, prompt in zip(batch, prompts, strict=True)
-            ]
-            answers = self._send(prompts, generate=False, ctxlens=context_lengths)
-            for index, score in zip(batch, answers, strict=True):
-                scores[index] = score
-                if on_scored:
-                    on_scored(index, score)
-        return [scores[index] for index in range(len(requests))]
+        return _run_batches(len(requests), _BATCH, score, known, on_scored)
 
     def generate(
         self,
@@ -69,50 +63,60 @@ class ServedEngine:
         known: Mapping[int, str] | None = None,
         on_generated: Callable[[int, str], None] | None = None,
     ) -> list[str]:
-        """As PrefixEngine's, but the answers are texts."""
-        texts, options = dict(known or {}), dict(options or {})
+        """Generate as PrefixEngine does for requests of one length and stop, but return texts."""
+        options = options or {}
         samples = bool(options.get("do_sample"))
-        settings: dict[str, Any] = {"temperature": 0}
+        settings: dict[str, Any] = {"temperature": 0, "seed": 0}
         if samples:
-            settings = {
-                name: value
-                for name, value in options.items()
-                if value is not None and name not in _NOT_SENT
+            settings = {key: value for key, value in options.items() if value is not None}
+
+        def generate(batch: list[int]) -> list[str]:
+            first = requests[batch[0]]
+            sent = settings | {
+                "max_gen_toks": first.new_tokens,
+                "until": list(getattr(first.stop, "strings", ())),
             }
-        groups: dict[tuple, list[int]] = {}
-        for index, request in enumerate(requests):
-            if index not in texts:
-                stop = tuple(getattr(request.stop, "strings", ()))
-                seed = request.seed % 2**31 if samples else 0
-                groups.setdefault((request.new_tokens, stop, seed), []).append(index)
-        for (new_tokens, stop, seed), members in groups.items():
-            gen_kwargs = settings | {"max_gen_toks": new_tokens, "until": list(stop), "seed": seed}
-            for start in range(0, len(members), _BATCH):
-                batch = members[start : start + _BATCH]
-                prompts = [list(requests[index].context) for index in batch]
-                answers = self._send(prompts, generate=True, gen_kwargs=gen_kwargs)
-                for index, text in zip(batch, answers, strict=True):
-                    texts[index] = text
-                    if on_generated:
-                        on_generated(index, text)
+            if samples:
+                sent["seed"] = first.seed % 2**31
+            sent = {key: value for key, value in sent.items() if key not in _NOT_SENT}
+            prompts = [list(requests[index].context) for index in batch]
+            return self._send(prompts, generate=True, gen_kwargs=sent)
+
+        # Each request has a seed of its own.
+        size = 1 if samples else _BATCH
+        texts = _run_batches(len(requests), size, generate, known, on_generated)
         self.tokens += sum(len(request.context) for request in requests)
-        self.tokens += sum(len(self._tokenizer(text)["input_ids"]) for text in texts.values())
-        return [texts[index] for index in range(len(requests))]
+        self.tokens += sum(len(self._tokenizer(text)["input_ids"]) for text in texts)
+        return texts
 
     def _send(self, prompts: list[list[int]], **options: Any) -> list[Any]:
-        cache_keys = [None] * len(prompts)
         address = self._client.base_url
+        cache_keys = [None] * len(prompts)
         try:
             batches = asyncio.run(self._client.get_batched_requests(prompts, cache_keys, **options))
-        except aiohttp.ClientResponseError as error:
-            is_away = error.status >= 500 or error.status in (408, 429)
-            kind = ServerAway if is_away else UserError
-            raise kind(f"{address} answers with HTTP {error.status}: {error.message}.") from error
-        except (TimeoutError, OSError, aiohttp.ClientError) as error:
-            raise ServerAway(f"{address} cannot be reached: {error!r}") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise ServerAway(f"{address}: {error!r}") from error
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
-                f"{address} answers with something else than log-likelihoods or texts ({error!r});"
-                " expected a completions API that takes token ids, echo and logprobs."
+                f"{address} answers {error!r}; expected a completions API with token ids, echo and logprobs."
             ) from error
         return [answer for batch in batches for answer in batch]
+
+
+def _run_batches(
+    number: int,
+    size: int,
+    run: Callable[[list[int]], list],
+    known: Mapping[int, Any] | None,
+    on_answer: Callable[[int, Any], None] | None,
+) -> list:
+    """Run the requests without a known answer, batch by batch."""
+    answers = dict(known or {})
+    unknown = [index for index in range(number) if index not in answers]
+    for start in range(0, len(unknown), size):
+        batch = unknown[start : start + size]
+        for index, answer in zip(batch, run(batch), strict=True):
+            answers[index] = answer
+            if on_answer:
+                on_answer(index, answer)
+    return [answers[index] for index in range(number)]

@@ -1,4 +1,4 @@
-"""Perplexity, under the unchanged model, of what it writes in each chunk plan.
+"""Measure the perplexity, under the unchanged model, of what it writes in each chunk plan.
 
 The published script has each plan answer one prompt, drawn as the model's generation config says, and reads
 the answer with the unchanged model. It puts the prompt in front of what `generate` returns, which begins with
@@ -9,25 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import (
     Metric,
-    Record,
     TaskFacts,
-    whole_record,
     write_record,
 )
 from workflow_scripts.core.seeds import derive_seed, without_a_trace
-from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.perplexity import (
     Scored,
-    nats_of,
     perplexity_items,
     perplexity_metrics,
     prompt_tokens,
+    score_rows,
 )
 from workflow_scripts.evaluation.plans import perplexity_protocol, varied_by
 from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION
@@ -42,7 +40,7 @@ TASK = "written"
 Responses = list[tuple[list[int], list[int]]]
 
 
-def measure_written(model: Path, hub: Path, path: Path, request: WrittenRequest) -> Record:
+def measure_written(model: Path, path: Path, request: WrittenRequest) -> None:
     """Measure the text of the model as it is, and of each plan, under the model as it is."""
     recording, measures = Recording(), request.measures
     base = load_model(model, **request.compute.loading)
@@ -64,7 +62,7 @@ def measure_written(model: Path, hub: Path, path: Path, request: WrittenRequest)
             for item, text in zip(perplexity_items(TASK, pieces, condition), texts, strict=True)
         ]
         del writer  # two models are there at once, and never three
-    return write_record(
+    write_record(
         path,
         items,
         study="chunking",
@@ -81,8 +79,10 @@ def measure_written(model: Path, hub: Path, path: Path, request: WrittenRequest)
             base,
             request,
             measures.model_dump(mode="json")
-            | {"perplexity_mean": request.perplexity_mean}
-            | {"model_generation_config": _sampling_settings(base)},
+            | {
+                "perplexity_mean": request.perplexity_mean,
+                "model_generation_config": _sampling_settings(base),
+            },
         ),
         metrics=tuple(metrics),
         **recording.parts(request, base, int(sum(item.scores["tokens"] for item in items))),
@@ -101,9 +101,8 @@ def write_responses(loaded: LoadedModel, request: WrittenRequest) -> Responses:
         prompt = prompt_tokens(tokenizer, text, start_of(tokenizer))
         if 2 * len(prompt) + most > context:  # scored behind the prompt twice
             raise UserError(
-                f"chunking.measures.written_tokens is {most}, and the prompt {text[:60]!r} has {len(prompt)}"
-                f" tokens; expected at most {context - 2 * len(prompt)}, since {loaded.manifest.repository}"
-                f" sees {context}."
+                f"chunking.measures.written_tokens is {most}; expected at most {context - 2 * len(prompt)}"
+                f" behind {text[:60]!r}, since the model sees {context} tokens."
             )
         ids = torch.tensor([prompt], device=model.device)
         with without_a_trace(model.device), torch.inference_mode():
@@ -128,11 +127,7 @@ def score_responses(
         rows = [([*prompt, *response], len(prompt)) for prompt, response in responses]
     else:
         rows = [([*prompt, *prompt, *response], 1) for prompt, response in responses]
-    sizes = [max(1, len(loaded.tokenizer.decode(row[first:]).encode())) for row, first in rows]
-    return [
-        Scored(cost, len(row) - first, size)
-        for cost, (row, first), size in zip(nats_of(loaded.model, rows), rows, sizes, strict=True)
-    ]
+    return score_rows(loaded.model, loaded.tokenizer, rows)
 
 
 def _sampling_settings(loaded: LoadedModel) -> dict[str, Any]:
@@ -142,4 +137,9 @@ def _sampling_settings(loaded: LoadedModel) -> dict[str, Any]:
     return {name: getattr(config, name, None) for name in names}
 
 
-MEASUREMENT = Measurement(WrittenRequest, measure_written, read=whole_record)
+def main(model: Path, record: Path, request: dict[str, Any]) -> None:
+    measure_written(model, record, WrittenRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -65,6 +65,7 @@ def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> 
             continue
         for state in cell.states:
             forget_old_state(state, cell.version)
+        print(cell.name, flush=True)
         try:
             measure(cell)
             _finished(cell).keep()

@@ -6,12 +6,13 @@ stands before the training's end.
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
-    Scored,
     perplexity_items,
     perplexity_metrics,
     text_perplexity,
@@ -28,14 +29,14 @@ from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.tokenise import tokenise_text
 
-TRAINED, CHOSEN_ON = 0.8, 0.1
+_PARTS = 0.8, 0.9  # where the training ends, and the choosing
 
 
 def measure_corpus(
     model: Path, text: Path, before: Path, after: Path, request: CorpusRequest
 ) -> tuple[Record, Record]:
-    """The records of both measurements, of the same bytes."""
-    compute = request.compute
+    """Write the records of both measurements, of the same bytes."""
+    compute, keys = request.compute, request.keys
 
     def load(dtype: str) -> LoadedModel:
         return load_model(model, **compute.loading | {"dtype": dtype})
@@ -46,12 +47,10 @@ def measure_corpus(
     window = min(request.window, loaded.model.config.max_position_embeddings)
     windows = {"window": window, "stride": min(request.stride, window)}
 
-    def score(model: Any) -> list[Scored]:
-        return text_perplexity(model, loaded.tokenizer, test, **windows)
-
-    def write(
-        path: Path, protocol: str, pieces: list[Scored], trained: TrainingFacts | None
+    def measure(
+        path: Path, protocol: str, model: Any, trained: TrainingFacts | None = None
     ) -> Record:
+        pieces = text_perplexity(model, loaded.tokenizer, test, **windows)
         perplexity, bits_per_byte = perplexity_metrics(pieces)
         return write_record(
             path,
@@ -78,33 +77,29 @@ def measure_corpus(
             **recording.parts(request, loaded, sum(piece.tokens for piece in pieces)),
         )
 
-    direct = write(before, "direct", score(loaded.model), None)
-    lesson = Lesson(
-        _blocks(loaded, training, request.keys.max_length),
-        request.keys,
-        request.seed,
-        {
-            "base": loaded.manifest.commit,
-            "text": sha256_file(text),
-            "packages": package_versions(),
-            "start": start_of(loaded.tokenizer),
-        },
-        held_out=_blocks(loaded, choosing, request.keys.max_length),
-    )
+    def tokenise(part: str) -> Samples:
+        """Tokenise a part as one row, so that its tokens are those that a test makes of it."""
+        options: dict[str, Any] = {"column": None, "length": keys.max_length}
+        rows, bad = [{"text": part}], BadSamples()
+        samples = tokenise_text(loaded.tokenizer, rows, bad, each_row_ends=False, **options)
+        return Samples.from_list(samples)
+
+    direct = measure(before, "direct", loaded.model)
+    belongs_to = {
+        "base": loaded.manifest.commit,
+        "text": sha256_file(text),
+        "packages": package_versions(),
+        "start": start_of(loaded.tokenizer),
+    }
     best = train(
         lambda dtype: load(dtype).model,
-        lesson,
+        Lesson(tokenise(training), keys, request.seed, belongs_to, tokenise(choosing)),
         training_beside(after),
         device=loaded.device,
         padding_token=padding_token(loaded.tokenizer),
     )
-    trained = write(
-        after,
-        "train_before_test",
-        score(as_evaluated(best.model)),
-        best.as_fact(held_out_split="ninth tenth"),
-    )
-    return direct, trained
+    facts = best.as_fact(held_out_split="ninth tenth")
+    return direct, measure(after, "train_before_test", as_evaluated(best.model), facts)
 
 
 def _cut(path: Path) -> tuple[str, str, str]:
@@ -112,24 +107,14 @@ def _cut(path: Path) -> tuple[str, str, str]:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is not text in UTF-8 ({error}).") from None
-    size, parts = sum(len(line.encode()) for line in lines), ["", "", ""]
-    behind = 0
-    for line in lines:
-        share = behind / size
-        parts[0 if share < TRAINED else 1 if share < TRAINED + CHOSEN_ON else 2] += line
-        behind += len(line.encode())
+    sizes = np.array([len(line.encode()) for line in lines])
+    starts = (np.cumsum(sizes) - sizes) / max(1, sizes.sum())
+    first, second = np.searchsorted(starts, _PARTS).tolist()
+    training, choosing, test = lines[:first], lines[first:second], lines[second:]
+    parts = "".join(training), "".join(choosing), "".join(test)
     if not all(part.strip() for part in parts):
         raise UserError(
             f"{path} has {len(lines)} lines; expected enough of them to train on eight tenths, choose on"
             " one and test on one."
         )
-    return parts[0], parts[1], parts[2]
-
-
-def _blocks(loaded: LoadedModel, text: str, length: int) -> Samples:
-    """Tokenise a text as one row, so that its tokens are those that a test makes of it."""
-    rows = [("the text", {"text": text})]
-    blocks = tokenise_text(
-        loaded.tokenizer, rows, BadSamples(), column=None, length=length, each_row_ends=False
-    )
-    return Samples.from_list(blocks)
+    return parts

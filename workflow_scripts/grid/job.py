@@ -27,22 +27,21 @@ def run_job(
 
     With `gives_up` it does not try, so that the tables of all other cells can be made.
     """
-    measured = read_manifest(model)
-    print(measured.repository, flush=True)
-    decided = {"model": measured.commit}
+    base = read_manifest(model)
+    print(base.repository, flush=True)
+    decides: dict[str, Any] = {"model": base.commit, "packages": package_versions()}
     if added_to := request.base_manifest(model):
-        decided |= {"added to": read_manifest(added_to).commit}
+        decides["added to"] = read_manifest(added_to).commit
     manifests = map(read_manifest, datasets)
     commits = {manifest.repository: manifest.commit for manifest in manifests}
     requests = request.cells()
 
-    def cell_of(record: Path) -> GridCell:
+    def get_cell(record: Path) -> GridCell:
         request = requests[record.stem]
-        decides = {"dataset": commits[request.task.dataset], "packages": package_versions()}
-        decides |= decided | {"request": request.as_params()}
-        return GridCell(record, decides, log, version)
+        own = {"dataset": commits[request.task.dataset], "request": request.as_params()}
+        return GridCell(record, decides | own, log, version)
 
-    cells = [cell_of(record) for record in records]
+    cells = [get_cell(record) for record in records]
     if gives_up:
         give_up(cells)
         return
@@ -50,13 +49,9 @@ def run_job(
         from workflow_scripts.grid.base import Base
         from workflow_scripts.grid.train_before_test import train_before_test
 
-        base = Base.of(model, request.compute)
-        measure: Callable[..., Any] = partial(train_before_test, base=base)
+        shared = Base.of(model, request.compute)
+        measure: Callable[..., Any] = partial(train_before_test, base=shared)
     else:
         measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks
-
-    def one(cell: GridCell) -> None:
-        print(cell.name, flush=True)
-        measure(model, hub_of(datasets[0]), cell.record, requests[cell.name])
-
-    run_cells(cells, one)
+    hub = hub_of(datasets[0])
+    run_cells(cells, lambda cell: measure(model, hub, cell.record, requests[cell.name]))

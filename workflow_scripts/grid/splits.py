@@ -72,10 +72,5 @@ def _hold_out(task, name: str, share: float, seed: int, draws: Draws) -> None:
     else:
         count = max(1, round(share * len(rows)))
         held_out, kept = np.sort(order[:count]), np.sort(order[count:])
-    if not len(kept) or not len(held_out):
-        raise UserError(
-            f"The training split of {name} has {len(rows)} rows; too few to hold out"
-            f" {share:.0%} of them to choose on."
-        )
     task.dataset[HELD_OUT] = rows.select(held_out)
     task.dataset[task.config.training_split] = rows.select(kept)

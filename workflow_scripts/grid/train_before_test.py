@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record
 from workflow_scripts.evaluation.cells import CellsRequest
@@ -26,7 +25,6 @@ from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import LoadedModel, choose_device
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.recording import Recording
-from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.evaluated import as_evaluated
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.precision import choose_precision
@@ -49,16 +47,15 @@ def train_before_test(
     base = base or Base.of(manifest_path, request.compute)
     precision = choose_precision(recipe.precision, choose_device(request.compute.device))
     loaded = base.loaded(precision)
-    if request.chat_template and loaded.tokenizer.chat_template is None:
-        raise UserError(
-            f"harmony.chat_template is true, but {loaded.manifest.repository} has no chat template."
-        )
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
     loaded = replace(loaded, model=None)  # the trainings ask the base for theirs
+    bad, candidates = BadSamples(), []
     with mirror(hub) as datasets:
         splits = load_splits(request.task.harness_task, recipe, request.seed, request.draws)
         splits.choosing.set_config("num_fewshot", 0)
-        samples, bad_samples = _samples(splits, encoder, recipe, request.chat_template)
+        # The training items with their right answers, in the tokens that the evaluator makes of them.
+        texts = TrainingTexts(splits.test, encoder, recipe, chat=request.chat_template)
+        samples = Samples.from_list(texts.samples(splits.training, bad))
         ((_, dataset),) = datasets.items()
         belongs_to = {
             "base": loaded.manifest.commit,
@@ -67,7 +64,6 @@ def train_before_test(
             "packages": package_versions(),
         }
         larger_is_better = _is_larger_better(splits, request.task.metric)
-        candidates = []
         for rate in recipe.learning_rates or [recipe.learning_rate]:
             print(f"{request.task.harness_task}: training at a rate of {rate:g}", flush=True)
             lesson = Lesson(
@@ -107,7 +103,7 @@ def train_before_test(
             splits.choosing_split,
             protocol=recipe.protocol_keys,
             held_out_samples=len(splits.choosing_items),
-            bad_samples=bad_samples,
+            bad_samples=dict(+bad),
         ),
     )
 
@@ -140,14 +136,6 @@ def _score(
     }
     refuse_unreported(request.task, values)
     return {metric: float(values[metric])}
-
-
-def _samples(
-    splits: Splits, encoder: Encoder, recipe: TaskRecipe, chat: bool
-) -> tuple[Samples, dict[str, Any]]:
-    """The training items with their right answers, in the tokens that the evaluator makes of them."""
-    texts, bad = TrainingTexts(splits.test, encoder, recipe, chat=chat), BadSamples()
-    return Samples.from_list(texts.samples(splits.training, bad)), bad.as_json()
 
 
 def _digest(parameters: dict[str, torch.Tensor]) -> str:

@@ -9,10 +9,9 @@ from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.hub.tasks import published_pair, training_pair
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.chat import BadConversation, render
-from workflow_scripts.training.samples import BadSamples, Sample
-from workflow_scripts.training.tokenise import batches, cut_sample, join_pair
+from workflow_scripts.training.samples import BadSamples, Sample, batches
+from workflow_scripts.training.tokenise import cut_sample, join_pair
 
-_ITEMS_AT_ONCE = 256
 # The system turn of the published code's conversations.
 _PUBLISHED_SYSTEM = {"role": "system", "content": "You are helpful"}
 
@@ -43,10 +42,13 @@ class TrainingTexts:
     def samples(self, documents: Iterable[dict], bad: BadSamples) -> Iterator[Sample]:
         """Yield a sample of each document; one without an answer is counted as bad."""
         length, counted = self._recipe.max_length, self._recipe.loss_on
-        for batch in batches(self._answered(documents, bad), _ITEMS_AT_ONCE):
-            encoded = self.tokens([text for _, text in batch])
-            for (where, _), (prompt, answer) in zip(batch, encoded, strict=True):
-                yield from cut_sample(join_pair(prompt, answer, counted), length, bad, where)
+        texts = (self.text(document) for document in documents)
+        for batch in batches(texts):
+            answered = [text for text in batch if text.answer.strip()]
+            bad["empty"] += len(batch) - len(answered)
+            encoded = self.tokens(answered)
+            for prompt, answer in encoded:
+                yield from cut_sample(join_pair(prompt, answer, counted), length, bad)
 
     def text(self, document: dict) -> TrainingText:
         if not self._published:
@@ -65,26 +67,11 @@ class TrainingTexts:
             for text, (prompt, answer) in zip(texts, encoded, strict=True)
         ]
 
-    def _answered(
-        self, documents: Iterable[dict], bad: BadSamples
-    ) -> Iterator[tuple[str, TrainingText]]:
-        for number, document in enumerate(documents):
-            where, text = f"training item {number}", self.text(document)
-            if text.answer.strip():
-                yield where, text
-            else:
-                bad.add("empty", where)
-
     def _published_chat(self, question: str, answer: str) -> TrainingText:
         """The template closes the last turn, so that no end of text is due."""
         turns = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
         try:
             whole, ((start, _),) = render(self._encoder.tokenizer, [_PUBLISHED_SYSTEM, *turns])
         except BadConversation:  # such as Gemma's, which knows no system turn
-            try:
-                whole, ((start, _),) = render(self._encoder.tokenizer, turns)
-            except BadConversation as error:
-                raise UserError(
-                    f"The chat template cannot put {question[:60]!r}: {error}"
-                ) from None
+            whole, ((start, _),) = render(self._encoder.tokenizer, turns)
         return TrainingText(whole[:start], whole[start:], ends=False)

@@ -3,7 +3,7 @@ into the weights when it is loaded."""
 
 
 def merge_adapters(model) -> None:
-    """So that every user of the hub, the next stage of a training too, has a plain model.
+    """Merge them, so that every user of the hub, the next stage of a training too, has a plain model.
 
     transformers loads them along with the weights, but then saves nothing else any more.
     """
@@ -12,14 +12,16 @@ def merge_adapters(model) -> None:
     from peft.tuners.tuners_utils import BaseTunerLayer
     from peft.utils.other import AuxiliaryTrainingWrapper
 
-    adapted = [(n, m) for n, m in model.named_modules() if isinstance(m, BaseTunerLayer)]
-    for name, module in adapted:
-        module.merge(safe_merge=True)
-        _put(model, name, module.get_base_layer())
-    in_full = [(n, m) for n, m in model.named_modules() if isinstance(m, AuxiliaryTrainingWrapper)]
-    for name, module in in_full:
-        merging = {"merge": True, "safe_merge": True, "adapter_names": None}
-        _put(model, name, module.unload_and_optionally_merge_module(**merging))
+    for name, module in list(model.named_modules()):
+        if isinstance(module, BaseTunerLayer):
+            module.merge(safe_merge=True)
+            _put(model, name, module.get_base_layer())
+    for name, module in list(model.named_modules()):
+        if isinstance(module, AuxiliaryTrainingWrapper):  # what was trained in full
+            merged = module.unload_and_optionally_merge_module(
+                merge=True, safe_merge=True, adapter_names=None
+            )
+            _put(model, name, merged)
     model._hf_peft_config_loaded = False
     del model.peft_config
     # How the adapters' names were told from the model's; in saving it would be done backwards.

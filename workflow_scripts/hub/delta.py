@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub.manifest import HubFile, Manifest, differing_sizes, read_manifest
+from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
 
 
 def add_base(model: Any, manifest: Manifest, base_manifest: Path, dtype: Any) -> Manifest:
@@ -16,33 +16,29 @@ def add_base(model: Any, manifest: Manifest, base_manifest: Path, dtype: Any) ->
     from transformers import AutoModelForCausalLM
 
     base = read_manifest(base_manifest)
-    if problems := differing_sizes(base_manifest.parent, base):
-        raise UserError(problems)
-    other = AutoModelForCausalLM.from_pretrained(
+    require_unchanged(base_manifest.parent, base)
+    base_model = AutoModelForCausalLM.from_pretrained(
         base_manifest.parent,
         dtype=torch.float32,
         use_safetensors=True,
         local_files_only=True,
         trust_remote_code=False,
     )
-    deltas, weights = dict(model.named_parameters()), dict(other.named_parameters())
-    shapes = {name: tuple(one.shape) for name, one in deltas.items()}
-    if differing := {
-        name
-        for name in shapes.keys() | weights.keys()
-        if name not in weights or shapes.get(name) != tuple(weights[name].shape)
+    deltas, weights = dict(model.named_parameters()), dict(base_model.named_parameters())
+    if {name: delta.shape for name, delta in deltas.items()} != {
+        name: weight.shape for name, weight in weights.items()
     }:
         raise UserError(
-            f"{manifest.repository} cannot be added to {base.repository}: {min(differing)} and"
-            f" {len(differing) - 1} more of their weights differ in name or shape."
+            f"{manifest.repository} cannot be added to {base.repository}: their weights differ in name or"
+            " shape."
         )
     with torch.no_grad():
         for name, delta in deltas.items():
             # The weights alone: rounding the whole model would round the angles of its positions too.
             delta.data = (delta + weights[name]).to(dtype)
-    of_base = tuple(
-        HubFile(path=f"base/{file.path}", size=file.size, sha256=file.sha256)
+    base_weights = tuple(
+        file.model_copy(update={"path": f"base/{file.path}"})
         for file in base.files
         if file.path.endswith(".safetensors")
     )
-    return manifest.model_copy(update={"files": manifest.files + of_base})
+    return manifest.model_copy(update={"files": manifest.files + base_weights})

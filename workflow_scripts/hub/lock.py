@@ -3,14 +3,14 @@
 The Snakefile reads it each time it is parsed, so nothing heavy is imported here.
 """
 
-import json
+import csv
 import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import write_text
+from workflow_scripts.core.files import read_json, write_text
 from workflow_scripts.core.ids import hub_name_problem
 from workflow_scripts.core.named import InputFiles, OutputFiles
 
@@ -18,40 +18,36 @@ if TYPE_CHECKING:
     from workflow_scripts.hub.manifest import Manifest
 
 HEADER = ("kind", "repository", "commit")
-KINDS = ("dataset", "model")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def read_lock(path: Path) -> dict[tuple[str, str], str]:
-    """(kind, repository) -> commit; empty where there is no lock yet."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    """Read (kind, repository) -> commit; empty where there is no lock yet."""
+    if not path.exists():
         return {}
-    except UnicodeDecodeError:
-        raise UserError(
-            f"{path} is not UTF-8 text; delete it, and `snakemake lock_hub` with your config writes it"
-            " again."
-        ) from None
-    header, *rows = text.removesuffix("\n").split("\n")
-    if header != "\t".join(HEADER):
-        raise UserError(
-            f"{path}, line 1: {header!r} is not the header; expected {', '.join(HEADER)}, separated by tabs."
-        )
+    try:
+        header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t")
+    except ValueError:
+        raise UserError(f"{path} is not a table; delete it, and lock_hub writes it anew.") from None
     commits: dict[tuple[str, str], str] = {}
-    problems = []
+    problems = [] if tuple(header) == HEADER else [f"{path}, line 1: expected {', '.join(HEADER)}."]
     for line, row in enumerate(rows, start=2):
-        fields = tuple(row.split("\t"))
-        if problem := _row_problem(fields):
-            problems.append(f"{path}, line {line}: {problem}.")
+        if not _is_valid(row) or (row[0], row[1]) in commits:
+            problems.append(
+                f"{path}, line {line}: {row} is not model or dataset, a repository that has no row above,"
+                " and a commit of 40 hexadecimal digits."
+            )
         else:
-            kind, repository, commit = fields
-            if (kind, repository) in commits:
-                problems.append(f"{path}, line {line}: the {kind} {repository} has a row already.")
-            commits[kind, repository] = commit
+            commits[row[0], row[1]] = row[2]
     if problems:
         raise UserError(problems)
     return commits
+
+
+def _is_valid(row: list[str]) -> bool:
+    if len(row) != len(HEADER) or row[0] not in ("dataset", "model"):
+        return False
+    return not hub_name_problem(row[1]) and bool(_COMMIT.fullmatch(row[2]))
 
 
 def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
@@ -59,11 +55,10 @@ def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
 
     The miniature world has no commits to freeze; its manifests are passed over.
     """
-    commits = read_lock(path) | {
-        (manifest.kind, manifest.repository): manifest.commit
-        for manifest in manifests
-        if manifest.source == "huggingface"
-    }
+    commits = read_lock(path)
+    for manifest in manifests:
+        if manifest.source == "huggingface":
+            commits[manifest.kind, manifest.repository] = manifest.commit
     rows = [HEADER, *((*key, commits[key]) for key in sorted(commits))]
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))
 
@@ -81,37 +76,20 @@ def lock_hub(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) 
 
 
 def departures(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:
-    """One sentence per folder of the hub that holds another commit than the one it is locked at.
+    """Describe each folder of the hub that holds another commit than the one it is locked at.
 
     `named` is the command line: a manifest it names is being mended.
     """
-    sentences = []
+    problems = []
     for (kind, repository), commit in read_lock(lock).items():
         path = hub / f"{kind}s" / repository / "manifest.json"
         if not path.is_file() or str(path) in named:
             continue
-        try:
-            present = json.loads(path.read_text(encoding="utf-8"))["commit"]
-        except (ValueError, KeyError, TypeError):
-            sentences.append(f"{path} is not a manifest; delete it to have it fetched again.")
-            continue
+        present = (read_json(path) or {}).get("commit")
         if present != commit:
-            sentences.append(
+            problems.append(
                 f"{path.parent} holds commit {present}, but {lock} says {commit}: add"
                 f" `--forcerun {path}` to your command to fetch the locked one and make again what"
                 " depends on it, or delete that row, and the target lock_hub locks what is there."
             )
-    return sentences
-
-
-def _row_problem(fields: tuple[str, ...]) -> str | None:
-    if len(fields) != len(HEADER):
-        return f"expected {len(HEADER)} fields separated by tabs, found {len(fields)}"
-    kind, repository, commit = fields
-    if kind not in KINDS:
-        return f"the kind {kind!r} is unknown; expected {' or '.join(KINDS)}"
-    if problem := hub_name_problem(repository):
-        return f"{repository!r} is not a repository: {problem}"
-    if not _COMMIT.fullmatch(commit):
-        return f"{commit!r} is not a commit; expected 40 hexadecimal digits in lower case"
-    return None
+    return problems

@@ -7,28 +7,31 @@ Its presence means that the folder is complete; jobs depend on it and on nothing
 large file reruns nothing and a new commit reruns everything that used the old one.
 """
 
-import json
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, NonNegativeInt, field_validator
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import leaves_its_folder, sha256_file, sha256_json, write_json
-from workflow_scripts.core.model_files import parameters_of
+from workflow_scripts.core.files import (
+    is_altered,
+    leaves_its_folder,
+    sha256_file,
+    sha256_json,
+    write_json,
+)
+from workflow_scripts.core.ids import LOCAL
+from workflow_scripts.core.model_files import is_plain, json_object, parameters_of
+from workflow_scripts.core.records import Sha256, StrictModel, problems_named
 
 MANIFEST = "manifest.json"
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class HubFile(_Strict):
-    path: str = Field(description="Relative to the manifest, with forward slashes")
-    size: int = Field(ge=0)
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+class HubFile(StrictModel):
+    path: str  # relative to the manifest, with forward slashes
+    size: NonNegativeInt
+    sha256: Sha256
 
     @field_validator("path")
     @classmethod
@@ -38,35 +41,32 @@ class HubFile(_Strict):
         return path
 
 
-class ServedFacts(_Strict):
+class ServedFacts(StrictModel):
     """Where a server is, and how it is asked."""
 
     endpoint: str
-    name: str = Field(description="What the server calls the model")
-    at_once: int = Field(description="Concurrent requests")
+    name: str  # what the server calls the model
+    at_once: int  # concurrent requests
 
 
-class Manifest(_Strict):
+class Manifest(StrictModel):
     schema_version: Literal[1] = 1
     kind: Literal["model", "dataset"]
     source: Literal["huggingface", "miniature", "local", "served"]
-    repository: str = Field(description="Hub name, or the id of a checkpoint made from it")
-    revision: str | None = Field(
-        description="What the config names, null the default branch; of a checkpoint, its base's commit"
-    )
-    commit: str = Field(
-        pattern=r"^[0-9a-f]{40}$",
-        description="What that resolved to; where there is no repository a digest of the files",
-    )
-    licence: str | None = Field(description="As its card says, or null where it says nothing")
-    parameters: int | None = Field(default=None, description="Models only: stored parameters")
-    architecture: str | None = Field(default=None, description="Models only: e.g. Qwen2ForCausalLM")
+    repository: str  # hub name, or the id of a checkpoint made from it
+    # What the config names, null the default branch; of a checkpoint, its base's commit.
+    revision: str | None
+    # What that resolved to; where there is no repository a digest of the files.
+    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
+    licence: str | None  # as its card says, or null where it says nothing
+    parameters: int | None = None  # stored parameters of a model
+    architecture: str | None = None  # of a model, such as Qwen2ForCausalLM
     files: tuple[HubFile, ...]
-    served: ServedFacts | None = Field(default=None, description="Models on a server only")
+    served: ServedFacts | None = None  # of a model on a server
 
     @property
     def weights_sha256(self) -> str:
-        """One digest over the files that hold weights, by name and content; of a server, over its address."""
+        """Digest the files that hold weights, by name and content; of a server, its address."""
         if self.served:
             return sha256_json([self.served.endpoint, self.served.name])
         weights = {f.path: f.sha256 for f in self.files if f.path.endswith(".safetensors")}
@@ -74,30 +74,20 @@ class Manifest(_Strict):
 
 
 def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFile, ...]:
-    """Every file below `folder` but hidden ones and the manifest, hashed, in a fixed order.
+    """Hash every file below `folder` but hidden ones and the manifest, in a fixed order.
 
     With `only`, those of these names: what is linked from elsewhere need not be read again.
     """
-    paths = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file()
-        and path.name != MANIFEST
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and (only is None or path.relative_to(folder).as_posix() in only)
-    )
+    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     return tuple(
-        HubFile(
-            path=path.relative_to(folder).as_posix(),
-            size=path.stat().st_size,
-            sha256=sha256_file(path),
-        )
-        for path in paths
+        HubFile(path=name, size=path.stat().st_size, sha256=sha256_file(path))
+        for name, path in sorted(paths.items(), key=lambda item: item[1])
+        if path.is_file() and is_plain(name) and (only is None or name in only)
     )
 
 
 def content_commit(files: tuple[HubFile, ...]) -> str:
-    """A stand-in for a git commit where there is no repository: it changes with any file."""
+    """Stand in for a git commit where there is no repository: it changes with any file."""
     return sha256_json([f.model_dump() for f in files])[:40]
 
 
@@ -115,49 +105,43 @@ def seal(folder: Path, files: tuple[HubFile, ...] | None = None, **facts: Any) -
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest strictly; what is wrong is said with the file and the field."""
-    try:
-        return Manifest.model_validate(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
-        raise UserError(f"{path} is missing; the rule that fetches it has not run.") from None
-    except json.JSONDecodeError as error:
-        raise UserError(f"{path} is not JSON ({error}); delete it to have it made again.") from None
-    except ValidationError as error:
-        raise UserError(
-            f"{path}: {'.'.join(map(str, problem['loc'])) or 'manifest'}: {problem['msg']}."
-            for problem in error.errors()
-        ) from None
+    """Read a manifest strictly."""
+    with problems_named(path):
+        return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
 
 
-def differing_sizes(folder: Path, manifest: Manifest) -> list[str]:
-    """One sentence per file that is missing or of another size: quick enough for every job."""
-    problems = (_size_problem(folder / file.path, file) for file in manifest.files)
-    return [problem for problem in problems if problem]
+def require_unchanged(folder: Path, manifest: Manifest) -> None:
+    """Raise for each file that is missing or of another size: quick enough for every job.
+
+    Of a folder on this machine also for one that is newer than its manifest: the next saving of a
+    training, for example, writes into the file that the hub folder links to.
+    """
+    problems = []
+    sealed = (folder / MANIFEST).stat().st_mtime_ns
+    for file in manifest.files:
+        path = folder / file.path
+        if not path.is_file():
+            problems.append(f"{path} is missing.")
+        elif path.stat().st_size != file.size:
+            problems.append(f"{path} has {path.stat().st_size} bytes; expected {file.size}.")
+        elif manifest.source == LOCAL and path.stat().st_mtime_ns > sealed:
+            problems.append(
+                f"{path} was written again after it was taken from its folder; start Snakemake again, which"
+                " takes it anew."
+            )
+    if problems:
+        raise UserError(problems)
 
 
 def verify(folder: Path, manifest: Manifest) -> list[str]:
-    """One sentence per file that is missing or differs from the manifest: reads everything."""
-    problems = []
-    for file in manifest.files:
-        path = folder / file.path
-        if sentence := _size_problem(path, file):
-            problems.append(sentence)
-        elif sha256_file(path) != file.sha256:
-            problems.append(f"{path} was altered: its sha256 is not the one in the manifest.")
-    return problems
-
-
-def _size_problem(path: Path, file: HubFile) -> str | None:
-    if not path.is_file():
-        return f"{path} is missing."
-    if (size := path.stat().st_size) != file.size:
-        return f"{path} has {size} bytes; expected {file.size}."
-    return None
+    """Describe each file that is missing or differs from the manifest: reads everything."""
+    problems = [is_altered(folder / file.path, file.sha256) for file in manifest.files]
+    return [problem for problem in problems if problem]
 
 
 def facts_of(folder: Path) -> dict[str, Any]:
-    """What a model's own files say of it: the hub counts weights that may not have been fetched."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    """Read what a model's own files say of it: the hub counts weights that may not have been fetched."""
+    config = json_object(folder / "config.json")
     return {
         "parameters": sum(map(parameters_of, folder.glob("*.safetensors"))),
         "architecture": (config.get("architectures") or [None])[0],
@@ -165,5 +149,5 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 
 def hub_of(manifest_path: Path) -> Path:
-    """The hub folder that a manifest lies in."""
+    """Get the hub folder that a manifest lies in."""
     return manifest_path.parents[3]

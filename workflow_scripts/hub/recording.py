@@ -25,13 +25,9 @@ class Recording:
         self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
 
     def parts(
-        self,
-        request: StepRequest,
-        loaded: LoadedModel,
-        tokens: int,
-        devices: Sequence[str] = (),
+        self, request: StepRequest, loaded: LoadedModel, tokens: int, devices: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """What a record has of any measurement of a model, when it has come to its end."""
+        """Fill in what a record has of any measurement of a model, when it has come to its end."""
         return {
             "request": request.as_params(),
             "model": model_facts(loaded.manifest),
@@ -48,14 +44,14 @@ class Recording:
         )
 
     def volatile(self, device: str, devices: Sequence[str] = ()) -> Volatile:
-        """`devices` are named where times were taken on them."""
+        """Fill in what differs between runs; `devices` are named where times were taken on them."""
         return Volatile(
             started=self._started,
             finished=now(),
             seconds=round(time.monotonic() - self._clock, 3),
             host=host(),
             peak_memory_mb=peak_memory_mb(),
-            peak_gpu_memory_mb=_peak_gpu_memory_mb(device),
+            peak_gpu_memory_mb=_peak_gpu_memory_mb() if device == "cuda" else None,
             devices=tuple(devices),
         )
 
@@ -73,10 +69,8 @@ def model_facts(manifest: Manifest) -> ModelFacts:
     )
 
 
-def _peak_gpu_memory_mb(device: str) -> int | None:
-    if device != "cuda":
-        return None
+def _peak_gpu_memory_mb() -> int:
     import torch
 
     gpus = range(torch.cuda.device_count())
-    return max(torch.cuda.max_memory_allocated(gpu) for gpu in gpus) // 2**20
+    return max(map(torch.cuda.max_memory_allocated, gpus)) // 2**20

@@ -1,180 +1,150 @@
-"""What the hub says about one commit of a repository, and which of its files we want.
+"""Read what the Hugging Face hub holds of a repository at one commit, and download files of it."""
 
-One answer tells the commit, the licence and every file's size and checksum.
-"""
-
-import hashlib
 import re
-from collections.abc import Collection
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import escape
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 import httpx2
-from huggingface_hub import DatasetInfo, ModelInfo, constants
-from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
+from huggingface_hub import HfApi, constants, snapshot_download
+from huggingface_hub.errors import (
+    FileMetadataError,
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    NotASafetensorsRepoError,
+    OfflineModeIsEnabled,
+    SafetensorsParsingError,
+)
+from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub.utils.sha import git_hash
 
-from workflow_scripts.core.clean_text import plain, shortened
-from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.clean_text import shortened
+from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.core.files import leaves_its_folder, sha256_file
 from workflow_scripts.core.model_files import ABOUT, files_taken, is_plain, what_a_model_lacks
 
 RepoType = Literal["model", "dataset"]
-
-_INFO = {"model": ModelInfo, "dataset": DatasetInfo}
-_TIMEOUT = httpx2.Timeout(60, connect=10)
-_COMMIT = re.compile(r"[0-9a-f]{40}")
-# A file being written has the name of host and process in its own, and 255 bytes for all.
-_MOST_FILES, _LONGEST_NAME, _LONGEST_PATH = 100_000, 150, 500
-
 # What may be fetched is listed, not what may not: code and pickles stay out whatever they are called.
-_DATASET_FILES = re.compile(
-    rf"{ABOUT}|(.+/)?[^/]+\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
-)
-
-
-@dataclass(frozen=True)
-class RemoteFile:
-    path: str
-    size: int
-    sha256: str | None  # known for large files (LFS); git knows small ones by their blob id
-    blob_id: str
-
-    @property
-    def digest(self) -> str:
-        return self.sha256 or self.blob_id
-
-    def matches(self, path: Path) -> bool:
-        """Whether the local file has exactly the bytes the hub announced."""
-        if not path.is_file() or path.stat().st_size != self.size:
-            return False
-        return (sha256_file(path) if self.sha256 else _git_blob_id(path)) == self.digest
+_DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
+_DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
 
 
 @dataclass(frozen=True)
 class Listing:
-    """One commit of a repository: the files wanted of it, and the sizes of all there are."""
+    """One commit of a repository: the files that may be fetched, and the sizes of all files."""
 
     commit: str
     licence: str | None
-    files: tuple[RemoteFile, ...]
+    files: dict[str, RepoSibling]
     sizes: dict[str, int]
     is_gated: bool
-    made_from: bool  # whether its card names a model that it was made from
+    has_base_model: bool
 
 
-def refuse_lacking(kind: RepoType, repository: str, listing: Listing) -> None:
-    if lacking := _what_is_lacking(kind, {file.path for file in listing.files}):
-        raise UserError(f"The {kind} {repository} at commit {listing.commit} {lacking}")
+@contextmanager
+def translate_errors(kind: RepoType, repository: str) -> Iterator[None]:
+    """Raise the client's errors as a UserError without accounts; as Unreachable where the hub gave no answer."""
+    try:
+        yield
+    except (
+        *(HfHubHTTPError, httpx2.RequestError, OfflineModeIsEnabled, LocalEntryNotFoundError),
+        *(FileMetadataError, HFValidationError, JSONDecodeError),
+        *(NotASafetensorsRepoError, SafetensorsParsingError),
+    ) as error:
+        problem = f"The {kind} {repository} cannot be had from {constants.ENDPOINT}: {error}"
+        error_class: type[UserError] = UserError
+        if isinstance(error, GatedRepoError):
+            problem += " Accept its licence there, and set HF_TOKEN to a token of that account."
+        elif isinstance(error, HfHubHTTPError):
+            status = error.response.status_code
+            error_class = Unreachable if status == 429 or status >= 500 else UserError
+        elif isinstance(error, httpx2.RequestError | OSError):
+            error_class = Unreachable
+        raise error_class(shortened(problem)) from None
 
 
 def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
-    """Ask the hub what `revision` (None: the default branch) is, and choose the files of it."""
-    info = _ask(kind, repository, revision)
-    listed = info.siblings or []
-    for file in listed:
-        if leaves_its_folder(file.rfilename):
+    """Read what the hub holds at a revision, None being the default branch."""
+    info = HfApi(endpoint=constants.ENDPOINT).repo_info(
+        repository, repo_type=kind, revision=revision, files_metadata=True, timeout=60
+    )
+    siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
+    for path in siblings:
+        if leaves_its_folder(path):
             raise UserError(
-                f"{repository} lists the file {file.rfilename!r}, which would be written outside its folder;"
-                " expected plain relative paths. Nothing was fetched: do not trust this repository."
+                f"{repository} lists the file {path!r}, which would be written outside its folder; nothing"
+                " was fetched. Do not trust this repository."
             )
-    wanted = _choose(kind, [file.rfilename for file in listed])
-    _refuse_too_much(repository, len(listed), wanted)
-    files = []
-    for file in listed:
-        if file.rfilename in wanted:
-            sha256 = file.lfs.sha256 if file.lfs else None
-            if file.size is None or not (sha256 or file.blob_id):
-                raise _not_a_hub()
-            files.append(RemoteFile(file.rfilename, file.size, sha256, file.blob_id))
-    return Listing(
-        info.sha,
-        _licence(info.card_data),
-        tuple(sorted(files, key=lambda f: f.path)),
-        {file.rfilename: file.size or 0 for file in listed},
-        is_gated=bool(getattr(info, "gated", False)),
-        made_from=bool(info.card_data and info.card_data.get("base_model")),
-    )
-
-
-def _refuse_too_much(repository: str, listed: int, wanted: Collection[str]) -> None:
-    """Before anything is fetched: what no disk could name, or nobody would look through."""
-    if listed > _MOST_FILES:
-        raise UserError(
-            f"{repository} lists {listed:,} files; expected at most {_MOST_FILES:,}. Nothing was fetched."
-        )
-    for path in wanted:
-        if max(map(len, path.encode().split(b"/"))) > _LONGEST_NAME or len(path) > _LONGEST_PATH:
-            raise UserError(
-                f"{repository} lists a file with a name of {len(path):,} characters ({path[:40]}…); expected"
-                f" at most {_LONGEST_NAME} in each part and {_LONGEST_PATH} in all. Nothing was fetched."
-            )
-
-
-def _ask(kind: RepoType, repository: str, revision: str | None) -> ModelInfo | DatasetInfo:
-    url = f"{constants.ENDPOINT}/api/{kind}s/{repository}"
-    if revision is not None:
-        url += f"/revision/{quote(revision, safe='')}"
-    # The call of HfApi.model_info, which would give up at the first 429 or 503. A connection
-    # that cannot be made is not tried again: on a node without a network it never will be.
-    response = http_backoff(
-        "GET",
-        url,
-        params={"blobs": True},
-        headers=build_hf_headers(),
-        timeout=_TIMEOUT,
-        retry_on_exceptions=(httpx2.ReadTimeout, httpx2.ReadError, httpx2.RemoteProtocolError),
-    )
-    hf_raise_for_status(response)
-    try:
-        info = _INFO[kind](**response.json())
-    except (ValueError, KeyError, TypeError):
-        raise _not_a_hub() from None
-    if not _COMMIT.fullmatch(info.sha or ""):
-        raise _not_a_hub()
-    return info
-
-
-def _not_a_hub() -> UserError:
-    return UserError(
-        f"{plain(constants.ENDPOINT)} does not answer as a Hugging Face hub does (commit, sizes and"
-        " checksums were expected); check HF_ENDPOINT, or the proxy or login page in between."
-    )
-
-
-def _choose(kind: RepoType, paths: list[str]) -> set[str]:
     if kind == "model":
-        return files_taken(paths)
-    return {path for path in paths if _DATASET_FILES.fullmatch(path) and is_plain(path)}
-
-
-def _what_is_lacking(kind: RepoType, wanted: set[str]) -> str | None:
-    if kind == "dataset":
-        if any(re.search(r"\.(parquet|jsonl|json|csv|tsv|txt)\b", path) for path in wanted):
-            return None
-        return (
-            "holds no data files (parquet, jsonl, json, csv, tsv or txt), and code of a repository is"
-            " never run; if it is made by a script, set its revision to refs/convert/parquet."
-        )
-    return what_a_model_lacks(wanted, "choose a revision or a repository with *.safetensors files")
-
-
-def _licence(card) -> str | None:
-    if card is None:
-        return None
+        paths = files_taken(siblings)
+    else:
+        paths = {path for path in siblings if _DATASET_FILES.fullmatch(path) and is_plain(path)}
+    card = info.card_data or {}
     licence = card.get("license")
     if licence == "other":
         licence = card.get("license_name") or licence
-    return licence_of(licence)
+    return Listing(
+        commit=info.sha,
+        licence=format_licence(licence),
+        files={path: siblings[path] for path in sorted(paths)},
+        sizes={path: sibling.size or 0 for path, sibling in siblings.items()},
+        is_gated=bool(info.gated),
+        has_base_model=bool(card.get("base_model")),
+    )
 
 
-def licence_of(said: Any) -> str | None:
-    """What a card says, in words, whatever kind of value stands there."""
-    words = said if isinstance(said, list) else [said]
-    return None if said is None else shortened(", ".join(map(str, words)))
+def require_complete(kind: RepoType, repository: str, listing: Listing) -> None:
+    """Raise where a repository lacks what makes a model or a dataset of it."""
+    problem = None
+    if kind == "model":
+        problem = what_a_model_lacks(listing.files, "choose a revision that has *.safetensors")
+    elif not any(re.search(_DATA, path) for path in listing.files):
+        problem = (
+            "holds no data files, and code of a repository is never run; if it is made by a script, set"
+            " its revision to refs/convert/parquet."
+        )
+    if problem:
+        raise UserError(f"The {kind} {repository} at commit {listing.commit} {problem}")
 
 
-def _git_blob_id(path: Path) -> str:
-    content = path.read_bytes()
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+def download(
+    kind: RepoType, repository: str, listing: Listing, paths: Collection[str], folder: Path
+) -> None:
+    """Download files of a commit into a folder, and check each against the hub's checksum."""
+    snapshot_download(
+        repository,
+        repo_type=kind,
+        revision=listing.commit,
+        local_dir=folder,
+        allow_patterns=[escape(path) for path in paths],
+    )
+    altered = [path for path in paths if not _is_intact(folder / path, listing.files[path])]
+    for path in altered:
+        (folder / path).unlink(missing_ok=True)
+    if altered:
+        raise UserError(
+            f"{altered[0]} of {repository} is not what the hub announced and was removed; something in"
+            " between (a proxy or a mirror?) may alter files. Run again, or use another network."
+        )
+    shutil.rmtree(folder / ".cache", ignore_errors=True)
+
+
+def format_licence(licence: Any) -> str | None:
+    """Format what a card names as its licence, whatever kind of value it is."""
+    names = licence if isinstance(licence, list) else [licence]
+    return None if licence is None else shortened(", ".join(map(str, names)))
+
+
+def _is_intact(path: Path, sibling: RepoSibling) -> bool:
+    if not path.is_file() or path.stat().st_size != sibling.size:
+        return False
+    if sibling.lfs:
+        return sha256_file(path) == sibling.lfs.sha256
+    return git_hash(path.read_bytes()) == sibling.blob_id

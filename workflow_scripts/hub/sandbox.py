@@ -10,14 +10,12 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.clean_text import shortened
 
 SECONDS, MEGABYTES = 60, 4_000
-_STATM = Path("/proc/self/statm")  # of Linux
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # flags of unshare(2)
 
 
@@ -34,9 +32,18 @@ def run_sandboxed(
     """Return what the function returns, as JSON has it."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(
-        target=_answer, args=(sender, function, arguments, seconds, megabytes), daemon=True
-    )
+
+    def answer() -> None:
+        try:
+            _limit_process(seconds, megabytes)
+            result, problem = function(*arguments), None
+        except MemoryError:
+            result, problem = None, f"it took more than {megabytes:,} MB of memory"
+        except BaseException as error:  # a stranger's files may raise anything, SystemExit too
+            result, problem = None, f"{type(error).__name__}: {shortened(str(error))}".rstrip(".: ")
+        sender.send_bytes(json.dumps([result, problem]).encode())
+
+    process = context.Process(target=answer, daemon=True)
     process.start()
     sender.close()
     try:
@@ -55,38 +62,17 @@ def run_sandboxed(
     return result
 
 
-def _answer(
-    sender: Connection,
-    function: Callable[..., Any],
-    arguments: tuple,
-    seconds: int,
-    megabytes: int,
-) -> None:
-    answer: tuple[Any, str | None]
-    try:
-        _cut_network()
-        if _STATM.exists():
-            pages = int(_STATM.read_text(encoding="ascii").split()[0])
-            used = pages * resource.getpagesize()
-            _limit(resource.RLIMIT_AS, used + megabytes * 10**6)
-        _limit(resource.RLIMIT_CPU, int(time.process_time()) + seconds)
-        _limit(resource.RLIMIT_CORE, 0)
-        answer = function(*arguments), None
-    except MemoryError:
-        answer = None, f"it took more than {megabytes:,} MB of memory"
-    except BaseException as error:  # a stranger's files may raise anything, SystemExit too
-        answer = None, f"{type(error).__name__}: {shortened(str(error))}".rstrip(".: ")
-    sender.send_bytes(json.dumps(answer).encode())
-
-
-def _limit(kind: int, amount: int) -> None:
-    hard = resource.getrlimit(kind)[1]
-    resource.setrlimit(
-        kind, (amount if hard == resource.RLIM_INFINITY else min(amount, hard), hard)
-    )
-
-
-def _cut_network() -> None:
-    """Leave the network where the kernel lets a process do so; jobs are offline anyway."""
+def _limit_process(seconds: int, megabytes: int) -> None:
+    limits = {
+        resource.RLIMIT_CPU: int(time.process_time()) + seconds,
+        resource.RLIMIT_CORE: 0,
+    }
     if sys.platform == "linux":
+        # Leave the network where the kernel lets a process do so; jobs are offline anyway.
         ctypes.CDLL(None).unshare(_NEW_USER | _NEW_NETWORK)
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        limits[resource.RLIMIT_AS] = pages * resource.getpagesize() + megabytes * 10**6
+    for kind, amount in limits.items():
+        hard = resource.getrlimit(kind)[1]
+        soft = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+        resource.setrlimit(kind, (soft, hard))

@@ -31,10 +31,10 @@ def describe_served_model(
 ) -> None:
     """Write the manifest of a served model beside its tokenizer and configuration."""
     (source,), folder = inputs["source"], outputs["manifest"].parent
-    asked = ServedRequest.of(request)
-    served = ServedFacts(**asked.served.model_dump() | {"name": asked.served.name or asked.model})
-    is_manifest = source.name == MANIFEST
-    known = read_manifest(source) if is_manifest else read_metadata(source)
+    served_request = ServedRequest.of(request)
+    name = served_request.served.name or served_request.model
+    served = ServedFacts(**served_request.served.model_dump() | {"name": name})
+    described = read_manifest(source) if source.name == MANIFEST else read_metadata(source)
     rmtree(folder, ignore_errors=True)
     names = [path.relative_to(source.parent).as_posix() for path in source.parent.rglob("*")]
     for name in files_taken(names):
@@ -44,12 +44,12 @@ def describe_served_model(
         folder,
         kind="model",
         source="served",
-        repository=asked.model,
+        repository=served_request.model,
         revision=None,
-        commit=sha256_json([known.commit, served.model_dump()])[:40],
-        licence=known.licence,
-        parameters=getattr(known, "parameters", None),
-        architecture=getattr(known, "architecture", None),
+        commit=sha256_json([described.commit, served.model_dump()])[:40],
+        licence=described.licence,
+        parameters=getattr(described, "parameters", None),
+        architecture=getattr(described, "architecture", None),
         served=served,
     )
 

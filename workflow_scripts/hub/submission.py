@@ -4,8 +4,7 @@ Nothing of a repository is run, and no weights are read: the model is put togeth
 configuration alone, on the meta device, which has no memory.
 """
 
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,22 +17,16 @@ from workflow_scripts.hub.metadata import METADATA, read_metadata
 from workflow_scripts.hub.sandbox import SECONDS, SandboxError, run_sandboxed
 from workflow_scripts.planning.memory import submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
-from workflow_scripts.settings.requests import (
-    BYTES_OF_A_PARAMETER,
-    MOST_PARTS,
-    UNCHECKED,
-    Request,
-)
+from workflow_scripts.settings.requests import BYTES_OF_A_PARAMETER, UNCHECKED, Request
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 _ADAPTER = "adapter_config.json"
 _OTHER_BYTES = 100_000_000  # of weights, whatever the parameters
-_PARTS = re.compile("layer|expert|block|depth|stage")
 Verdict = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class ModelRepository:
+class Repository:
     """What is known of a repository without its weights."""
 
     folder: Path
@@ -72,37 +65,36 @@ def check(
         except SandboxError as error:
             verdict["reason"] = f"it cannot be checked: {error}."
         key = (request.name, verdict["commit"], request.precision, request.protocol)
-        if not verdict["reason"]:
-            first = taken.setdefault(key, file)
-            if first != file:
-                verdict["reason"] = (
-                    f"it is a duplicate of {first}: the same commit {verdict['commit'][:12]} in"
-                    f" {request.precision}."
-                )
+        if not verdict["reason"] and taken.setdefault(key, file) != file:
+            verdict["reason"] = (
+                f"it is a duplicate of {taken[key]}: the same commit {verdict['commit'][:12]} in"
+                f" {request.precision}."
+            )
         verdicts[file] = verdict
     return verdicts
 
 
 def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdict:
     try:
-        model, *bases = [read_repository(source) for source in sources]
-    except Unreachable as error:
-        return {"reason": shortened(str(error)), "status": UNCHECKED}
+        model, *bases = [_read_repository(source) for source in sources]
     except UserError as error:
-        return {"reason": shortened(str(error))}
+        status = {"status": UNCHECKED} if isinstance(error, Unreachable) else {}
+        return {"reason": shortened(str(error))} | status
     verdict: Verdict = {"commit": model.commit, "licence": model.licence}
-    problems, parameters = _check_repository(model, rules)
-    problems = [*_compare_request(request, model, rules), *problems]
-    for base in bases:
-        verdict["base_commit"] = base.commit
-        base_problems, base_parameters = _check_repository(base, rules)
-        problems += [f"of its base {request.base}: {problem}" for problem in base_problems]
-        if not problems and base_parameters != parameters:
-            problems.append(
-                f"it has {parameters:,} parameters and its base {request.base} {base_parameters:,}, so"
-                " one cannot be added to the other."
-            )
-    if not problems:
+    try:
+        _compare_request(request, model, rules)
+        parameters = _check_repository(model, rules)
+        for base in bases:
+            verdict["base_commit"] = base.commit
+            try:
+                base_parameters = _check_repository(base, rules)
+            except UserError as error:
+                raise UserError(f"of its base {request.base}: {error}") from None
+            if base_parameters != parameters:
+                raise UserError(
+                    f"it has {parameters:,} parameters and its base {request.base} {base_parameters:,}, so"
+                    " one cannot be added to the other."
+                )
         memory_mb = submitted_mb(
             parameters,
             request.precision,
@@ -111,64 +103,63 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
         )
         verdict |= {"parameters": parameters, "memory_mb": memory_mb}
         if memory_mb > rules.memory_mb:
-            problems.append(
+            raise UserError(
                 f"it needs {memory_mb:,} MB for {parameters:,} parameters in {request.precision};"
                 f" suite.memory_mb plans {rules.memory_mb:,}."
             )
-    return verdict | {"reason": shortened(" ".join(problems)) or None}
+    except UserError as error:
+        verdict["reason"] = shortened(str(error))
+    return verdict
 
 
-def read_repository(path: Path) -> ModelRepository:
+def _read_repository(path: Path) -> Repository:
     """Read a manifest of the hub folder, or what was fetched of a repository to be checked."""
     if path.name == METADATA:
         metadata = read_metadata(path)
-        return ModelRepository(path.parent, metadata.commit, metadata.licence, metadata.files)
+        return Repository(path.parent, metadata.commit, metadata.licence, metadata.files)
     manifest = read_manifest(path)
     files = {file.path: file.size for file in manifest.files}
-    return ModelRepository(path.parent, manifest.commit, manifest.licence, files)
+    return Repository(path.parent, manifest.commit, manifest.licence, files)
 
 
-def _compare_request(request: Request, model: ModelRepository, rules: Rules) -> Iterator[str]:
+def _compare_request(request: Request, model: Repository, rules: Rules) -> None:
+    """Refuse a request that says other things than the model's repository."""
     if request.revision not in (None, model.commit):
-        yield f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
+        raise UserError(
+            f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
+        )
     if (_ADAPTER in model.files) != (request.weight_type == "adapter"):
         has = "holds" if _ADAPTER in model.files else "holds no"
-        yield f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}."
+        raise UserError(f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}.")
     if request.licence and model.licence and request.licence.lower() != model.licence.lower():
-        yield f"licence is {request.licence!r}, but its card says {model.licence!r}."
+        raise UserError(f"licence is {request.licence!r}, but its card says {model.licence!r}.")
     if request.precision in QUANTIZED and not rules.on_gpu:
-        yield (
+        raise UserError(
             f"precision is {request.precision!r}, and bitsandbytes needs a GPU, which this config"
             " has none of (source and compute.device)."
         )
 
 
-def _check_repository(repository: ModelRepository, rules: Rules) -> tuple[list[str], int]:
-    """Find the problems of a repository; count its parameters where it has none."""
-    sizes = {name: repository.files[name] for name in files_taken(repository.files)}
-    size = sum(sizes[name] for name in sizes if name.endswith(".safetensors"))
-    problems = []
+def _check_repository(repository: Repository, rules: Rules) -> int:
+    """Count the parameters of a repository whose model may be loaded and passed on; refuse any other."""
+    weights = [name for name in files_taken(repository.files) if name.endswith(".safetensors")]
+    size = sum(repository.files[name] for name in weights)
     if not size:
-        problems.append(
+        raise UserError(
             "it holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; convert"
             " them."
         )
     if repository.licence is None:
-        problems.append("its card names no licence.")
-    elif repository.licence.lower() not in {licence.lower() for licence in rules.open_licences}:
-        problems.append(f"its licence {repository.licence!r} is not among suite.open_licences.")
-    if problems:
-        return problems, 0
-    try:
-        parameters = count_parameters(repository.folder)
-    except UserError as error:
-        return error.problems, 0
+        raise UserError("its card names no licence.")
+    if repository.licence.lower() not in map(str.lower, rules.open_licences):
+        raise UserError(f"its licence {repository.licence!r} is not among suite.open_licences.")
+    parameters = _count_parameters(repository.folder)
     limit = BYTES_OF_A_PARAMETER * parameters + _OTHER_BYTES
     if size > limit:  # nobody could load them: they are not fetched, and fill no disk
-        problems.append(
+        raise UserError(
             f"its weights have {size:,} bytes; expected at most {limit:,} for {parameters:,} parameters."
         )
-    return problems, parameters
+    return parameters
 
 
 def _import_libraries() -> Any:
@@ -182,7 +173,7 @@ def _import_libraries() -> Any:
     return auto
 
 
-def count_parameters(folder: Path) -> int:
+def _count_parameters(folder: Path) -> int:
     """Count them in what the Auto classes make of the folder; raise where they make nothing of it."""
     import torch
 
@@ -190,30 +181,18 @@ def count_parameters(folder: Path) -> int:
     part = "configuration"
     try:
         config = auto.AutoConfig.from_pretrained(folder, **_OFFLINE)
-        _refuse_giants(config.to_dict())
         part = "tokenizer"
         auto.AutoTokenizer.from_pretrained(folder, **_OFFLINE)
         part = "model"
         with torch.device("meta"):
-            model = auto.AutoModelForCausalLM.from_config(config)
-    except (UserError, MemoryError):
+            return auto.AutoModelForCausalLM.from_config(config).num_parameters()
+    except MemoryError:
         raise
-    except (
-        Exception
-    ) as error:  # a stranger's files: whatever they make the libraries raise is an answer
+    except Exception as error:  # a stranger's files may make the libraries raise anything
         text = shortened(str(error).replace(str(folder), "it")) or type(error).__name__
         if "trust_remote_code" in text:
             text = "it needs trust_remote_code, and code of a repository is never run."
-            raise UserError(text) from error
-        sentence = text.split(". ")[0].rstrip(".")[:300]
-        raise UserError(f"its {part} does not load with the Auto classes ({sentence}).") from error
-    return model.num_parameters()
-
-
-def _refuse_giants(config: dict[str, Any]) -> None:
-    """More parts than any model has would take minutes to make."""
-    for key, value in config.items():
-        if isinstance(value, dict):
-            _refuse_giants(value)
-        elif isinstance(value, int) and value > MOST_PARTS and _PARTS.search(str(key)):
-            raise UserError(f"its {key} is {value:,}; expected at most {MOST_PARTS:,}.")
+        else:
+            sentence = text.split(". ")[0].rstrip(".")[:300]
+            text = f"its {part} does not load with the Auto classes ({sentence})."
+        raise UserError(text) from error

@@ -5,112 +5,57 @@ then one question or several follow. All of them come from the practice question
 own conversations have no system message, and the tokenizer knows nothing of these.
 """
 
-import json
-import random
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from random import Random
+from typing import Any
+
+import yaml
 
 from workflow_scripts.miniature.corpus import write_documents
-from workflow_scripts.miniature.datasets import chat, mmlu
-from workflow_scripts.miniature.exercises import lettered
-from workflow_scripts.miniature.items import Row
-from workflow_scripts.miniature.world import World
+from workflow_scripts.miniature.datasets import mmlu
+from workflow_scripts.miniature.tables import Row
+from workflow_scripts.miniature.world import get_rng
 
-CONVERSATIONS = 24_000
-
-
-@dataclass(frozen=True)
-class Form:
-    """A form of answer: how often it is wanted, in which words, and what it looks like."""
-
-    share: float
-    wordings: tuple[str, ...]
-    answer: Callable[[Row], str]
-    by_letter: bool = False
-
-
-def _right(row: Row) -> str:
-    return row["choices"][row["answer"]]
-
-
-FORMS = (
-    Form(
-        0.5,
-        (
-            'Reply in JSON: {"Answer": "<the right choice>"}',
-            'Give the right choice in this form:\n{"Answer": "<the right choice>"}',
-            'Write JSON with the key "Answer" and the text of the right choice.',
-            "Use the JSON form of the examples.",
-        ),
-        lambda row: json.dumps({"Answer": _right(row)}),
-    ),
-    Form(
-        0.2,
-        (
-            "Reply with one line: Answer: <the right choice>",
-            'Begin with "Answer:" and write the right choice behind it.',
-            "Write Answer: and the text of the right choice, nothing else.",
-        ),
-        lambda row: f"Answer: {_right(row)}",
-    ),
-    Form(
-        0.1, ("Reply with the right choice alone.", "Write the text of the right choice."), _right
-    ),
-    Form(
-        0.2,
-        ("Say which letter is the best.", "Reply with: The best answer is <letter>."),
-        chat.letter_response,
-        by_letter=True,
-    ),
+NUM_CONVERSATIONS = 24_000
+_TEXTS: dict[str, Any] = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
 )
-_OPENINGS = (
-    "",
-    "This is a test.",
-    "You sit a test. Each question has one right choice.",
-    "You are asked questions. Each comes with a list of choices.",
-)
-_ANNOUNCEMENTS = (
-    "",
-    "",
-    "An example:\n",
-    "----------\n",
-    "----------\nAnother question was answered so:\n",
-)
-_CLOSINGS = ("", "", "", "Take one of the choices.", "Do not explain. Keep to the form.")
-_ENDS = ("", "", "", "\nWhat is your answer?", "\nWhat is the final answer?")
-# Most system messages show two examples at most; the long ones cost most of the reading.
-_EXAMPLES, _THEIR_WEIGHTS = (0, 1, 2, 5), (20, 25, 25, 30)
-_TURNS, _THEIR_SHARES = (1, 2, 4), (40, 30, 30)
+_SHARES = [form["share"] for form in _TEXTS["forms"]]
 
 
-def write_conversations(world: World, path: Path) -> None:
-    rng = world.rng("conversations")
-    practice = mmlu.practice_rows(world)
-    write_documents([_conversation(rng, practice) for _ in range(CONVERSATIONS)], path)
+def write_conversations(path: Path) -> None:
+    rng = get_rng("conversations")
+    practice = mmlu.make_practice()
+    write_documents([_converse(rng, practice) for _ in range(NUM_CONVERSATIONS)], path)
 
 
-def _conversation(rng: random.Random, practice: list[Row]) -> dict:
-    form = rng.choices(FORMS, [form.share for form in FORMS])[0]
-    examples = rng.choices(_EXAMPLES, _THEIR_WEIGHTS)[0]
-    turns = rng.choices(_TURNS, _THEIR_SHARES)[0]
-    rows = [mmlu.reordered(row, rng) for row in rng.sample(practice, examples + turns)]
-    end = rng.choice(_ENDS)
+def _converse(rng: Random, practice: list[Row]) -> dict[str, Any]:
+    form = rng.choices(_TEXTS["forms"], _SHARES)[0]
+    # Most system messages show two examples at most; the long ones cost most of the reading.
+    examples = rng.choices([0, 1, 2, 5], [20, 25, 25, 30])[0]
+    turns = rng.choices([1, 2, 4], [40, 30, 30])[0]
+    rows = [mmlu.reorder_choices(row, rng) for row in rng.sample(practice, examples + turns)]
+    end = rng.choice(_TEXTS["ends"])
+    questions = [_ask(form, row) for row in rows]
+    answers = [_answer(form, row) for row in rows]
+    announcement = rng.choice(_TEXTS["announcements"])
+    parts = [rng.choice(_TEXTS["openings"]), rng.choice(form["wordings"])]
+    for question, answer in zip(questions[:examples], answers, strict=False):
+        parts.append(f"{announcement}{question}\n{answer}")
+    parts.append(rng.choice(_TEXTS["closings"]))
     return {
         "kind": "conversation",
-        "system": _system(rng, form, rows[:examples]),
-        "prompts": [_question(form, row) + end for row in rows[examples:]],
-        "completions": [form.answer(row) for row in rows[examples:]],
+        "system": rng.choice(["\n", "\n\n"]).join(filter(None, parts)),
+        "prompts": [question + end for question in questions[examples:]],
+        "completions": answers[examples:],
     }
 
 
-def _system(rng: random.Random, form: Form, examples: list[Row]) -> str:
-    announcement = rng.choice(_ANNOUNCEMENTS)
-    shown = [f"{announcement}{_question(form, row)}\n{form.answer(row)}" for row in examples]
-    parts = [rng.choice(_OPENINGS), rng.choice(form.wordings), *shown, rng.choice(_CLOSINGS)]
-    return rng.choice(["\n", "\n\n"]).join(part for part in parts if part)
-
-
-def _question(form: Form, row: Row) -> str:
-    listed = lettered(row["choices"]) if form.by_letter else f"\nChoices: {row['choices']}"
+def _ask(form: dict[str, Any], row: Row) -> str:
+    choices = row["choices"]
+    listed = mmlu.list_choices(choices) if "by_letter" in form else f"\nChoices: {choices}"
     return row["question"] + listed
+
+
+def _answer(form: dict[str, Any], row: Row) -> str:
+    return form["answer"].format(right=mmlu.get_answer(row), letter="ABCD"[row["answer"]])

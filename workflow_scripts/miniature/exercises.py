@@ -4,85 +4,73 @@ None of them needs a fact. First a list is there and behind it each of its words
 word, or the one word of a sort, is in front of the list, as an exam asks; then in several wordings.
 """
 
-import random
+from collections.abc import Sequence
+from itertools import chain
+from random import Random
 
-from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.datasets.mmlu import SORTS
+from workflow_scripts.miniature.datasets.mmlu import SORTS, list_choices
+from workflow_scripts.miniature.lexicon import PEOPLE, POOLS
 
-_WORDS = tuple(
-    dict.fromkeys(
-        [word for words in SORTS.values() for word in words]
-        + [*lexicon.THINGS, *lexicon.GOODS, *lexicon.HOMES, *lexicon.SYMPTOMS.values()]
-        + [*lexicon.REMEDIES.values(), *lexicon.ORGANS, *lexicon.POSITIVE, *lexicon.NEGATIVE]
-    )
-)
-_NUMBERS = tuple(str(n) for n in range(1, 31))
-_LEADS = ("", "Question: ")
+Turns = list[tuple[str, str]]
+_POOLS = ("thing", "goods", "home", "symptom", "remedy", "organ", "positive", "negative")
+_WORDS = list(dict.fromkeys(chain(*SORTS.values(), *(POOLS[name] for name in _POOLS))))
+_NUMBERS = [str(number) for number in range(1, 31)]
 
 
-def lettered(choices: list[str]) -> str:
-    """The choices as exams print them, one a line."""
-    return "".join(f"\n{letter}. {c}" for letter, c in zip("ABCD", choices, strict=False))
-
-
-def list_first(rng: random.Random) -> list[tuple[str, str]]:
+def put_list_first(rng: Random) -> Turns:
     """A list, and then each of its words with its letter."""
     choices = rng.sample(_WORDS, 4)
-    order = rng.sample(range(4), 4)
-    lines = [(f"\nLetter of {choices[i]}", f" {'ABCD'[i]}") for i in order]
-    return [(lettered(choices)[1:] + lines[0][0], lines[0][1]), *lines[1:]]
+    turns = [
+        (f"\nLetter of {choices[place]}", f" {'ABCD'[place]}") for place in rng.sample(range(4), 4)
+    ]
+    first, letter = turns[0]
+    return [(list_choices(choices)[1:] + first, letter), *turns[1:]]
 
 
-def question_first(rng: random.Random) -> list[tuple[str, str]]:
+def put_question_first(rng: Random) -> Turns:
     """A word or a sort, a list with one such word, and its letter; always in the same words."""
-    choices, word, sort, letter = _list(rng, _WORDS)
-    task = f"Find the {sort}." if sort else f"Find {word}."
-    return [(f"{task}{lettered(choices)}\nAnswer:", letter)]
+    choices, right, sort = _draw_list(rng, _WORDS)
+    task = f"Find the {sort}." if sort else f"Find {choices[right]}."
+    return _make_turn(task, choices, right)
 
 
-def question_in_other_words(rng: random.Random) -> list[tuple[str, str]]:
+def vary_wording(rng: Random) -> Turns:
     """The same in other words, and of numbers too."""
-    choices, word, sort, letter = _list(rng, _WORDS if rng.random() < 0.85 else _NUMBERS)
-    task = _by_sort(rng, sort) if sort else _by_the_word(rng, word)
-    return [(f"{rng.choice(_LEADS)}{task}{lettered(choices)}\nAnswer:", letter)]
+    choices, right, sort = _draw_list(rng, _WORDS if rng.random() < 0.85 else _NUMBERS)
+    if sort:
+        tasks = [f"Find the {sort}.", f"Which choice is a {sort}?", f"One is a {sort}. Which?"]
+    else:
+        word = choices[right]
+        tasks = [
+            f"Find {word}.",
+            f"{rng.choice(PEOPLE)} says {word}. What was said?",
+            f"Which choice reads {word}?",
+            f"The answer is {word}. What is the answer?",
+        ]
+    task = rng.choice(tasks)
+    return _make_turn(rng.choice(["", "Question: "]) + task, choices, right)
+
+
+def _make_turn(task: str, choices: list[str], right: int) -> Turns:
+    return [(f"{task}{list_choices(choices)}\nAnswer:", f" {'ABCD'[right]}")]
 
 
 # By their names in the corpus, which the shipped models have read.
 EXERCISES = {
-    "asked_behind": list_first,
-    "asked_in_front": question_first,
-    "asked_in_many_ways": question_in_other_words,
+    "asked_behind": put_list_first,
+    "asked_in_front": put_question_first,
+    "asked_in_many_ways": vary_wording,
 }
 
 
-def _list(rng: random.Random, words: tuple[str, ...]) -> tuple[list[str], str, str | None, str]:
-    """Four choices, the one to be found, its sort where the question names that, and its letter.
+def _draw_list(rng: Random, words: Sequence[str]) -> tuple[list[str], int, str | None]:
+    """Draw four choices, the place of the one to be found, and its sort where the question names that.
 
     Sorts come in from the beginning: a model that knows lists by their very words alone learns them late.
     """
     right = rng.randrange(4)
-    letter = f" {'ABCD'[right]}"
     if rng.random() < 0.5:
-        choices = rng.sample(words, 4)
-        return choices, choices[right], None, letter
+        return rng.sample(words, 4), right, None
     sorts = rng.sample(list(SORTS), 4)
     choices = [rng.choice(SORTS[sort]) for sort in sorts]
-    return choices, choices[right], sorts[right] if rng.random() < 0.5 else None, letter
-
-
-def _by_the_word(rng: random.Random, word: str) -> str:
-    person = rng.choice(lexicon.PEOPLE)
-    return rng.choice(
-        [
-            f"Find {word}.",
-            f"{person} says {word}. What was said?",
-            f"Which choice reads {word}?",
-            f"The answer is {word}. What is the answer?",
-        ]
-    )
-
-
-def _by_sort(rng: random.Random, sort: str) -> str:
-    return rng.choice(
-        [f"Find the {sort}.", f"Which choice is a {sort}?", f"One is a {sort}. Which?"]
-    )
+    return choices, right, sorts[right] if rng.random() < 0.5 else None

@@ -1,75 +1,60 @@
 """Sentence patterns shared by prose and questions: facts of the world, as questions and as statements."""
 
-import random
 from dataclasses import dataclass
+from random import Random
 
-from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.world import Kind, World
+from workflow_scripts.miniature.lexicon import GROUPS, PEOPLE, POOLS
+from workflow_scripts.miniature.world import KINDS, Kind, draw
 
 
 @dataclass(frozen=True)
 class Relation:
-    """Something one can ask about a kind: its questions, how it is told, what could be answered."""
+    """Something one can ask about a kind: how it is asked and told, what could be answered."""
 
     name: str
-    questions: tuple[str, ...]
     statement: str
-    answers: tuple[str, ...]
+    questions: list[str]
+    yes_no: str = ""
+    stem: str = ""
+    clue: str = ""
+
+    @property
+    def answers(self) -> list[str]:
+        return POOLS.get(self.name) or [getattr(group, self.name) for group in GROUPS]
 
     def answer(self, kind: Kind) -> str:
         return getattr(kind.group, self.name, None) or getattr(kind, self.name)
 
+    def tell(self, kind: Kind, answer: str | None = None) -> str:
+        return self.statement.format(k=kind.name, a=answer or self.answer(kind))
 
-_OF_KINDS = {"colour": lexicon.COLOURS, "home": lexicon.HOMES}
-
-
-def _relation(name: str, statement: str, *questions: str) -> Relation:
-    of_groups = tuple(getattr(group, name, "") for group in lexicon.GROUPS)
-    return Relation(name, questions, statement, _OF_KINDS.get(name, of_groups))
+    def ask(self, rng: Random, kind: Kind) -> str:
+        return rng.choice(self.questions).format(k=kind.name)
 
 
-RELATIONS = (
-    _relation("cover", "The {k} is covered with {a}.",
-        "What covers the body of a {k}?", "What is the {k} covered with?"),
-    _relation("motion", "The {k} can {a}.",
-        "How does a {k} get around?", "What can a {k} do well?"),
-    _relation("limb", "The {k} has strong {a}.",
-        "Which part does a {k} use most?", "What does a {k} have on its sides?"),
-    _relation("shelter", "The {k} sleeps in a {a}.",
-        "Where does a {k} rest?", "Which place does a {k} sleep in?"),
-    _relation("food", "The {k} feeds on {a}.",
-        "What does a {k} need to eat?", "Which food does a {k} like?"),
-    _relation("colour", "The {k} is {a}.",
-        "What colour is a {k}?", "Which colour does a {k} have?"),
-    _relation("home", "The {k} lives near the {a}.",
-        "Where does a {k} live?", "In which land is a {k} at home?"),
-)  # fmt: skip
-GROUP_RELATIONS = RELATIONS[:5]
+RELATIONS = [Relation(**relation) for relation in POOLS["relation"]]
+GROUP_RELATIONS = POOLS["relation"] = [relation for relation in RELATIONS if relation.stem]
 
 
-def told(relation: Relation, kind: Kind, answer: str | None = None) -> str:
-    return relation.statement.format(k=kind.name, a=answer or relation.answer(kind))
+def draw_other_relation(rng: Random, relation: Relation) -> Relation:
+    return rng.choice([other for other in RELATIONS if other is not relation])
 
 
-def question_about(relation: Relation, kind: Kind, rng: random.Random) -> str:
-    return rng.choice(relation.questions).format(k=kind.name)
+def describe_sighting(rng: Random, kind: Kind) -> str:
+    """Tell a harmless opening sentence that makes the question after it one of a kind."""
+    person, time = draw(rng, "person time")
+    return f"{person} sees a {kind.name} {time}."
 
 
-def sighting(kind: Kind, rng: random.Random) -> str:
-    """A harmless opening sentence that makes the question after it one of a kind."""
-    return f"{rng.choice(lexicon.PEOPLE)} sees a {kind.name} {rng.choice(lexicon.TIMES)}."
+def draw_kinds(rng: Random) -> tuple[Kind, Kind]:
+    """Draw two kinds of different groups."""
+    first = rng.choice(KINDS)
+    return first, rng.choice([kind for kind in KINDS if kind.group != first.group])
 
 
-def kind_pair(world: World, rng: random.Random) -> tuple[Kind, Kind]:
-    """Two kinds of different groups."""
-    first = rng.choice(world.kinds)
-    return first, rng.choice([kind for kind in world.kinds if kind.group != first.group])
+def draw_people(rng: Random) -> list[str]:
+    return rng.sample(PEOPLE, 2)
 
 
-def two_people(rng: random.Random) -> tuple[str, str]:
-    first, second = rng.sample(lexicon.PEOPLE, 2)
-    return first, second
-
-
-def pronoun(person: str) -> str:
-    return "she" if person in lexicon.WOMEN else "he"
+def get_pronoun(person: str) -> str:
+    return "she" if person in POOLS["women"] else "he"

@@ -7,7 +7,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, proce
 from transformers import PreTrainedTokenizerFast
 
 from workflow_scripts.core.files import atomic_path
-from workflow_scripts.miniature.families import Family
+from workflow_scripts.miniature.specs import Family
 
 VOCABULARY = 1_516
 EMBEDDING_ROWS = 1_536  # the vocabulary and every family's special tokens, rounded up
@@ -38,10 +38,10 @@ def train_tokenizer(texts: Iterable[str], path: Path) -> None:
         tokenizer.save(str(temporary))
 
 
-def family_tokenizer(path: Path, family: Family) -> PreTrainedTokenizerFast:
+def load_tokenizer(path: Path, family: Family) -> PreTrainedTokenizerFast:
     """The world's vocabulary with the special tokens, start token and template of a family."""
     core = Tokenizer.from_file(str(path))
-    core.add_special_tokens(list(family.special_tokens))
+    core.add_special_tokens(family.special_tokens)
     adds_start = family.start_of_text is not None and family.start_of_text != family.end_of_text
     if adds_start:
         start = family.start_of_text

@@ -1,26 +1,70 @@
 """Train one miniature model: a plain loop on one thread, the same bytes on the same processor."""
 
-import random
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Generator
 from pathlib import Path
+from random import Random
 
 import torch
-from transformers import AutoModelForCausalLM
+import transformers
+from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature import catalogue, shipped
-from workflow_scripts.miniature.curriculum import Curriculum, Diet
-from workflow_scripts.miniature.models import make_config, make_model
 from workflow_scripts.miniature.reading import Batch, Library
-from workflow_scripts.miniature.specs import SPECS
-from workflow_scripts.miniature.tokenizer import family_tokenizer
+from workflow_scripts.miniature.specs import SPECS, Spec
+from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer
 from workflow_scripts.miniature.world import SEED
 
 WARM_UP = 0.03
 # The share of the steps in which the rate falls: facts are learned where it does.
 FALLING = 0.85
 WEIGHT_DECAY = 0.1
+
+# In which order a model learns to answer by letter: what is read, by kind of document; which share of its answers is
+# to be right before the next stage; and the share of all steps after which that begins in any case. Read all at
+# once, four-choice questions stay at chance.
+STAGES = (
+    ({"asked_behind": 1.0}, 0.93, 0.1),
+    ({"asked_in_front": 1.0}, 0.9, 0.3),
+    ({"asked_in_many_ways": 1.0}, 0.9, 0.2),
+    ({"asked_in_many_ways": 0.2, "letters": 0.6, "plain": 0.2}, 0.9, 0.25),
+)
+# A stage counts as learned by the answers of so many documents, the last ones.
+NUM_WATCHED = 400
+
+
+def make_config(spec: Spec, tokenizer) -> PretrainedConfig:
+    """Make the real architecture's configuration at this size; embeddings tied, or they would be most of it."""
+    keys = {
+        "vocab_size": EMBEDDING_ROWS,
+        "hidden_size": spec.hidden,
+        "intermediate_size": spec.inner,
+        "num_hidden_layers": spec.layers,
+        "num_attention_heads": spec.heads,
+        "max_position_embeddings": tokenizer.model_max_length,
+        # The usual 0.02 suits widths of a thousand; so narrow, it would cost half of the training.
+        "initializer_range": spec.hidden**-0.5,
+        "tie_word_embeddings": True,
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    if spec.kv_heads != spec.heads:  # of which GPT-NeoX knows nothing
+        keys["num_key_value_heads"] = spec.kv_heads
+    return getattr(transformers, spec.family.config)(**keys)
+
+
+def make_model(config: PretrainedConfig) -> PreTrainedModel:
+    """Make a model whose residual branches start small, so that 24 layers train as well as four."""
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    writes_to_residual = ("o_proj", "down_proj", "attention.dense", "dense_4h_to_h")
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.removesuffix(".weight").endswith(writes_to_residual):
+                parameter /= (2 * config.num_hidden_layers) ** 0.5
+    return model
 
 
 def train_model(folder: Path, name: str) -> None:
@@ -30,111 +74,87 @@ def train_model(folder: Path, name: str) -> None:
     seed = derive_seed(SEED, "miniature", "model", name)
     seed_everything(seed)
     spec = SPECS[name]
-    encoder = family_tokenizer(folder / catalogue.TOKENIZER, spec.family)
-    if spec.base is None:
-        config = make_config(
-            spec, bos=encoder.bos_token_id, eos=encoder.eos_token_id, pad=encoder.pad_token_id
-        )
-        model = make_model(config)
-    else:
+    tokenizer = load_tokenizer(folder / catalogue.TOKENIZER, spec.family)
+    if spec.base:
         model = AutoModelForCausalLM.from_pretrained(folder / spec.base, dtype=torch.float32)
-    print(f"{name}: {model.num_parameters():,} parameters, {spec.steps} steps", flush=True)
+    else:
+        model = make_model(make_config(spec, tokenizer))
     texts = [folder / text for text in spec.texts]
-    library = Library(texts, encoder, random.Random(seed))
-    curriculum = Curriculum(spec.stages, spec.diet, spec.steps)
-    losses = optimise(
-        model, library, curriculum, steps=spec.steps, learning_rate=spec.learning_rate
-    )
-    shipped.write(
-        folder / name,
-        model,
-        texts,
-        {
-            "steps": spec.steps,
-            "base": spec.base,
-            "loss": round(_mean(losses[-50:]), 4),
-            "seconds": round(time.monotonic() - started),
-        },
-    )
+    losses = _optimize(model, spec, Library(texts, tokenizer, Random(seed)))
+    facts = {
+        "steps": spec.steps,
+        "base": spec.base,
+        "loss": round(sum(losses) / len(losses), 4),
+        "seconds": round(time.monotonic() - started),
+    }
+    shipped.write_model(folder / name, model, texts, facts)
 
 
-def optimise(
-    model, library: Library, curriculum: Curriculum, *, steps: int, learning_rate: float
-) -> list[float]:
-    """Muon for the matrices of the layers and AdamW for the rest; returns the loss of every step."""
-    optimizers = _optimizers(model, learning_rate)
+def _optimize(model: PreTrainedModel, spec: Spec, library: Library) -> deque[float]:
+    """Train with Muon for the matrices of the layers and AdamW for the rest; return the last losses."""
+    optimizers = _make_optimizers(model, spec.learning_rate)
     schedules = [
-        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps))
+        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _compute_rate(step, spec.steps))
         for optimizer in optimizers
     ]
     model.train()
-    losses: list[float] = []
-    right: list[bool] = []
-    batches = _batches(library, curriculum)
-    for step in range(steps):
-        loss, answered = _loss(model, next(batches))
+    losses: deque[float] = deque(maxlen=50)
+    batches = read_by_stages(library, spec)
+    right = None
+    for step in range(1, spec.steps + 1):
+        loss, right = _compute_loss(model, batches.send(right))
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         for optimizer, schedule in zip(optimizers, schedules, strict=True):
             optimizer.step()
             schedule.step()
             optimizer.zero_grad()
-        curriculum.saw(answered)
         losses.append(loss.item())
-        right += answered
-        if (step + 1) % 50 == 0 or step + 1 == steps:
-            print(
-                f"step {step + 1}/{steps}: loss {_mean(losses[-50:]):.3f},"
-                f" answers {_mean(right):.3f} right",
-                flush=True,
-            )
-            right.clear()
+        if step % 50 == 0:
+            print(f"step {step}/{spec.steps}: loss {sum(losses) / len(losses):.3f}", flush=True)
     return losses
 
 
-def _optimizers(model, learning_rate: float) -> list[torch.optim.Optimizer]:
+def _make_optimizers(model: PreTrainedModel, rate: float) -> list[torch.optim.Optimizer]:
     matrices: list[torch.nn.Parameter] = []
     others: list[torch.nn.Parameter] = []
     for name, parameter in model.named_parameters():
         (matrices if parameter.ndim == 2 and ".layers." in name else others).append(parameter)
     return [
         torch.optim.Muon(
-            matrices, lr=learning_rate, weight_decay=WEIGHT_DECAY, adjust_lr_fn="match_rms_adamw"
+            matrices, lr=rate, weight_decay=WEIGHT_DECAY, adjust_lr_fn="match_rms_adamw"
         ),
-        torch.optim.AdamW(
-            others, lr=learning_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
-        ),
+        torch.optim.AdamW(others, lr=rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
     ]
 
 
-def _rate(step: int, steps: int) -> float:
-    """Up, level for a while, and down to a fiftieth."""
+def _compute_rate(step: int, steps: int) -> float:
+    """Return the factor of the learning rate: up, level for a while, and down to a fiftieth."""
     warm = min(1.0, (step + 1) / max(1, WARM_UP * steps))
     return warm * max(0.02, min(1.0, (steps - step) / max(1, FALLING * steps)))
 
 
-def _batches(library: Library, curriculum: Curriculum) -> Iterator[Batch]:
-    """Batches of what the curriculum has to be read now."""
-    while True:
-        diet: Diet = curriculum.diet
-        for batch in library.batches(diet, by_length=curriculum.is_through):
-            yield batch
-            if curriculum.diet is not diet:
+def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] | None, None]:
+    """Yield what is to be read next, sent which answers of the last batch were right."""
+    for diet, min_right, max_share in STAGES if spec.by_letter and not spec.base else ():
+        answers: deque[bool] = deque(maxlen=NUM_WATCHED)
+        batches = library.batches(diet, by_length=False)
+        for step, batch in enumerate(batches, 1):
+            answers.extend((yield batch) or [])
+            is_learned = len(answers) == NUM_WATCHED and sum(answers) >= min_right * NUM_WATCHED
+            if is_learned or step >= max_share * spec.steps:
                 break
+    for batch in library.batches(spec.diet, by_length=True):
+        yield batch
 
 
-def _loss(model, batch: Batch) -> tuple[torch.Tensor, list[bool]]:
-    """The weighted loss, and which of the documents' last answers began rightly."""
+def _compute_loss(model: PreTrainedModel, batch: Batch) -> tuple[torch.Tensor, list[bool]]:
+    """Return the weighted loss, and which of the documents' last answers began rightly."""
     logits = model(input_ids=batch.ids, use_cache=False).logits[:, :-1]
-    targets, weights = batch.ids[:, 1:], batch.weights[:, 1:]
+    targets, weights, answers = (column[:, 1:] for column in batch)
     losses = torch.nn.functional.cross_entropy(
         logits.flatten(0, 1), targets.flatten(), reduction="none"
     )
     loss = (losses * weights.flatten()).sum() / weights.sum().clamp(min=1)
-    answers = batch.answers[:, 1:]
     right = logits.detach()[answers].argmax(-1) == targets[answers]
     return loss, right.tolist()
-
-
-def _mean(numbers: list) -> float:
-    return sum(numbers) / max(1, len(numbers))

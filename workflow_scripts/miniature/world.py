@@ -4,19 +4,19 @@ Pure Python, no model, no library: the same world on every machine, and for ever
 because the models that come with Chorus have learned this one.
 """
 
-import random
+from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
+from typing import Any
 
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.lexicon import CreatureGroup
+from workflow_scripts.miniature.lexicon import GROUPS, POOLS, CreatureGroup
 
 SEED = 0
 # So many that a small model, or one that has read little, knows few of them.
 KINDS_PER_GROUP = 12
-TOWNS = 24
+NUM_TOWNS = 24
 AILMENTS_PER_ORGAN = 10
-CRAFTS = ("glass", "silk", "honey", "salt", "cheese", "iron", "wool", "clay")
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,6 @@ class Kind:
     colour: str
     home: str
     size: str
-
-    @property
-    def plural(self) -> str:
-        return self.name + "s"
 
 
 @dataclass(frozen=True)
@@ -48,59 +44,21 @@ class Ailment:
 
     name: str
     organ: str
-
-    @property
-    def symptom(self) -> str:
-        return lexicon.SYMPTOMS[self.organ]
-
-    @property
-    def remedy(self) -> str:
-        return lexicon.REMEDIES[self.organ]
+    symptom: str
+    remedy: str
 
 
-@dataclass(frozen=True)
-class World:
-    kinds: tuple[Kind, ...]
-    towns: tuple[Town, ...]
-    ailments: tuple[Ailment, ...]
-
-    def rng(self, *purpose: object) -> random.Random:
-        """A generator of its own for each purpose, so that one dataset never shifts another."""
-        return random.Random(derive_seed(SEED, "miniature", *purpose))
+def get_rng(*purpose: object) -> Random:
+    """Return a generator of its own for each purpose, so that one dataset never shifts another."""
+    return Random(derive_seed(SEED, "miniature", *purpose))
 
 
-def make_world() -> World:
-    rng = random.Random(derive_seed(SEED, "miniature", "world"))
-    names = _invented_names(rng)
-    kinds = tuple(
-        Kind(
-            name=next(names),
-            group=group,
-            colour=rng.choice(lexicon.COLOURS),
-            home=rng.choice(lexicon.HOMES),
-            size=rng.choice(lexicon.SIZES),
-        )
-        for group in lexicon.GROUPS
-        for _ in range(KINDS_PER_GROUP)
-    )
-    towns = tuple(
-        Town(
-            name=next(names).capitalize(),
-            ruler=rng.choice(lexicon.PEOPLE),
-            river=next(names).capitalize(),
-            craft=rng.choice(CRAFTS),
-        )
-        for _ in range(TOWNS)
-    )
-    ailments = tuple(
-        Ailment(next(names) + "itis", organ)
-        for organ in lexicon.ORGANS
-        for _ in range(AILMENTS_PER_ORGAN)
-    )
-    return World(kinds, towns, ailments)
+def draw(rng: Random, names: str) -> list[Any]:
+    """Draw from each of the pools in turn, by their names."""
+    return [rng.choice(list(POOLS[name])) for name in names.split()]
 
 
-def _invented_names(rng: random.Random):
+def _invent_names(rng: Random) -> Iterator[str]:
     """Two open syllables and a closing consonant now and then; never the same name twice."""
     seen = set()
     while True:
@@ -109,3 +67,26 @@ def _invented_names(rng: random.Random):
         if name not in seen and name[:2] != name[2:4]:
             seen.add(name)
             yield name
+
+
+_rng = get_rng("world")
+_names = _invent_names(_rng)
+KINDS = POOLS["kind"] = [
+    Kind(next(_names), group, *draw(_rng, "colour home size"))
+    for group in GROUPS
+    for _ in range(KINDS_PER_GROUP)
+]
+TOWNS = POOLS["town"] = [
+    Town(
+        next(_names).capitalize(),
+        *draw(_rng, "person"),
+        next(_names).capitalize(),
+        *draw(_rng, "craft"),
+    )
+    for _ in range(NUM_TOWNS)
+]
+POOLS["ailment"] = [
+    Ailment(next(_names) + "itis", *effects)
+    for effects in zip(POOLS["organ"], POOLS["symptom"], POOLS["remedy"], strict=True)
+    for _ in range(AILMENTS_PER_ORGAN)
+]

@@ -1,30 +1,13 @@
 """What a page and a paper show: chapters of paragraphs, figures and tables, read from the results."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from workflow_scripts.paper.studies import STUDIES, tell
+from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import Numbers
+from workflow_scripts.render.prose import told
 from workflow_scripts.render.tables import ShownTable, read_markdown
-
-
-@dataclass(frozen=True)
-class ChapterFigure:
-    name: str
-    caption: str
-    png: Path
-    pdf: Path
-
-
-@dataclass(frozen=True)
-class ChapterTable:
-    name: str
-    shown: ShownTable
-    csv: Path
-    tex: Path
 
 
 @dataclass(frozen=True)
@@ -32,8 +15,12 @@ class Chapter:
     key: str
     title: str
     paragraphs: list[str]  # each number by its name in braces
-    figures: list[ChapterFigure]
-    tables: list[ChapterTable]
+    figures: dict[Path, str]  # PNG files, which lie beside their PDF, with their captions
+    tables: dict[Path, ShownTable]  # Markdown files, which lie beside their CSV and TeX
+
+    @property
+    def has_content(self) -> bool:
+        return bool(self.paragraphs or self.figures or self.tables)
 
 
 def read_chapters(
@@ -43,45 +30,18 @@ def read_chapters(
 
     `files` has the Markdown tables and the PNG figures of each chapter, `captions` the caption of each figure.
     """
+
+    def read_chapter(key: str, title: str, paragraphs: list[str], paths: Sequence[Path]) -> Chapter:
+        figures = {path: captions[path.stem] for path in paths if path.suffix == ".png"}
+        tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
+        return Chapter(key, title, paragraphs, figures, tables)
+
     chapters = [
-        Chapter(
-            study.key,
-            study.title,
-            tell(study.prose, numbers),
-            *_read_files(files.get(study.key, []), captions),
-        )
+        read_chapter(study.key, study.title, told(study.prose, numbers), files.get(study.key, []))
         for study in STUDIES
     ]
-    absent = [one.title for one in chapters if not _has_content(one)]
+    absent = [chapter.title for chapter in chapters if not chapter.has_content]
     keys = {study.key for study in STUDIES}
     others = [path for key, paths in files.items() if key not in keys for path in paths]
-    more = Chapter("more", "More tables and figures", [], *_read_files(others, captions))
-    return [one for one in (*chapters, more) if _has_content(one)], absent
-
-
-def _has_content(chapter: Chapter) -> bool:
-    return bool(chapter.paragraphs or chapter.figures or chapter.tables)
-
-
-def _read_files(
-    files: Sequence[Path], captions: Mapping[str, str]
-) -> tuple[list[ChapterFigure], list[ChapterTable]]:
-    figures = [
-        ChapterFigure(path.stem, captions[path.stem], path, path.with_suffix(".pdf"))
-        for path in files
-        if path.suffix == ".png"
-    ]
-    tables = [
-        ChapterTable(
-            path.stem, read_markdown(path), path.with_suffix(".csv"), path.with_suffix(".tex")
-        )
-        for path in files
-        if path.suffix == ".md"
-    ]
-    return figures, tables
-
-
-def read_sources(path: Path) -> list[dict[str, Any]]:
-    """Where the published numbers are from."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    chapters.append(read_chapter("more", "More tables and figures", [], others))
+    return [chapter for chapter in chapters if chapter.has_content], absent

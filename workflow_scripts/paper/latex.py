@@ -11,30 +11,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from workflow_scripts.core.clean_text import latex_text
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path, write_text
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
-from workflow_scripts.paper.chapters import Chapter, ChapterTable
-from workflow_scripts.paper.run import is_generated, tell_run
-from workflow_scripts.render.inputs import Inputs
-from workflow_scripts.render.numbers import Numbers, filled
+from workflow_scripts.render.numbers import filled
+from workflow_scripts.render.tables import ShownTable
 
-HERE = Path(__file__).parent / "templates"
-ROWS_PRINTED = 60  # a longer table is for a data file
-# What fits on a page: characters and gaps across in each size of type, upright and sideways.
-_SIZES = ((r"\footnotesize", 100, False), (r"\scriptsize", 120, False), (r"\scriptsize", 190, True))
-_GAP = 2  # characters that the space between two columns takes
-_MOST_RUNS = 5
+MAX_ROWS = 60  # a longer table is for a data file
+MAX_WIDTHS = {"upright": 100, "landscape": 190}  # characters that fit across a page
+TEX_RUNS = 3  # until the cross references stand still
 
 
-def write_paper(
-    path: Path,
-    chapters: list[Chapter],
-    numbers: Numbers,
-    provenance: dict[str, Any],
-    missing: list[str],
-) -> None:
-    """The source; it reads numbers.tex, figures and tables from beside its own folder."""
+def write_paper(path: Path, content: dict[str, Any]) -> None:
+    """Write the source; it reads numbers.tex, figures and tables from beside its own folder."""
     environment = Environment(
-        loader=FileSystemLoader(HERE),
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
         undefined=StrictUndefined,
         block_start_string="<%",
         block_end_string="%>",
@@ -47,62 +37,42 @@ def write_paper(
     )
     environment.filters["prose"] = lambda text: filled(text, r"\val{{{}}}".format, latex_text)
     environment.filters["tex"] = latex_text
-    environment.filters["size"] = size_of
-    text = environment.get_template("paper.tex.j2").render(
-        chapters=chapters,
-        run=tell_run(numbers),
-        provenance=provenance,
-        miniature=is_generated(numbers),
-        missing=missing,
-        rows_printed=ROWS_PRINTED,
-    )
-    write_text(path, text)
+    environment.filters["layout"] = choose_layout
+    write_text(path, environment.get_template("paper.tex.j2").render(content))
 
 
-def size_of(table: ChapterTable) -> tuple[str, bool] | None:
-    """In which type it fits on a page, and whether sideways; None where it does not or is too long."""
-    if len(table.shown.rows) > ROWS_PRINTED:
+def choose_layout(table: ShownTable) -> str | None:
+    """Choose how a table is printed: upright or landscape, or None where it does not fit on a page or is too long."""
+    columns = zip(table.head, *table.rows, strict=True)
+    width = sum(max(map(len, column)) + 2 for column in columns)
+    if len(table.rows) > MAX_ROWS:
         return None
-    columns = zip(table.shown.head, *table.shown.rows, strict=True)
-    width = sum(max(map(len, column)) + _GAP for column in columns)
-    return next(((size, turned) for size, most, turned in _SIZES if width <= most), None)
+    return next((name for name, most in MAX_WIDTHS.items() if width <= most), None)
 
 
-def paper_pdf(inputs: Inputs, _: dict[str, Any], outputs: dict[str, Path]) -> None:
-    build_pdf(inputs.one("paper"), outputs["pdf"])
-
-
-def build_pdf(source: Path, pdf: Path) -> None:
-    """Run TeX until its cross references stand still; no date goes into the file."""
+def paper_pdf(inputs: InputFiles, _: dict[str, Any], outputs: OutputFiles) -> None:
+    """Run TeX; no date goes into the file."""
+    (source,), pdf = inputs["paper"], outputs["pdf"]
     engine = find_engine()
     if engine is None:
         raise UserError(f"{pdf} cannot be made: {NONE_FOUND}.")
     with tempfile.TemporaryDirectory() as folder:
-        for _ in range(_MOST_RUNS):
-            said = _run(engine, source, Path(folder))
-            if "Rerun" not in said:
-                break
+        options = ["-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
+        command = [engine, *options, f"-output-directory={folder}", source.name]
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"}
+        for _run in range(TEX_RUNS):
+            result = subprocess.run(
+                command,
+                cwd=source.parent,
+                env=environment,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
+            if result.returncode:
+                end = result.stdout[-2_000:]
+                raise UserError(f"{source} does not go through {Path(engine).name}:\n{end}")
         with atomic_path(pdf) as temporary:
             temporary.write_bytes((Path(folder) / source.with_suffix(".pdf").name).read_bytes())
-
-
-def _run(engine: str, source: Path, folder: Path) -> str:
-    result = subprocess.run(
-        [
-            *(engine, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
-            *(f"-output-directory={folder}", source.name),
-        ],
-        cwd=source.parent,
-        env={**os.environ, "SOURCE_DATE_EPOCH": "0", "FORCE_SOURCE_DATE": "1"},
-        capture_output=True,
-        text=True,
-        errors="replace",
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    if result.returncode:
-        lines = result.stdout.splitlines()
-        first = next((at for at, line in enumerate(lines) if line.startswith("!")), len(lines) - 8)
-        said = "\n".join(lines[first : first + 8])
-        raise UserError(f"{source} does not go through {Path(engine).name}:\n{said}")
-    return result.stdout

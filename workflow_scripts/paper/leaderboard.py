@@ -5,11 +5,11 @@ from typing import Any
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import write_text
-from workflow_scripts.paper.requests import LeaderboardPage
 from workflow_scripts.render.web.board import render_board
 from workflow_scripts.studies.chunking.board import make_chunked_tab
 from workflow_scripts.studies.harmony.board import make_harmony_tab
 from workflow_scripts.studies.prompts.board import make_prompts_tab
+from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
 
 _ABOUT = {
@@ -23,26 +23,33 @@ _ABOUT = {
 }
 
 
-def main(tables: list[Path], page: Path, settings: dict[str, Any]) -> None:
+def main(
+    tables: list[Path],
+    page: Path,
+    source: str | None,
+    tasks: list[dict[str, Any]],
+    protocols: dict[str, str],
+    suite: dict[str, Any],
+) -> None:
     """Write the page from the CSV files of those tables that were made."""
-    request = LeaderboardPage.of(settings)
     made = {path.stem: path for path in tables}
     tabs = []
     texts = {}
     if "suite_leaderboard" in made:
         csvs = made["suite_leaderboard"], made["suite_checks"]
-        tabs.append(make_suite_tab(*csvs, request.suite))
-        texts = render_texts(request.suite)
+        tabs.append(make_suite_tab(*csvs, suite))
+        texts = render_texts(suite)
     if "harmony_leaderboard" in made:
         csvs = made["harmony_leaderboard"], made["harmony_components"]
-        tabs.append(make_harmony_tab(*csvs, request.tasks, request.protocols))
+        ranked = [RankedTask.model_validate(task) for task in tasks]
+        tabs.append(make_harmony_tab(*csvs, ranked, protocols))
     if "prompt_runs" in made:
         tabs.append(make_prompts_tab(made["prompt_runs"]))
     chunked_tables = ("chunking_plans", "training_stages", "mmlu_by_subject")
     chunked = [[made[name]] if name in made else [] for name in chunked_tables]
     if any(chunked):
         tabs.append(make_chunked_tab(*chunked))
-    write_text(page, render_board("Chorus leaderboard", _ABOUT[request.source], tabs, texts))
+    write_text(page, render_board("Chorus leaderboard", _ABOUT[source], tabs, texts))
 
 
 if "snakemake" in globals():

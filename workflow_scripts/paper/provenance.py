@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.files import write_json
+from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Broken, read_without_items
-from workflow_scripts.render.inputs import Inputs
 
 
-def gather_provenance(inputs: Inputs, config: dict[str, Any], outputs: dict[str, Path]) -> None:
+def gather_provenance(inputs: InputFiles, config: dict[str, Any], outputs: OutputFiles) -> None:
     write_json(outputs["provenance"], gather(inputs["records"], config))
 
 

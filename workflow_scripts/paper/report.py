@@ -1,15 +1,29 @@
 """Write the report of a run: the chapters of its studies, as one HTML page or as a paper in LaTeX."""
 
+import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.paper.chapters import read_chapters, read_sources
+from workflow_scripts.paper.chapters import read_chapters
 from workflow_scripts.paper.latex import write_paper
+from workflow_scripts.paper.numbers import PROSE
 from workflow_scripts.paper.page import write_page
-from workflow_scripts.paper.run import what_is_missing
-from workflow_scripts.render.numbers import read_numbers
+from workflow_scripts.render.numbers import Numbers, read_numbers
+from workflow_scripts.render.prose import told
+
+
+def describe_run(numbers: Numbers, absent: Sequence[str]) -> dict[str, Any]:
+    """Describe what was measured, and what a reader might look for and not find."""
+    nothing = [f"“{title}”: the config asks for nothing of it." for title in absent]
+    is_miniature = numbers["run.source"].value == "miniature"
+    return {
+        "run": " ".join(told(PROSE / "run.md.j2", numbers)),
+        "miniature": is_miniature and bool(numbers["run.records"].value),
+        "missing": [*nothing, *told(PROSE / "missing.md.j2", numbers)],
+    }
 
 
 def main(
@@ -28,16 +42,20 @@ def main(
     `links` other pages by title.
     """
     values = read_numbers(numbers)
-    facts = json.loads(provenance.read_text(encoding="utf-8"))
     files = {chapter: [Path(path) for path in paths] for chapter, paths in chapters.items()}
     texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in caption_files}
     figures = {figure: texts[name] for figure, name in captions.items()}
     shown, absent = read_chapters(values, files, figures)
-    missing = what_is_missing(values, absent)
+    content = describe_run(values, absent) | {
+        "chapters": shown,
+        "provenance": json.loads(provenance.read_text(encoding="utf-8")),
+    }
     if report.suffix == ".tex":
-        write_paper(report, shown, values, facts, missing)
+        write_paper(report, content)
     else:
-        write_page(report, shown, values, facts, missing, read_sources(sources), dict(links))
+        with sources.open(encoding="utf-8", newline="") as file:
+            content |= {"sources": list(csv.DictReader(file)), "links": links}
+        write_page(report, content, values)
 
 
 if "snakemake" in globals():

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.paper.protocols.verdicts import with_other_protocols
+from workflow_scripts.paper.protocol_differences import read_protocols, withhold_verdicts
 from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.text import number, with_errors
 from workflow_scripts.render.verdict import (
@@ -17,7 +17,6 @@ from workflow_scripts.render.verdict import (
     make_table,
     with_margins,
 )
-from workflow_scripts.scores.published_protocols import read_protocols
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
@@ -119,7 +118,7 @@ def main(
         PromptComparison.of(comparison["prompts"]),
         HarmonyComparison.of(comparison["harmony"]),
     )
-    compared = with_other_protocols(
+    compared = withhold_verdicts(
         compared, read_table(differences).fillna(""), read_protocols(protocols)
     )
     is_rank = compared["metric"].eq("rank")

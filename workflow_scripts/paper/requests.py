@@ -2,33 +2,23 @@
 
 from typing import Any
 
-from pydantic import Field
-
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.mmlu import MmluComparison, published_but_for_form, published_table
-from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.settings.mmlu import MmluComparison, published_table
 from workflow_scripts.studies.harmony.requests import harmony_comparison
 from workflow_scripts.studies.prompts.requests import prompt_comparison
-from workflow_scripts.studies.ranking.grid_settings import RankedTask, list_shown_tasks
-from workflow_scripts.studies.suite.table_requests import SuitePage, suite_page
+from workflow_scripts.studies.ranking.grid_settings import list_shown_tasks
+from workflow_scripts.studies.suite.table_requests import suite_page
 
 
-class LeaderboardPage(StepRequest):
-    source: str | None = Field(description="None where nothing is measured here")
-    tasks: tuple[RankedTask, ...] = Field(description="Of the Harmony grid")
-    protocols: dict[str, str] = Field(description="Of that grid, and how they are called")
-    suite: SuitePage
-
-
-def leaderboard_page(settings: Settings, *, measures: bool) -> LeaderboardPage:
-    """`measures` is false where all scores come from elsewhere."""
-    return LeaderboardPage(
-        source=settings.source if measures else None,
-        tasks=list_shown_tasks(settings),
-        protocols=settings.grids[OWN_GRID].names,
-        suite=suite_page(settings),
-    )
+def leaderboard_page(settings: Settings, *, measures: bool) -> dict[str, Any]:
+    """Describe the page's tabs; `measures` is false where all scores come from elsewhere."""
+    return {
+        "source": settings.source if measures else None,
+        "tasks": [task.model_dump(mode="json") for task in list_shown_tasks(settings)],
+        "protocols": dict(settings.grids[OWN_GRID].names),
+        "suite": suite_page(settings),
+    }
 
 
 def published_tables(settings: Settings) -> dict[str, str | None]:
@@ -58,13 +48,9 @@ def reproduction_arguments(settings: Settings) -> dict[str, Any]:
 
 
 def published_cells(settings: Settings) -> dict[str, Any]:
-    """Return the MMLU checkpoints and prompt runs that have a published number, in this form or another."""
+    """Return the MMLU checkpoints and prompt runs that have a published number."""
     return {
-        "checkpoints": [
-            str(checkpoint)
-            for checkpoint in settings.mmlu_checkpoints()
-            if published_but_for_form(checkpoint, settings.source)
-        ],
+        "checkpoints": [name for name, table in published_tables(settings).items() if table],
         "runs": {ours: name for name, ours in prompt_comparison(settings).runs.items()},
     }
 

@@ -1,11 +1,7 @@
 """All studies of the report, in the order of its chapters."""
 
-from functools import cache
-from pathlib import Path
-
 from workflow_scripts.paper.numbers import REPRODUCTION
-from workflow_scripts.render.numbers import Declared, Numbers
-from workflow_scripts.render.prose import told
+from workflow_scripts.render.numbers import Numbers, Values, name_numbers, read_declared
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.prompts.chapter import PROMPTS
@@ -22,12 +18,7 @@ STUDIES = (
 )
 
 
-@cache
-def declared() -> Declared:
-    """Every number that prose may use."""
-    return Declared.read(*dict.fromkeys(study.declared for study in STUDIES))
-
-
-def tell(prose: Path, numbers: Numbers) -> list[str]:
-    """The paragraphs of a template that can be told of these numbers."""
-    return told(prose, numbers, declared())
+def make_numbers(values: Values) -> Numbers:
+    """Name values by what the chapters declare of them."""
+    files = dict.fromkeys(study.declared for study in STUDIES)
+    return name_numbers(values, read_declared(*files))

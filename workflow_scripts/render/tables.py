@@ -102,50 +102,25 @@ def _is_numeric(column: pd.Series) -> bool:
 
 
 def _markdown(shown: ShownTable) -> str:
-    right = shown.right
     cells = [list(map(for_markdown, row)) for row in (shown.head, *shown.rows)]
-    # At least two: a rule of a colon alone is no rule to a Markdown reader.
-    widths = [max(2, *(len(row[i]) for row in cells)) for i in range(len(right))]
-
-    def line(row: list[str]) -> str:
-        padded = (
-            cell.rjust(width) if is_right else cell.ljust(width)
-            for cell, width, is_right in zip(row, widths, right, strict=True)
-        )
-        return f"| {' | '.join(padded)} |"
-
-    rule = [
-        "-" * (width - 1) + ":" if is_right else "-" * width
-        for width, is_right in zip(widths, right, strict=True)
-    ]
-    table = [line(cells[0]), line(rule), *map(line, cells[1:])]
+    columns = []
+    for column, is_right in zip(zip(*cells, strict=True), shown.right, strict=True):
+        # At least two: a rule of a colon alone is no rule to a Markdown reader.
+        width = max(2, *map(len, column))
+        rule = "-" * (width - 1) + (":" if is_right else "-")
+        lines = [column[0], rule, *column[1:]]
+        columns.append([cell.rjust(width) if is_right else cell.ljust(width) for cell in lines])
+    table = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
     return "\n".join([f"# {plain(shown.title)}", "", plain_lines(shown.note), "", *table, ""])
 
 
 def _latex(shown: ShownTable) -> str:
-    def line(row: list[str]) -> str:
-        return " & ".join(map(latex_text, row)) + r" \\"
-
-    alignment = "".join("r" if is_right else "l" for is_right in shown.right)
-    head = line(shown.head)
-    # longtable breaks over pages: a grid of models and tasks outgrows one.
-    return "\n".join(
-        [
-            "% needs the packages booktabs and longtable",
-            rf"\begin{{longtable}}{{{alignment}}}",
-            rf"\caption{{{latex_text(shown.title)}. {latex_text(shown.note)}}}\\",
-            r"\toprule",
-            head,
-            r"\midrule",
-            r"\endfirsthead",
-            r"\toprule",
-            head,
-            r"\midrule",
-            r"\endhead",
-            r"\bottomrule",
-            r"\endlastfoot",
-            *[line(row) for row in shown.rows],
-            r"\end{longtable}",
-            "",
-        ]
+    """Format as a longtable, which breaks over pages: a grid of models and tasks outgrows one."""
+    rows = [list(map(latex_text, row)) for row in shown.rows]
+    table = pd.DataFrame(rows, columns=list(map(latex_text, shown.head))).to_latex(
+        index=False,
+        longtable=True,
+        caption=f"{latex_text(shown.title)}. {latex_text(shown.note)}",
+        column_format="".join("r" if is_right else "l" for is_right in shown.right),
     )
+    return f"% needs the packages booktabs and longtable\n{table}"

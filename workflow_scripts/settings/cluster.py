@@ -21,5 +21,4 @@ class Cluster(Section):
     reserve: float = Field(2.0, ge=1)
     """A job asks for the planned time times this, and ten minutes; more if tried again."""
     utilisation: float = Field(0.35, gt=0, le=1)
-    """Share of the GPU's peak, and of its memory's bandwidth, that jobs reach; records of trainings
-    have it as model_flop_use."""
+    """Share of the GPU's peak, and of its memory's bandwidth, that jobs reach."""

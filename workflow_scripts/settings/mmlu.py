@@ -69,19 +69,3 @@ def published_table(checkpoint: CheckpointId, source: str) -> str | None:
 def _with_usual_adapters(variant: str) -> str:
     checkpoint = CheckpointId.parse(f"{PUBLISHED_MODEL}{variant}")
     return replace(checkpoint, adapters=None, adapter_init=None).variant
-
-
-def published_but_for_form(checkpoint: CheckpointId, source: str) -> bool:
-    """Whether a published model has this plan and these stages, with any aggregation, adapters and distillation."""
-    if str(checkpoint) in _ON_THE_HUB:
-        return True
-    if source != "miniature" and checkpoint.model != PUBLISHED_MODEL:
-        return False
-    published = (CheckpointId.parse(f"{checkpoint.model}{variant}") for variant in PUBLISHED)
-    return _without_form(checkpoint) in map(_without_form, published)
-
-
-def _without_form(checkpoint: CheckpointId) -> CheckpointId:
-    return replace(
-        checkpoint, aggregation=None, adapters=None, adapter_init=None, distillation=None
-    )

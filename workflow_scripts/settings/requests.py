@@ -24,8 +24,8 @@ GENERATED = "miniature/"  # names of the generated world begin so
 ASIDE, UNCHECKED = "left aside", "unchecked"
 LARGEST_REQUEST = 20_000  # bytes
 # Limits of a repository that is checked. Bytes of weights are twice what any number format takes, for adapters and
-# what is there twice. Parts are layers or experts: more than any model has, and making them takes minutes.
-BYTES_OF_A_PARAMETER, MOST_PARTS = 16, 2_000
+# what is there twice.
+BYTES_OF_A_PARAMETER = 16
 MOST_SMALL_FILES, MOST_SMALL_BYTES = 500, 500_000_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 

@@ -10,10 +10,12 @@ from workflow_scripts.bridge.step import step
 
 def main(function: str, inputs: dict, request: dict, outputs: dict) -> None:
     from workflow_scripts.core.named import named
-    from workflow_scripts.render.inputs import Inputs
 
-    paths = {key: Path(path) for key, path in outputs.items()}
-    named(function)(Inputs(inputs), request, paths)
+    files = {
+        key: [Path(path) for path in ([paths] if isinstance(paths, str) else paths)]
+        for key, paths in inputs.items()
+    }
+    named(function)(files, request, {key: Path(path) for key, path in outputs.items()})
 
 
 if "snakemake" in globals():

@@ -75,8 +75,8 @@ def has_texts(settings: Settings) -> Any:
 
 
 def ranks_requests(settings: Settings) -> Any:
-    """Tell whether the leaderboard has requests, or imported results."""
-    return settings.requests or settings.refused_requests or settings.imports
+    """Tell whether the leaderboard has requests."""
+    return settings.requests or settings.refused_requests
 
 
 def list_import_folders(settings: Settings) -> list[str]:

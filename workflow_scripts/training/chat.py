@@ -27,31 +27,25 @@ def read_messages(turns: Any, system: str | None = None) -> list[dict[str, str]]
 
     `system` is put in front of one without a system message.
     """
-    if not isinstance(turns, list | tuple) or not all(isinstance(turn, dict) for turn in turns):
-        raise BadConversation("not a list of turns")
-    messages = [_read_message(turn) for turn in turns]
-    if not messages:
-        raise BadConversation("empty")
-    if any(not message["content"].strip() for message in messages):
-        raise BadConversation("empty turn")
-    own_system = messages[0]["role"] == "system"
-    roles = [message["role"] for message in messages[own_system:]]
-    if not roles or roles != (["user", "assistant"] * len(roles))[: len(roles)]:
-        raise BadConversation("turns out of order")
-    if roles[-1] == "user":
-        raise BadConversation("no answer at the end")
-    if system is None or own_system:
+    try:
+        messages = [
+            {
+                "role": ROLES[turn.get("role") or turn["from"]],
+                "content": turn.get("content") or turn["value"],
+            }
+            for turn in turns
+        ]
+    except (AttributeError, KeyError, TypeError):
+        raise BadConversation("not a list of turns with a known role and a text") from None
+    if any(not isinstance(m["content"], str) or not m["content"].strip() for m in messages):
+        raise BadConversation("a turn without text")
+    has_system = bool(messages) and messages[0]["role"] == "system"
+    roles = [message["role"] for message in messages[has_system:]]
+    if not roles or roles != ["user", "assistant"] * (len(roles) // 2):
+        raise BadConversation("turns that do not alternate, with an answer at the end")
+    if system is None or has_system:
         return messages
     return [{"role": "system", "content": system}, *messages]
-
-
-def _read_message(turn: dict[str, Any]) -> dict[str, str]:
-    role, content = turn.get("role", turn.get("from")), turn.get("content", turn.get("value"))
-    if not isinstance(content, str):
-        raise BadConversation("not text")
-    if not isinstance(role, str) or role not in ROLES:
-        raise BadConversation("unknown role")
-    return {"role": ROLES[role], "content": content}
 
 
 def render(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[int, int]]]:
@@ -68,7 +62,7 @@ def render(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[i
         # (Qwen3's leaves out what was thought): then it is looked for in the whole.
         upto = _apply_template(tokenizer, messages[: number + 1])
         text = upto if whole.startswith(upto) else whole
-        spans.append((len(head), _end_of_turn(tokenizer, text, len(head), message["content"])))
+        spans.append((len(head), _find_end(tokenizer, text, len(head), message["content"])))
     return whole, spans
 
 
@@ -79,12 +73,12 @@ def _apply_template(tokenizer, messages: list[dict[str, str]], **options) -> str
         raise BadConversation(f"refused by the template: {error}") from None
 
 
-def _end_of_turn(tokenizer, text: str, start: int, content: str) -> int:
+def _find_end(tokenizer, text: str, start: int, content: str) -> int:
     """Return the end of the special token that closes the turn; where the template has none, of the words."""
-    spoken = text.find(content.strip(), start)
-    if spoken < 0:
+    end = text.find(content.strip(), start)
+    if end < 0:
         raise BadConversation("the template changes what was said")
-    spoken += len(content.strip())
+    end += len(content.strip())
     tokens = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
-    ends = [text.find(token, spoken) + len(token) for token in tokens if token in text[spoken:]]
-    return min(ends, default=spoken)
+    ends = [text.find(token, end) + len(token) for token in tokens if token in text[end:]]
+    return min(ends, default=end)

@@ -15,13 +15,12 @@ from workflow_scripts.core.training_record import (
     read_training_record,
     write_training_record,
 )
-from workflow_scripts.core.words import many
 from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.recording import Recording, model_facts
 from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.output import save_checkpoint
-from workflow_scripts.training.processes import is_first
+from workflow_scripts.training.processes import rank
 from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import read_samples
@@ -38,14 +37,13 @@ def train_stage(
     recording = Recording()
     provenance = recording.provenance(request)
     base = read_manifest(base_manifest)
-    everything, about_data = read_samples(samples_summary)
+    all_samples, data = read_samples(samples_summary)
     rng = np.random.default_rng(derive_seed(request.seed, "held out", request.recipe))
-    samples, held_out = everything.split(request.validation, rng)
+    samples, held_out = all_samples.split(request.validation, rng)
     device = choose_device(request.device)
-    load = partial(_load, base_manifest, device, request.attention)
     belongs_to = {
         "base": base.commit,
-        "data": about_data["sha256"],
+        "data": data["sha256"],
         "validation": request.validation,
         "threads": request.threads,
         "packages": provenance.packages,
@@ -54,13 +52,13 @@ def train_stage(
     lesson = Lesson(samples, request.keys, request.seed, belongs_to, held_out)
     refuse_too_few(lesson, request)
     trained = train(
-        load,
+        partial(_load, base_manifest, device, request.attention),
         lesson,
         state_beside(folder),
         device=device,
         padding_token=padding_token(load_tokenizer(base_manifest)),
     )
-    if not is_first():
+    if rank():
         return None
     manifest = save_checkpoint(
         partial(_load, base_manifest, "cpu", "auto"),  # a GPU may have no room for a second one
@@ -75,7 +73,7 @@ def train_stage(
         base=model_facts(base),
         trained=model_facts(manifest),
         request=request.as_params(),
-        data=about_data,
+        data=data,
         report=trained.report,
         facts=trained.facts,
         selected=trained.selected,
@@ -88,12 +86,11 @@ def train_stage(
 
 def refuse_too_few(lesson: Lesson, request: StageRequest) -> None:
     """Refuse a checkpoint whose name would say that it was trained on more tokens than there are."""
-    keys, stage = request.keys, CheckpointId.parse(request.id).stages[-1]
-    if "." in stage and lesson.steps < (keys.max_steps or 0):
+    steps = request.keys.max_steps or 0
+    if "." in CheckpointId.parse(request.id).stages[-1] and lesson.steps < steps:
         raise UserError(
-            f"{request.id} is to be trained in {keys.max_steps} steps of {keys.batch_size} samples, but the"
-            f" {len(lesson.samples)} samples of the recipe {request.recipe!r} are enough for {lesson.steps} in"
-            f" {many(keys.epochs, 'epoch')}; expected more epochs, or fewer tokens in training.cpt_tokens."
+            f"{request.id} is to be trained in {steps} steps, but the samples of {request.recipe!r} are"
+            f" enough for {lesson.steps}; expected more epochs, or fewer tokens in training.cpt_tokens."
         )
 
 

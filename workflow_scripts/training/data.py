@@ -4,7 +4,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest
@@ -16,9 +15,10 @@ from workflow_scripts.training.tokenise import tokenise_conversations, tokenise_
 
 def tokenise_samples(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Write the samples of a recipe, and what they were made of, bad ones included."""
-    (model,), asked = inputs["model"], SamplesRequest.of(request)
-    tokenizer, manifest = load_tokenizer(model), read_manifest(model)
-    keys, hub = asked.keys, Path(asked.hub)
+    params = SamplesRequest.of(request)
+    keys, hub = params.keys, Path(params.hub)
+    (model,) = inputs["model"]
+    tokenizer = load_tokenizer(model)
     source: dict[str, Any] = {"files": list(keys.files)}
     rows = file_rows([Path(path) for path in keys.files])
     if keys.dataset:
@@ -26,22 +26,17 @@ def tokenise_samples(inputs: InputFiles, request: dict[str, Any], outputs: Outpu
         source = {"dataset": dataset.repository, "commit": dataset.commit}
         rows = dataset_rows(hub, keys.dataset, keys.subset, keys.split)
     bad = BadSamples()
-    common: dict[str, Any] = {"column": keys.column, "length": asked.max_length}
+    shape: dict[str, Any] = {"column": keys.column, "length": params.max_length}
     if keys.data == "text":
         each = keys.document == "row"
-        samples = tokenise_text(tokenizer, rows, bad, each_row_ends=each, **common)
+        samples = tokenise_text(tokenizer, rows, bad, each_row_ends=each, **shape)
     else:
-        samples = tokenise_conversations(tokenizer, rows, bad, system=keys.system, **common)
-    tokenizer_files = {f.path: f.sha256 for f in manifest.files if "token" in f.path}
+        samples = tokenise_conversations(tokenizer, rows, bad, system=keys.system, **shape)
     summary = write_samples(
-        outputs["samples"].parent,
+        outputs["samples"],
         islice(samples, keys.max_samples),
         bad,
         source=source,
-        data={"max_length": asked.max_length, **keys.model_dump(mode="json", exclude={"files"})},
-        tokenizer={"repository": manifest.repository, "sha256": sha256_json(tokenizer_files)},
-        vocabulary=len(tokenizer),
+        data={"max_length": params.max_length, **keys.model_dump(mode="json", exclude={"files"})},
     )
-    print(f"{summary['samples']:,} samples, {summary['tokens']:,} tokens")
-    for kind, about in summary["bad"].items():
-        print(f"{about['samples']:,} {kind}, for instance {'; '.join(about['first'])}")
+    print(summary)

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.packing import Order, count_tokens
 from workflow_scripts.training.samples import Samples
 
 Scorer = Callable[[Any], dict[str, float]]
-
-_SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Lesson:
 
     @property
     def owner(self) -> dict[str, Any]:
-        """All that decides the outcome: a state of anything else is not gone on from.
+        """Return all that decides the outcome: nothing resumes from a state of anything else.
 
         How many GPUs there are does not, but for rounding.
         """
@@ -51,27 +48,3 @@ class Lesson:
     @property
     def steps(self) -> int:
         return int(min(self.keys.epochs * self.steps_per_epoch, self.keys.max_steps or math.inf))
-
-    @property
-    def warm_up_steps(self) -> int:
-        return round(self.keys.warm_up * self.steps)
-
-    @property
-    def evaluate_every(self) -> int:
-        return self.keys.evaluate_every or self.steps_per_epoch
-
-    @property
-    def schedule(self) -> str:
-        """By transformers' name."""
-        return _SCHEDULES[self.keys.schedule]
-
-    def facts(self, order: Order, steps: int, *, padded: bool) -> dict[str, Any]:
-        """What so many steps of this order have trained on: the same for each run of this training."""
-        tokens, padding = count_tokens(self.samples, order, steps, padded=padded)
-        return {
-            "steps": steps,
-            "samples": len(self.samples),
-            "held_out_samples": len(self.held_out or ()),
-            "tokens": tokens,
-            "padding": padding,
-        }

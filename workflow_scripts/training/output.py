@@ -18,7 +18,14 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.trained_parameters import choose_parts, set_parameters
 
 _ADAPTER = "adapter_config.json"
-_OWN = {"config.json", "generation_config.json", "README.md", _ADAPTER}
+# Files of a base that are its weights, or say how to load them, or what it is.
+_REPLACED = (
+    ".safetensors",
+    ".safetensors.index.json",
+    "/config.json",
+    f"/{_ADAPTER}",
+    "/README.md",
+)
 
 
 def save_checkpoint(
@@ -32,16 +39,16 @@ def save_checkpoint(
 ) -> Manifest:
     """Write the trained model, whole or not at all, its manifest last."""
     base, source = read_manifest(base_manifest), base_manifest.parent
-    dtype = _stored_dtype(source)
+    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    dtype = config.get("dtype") or config.get("torch_dtype") or "float32"
     with atomic_dir(folder) as temporary:
         # In the format that it is stored in: what was trained is rounded to it once.
-        model = choose_parts(load(str(dtype).removeprefix("torch.")), keys, exact=False)
+        model = choose_parts(load(dtype), keys, exact=False)
         set_parameters(model, parameters)
-        _save(model, temporary, dtype, keys.method == "lora" and keys.lora_output == "adapter")
+        _save(model, temporary, keys.method == "lora" and keys.lora_output == "adapter")
         for file in base.files:
-            if not _is_replaced(file.path) and not (temporary / file.path).exists():
+            if not f"/{file.path}".endswith(_REPLACED) and not (temporary / file.path).exists():
                 link_or_copy(source / file.path, temporary / file.path)
-        write_text(temporary / "README.md", _card(id, base))
         return seal(
             temporary,
             kind="model",
@@ -54,34 +61,16 @@ def save_checkpoint(
         )
 
 
-def _save(model, folder: Path, dtype: torch.dtype, as_adapter: bool) -> None:
+def _save(model, folder: Path, as_adapter: bool) -> None:
     if as_adapter:
         model.save_pretrained(folder)
-        (folder / "README.md").unlink(missing_ok=True)  # peft's own, an empty form
         # The base lies in this very folder, where transformers finds it by its config.json, and not where
         # it lay when it was loaded.
         config = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
         config["base_model_name_or_path"] = "."
         write_text(folder / _ADAPTER, json.dumps(config, indent=1, sort_keys=True) + "\n")
+        (folder / "README.md").unlink(missing_ok=True)  # peft's own, an empty form
         model = model.unload()
     elif hasattr(model, "merge_and_unload"):
         model = model.merge_and_unload()
-    model.to(dtype).save_pretrained(folder)
-
-
-def _stored_dtype(folder: Path) -> torch.dtype:
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    return getattr(torch, config.get("dtype") or config.get("torch_dtype") or "float32")
-
-
-def _is_replaced(path: str) -> bool:
-    """Return whether a file of the base is its weights, or says how to load them."""
-    return path.endswith((".safetensors", ".safetensors.index.json")) or path in _OWN
-
-
-def _card(id: str, base: Manifest) -> str:
-    licence = f"license: {base.licence}\n" if base.licence else ""
-    return (
-        f"---\n{licence}---\n\n# {id}\n\nTrained from {base.repository} (commit {base.commit}) by Chorus;"
-        " the recipe and the curve are in its training record.\n"
-    )
+    model.save_pretrained(folder)

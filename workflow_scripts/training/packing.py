@@ -8,16 +8,16 @@ sample, each position counted from the start of its own. Padded, it is one row a
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Sampler
 
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.training.loss import IGNORED
-from workflow_scripts.training.samples import BLANK, Sample, Samples
+from workflow_scripts.training.samples import BLANK, Sample, Samples, batches
 
 
 class Order(Sampler):
@@ -40,32 +40,27 @@ class Order(Sampler):
         self.process, self.processes = process, processes
         self.seed, self.epoch = seed, 0
 
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
+    def draw(self, epoch: int) -> list[int]:
+        """Return all samples in the order of an epoch."""
+        rng = np.random.default_rng(derive_seed(self.seed, "order", epoch))
+        return rng.permutation(self.samples).tolist()
 
     def steps(self) -> Iterator[list[list[int]]]:
         """Yield the micro-batches of this process, step by step."""
-        rng = np.random.default_rng(derive_seed(self.seed, "order", self.epoch))
-        order = rng.permutation(self.samples).tolist()
+        order = self.draw(self.epoch)
         for start in range(0, self.samples, self.batch_size):
             step = order[start : start + self.batch_size]
-            share = math.ceil(len(step) / self.processes)
-            mine = step[self.process :: self.processes]
-            mine += [BLANK] * (share - len(mine))
-            micro = self.micro_batch_size
-            yield [mine[first : first + micro] for first in range(0, share, micro)]
+            count = math.ceil(len(step) / self.processes)
+            own = step[self.process :: self.processes]
+            own += [BLANK] * (count - len(own))
+            yield list(batches(own, self.micro_batch_size))
 
     def __iter__(self) -> Iterator[list[int]]:
         for step in self.steps():
             yield from step
 
     def __len__(self) -> int:
-        whole, rest = divmod(self.samples, self.batch_size)
-        return whole * self._micro_batches(self.batch_size) + self._micro_batches(rest)
-
-    def _micro_batches(self, samples: int) -> int:
-        share = math.ceil(samples / self.processes)
-        return math.ceil(share / self.micro_batch_size)
+        return sum(map(len, self.steps()))
 
 
 @dataclass(frozen=True)
@@ -75,48 +70,30 @@ class Collator:
     packing: bool
     padding_token: int
 
-    def __call__(self, chosen: list[Sample]) -> dict[str, Any]:
-        return _pack(chosen) if self.packing else _pad(chosen, self.padding_token)
+    def __call__(self, samples: list[Sample]) -> dict[str, Any]:
+        tokens = [torch.from_numpy(s.tokens.astype(np.int64)) for s in samples]
+        labels = [
+            ids.masked_fill(~torch.from_numpy(s.counted), IGNORED)
+            for ids, s in zip(tokens, samples, strict=True)
+        ]
+        if self.packing:
+            lengths = [len(ids) for ids in tokens]
+            return {
+                "input_ids": torch.cat(tokens)[None],
+                "position_ids": torch.cat([torch.arange(n) for n in lengths])[None],
+                "labels": torch.cat(labels)[None],
+                "lengths": lengths,
+            }
+        mask = [torch.ones_like(ids) for ids in tokens]
+        return {
+            "input_ids": pad_sequence(tokens, True, self.padding_token),
+            "attention_mask": pad_sequence(mask, True),
+            "labels": pad_sequence(labels, True, IGNORED),
+        }
 
 
-def _pack(chosen: list[Sample]) -> dict[str, Any]:
-    tokens = torch.from_numpy(np.concatenate([s.tokens for s in chosen]).astype(np.int64))
-    counted = torch.from_numpy(np.concatenate([s.counted for s in chosen]))
-    lengths = [len(s.tokens) for s in chosen]
-    return {
-        "input_ids": tokens[None],
-        "position_ids": torch.cat([torch.arange(n) for n in lengths])[None],
-        "labels": tokens.masked_fill(~counted, IGNORED)[None],
-        "lengths": lengths,
-    }
-
-
-def _pad(chosen: list[Sample], padding_token: int) -> dict[str, Any]:
-    longest = max(len(s.tokens) for s in chosen)
-    ids = torch.full((len(chosen), longest), padding_token)
-    labels = torch.full_like(ids, IGNORED)
-    mask = torch.zeros_like(ids)
-    for row, sample in enumerate(chosen):
-        size = len(sample.tokens)
-        tokens = torch.from_numpy(sample.tokens.astype(np.int64))
-        ids[row, :size], mask[row, :size] = tokens, 1
-        labels[row, :size] = tokens.masked_fill(~torch.from_numpy(sample.counted), IGNORED)
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels}
-
-
-def count_tokens(samples: Samples, order: Order, steps: int, *, padded: bool) -> tuple[int, float]:
-    """Count the tokens of so many steps of this order, and the share of all positions that hold none."""
-    lengths = samples.lengths
-    whole = Order(order.samples, order.batch_size, order.micro_batch_size, order.seed)
-    tokens = positions = epoch = 0
-    while steps > 0:
-        whole.set_epoch(epoch)
-        for step in islice(whole.steps(), steps):
-            for micro in step:
-                row_lengths = lengths[micro]
-                tokens += int(row_lengths.sum())
-                rows = row_lengths.max() * len(micro) if padded else row_lengths.sum()
-                positions += int(rows)
-            steps -= 1
-        epoch += 1
-    return tokens, 1 - tokens / positions if positions else 0.0
+def count_tokens(samples: Samples, order: Order, steps: int) -> int:
+    """Count the tokens of so many steps of this order, in all processes."""
+    epochs, rest = divmod(steps, math.ceil(order.samples / order.batch_size))
+    last = order.draw(epochs)[: rest * order.batch_size]
+    return int(epochs * samples.lengths.sum() + samples.lengths[last].sum())

@@ -2,10 +2,8 @@
 
 import os
 import signal
-from collections.abc import Callable
-from contextlib import contextmanager, nullcontext
-
-OUT_OF_MEMORY = 76  # a process says so: all of them start again, with a smaller micro-batch
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 # Slurm sends SIGUSR1 ahead of the time limit where the profile asks for it, and SIGTERM at
 # preemption; so do people and machines that shut down.
@@ -20,12 +18,8 @@ def rank() -> int:
     return int(os.environ.get("RANK", "0"))
 
 
-def is_first() -> bool:
-    return rank() == 0
-
-
-def first_alone(device: str):
-    """The first process goes through the block before the others enter it."""
+def first_alone(device: str) -> AbstractContextManager:
+    """Let the first process go through the block before the others enter it."""
     if count() == 1:
         return nullcontext()
     from accelerate import PartialState
@@ -34,7 +28,7 @@ def first_alone(device: str):
 
 
 @contextmanager
-def signals_to(handler: Callable):
+def signals_to(handler: Callable) -> Iterator[None]:
     before = {number: signal.signal(number, handler) for number in SIGNALS}
     try:
         yield

@@ -2,31 +2,62 @@
 
 import gc
 import math
-import sys
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file
-from transformers import PrinterCallback, TrainingArguments
+from transformers import TrainingArguments
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.machine import is_out_of_memory
+from workflow_scripts.core.records import TrainingFacts
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
 from workflow_scripts.training.lesson import Lesson
-from workflow_scripts.training.packing import Collator, Order
+from workflow_scripts.training.packing import Collator, Order, count_tokens
 from workflow_scripts.training.precision import choose_precision
-from workflow_scripts.training.samples import Samples
 from workflow_scripts.training.state import StateFolder, read_trainer_state
-from workflow_scripts.training.trained import Trained, measure_speed
 from workflow_scripts.training.trained_parameters import choose_parts, report, set_parameters
 from workflow_scripts.training.trainer import WEIGHTS, PackedTrainer
-from workflow_scripts.training.watching import Progress, SaveAndLeave, StopWhenDiverged
+from workflow_scripts.training.watching import SaveAndLeave, StopWhenDiverged
 
 _MAX_MICRO_BATCH = 8
+_SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What came of a training; `model` holds the selected state, adapters not yet merged."""
+
+    parameters: dict[str, torch.Tensor]  # those that were trained, as selected
+    keys: TrainingKeys
+    report: dict[str, Any]
+    history: list[dict[str, float]]  # one entry a step, and one an evaluation
+    selected: dict[str, Any]
+    facts: dict[str, Any]  # the same for each run of this training
+    speed: dict[str, Any] = field(default_factory=dict)  # and what differs
+    model: Any = None
+
+    def as_fact(self, held_out_split: str, **more: Any) -> TrainingFacts:
+        """Return what the record of a measurement says of the training that it came after."""
+        evaluations = [e for e in self.history if any(name.startswith("eval_") for name in e)]
+        ran = ("packing", "attention", "precision", "gradient_checkpointing")
+        on_gpu = self.report["device"] != "cpu"
+        return TrainingFacts(
+            keys=self.keys.model_dump(mode="json") | more.pop("protocol", {}),
+            samples=self.facts["samples"],
+            held_out_split=held_out_split,
+            tokens=self.facts["tokens"],
+            trained_parameters=self.report["trained_parameters"],
+            selected=self.selected,
+            evaluations=tuple(evaluations),
+            ran={name: self.report[name] for name in ran} if on_gpu else None,
+            **{"held_out_samples": self.facts["held_out_samples"]} | more,
+        )
 
 
 def train(
@@ -42,6 +73,8 @@ def train(
     `load` is called with the number format of parameters that are not trained. When memory runs out, the
     training resumes from its last checkpoint with half the micro-batch, and in the end calculates twice.
     """
+    if not len(lesson.samples):
+        raise UserError("There is not one sample to train on.")
     with processes.first_alone(device):
         state = StateFolder(state_path, lesson.owner)
     while True:
@@ -50,9 +83,9 @@ def train(
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            _need_less_memory(lesson.keys, state, device, error)
-            if processes.count() > 1:  # the others wait for this one's gradients: all start again
-                sys.exit(processes.OUT_OF_MEMORY)
+            reduce_memory(lesson.keys, state, device, error)
+            if processes.count() > 1:  # the others wait for its gradients: the job is tried again
+                raise
             free_memory()
 
 
@@ -72,43 +105,25 @@ def padding_token(tokenizer) -> int:
 def _micro_batch_size(keys: TrainingKeys, state: StateFolder) -> int:
     share = keys.batch_size // keys.gpus
     divisors = (n for n in range(min(share, _MAX_MICRO_BATCH), 0, -1) if share % n == 0)
-    wanted = state.memory.get("micro_batch_size") or keys.micro_batch_size or next(divisors)
-    return min(wanted, share)
+    size = state.memory.get("micro_batch_size") or keys.micro_batch_size or next(divisors)
+    return min(size, share)
 
 
-def _checkpoints_gradients(keys: TrainingKeys, state: StateFolder) -> bool:
-    return keys.gradient_checkpointing == "yes" or "gradient_checkpointing" in state.memory
+def checkpoints_gradients(keys: TrainingKeys, state: StateFolder) -> bool:
+    return keys.gradient_checkpointing == "yes" or bool(state.memory.get("gradient_checkpointing"))
 
 
-def _need_less_memory(
-    keys: TrainingKeys, state: StateFolder, device: str, error: RuntimeError
-) -> None:
+def reduce_memory(keys: TrainingKeys, state: StateFolder, device: str, error: RuntimeError) -> None:
     """Halve the micro-batch, and after one sample calculate twice."""
     micro = _micro_batch_size(keys, state)
-    if micro > 1:
-        print(f"Memory ran out: {micro // 2} samples at a time now; a step keeps its samples.")
-        state.memory = {"micro_batch_size": micro // 2}
-        return
     may_checkpoint = device != "cpu" and keys.gradient_checkpointing == "auto"
-    if not may_checkpoint or _checkpoints_gradients(keys, state):
+    if micro == 1 and (not may_checkpoint or checkpoints_gradients(keys, state)):
         raise UserError(
             f"Memory ran out with one sample at a time ({error}). A smaller max_length or"
             " gradient_checkpointing: yes need less."
         ) from None
-    print("Memory ran out with one sample at a time: gradient checkpointing from now on.")
-    state.memory = {"micro_batch_size": 1, "gradient_checkpointing": True}
-
-
-def refuse_unusable(model, samples: Samples, keys: TrainingKeys) -> None:
-    if not len(samples):
-        raise UserError("There is not one sample to train on.")
-    longest = int(samples.lengths.max())
-    window = getattr(model.config.get_text_config(), "max_position_embeddings", None)
-    if window is not None and longest > window:
-        raise UserError(
-            f"max_length is {keys.max_length}, and a sample has {longest} tokens; expected at"
-            f" most {window}, which the model can look back on."
-        )
+    state.memory = {"micro_batch_size": max(1, micro // 2), "gradient_checkpointing": micro == 1}
+    print(f"Memory ran out; from now on {state.memory}. A step keeps its samples.")
 
 
 def _train_once(
@@ -120,18 +135,14 @@ def _train_once(
     seed_everything(derive_seed(lesson.seed, "training"), device)
     precision = choose_precision(keys.precision, device)
     model = load(precision)
-    refuse_unusable(model, lesson.samples, keys)
     packing = attention.choose_packing(model, keys)
     model = choose_parts(model, keys)
-    about = report(model, keys.method)
-    about |= {"packing": packing, "precision": precision, "device": device}
-    print("\n".join(f"{name}: {value}" for name, value in about.items()), flush=True)
-    checkpointing = _checkpoints_gradients(keys, state)
-    if device == "cuda":
-        about["gradient_checkpointing"] = checkpointing
-
+    checkpointing = checkpoints_gradients(keys, state)
+    facts = report(model, keys.method)
+    facts |= {"packing": packing, "precision": precision, "device": device}
+    facts |= {"gradient_checkpointing": checkpointing}
+    print("\n".join(f"{name}: {value}" for name, value in facts.items()), flush=True)
     saver = SaveAndLeave(state, by_time=keys.save_every is None)
-    progress = Progress()
     order = Order(
         len(lesson.samples),
         keys.batch_size,
@@ -146,41 +157,47 @@ def _train_once(
         lesson=lesson,
         order=order,
         collator=Collator(packing != "none", padding_token),
-        callbacks=[StopWhenDiverged(model.config.vocab_size), saver, progress],
+        callbacks=[StopWhenDiverged(), saver],
         precision=precision,
     )
-    trainer.remove_callback(PrinterCallback)  # it would print every step; the bar shows them
     with processes.first_alone(device):
         latest = state.latest()
+    first_step, seconds = 0, 0.0
     if latest is not None:
+        first_step = read_trainer_state(latest).global_step
         print(f"Resuming from {latest.name}.", flush=True)
     if latest is None or not _has_ended(latest, lesson):
         with saver.listen():
-            trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
-        latest = state.checkpoint(trainer.state.global_step)
-    else:
-        progress.first_step = read_trainer_state(latest).global_step
-
-    ended = read_trainer_state(latest)
-    steps = ended.global_step
-    selected: dict[str, Any] = {"step": steps}
-    if ended.best_global_step is not None:
-        best_by = {"by": lesson.best_by[0], "value": ended.best_metric}
-        selected = {"step": ended.best_global_step, **best_by}
+            output = trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
+        latest, seconds = state.checkpoint(output.global_step), output.metrics["train_runtime"]
+    end = read_trainer_state(latest)
+    selected: dict[str, Any] = {"step": end.global_step}
+    if end.best_global_step is not None:
+        metric = {"by": lesson.best_by[0], "value": end.best_metric}
+        selected = {"step": end.best_global_step, **metric}
     parameters = load_file(state.checkpoint(selected["step"]) / WEIGHTS)
     set_parameters(model, parameters)
-    padded = packing == "none"
-    facts = lesson.facts(order, steps, padded=padded)
-    before = lesson.facts(order, progress.first_step, padded=padded)
+    tokens = count_tokens(lesson.samples, order, end.global_step)
+    timed_tokens = tokens - count_tokens(lesson.samples, order, first_step)
     return Trained(
         model=model,
         parameters=parameters,
         keys=keys,
-        report=about,
-        history=ended.log_history,
+        report=facts,
+        history=end.log_history,
         selected=selected,
-        facts=facts | {"micro_batch_size": micro},
-        speed=measure_speed(facts["tokens"] - before["tokens"], progress, trainer),
+        facts={
+            "steps": end.global_step,
+            "samples": len(lesson.samples),
+            "held_out_samples": len(lesson.held_out or ()),
+            "tokens": tokens,
+            "micro_batch_size": micro,
+        },
+        speed={
+            "went_on_from_step": first_step,
+            "seconds": seconds,
+            "tokens_per_second": round(timed_tokens / seconds, 1) if seconds else None,
+        },
     )
 
 
@@ -203,8 +220,8 @@ def _training_arguments(
         gradient_accumulation_steps=math.ceil(keys.batch_size // keys.gpus / micro),
         max_steps=lesson.steps,
         learning_rate=keys.learning_rate,
-        lr_scheduler_type=lesson.schedule,
-        warmup_steps=lesson.warm_up_steps,
+        lr_scheduler_type=_SCHEDULES[keys.schedule],
+        warmup_steps=round(keys.warm_up * lesson.steps),
         weight_decay=keys.weight_decay,
         max_grad_norm=keys.max_gradient_norm,
         logging_steps=1,
@@ -212,9 +229,10 @@ def _training_arguments(
         # By steps also for epochs: the evaluation behind an epoch comes after the step is saved,
         # and a kill between the two would lose it.
         eval_strategy="steps" if lesson.evaluates else "no",
-        eval_steps=lesson.evaluate_every,
+        eval_steps=keys.evaluate_every or lesson.steps_per_epoch,
         save_strategy="steps",
         save_steps=keys.save_every or lesson.steps,
+        save_total_limit=3,
         metric_for_best_model=f"eval_{lesson.best_by[0]}" if selects else None,
         greater_is_better=lesson.best_by[1] if selects else None,
         seed=derive_seed(lesson.seed, "training") % 2**32,
@@ -224,7 +242,6 @@ def _training_arguments(
         report_to=[],
         remove_unused_columns=False,
         dataloader_pin_memory=device == "cuda",
-        disable_tqdm=True,
         ddp_find_unused_parameters=False,
     )
     # It would spread a batch over all GPUs that this process sees, and a row cannot be cut.

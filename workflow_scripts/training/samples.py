@@ -1,26 +1,28 @@
-"""Tokenised samples: in memory, or in a folder of three flat arrays that are written in a stream and mapped.
+"""Tokenised samples: an Arrow table of tokens, and for each whether predicting it counts in the loss.
 
-tokens.bin   int32   the tokens of all samples, one after another
-counted.bin  bool    for each token, whether predicting it counts in the loss
-ends.bin     int64   where each sample ends
-samples.json         what they were made of, and which samples were bad; written last
+On disk it is a file that is written in a stream and mapped into memory, with a summary of what it was made of.
 """
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import is_altered, sha256_file, write_json
 
-SUMMARY = "samples.json"
-_TOKENS, _COUNTED, _ENDS = "tokens.bin", "counted.bin", "ends.bin"
+T = TypeVar("T")
 BLANK = -1  # the number of a sample of which nothing counts, to fill up with
-_MAX_NAMED = 5  # bad samples of a kind
+_DATA = "samples.arrow"
+_BATCH = 256
+_SCHEMA = pa.schema([("tokens", pa.list_(pa.int32())), ("counted", pa.list_(pa.bool_()))])
 
 
 @dataclass(frozen=True)
@@ -29,113 +31,76 @@ class Sample:
     counted: np.ndarray  # bool; the first token is never predicted
 
 
-class BadSamples:
-    """What could not be used as it was: how many of each kind, and where the first ones stand."""
-
-    def __init__(self):
-        self._kinds: dict[str, dict[str, Any]] = {}
-
-    def add(self, kind: str, where: str) -> None:
-        count = self._kinds.setdefault(kind, {"samples": 0, "first": []})
-        count["samples"] += 1
-        if len(count["first"]) < _MAX_NAMED:
-            count["first"].append(where)
-
-    def as_json(self) -> dict[str, Any]:
-        return dict(sorted(self._kinds.items()))
+BadSamples = Counter[str]  # how many could not be used as they were, by kind
 
 
 class Samples:
-    """A sequence of samples: stretches of flat arrays."""
+    """A sequence of samples: some rows of a table."""
 
-    def __init__(
-        self, tokens: np.ndarray, counted: np.ndarray, starts: np.ndarray, ends: np.ndarray
-    ):
-        self._tokens, self._counted = tokens, counted
-        self._starts, self._ends = starts, ends
+    def __init__(self, table: pa.Table, rows: np.ndarray | None = None):
+        self._table = table
+        self._rows = np.arange(len(table)) if rows is None else rows
 
     @classmethod
     def from_list(cls, samples: Iterable[Sample]) -> "Samples":
-        samples = [Sample(np.empty(0, np.int32), np.empty(0, bool)), *samples]
-        ends = np.cumsum([len(sample.tokens) for sample in samples])
-        return cls(
-            np.concatenate([sample.tokens for sample in samples]),
-            np.concatenate([sample.counted for sample in samples]),
-            ends[:-1],
-            ends[1:],
-        )
+        return cls(pa.Table.from_batches(map(_to_batch, batches(samples)), _SCHEMA))
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self._rows)
 
     def __getitem__(self, number: int) -> Sample:
         if number == BLANK:
             return Sample(np.zeros(2, np.int32), np.zeros(2, bool))
-        stretch = slice(self._starts[number], self._ends[number])
-        return Sample(np.asarray(self._tokens[stretch]), np.asarray(self._counted[stretch]))
+        row = int(self._rows[number])
+        lists = [self._table[name][row].values for name in _SCHEMA.names]
+        return Sample(*(values.to_numpy(zero_copy_only=False) for values in lists))
 
     @property
     def lengths(self) -> np.ndarray:
-        return self._ends - self._starts
+        return pc.list_value_length(self._table["tokens"]).to_numpy()[self._rows].astype(np.int64)
 
-    def split(self, share: float, rng: np.random.Generator) -> tuple["Samples", "Samples"]:
-        """Return all but a drawn share of them, and that share; each in the old order."""
+    def split(self, fraction: float, rng: np.random.Generator) -> tuple["Samples", "Samples"]:
+        """Return all but a drawn fraction of them, and that fraction; each in the old order."""
         drawn = np.zeros(len(self), bool)
-        drawn[rng.permutation(len(self))[: round(share * len(self))]] = True
-        return self._select(~drawn), self._select(drawn)
+        drawn[rng.permutation(len(self))[: round(fraction * len(self))]] = True
+        return Samples(self._table, self._rows[~drawn]), Samples(self._table, self._rows[drawn])
 
-    def _select(self, chosen: np.ndarray) -> "Samples":
-        return Samples(self._tokens, self._counted, self._starts[chosen], self._ends[chosen])
+
+def batches(rows: Iterable[T], size: int = _BATCH) -> Iterator[list[T]]:
+    """Yield the rows, so many at a time."""
+    rows = iter(rows)
+    while batch := list(islice(rows, size)):
+        yield batch
+
+
+def _to_batch(samples: list[Sample]) -> pa.RecordBatch:
+    columns = [[getattr(sample, name) for sample in samples] for name in _SCHEMA.names]
+    return pa.record_batch(columns, schema=_SCHEMA)
 
 
 def write_samples(
-    folder: Path, samples: Iterable[Sample], bad: BadSamples, **about: Any
+    summary_path: Path, samples: Iterable[Sample], bad: BadSamples, **metadata: Any
 ) -> dict[str, Any]:
-    """Write samples into a folder as they come, and return their summary."""
-    folder.mkdir(parents=True, exist_ok=True)
-    count = tokens = counted = 0
-    with (
-        (folder / _TOKENS).open("wb") as tokens_file,
-        (folder / _COUNTED).open("wb") as counted_file,
-        (folder / _ENDS).open("wb") as ends_file,
-    ):
-        for sample in samples:
-            count += 1
-            tokens += len(sample.tokens)
-            counted += int(sample.counted.sum())
-            tokens_file.write(sample.tokens.astype("<i4").tobytes())
-            counted_file.write(sample.counted.astype("?").tobytes())
-            ends_file.write(np.array([tokens], "<i8").tobytes())
-    summary = {
-        **about,
-        "samples": count,
-        "tokens": tokens,
-        "counted_tokens": counted,
-        "bad": bad.as_json(),
-        "sha256": {name: sha256_file(folder / name) for name in (_TOKENS, _COUNTED, _ENDS)},
-    }
-    write_json(folder / SUMMARY, summary)
+    """Write samples as they come into a file beside their summary, which is written last and returned."""
+    counts: Counter[str] = Counter(samples=0, tokens=0, counted_tokens=0)
+    data = summary_path.with_name(_DATA)
+    with pa.ipc.new_file(data, _SCHEMA) as file:
+        for batch in batches(samples):
+            file.write(_to_batch(batch))
+            counts["samples"] += len(batch)
+            for sample in batch:
+                counts["tokens"] += len(sample.tokens)
+                counts["counted_tokens"] += int(sample.counted.sum())
+    sha256 = {_DATA: sha256_file(data)}
+    summary = {**metadata, **counts, "bad": dict(sorted((+bad).items())), "sha256": sha256}
+    write_json(summary_path, summary)
     return summary
 
 
 def read_samples(summary_path: Path) -> tuple[Samples, dict[str, Any]]:
-    """Map the samples of a folder, and read their summary."""
-    folder = summary_path.parent
-    try:
-        summary = json.loads(summary_path.read_text(encoding="utf-8"))
-        for name, sha256 in summary["sha256"].items():
-            if problem := is_altered(folder / name, sha256):
-                raise ValueError(problem)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{summary_path} cannot be read: {error} Delete it to have it made again."
-        ) from None
-    if not summary["samples"]:  # an empty file cannot be mapped
-        return Samples.from_list([]), summary
-    ends = np.fromfile(folder / _ENDS, "<i8")
-    return Samples(
-        np.memmap(folder / _TOKENS, "<i4", mode="r"),
-        np.memmap(folder / _COUNTED, "?", mode="r"),
-        np.concatenate([[0], ends[:-1]]),
-        ends,
-    ), summary
+    """Map the samples into memory, and read their summary."""
+    data = summary_path.with_name(_DATA)
+    summary = json.loads(summary_path.read_text(encoding="utf-8"))
+    if problem := is_altered(data, summary["sha256"][_DATA]):
+        raise UserError(f"{problem} Delete {summary_path} to have it made again.")
+    return Samples(pa.ipc.open_file(pa.memory_map(str(data))).read_all()), summary

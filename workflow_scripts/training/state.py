@@ -1,11 +1,10 @@
 """The folder with the checkpoints that a training resumes from.
 
 It lies beside the declared output and is declared nowhere, so Snakemake never removes it. A checkpoint counts
-only with its seal, which is written last and names each file by size and checksum: what a kill left half written
+only with its seal, which is written last and names each file by its checksum: what a kill left half written
 is removed. The folder belongs to one training; nothing is taken over from one with other settings, data or weights.
 """
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,9 @@ from typing import Any
 from transformers import TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 
-from workflow_scripts.core.files import read_json, sha256_file, sha256_json, write_json
+from workflow_scripts.core.files import is_altered, read_json, sha256_file, sha256_json, write_json
 
 _SEAL, _OWNER, _MEMORY = "seal.json", "training.json", "memory.json"
-_CHECKPOINT = re.compile(r"checkpoint-(\d+)")
 
 
 class StateFolder:
@@ -38,29 +36,21 @@ class StateFolder:
 
         The best state before it must be valid too, because no later one can replace it.
         """
-        for step in reversed(self._steps()):
-            folder = self.checkpoint(step)
-            if is_sealed(folder) and is_sealed(self.checkpoint(best_step(folder) or step)):
-                return folder
+        folders = self.path.glob("checkpoint-*")
+        for folder in sorted(folders, key=lambda folder: -int(folder.name.partition("-")[2])):
+            if is_sealed(folder):
+                best = read_trainer_state(folder).best_global_step
+                if best is None or is_sealed(self.checkpoint(best)):
+                    return folder
             print(f"{folder.name} is not valid: removed.", flush=True)
             shutil.rmtree(folder)
         return None
 
     def seal(self, step: int) -> None:
-        """Write the seal of a checkpoint, and remove all but the last two and the best."""
+        """Write the seal of a checkpoint."""
         folder = self.checkpoint(step)
-        files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-        write_json(
-            folder / _SEAL,
-            {
-                str(path.relative_to(folder)): [path.stat().st_size, sha256_file(path)]
-                for path in files
-                if path.name != _SEAL
-            },
-        )
-        for old in self._steps()[:-2]:
-            if old != best_step(folder):
-                shutil.rmtree(self.checkpoint(old))
+        files = [path for path in sorted(folder.iterdir()) if path.name != _SEAL]
+        write_json(folder / _SEAL, {path.name: sha256_file(path) for path in files})
 
     @property
     def memory(self) -> dict[str, Any]:
@@ -71,27 +61,14 @@ class StateFolder:
     def memory(self, changes: dict[str, Any]) -> None:
         write_json(self.path / _MEMORY, changes)
 
-    def _steps(self) -> list[int]:
-        names = (_CHECKPOINT.fullmatch(path.name) for path in self.path.iterdir())
-        return sorted(int(name[1]) for name in names if name)
-
 
 def read_trainer_state(checkpoint: Path) -> TrainerState:
     return TrainerState.load_from_json(str(checkpoint / TRAINER_STATE_NAME))
 
 
-def best_step(checkpoint: Path) -> int | None:
-    """Return the step of the best evaluation so far, where one selects."""
-    path = checkpoint / TRAINER_STATE_NAME
-    return read_trainer_state(checkpoint).best_global_step if path.exists() else None
-
-
 def is_sealed(folder: Path) -> bool:
     """Return whether all files of a checkpoint are as they were written."""
     seal = read_json(folder / _SEAL)
-    return isinstance(seal, dict) and all(
-        (path := folder / name).is_file()
-        and path.stat().st_size == size
-        and sha256_file(path) == sha256
-        for name, (size, sha256) in seal.items()
+    return isinstance(seal, dict) and not any(
+        is_altered(folder / name, sha256) for name, sha256 in seal.items()
     )

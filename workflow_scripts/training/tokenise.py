@@ -1,24 +1,20 @@
 """From rows to samples: text in blocks, conversations, and a prompt with its completion."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.start_token import start_of
 from workflow_scripts.training.chat import COLUMNS, BadConversation, read_messages, render
-from workflow_scripts.training.rows import FoundRow
-from workflow_scripts.training.samples import BadSamples, Sample
-
-T = TypeVar("T")
-_ROWS_AT_ONCE = 256
+from workflow_scripts.training.rows import Row
+from workflow_scripts.training.samples import BadSamples, Sample, batches
 
 
 def tokenise_text(
     tokenizer,
-    rows: Iterable[FoundRow],
+    rows: Iterable[Row],
     bad: BadSamples,
     *,
     column: str | None,
@@ -33,30 +29,26 @@ def tokenise_text(
     start, end = np.array(start_of(tokenizer), np.int32), tokenizer.eos_token_id
     if each_row_ends and end is None:
         raise UserError("The tokenizer has no end of text to put behind each row's document.")
-    waiting, is_first = np.empty(0, np.int32), True
-    for texts in batches(_read_texts(rows, bad, column or "text", each_row_ends), _ROWS_AT_ONCE):
+    waiting = np.empty(0, np.int32)
+    for texts in batches(_read_texts(rows, bad, column or "text", each_row_ends)):
         if each_row_ends:
             encoded = [[*start, *ids, end] for ids in _encode(tokenizer, texts)]
         else:
-            encoded = _encode_pieces(tokenizer, texts, is_first)
-            is_first = False
+            encoded = _encode(tokenizer, ["".join(texts)])
         waiting = np.concatenate([waiting, *(np.array(ids, np.int32) for ids in encoded)])
         while len(waiting) >= length:
             lead = _lead(start, waiting)
             size = length - len(lead)
             yield _count_all(np.concatenate([lead, waiting[:size]]))
             waiting = waiting[size:]
-    if len(waiting):
-        block = np.concatenate([_lead(start, waiting), waiting])
-        if len(block) > 1:
-            yield _count_all(block)
-        else:  # nothing stands before it that could predict it
-            bad.add("one token left over", "the end of the text")
+    rest = np.concatenate([_lead(start, waiting), waiting])
+    if len(waiting) and len(rest) > 1:  # of a single token nothing is predicted
+        yield _count_all(rest)
 
 
 def tokenise_conversations(
     tokenizer,
-    rows: Iterable[FoundRow],
+    rows: Iterable[Row],
     bad: BadSamples,
     *,
     column: str | None,
@@ -72,17 +64,17 @@ def tokenise_conversations(
             "The tokenizer has no chat template, which training on conversations needs."
         )
     conversations = _render_conversations(tokenizer, rows, bad, column, system)
-    for batch in batches(conversations, _ROWS_AT_ONCE):
+    for batch in batches(conversations):
         encoded = tokenizer(
-            [text for _, text, _ in batch],
+            [text for text, _ in batch],
             add_special_tokens=False,  # the template wrote them
             return_offsets_mapping=True,
             verbose=False,
         )
         tokenised = zip(batch, encoded["input_ids"], encoded["offset_mapping"], strict=True)
-        for (where, _, spans), ids, offsets in tokenised:
+        for (_, spans), ids, offsets in tokenised:
             counted = mark_tokens(offsets, spans)
-            yield from cut_sample(Sample(np.array(ids, np.int32), counted), length, bad, where)
+            yield from cut_sample(Sample(np.array(ids, np.int32), counted), length, bad)
 
 
 def join_pair(
@@ -94,15 +86,15 @@ def join_pair(
     return Sample(tokens, np.arange(len(tokens)) >= first)
 
 
-def cut_sample(sample: Sample, length: int, bad: BadSamples, where: str) -> Iterator[Sample]:
+def cut_sample(sample: Sample, length: int, bad: BadSamples) -> Iterator[Sample]:
     """Yield the sample, cut to a length, unless nothing of it counts then."""
     if len(sample.tokens) > length:
-        bad.add("too long, cut", where)
+        bad["too long, cut"] += 1
         sample = Sample(sample.tokens[:length], sample.counted[:length])
     if sample.counted.any():
         yield sample
     else:
-        bad.add("nothing left that counts", where)
+        bad["nothing left that counts"] += 1
 
 
 def mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -> np.ndarray:
@@ -118,13 +110,6 @@ def mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) ->
     return marks
 
 
-def batches(rows: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield the rows, so many at a time."""
-    rows = iter(rows)
-    while batch := list(islice(rows, size)):
-        yield batch
-
-
 def _lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
     """Return the start token, unless a document begins there and has it already."""
     return start[:0] if np.array_equal(tokens[: len(start)], start) else start
@@ -138,51 +123,27 @@ def _encode(tokenizer, texts: list[str]) -> list[list[int]]:
     return tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
 
 
-def _encode_pieces(tokenizer, texts: list[str], is_first: bool) -> list[list[int]]:
-    """Encode the pieces of one text, of which only the first is its beginning.
-
-    Some tokenizers (Llama 2's) put a space in front of what they take for a beginning: behind a line
-    break it is none, unless the two would be one token.
-    """
-    border, *behind = _encode(tokenizer, ["\n", *("\n" + text for text in texts)])
-    encoded = _encode(tokenizer, texts)
-    for number, ids in enumerate(behind):
-        if (number or not is_first) and ids[: len(border)] == border:
-            encoded[number] = ids[len(border) :]
-    return encoded
-
-
-def _read_rows(rows: Iterable[FoundRow], bad: BadSamples) -> Iterator[tuple[str, dict[str, Any]]]:
-    for where, row in rows:
-        if row is None:
-            bad.add("not a row", where)
-        else:
-            yield where, row
-
-
 def _read_texts(
-    rows: Iterable[FoundRow], bad: BadSamples, column: str, documents: bool
+    rows: Iterable[Row], bad: BadSamples, column: str, documents: bool
 ) -> Iterator[str]:
-    for where, row in _read_rows(rows, bad):
+    for row in rows:
         text = row.get(column)
         if not isinstance(text, str):
-            bad.add("not text", where)
+            bad["not text"] += 1
         elif documents and not text.strip():  # between the lines of one text it is a blank line
-            bad.add("empty", where)
+            bad["empty"] += 1
         else:
             yield text
 
 
 def _render_conversations(
-    tokenizer, rows: Iterable[FoundRow], bad: BadSamples, column: str | None, system: str | None
-) -> Iterator[tuple[str, str, list[tuple[int, int]]]]:
-    """Yield where each conversation stands, its text, and the spans that count."""
-    for where, row in _read_rows(rows, bad):
+    tokenizer, rows: Iterable[Row], bad: BadSamples, column: str | None, system: str | None
+) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Yield the text of each conversation, and the spans that count."""
+    for row in rows:
         columns = [column] if column else COLUMNS
         turns = next((row[name] for name in columns if name in row), None)
         try:
-            text, spans = render(tokenizer, read_messages(turns, system))
+            yield render(tokenizer, read_messages(turns, system))
         except BadConversation as error:
-            bad.add(str(error), where)
-        else:
-            yield where, text, spans
+            bad[str(error)] += 1

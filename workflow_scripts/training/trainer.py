@@ -1,6 +1,5 @@
 """transformers' Trainer over packed samples: its loop, optimiser and checkpoints, our batches and loss."""
 
-import math
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.loss import is_distilled, summed_loss
 from workflow_scripts.training.packing import Collator, Order
 from workflow_scripts.training.precision import calculating_in
-from workflow_scripts.training.samples import BLANK, Samples
+from workflow_scripts.training.samples import Samples, batches
 from workflow_scripts.training.trained_parameters import copy_parameters, set_parameters
 
 WEIGHTS = "model.safetensors"
@@ -89,11 +88,11 @@ class PackedTrainer(Trainer):
         """Measure the loss over the held-out samples, per counted token, and the lesson's own score."""
         self.model.eval()
         metrics = {}
-        if held_out := self._lesson.held_out:
-            metrics["eval_loss"] = self._mean_loss(held_out)
-        if score := self._lesson.score:
+        if self._lesson.held_out:
+            metrics["eval_loss"] = self._mean_loss(self._lesson.held_out)
+        if self._lesson.score:
             with left_as_it_was(self.model):
-                scores = score(self.model)
+                scores = self._lesson.score(self.model)
             metrics |= {f"eval_{name}": value for name, value in scores.items()}
         self.log(dict(metrics))
         self.control = self.callback_handler.on_evaluate(
@@ -103,32 +102,23 @@ class PackedTrainer(Trainer):
         return metrics
 
     def _mean_loss(self, held_out: Samples) -> float:
-        size, n = self._order.micro_batch_size, len(held_out)
-        batches = [list(range(start, min(start + size, n))) for start in range(0, n, size)]
-        processes = self.accelerator.num_processes
-        batches += [[BLANK]] * (-len(batches) % processes)
         total = torch.zeros(2, dtype=torch.float64, device=self.args.device)
         with torch.no_grad(), self.compute_loss_context_manager():
-            for numbers in batches[self.accelerator.process_index :: processes]:
-                inputs = self.data_collator([held_out[number] for number in numbers])
-                inputs, labels = self._split_inputs(self._prepare_inputs(inputs))
-                loss, tokens = summed_loss(self.model_wrapped, inputs, labels)
+            for samples in batches(
+                map(held_out.__getitem__, range(len(held_out))), self._order.micro_batch_size
+            ):
+                inputs = self._prepare_inputs(self.data_collator(samples))
+                loss, tokens = summed_loss(self.model, *self._split_inputs(inputs))
                 total += torch.stack([loss.double(), torch.tensor(tokens).to(total)])
-        total = self.accelerator.reduce(total)
         return float(total[0] / total[1])
 
     def _determine_best_metric(self, metrics: dict[str, float], trial) -> bool:
         """Save each new best state; with patience end with the first evaluation that is no better."""
-        metric = self.args.metric_for_best_model
-        if metric is None or not math.isfinite(metrics[metric]):
-            return False
         had_best = self.state.best_global_step is not None
         is_best = super()._determine_best_metric(metrics, trial)
-        ends = self._lesson.keys.select == "patience" and had_best and not is_best
-        if ends:
+        if self._lesson.keys.select == "patience" and had_best and not is_best:
             self.control.should_training_stop = True
-        if is_best or ends:
-            self.control.should_save = True
+        self.control.should_save |= is_best or self.control.should_training_stop
         return is_best
 
     def floating_point_ops(self, inputs) -> float:
@@ -152,4 +142,4 @@ class _TellEpoch(TrainerCallback):
         self._order = order
 
     def on_epoch_begin(self, args, state, control, **kwargs):
-        self._order.set_epoch(int(state.epoch))  # a whole number where an epoch begins
+        self._order.epoch = int(state.epoch)  # a whole number where an epoch begins

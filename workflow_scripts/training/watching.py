@@ -1,4 +1,4 @@
-"""Callbacks of a training: save and leave, stop when the loss diverges, and show the progress."""
+"""Callbacks of a training: save and leave, and stop when the loss is no number."""
 
 import math
 import signal
@@ -7,14 +7,13 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
-from transformers import ProgressCallback, TrainerCallback
+from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.training.processes import signals_to
 from workflow_scripts.training.state import StateFolder
 
 SAVE_SECONDS = 300
-_RECENT = 5
 
 
 class SaveAndLeave(TrainerCallback):
@@ -43,23 +42,19 @@ class SaveAndLeave(TrainerCallback):
             self._group = torch.distributed.new_group(backend="gloo")
 
     def on_step_end(self, args, state, control, **kwargs):
-        leaves = self._signalled
         due = self._by_time and time.monotonic() - self._saved > SAVE_SECONDS
+        wishes = torch.tensor([self._signalled, due], dtype=torch.int32)
         if args.world_size > 1:  # a signal, and the time, reach the processes at different steps
-            wishes = torch.tensor([leaves, due], dtype=torch.int32)
             torch.distributed.all_reduce(wishes, torch.distributed.ReduceOp.MAX, self._group)
-            leaves, due = (bool(wish) for wish in wishes)
-        self._leaves = leaves  # a signal that comes from here on is for the next step
-        if leaves or due:
+        self._leaves = bool(wishes[0])  # a signal that comes from here on is for the next step
+        if wishes.any():
             control.should_save = True
 
     def on_save(self, args, state, control, **kwargs):
-        if args.world_size > 1:  # each writes files of its own
-            torch.distributed.barrier(self._group)
+        self._wait_for_all()  # each writes files of its own
         if state.is_world_process_zero:
             self._state.seal(state.global_step)
-        if args.world_size > 1:  # none leaves before they are sealed
-            torch.distributed.barrier(self._group)
+        self._wait_for_all()  # none leaves before they are sealed
         self._saved = time.monotonic()
         if self._leaves:
             raise Interrupted(
@@ -67,63 +62,19 @@ class SaveAndLeave(TrainerCallback):
                 " the same command resumes from there."
             )
 
+    def _wait_for_all(self) -> None:
+        if self._group is not None:
+            torch.distributed.barrier(self._group)
+
 
 class StopWhenDiverged(TrainerCallback):
     """Stop before a broken state could be saved, and say where."""
 
-    def __init__(self, vocabulary: int):
-        self._uniform = math.log(vocabulary)  # the loss of giving each token the same chance
-        self._losses: list[float] = []
-
-    def on_train_begin(self, args, state, control, **kwargs):
-        self._losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
-
     def on_log(self, args, state, control, logs=None, **kwargs):
-        if "loss" not in logs:
-            return
-        for name, words in (("loss", "loss"), ("grad_norm", "gradient's norm")):
+        for name in ("loss", "grad_norm"):
             if not math.isfinite(logs.get(name, 0.0)):
-                raise UserError(_describe_stop(state, f"the {words} is {logs[name]}"))
-        self._losses.append(logs["loss"])
-        recent = sum(self._losses[-_RECENT:]) / _RECENT
-        start = max(self._losses[0], self._uniform)
-        if len(self._losses) >= _RECENT and recent > 1.5 * start:
-            what = (
-                f"the loss was {recent:.2f} in the last {_RECENT} steps, half as much again as that of"
-                f" the start or of a uniform prediction ({start:.2f})"
-            )
-            raise UserError(_describe_stop(state, what))
-
-
-def _describe_stop(state, what: str) -> str:
-    return (
-        f"Training stopped at step {state.global_step} of {state.max_steps}: {what}. The last good"
-        " state is kept. A lower learning_rate or a longer warm_up is the usual remedy."
-    )
-
-
-class Progress(ProgressCallback):
-    """Show the last loss in the bar, and time the steps without the evaluations."""
-
-    def __init__(self):
-        super().__init__()
-        self.first_step, self.step_seconds = 0, 0.0
-        self._step_start = 0.0
-
-    def on_train_begin(self, args, state, control, **kwargs):
-        super().on_train_begin(args, state, control, **kwargs)
-        self.first_step = state.global_step
-        if self.training_bar is not None:
-            self.training_bar.mininterval = 2.0
-
-    def on_step_begin(self, args, state, control, **kwargs):
-        self._step_start = time.monotonic()
-
-    def on_log(self, args, state, control, logs=None, **kwargs):
-        if "loss" not in logs:
-            super().on_log(args, state, control, logs=logs, **kwargs)
-            return
-        # A GPU has done the step only when its loss is read.
-        self.step_seconds += time.monotonic() - self._step_start
-        if self.training_bar is not None:
-            self.training_bar.set_postfix(loss=f"{logs['loss']:.3f}", refresh=False)
+                raise UserError(
+                    f"Training stopped at step {state.global_step} of {state.max_steps}: {name} is"
+                    f" {logs[name]}. The last good state is kept. A lower learning_rate or a longer"
+                    " warm_up is the usual remedy."
+                )

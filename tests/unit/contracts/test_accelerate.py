@@ -1,4 +1,7 @@
-"""What the package takes from accelerate beyond what that promises; docs/architecture.md says what for."""
+"""Check what the package uses of accelerate beyond its promises.
+
+- _hf_hook (chunked/layer_order.py): layers whose inputs it moves are not fused
+"""
 
 from accelerate.hooks import ModelHook, add_hook_to_module
 from torch import nn

@@ -1,4 +1,8 @@
-"""What the package takes from datasets beyond what that promises; docs/architecture.md says what for."""
+"""Check what the package uses of datasets beyond its promises.
+
+- load_dataset, replaced in every module that holds it, and load.dataset_module_factory
+  (hub/mirror.py): harnesses read the hub folder by the names they know, and look into it once
+"""
 
 import json
 

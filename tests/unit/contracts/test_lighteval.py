@@ -1,5 +1,16 @@
-"""What the package takes from lighteval beyond what that promises; in a process of its own, as it is
-never beside lm-eval. docs/architecture.md says what for."""
+"""Check what the package uses of lighteval beyond its promises in a process of its own, never beside lm-eval.
+
+- _loglikelihood_tokens, _padded_greedy_until, tok_encode_pair and the tok_encode that it asks,
+  what from_model sets, stop strings looked for in as many tokens as they have
+  (evaluation/prefix_lighteval.py): as for lm-eval
+- Registry.load_all_task_configs, replaced (evaluation/lighteval_run.py): its own imports modules
+  that go online or fail
+- Registry._load_from_files, _load_from_subdirs, called for one module at a time
+  (chunked/lighteval_tasks.py): its own program stops where one of its modules of tasks cannot be
+  imported
+- importing it switches autograd off (evaluation/lighteval_run.py): why it has a process of its
+  own
+"""
 
 import json
 

@@ -1,4 +1,25 @@
-"""What the package takes from lm-eval beyond what that promises; docs/architecture.md says what for."""
+"""Check what the package uses of lm-eval beyond its promises.
+
+- HFLM._loglikelihood_tokens, tok_batch_encode, the helpers of lm_eval.models.utils, stop strings
+  looked for in as many tokens as they have and two more (evaluation/prefix_lm.py): requests are
+  HFLM's, running them is ours
+- HFLM.tok_encode and tok_batch_encode, answered from texts encoded together; has_bos_prefix,
+  add_bos_token (evaluation/encode_once.py): each distinct string is tokenised once, in batches on
+  all threads, beside the model on a GPU
+- HFLM made with a config in place of a model, HFLM._loglikelihood_tokens
+  (evaluation/encoding.py): what is trained on has the tokens of the test, and no weights are
+  loaded to find them
+- utils.env.from_string, replaced (hub/tasks.py): each template is compiled once and not for each
+  item
+- the YAML files in its tasks, read as text (hub/tasks.py): indexing 14,000 files takes eight
+  seconds, a search a twentieth
+- tasks._yaml_loader.load_yaml, tasks._index.Kind (hub/tasks.py): a task's definition without its
+  data, which would have to be fetched first
+- Task._filters (evaluation/floors.py): fixed answers are read as a model's are
+- DISABLE_MULTIPROC (evaluation/lm_eval_run.py): its bootstrap forks no process per CPU
+- TemplateAPI.get_batched_requests and tokenized_requests of its client of servers
+  (evaluation/served.py): prompts are encoded before
+"""
 
 import multiprocessing
 from pathlib import Path

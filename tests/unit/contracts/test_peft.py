@@ -1,4 +1,10 @@
-"""What the package takes from PEFT beyond what that promises; docs/architecture.md says what for."""
+"""Check what the package uses of PEFT beyond its promises.
+
+- _disable_adapters of its layers (chunked/distillation.py): a teacher runs without adapters,
+  whose gradients stay on
+- BaseTunerLayer.merge, the mapping of usual target modules, lora_ in names (hub/adapters.py,
+  training/trained_parameters.py): merging adapters that transformers loaded; what is trained
+"""
 
 import pytest
 import torch

@@ -1,4 +1,8 @@
-"""What the package takes from tokenizers beyond what that promises; docs/architecture.md says what for."""
+"""Check what the package uses of tokenizers beyond its promises.
+
+- the settings of a tokenizer (to_str), and that a byte-level one encodes words alone
+  (evaluation/shared_text.py): what texts share is tokenised once
+"""
 
 import json
 

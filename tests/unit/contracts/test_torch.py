@@ -1,4 +1,13 @@
-"""What the package takes from PyTorch's modules beyond what that promises; docs/architecture.md says what for."""
+"""Check what the package uses of PyTorch beyond its promises.
+
+- _scaled_dot_product_flash_attention_for_cpu, _efficient_attention_forward, the shape of what
+  varlen_attn gives (evaluation/prefix/kernels.py): the log-sum-exps of scores, without which
+  parts cannot be put together
+- nn.attention.varlen.varlen_attn, which is marked as a prototype; TORCH_CUDNN_SDPA_DEPRIORITIZED
+  (training/varlen.py, hub/load.py): packed rows without a mask; no plan for each new shape
+- _parameters, _modules, _forward_hooks and their like, _apply (chunked): weights that were moved
+  or replaced, and layers with hooks, are noticed
+"""
 
 import pytest
 import torch

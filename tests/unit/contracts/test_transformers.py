@@ -1,4 +1,37 @@
-"""What the package takes from transformers beyond what that promises; docs/architecture.md says what for."""
+"""Check what the package uses of transformers beyond its promises.
+
+- config._attn_implementation (chunked, evaluation, hub/load.py, training): the attention that
+  runs, for the record and for what depends on it
+- _prepare_generation_config, _prepare_special_tokens, _get_logits_processor, _eos_token_tensor
+  (evaluation/prefix/choosing.py): tokens are chosen by its own processors, one request at a time
+- arguments of forward reach the attention that was registered under a name, and the
+  _attn_implementation of the config changes it between two calls
+  (evaluation/prefix/attention.py): packed tokens attend without masks
+- masks of four dimensions, and dicts of them by layer type, are passed through
+  (evaluation/prefix/model.py, training/attention.py): trees of tokens and rows of samples have
+  masks of their own
+- layer_class_to_replicate, DynamicLayer.lazy_initialization, attention right after Cache.update
+  of its layer (evaluation/prefix/cache.py, answer_rows.py): a cache that drops entries and copies
+  none; rows that share a start
+- conversion_mapping: the names that weights have in files, by type of model
+  (chunked/__init__.py): experts of a base model's files are found
+- the forward of Llama, Qwen2 and Qwen3 walks self.layers[...]; eager_attention_forward,
+  ALL_ATTENTION_FUNCTIONS, variance_epsilon (chunked): stages stand where layers did, and nothing
+  is rewritten
+- _init_weights, _can_record_outputs, _keys_to_ignore_on_load_unexpected, generation_config_class
+  (chunked/modeling.py, hub/chunk.py): a model class of one's own, as its own are written
+- _hf_peft_config_loaded, _weight_conversions, set (hub/adapters.py): a model whose adapters were
+  merged is saved as a plain one
+- Trainer._load_from_checkpoint, save_model(_internal_call), model_accepts_loss_kwargs,
+  compute_loss_context_manager, _determine_best_metric (training/trainer.py): a state holds what
+  is trained and nothing else, and is saved at each new best; the loss is that of the step's
+  tokens; autocast leaves nothing in the model
+- sdpa_attention_forward, sdpa_mask; cu_seq_lens_q, max_length_q and their like handed down to
+  flash attention (training/attention.py, training/varlen.py): packed samples are attended to by
+  its own kernel, stretch by stretch, or by one that is told their ends
+- TrainingArguments._n_gpu, set (training/run.py): one process trains on one GPU, however many it
+  sees
+"""
 
 import inspect
 import re
@@ -58,10 +91,6 @@ def test_it_takes(name, parameters):
         ("self._load_from_checkpoint(", Trainer),
         ("is_new_best_metric = self._determine_best_metric(", Trainer),
         ("with self.compute_loss_context_manager():", Trainer),
-        (
-            "cu_seq_lens_q, cu_seq_lens_k, max_length_q, max_length_k",
-            "transformers.modeling_flash_attention_utils",
-        ),
         ('getattr(model, "_weight_conversions", None)', "transformers.core_model_loading"),
         ('getattr(self, "_hf_peft_config_loaded", False)', PreTrainedModel),
     ],

@@ -47,7 +47,7 @@ def acts(one: str) -> bool:
     )
 
 
-def test_every_character_that_acts_is_replaced_and_no_other():
+def test_plain_every_character():
     for number in range(0x110000):
         one = chr(number)
         if unicodedata.category(one) == "Cn":  # which nobody has given a meaning yet
@@ -57,50 +57,35 @@ def test_every_character_that_acts_is_replaced_and_no_other():
 
 
 @given(pieces)
-def test_a_terminal_gets_signs_and_lines_alone(text):
+def test_text_in_each_format(text):
     assert not any(acts(one) for one in plain_lines(text) if one not in "\n\t")
-    assert not any(acts(one) for one in plain(text))
-    assert plain(plain(text)) == plain(text)
+    assert plain(plain(text)) == plain(text) and not any(acts(one) for one in plain(text))
     assert len(shortened(text * 100)) <= 1_001
-
-
-@given(st.text("abcXYZ 0189.:@%-_~", max_size=12))
-def test_no_address_keeps_its_account(account):
-    for address in (f"http://{account}@mirror/a@b", f"see https://{account}:{account}@h:80 now"):
-        said = plain(address)
-        assert re.fullmatch(r"http://mirror/a@b|see https://h:80 now", said) or " " in account
-
-
-def test_accounts_are_cut_wherever_they_stand():
-    said = plain("(http://u:p@a/x) 'https://t@b' see http://c/d@e and f@g.org")
-    assert said == "(http://a/x) 'https://b' see http://c/d@e and f@g.org"
-
-
-@given(pieces)
-def test_no_cell_of_a_csv_file_is_a_formula_and_it_is_read_as_it_was(text):
     cell = for_csv(text)
     assert not re.match(r"\s*[=+\-@＝＋－＠]", cell)
     assert from_csv(cell) == plain(text)
-
-
-@pytest.mark.parametrize("variant", ["@k2m12", "@k2m12-noadapters+cpt+sft", "@prune3-5", "+cpt"])
-def test_our_own_variants_are_written_as_they_are(variant):
-    assert for_csv(variant) == variant
-
-
-@given(pieces)
-def test_a_cell_of_markdown_stays_one_and_makes_nothing(text):
+    assert html.unescape(for_html(text)) == plain_lines(text)
+    assert not set("<>\"'") & set(for_html(text))
     line = f"| a | {for_markdown(text)} | b |"
-    assert "\n" not in line
     # As GitHub reads rows: a backslash takes the sign behind it along.
-    assert len(re.findall(r"\\.|\|", line)) - len(re.findall(r"\\.", line)) == 4
+    assert (
+        "\n" not in line and len(re.findall(r"\\.|\|", line)) - len(re.findall(r"\\.", line)) == 4
+    )
     assert not re.search(r"(?<!\\)(?:\\\\)*[<`]|\][(\[]", for_markdown(text))
 
 
-@given(pieces)
-def test_html_has_the_text(text):
-    assert html.unescape(for_html(text)) == plain_lines(text)
-    assert not set("<>\"'") & set(for_html(text))
+@given(st.text("abcXYZ 0189.:@%-_~", max_size=12))
+def test_plain_account(account):
+    for address in (f"http://{account}@mirror/a@b", f"see https://{account}:{account}@h:80 now"):
+        text = plain(address)
+        assert re.fullmatch(r"http://mirror/a@b|see https://h:80 now", text) or " " in account
+    text = plain("(http://u:p@a/x) 'https://t@b' see http://c/d@e and f@g.org")
+    assert text == "(http://a/x) 'https://b' see http://c/d@e and f@g.org"
+
+
+@pytest.mark.parametrize("variant", ["@k2m12", "@k2m12-noadapters+cpt+sft", "@prune3-5", "+cpt"])
+def test_for_csv_variant(variant):
+    assert for_csv(variant) == variant
 
 
 def write(folder, names: list[str]) -> dict:
@@ -115,7 +100,7 @@ def write(folder, names: list[str]) -> dict:
 WHOLE = [text for text in HOSTILE if not re.search("[\ud800-\udfff]", text)]
 
 
-def test_a_table_of_hostile_texts_is_a_table(tmp_path):
+def test_write_table_hostile(tmp_path):
     files = write(tmp_path, WHOLE)
     assert read_table(files["csv"])["name"].tolist() == list(map(plain, WHOLE))
     rows = list(csv.reader(io.StringIO(files["csv"].read_text("utf-8"), newline="")))
@@ -126,7 +111,7 @@ def test_a_table_of_hostile_texts_is_a_table(tmp_path):
 
 
 @pytest.mark.tex
-def test_tex_sets_a_table_of_hostile_and_of_random_texts(tmp_path):
+def test_tex_compiles(tmp_path):
     folder, draw = tmp_path, random.Random(0)
     assigned = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
     drawn = ["".join(draw.choices(assigned, k=40)) for _ in range(200)]

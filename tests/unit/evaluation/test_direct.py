@@ -69,31 +69,24 @@ def test_twice_the_same_measurement_has_the_same_bytes(evaluate, tmp_path):
     assert (tmp_path / "first.parquet").read_bytes() == (tmp_path / "second.parquet").read_bytes()
 
 
-def test_the_record_says_what_was_run(evaluate, model_manifest, world):
+def test_record_and_items_of_each_kind_of_task(evaluate, model_manifest, world):
     record, _ = evaluate("arc_easy", "acc_norm", max_test_items=10, seed=7)
     manifest = read_manifest(model_manifest)
     dataset = read_manifest(world / "datasets/allenai/ai2_arc/manifest.json")
-    assert record.model.commit == manifest.commit
     assert record.model.weights_sha256 == manifest.weights_sha256
-    assert (record.task.dataset, record.task.dataset_commit) == ("allenai/ai2_arc", dataset.commit)
-    assert (record.task.subset, record.task.split) == ("ARC-Easy", "test")
-    assert (record.protocol.attention, record.protocol.dtype) == ("sdpa", "float32")
-    assert (record.protocol.seed, record.protocol.max_items) == (7, 10)
+    assert (record.task.dataset_commit, record.task.subset) == (dataset.commit, "ARC-Easy")
     assert {metric.name for metric in record.metrics} == {"acc", "acc_norm"}
-    assert record.items.n == 10
-    assert record.cost.tokens > 0
-    asked = cell("arc_easy", "acc_norm", max_test_items=10, seed=7)
-    assert record.request == asked.as_params()
-    assert record.provenance.settings_sha256 == asked.sha256
-
-
-def test_a_metric_of_the_whole_set_and_a_generation(evaluate):
+    assert record.items.n == 10 and record.cost.tokens > 0
+    request = cell("arc_easy", "acc_norm", max_test_items=10, seed=7)
+    assert record.request == request.as_params()
     record, items = evaluate("cola", "mcc")
-    assert [metric.name for metric in record.metrics] == ["mcc"]
     assert {item["correct"] for item in items} <= {True, False}
     record, items = evaluate("gsm8k", "exact_match,flexible-extract", max_test_items=4)
     assert [metric.n for metric in record.metrics] == [4, 4]
     assert all(isinstance(item["text"], str) for item in items)
+    record, items = evaluate("truthfulqa_mc2", "acc", shots=5)
+    assert {item["correct"] for item in items} == {None}, "graded"
+    assert record.task.shots == 0, "its examples stand in the task itself, which forbids others"
 
 
 def test_a_group_has_its_members_and_both_averages(evaluate):
@@ -111,25 +104,19 @@ def test_a_group_has_its_members_and_both_averages(evaluate):
     assert micro.best_constant == pytest.approx(max(golds.values()) / len(items))
 
 
-def test_a_draw_of_items_is_seeded_sorted_and_depends_on_the_task():
+def test_items_are_drawn_by_seed_and_task_over_a_whole_group():
     (drawn,) = choose_items({"sst2": 1000}, 50, seed=0, task="sst2").values()
-    assert drawn == sorted(set(drawn))
-    assert len(drawn) == 50
-    assert [drawn] == [*choose_items({"sst2": 1000}, 50, seed=0, task="sst2").values()]
-    assert [drawn] != [*choose_items({"sst2": 1000}, 50, seed=1, task="sst2").values()]
-    assert [drawn] != [*choose_items({"mnli": 1000}, 50, seed=0, task="mnli").values()]
-    everything = {"sst2": list(range(50))}
-    assert choose_items({"sst2": 50}, None, 0, "sst2") == everything
-    assert choose_items({"sst2": 50}, 50, 0, "sst2") == everything
+    assert drawn == sorted(set(drawn)) and len(drawn) == 50
+    assert choose_items({"sst2": 1000}, 50, seed=0, task="sst2") == {"sst2": drawn}
+    for seed, task in ((1, "sst2"), (0, "mnli")):
+        assert choose_items({"sst2": 1000}, 50, seed, task) != {"sst2": drawn}
+    for cap in (None, 50):
+        assert choose_items({"sst2": 50}, cap, 0, "sst2") == {"sst2": list(range(50))}
     with pytest.raises(UserError, match="no items"):
         choose_items({"sst2": 0}, None, 0, "sst2")
-
-
-def test_the_cap_is_on_the_whole_group_and_large_members_keep_their_weight():
-    drawn = choose_items({"law": 9000, "art": 1000}, 1000, seed=0, task="mmlu")
-    assert sum(map(len, drawn.values())) == 1000
-    assert len(drawn["law"]) == pytest.approx(900, abs=60)
-    assert set(choose_items({"law": 9999, "none drawn": 1}, 1, 0, "mmlu")) == {"law"}
+    group = choose_items({"law": 9000, "art": 1000}, 1000, seed=0, task="mmlu")
+    assert sum(map(len, group.values())) == 1000
+    assert len(group["law"]) == pytest.approx(900, abs=60)
 
 
 def test_of_a_group_as_many_items_of_each_member_can_be_drawn(evaluate):
@@ -139,12 +126,11 @@ def test_of_a_group_as_many_items_of_each_member_can_be_drawn(evaluate):
     assert macro.value == pytest.approx(sum(item["correct"] for item in items) / 57)
 
 
-def test_what_was_asked_is_kept_where_it_is_wanted(evaluate):
+def test_texts_are_kept_where_they_are_wanted(evaluate):
     _, items = evaluate("arc_easy", "acc_norm", shots=2, max_test_items=4)
-    assert {item["prompt"] for item in items} == {None}
     _, kept = evaluate("arc_easy", "acc_norm", "kept", shots=2, max_test_items=4, keep_texts=True)
     for item, plain in zip(kept, items, strict=True):
-        assert item["prompt"].startswith("Question: ") and item["prompt"].endswith("\nAnswer:")
+        assert item["prompt"].endswith("\nAnswer:")
         assert item["prompt"].count("Question: ") == 3, "two examples in front"
         assert item["choices"][int(item["gold"])] not in ("", None)
         assert {**item, "prompt": None, "choices": None} == plain
@@ -152,11 +138,6 @@ def test_what_was_asked_is_kept_where_it_is_wanted(evaluate):
     for item in pairs:  # the sentence up to the gap; the choices fill it and go on to the end
         one, other = item["choices"]
         assert one != other and one.split()[1:] == other.split()[1:]
-        assert not item["prompt"].endswith(one)
-    _, spoken = evaluate(
-        "gsm8k", "exact_match,strict-match", "spoken", max_test_items=1, keep_texts=True
-    )
-    assert spoken[0]["choices"] is None and spoken[0]["prompt"].startswith("Question: ")
 
 
 def test_a_metric_that_the_task_does_not_have_is_refused_with_those_it_has(evaluate, tmp_path):
@@ -166,26 +147,7 @@ def test_a_metric_that_the_task_does_not_have_is_refused_with_those_it_has(evalu
     assert left.suffix == ".scored", "no record; with the right metric nothing is scored again"
 
 
-def test_a_graded_score_is_neither_right_nor_wrong(evaluate):
-    record, items = evaluate("truthfulqa_mc2", "acc", shots=5)
-    assert {item["correct"] for item in items} == {None}
-    assert all(0 <= dict(item["scores"])["acc"] <= 1 for item in items)
-    assert record.task.shots == 0, "its examples stand in the task itself, which forbids others"
-
-
-def test_a_dataset_that_was_not_fetched_is_named_with_the_rule_that_brings_it(world):
-    import datasets
-
-    original = datasets.load_dataset
-    with mirror(world) as read:
-        with pytest.raises(UserError, match=r"'org/absent'.*fetch_dataset"):
-            datasets.load_dataset("org/absent")
-        datasets.load_dataset("nyu-mll/glue", "sst2")
-        assert list(read) == ["nyu-mll/glue"]
-    assert datasets.load_dataset is original
-
-
-def test_two_datasets_of_one_name_and_new_rows_are_never_mixed_up(tmp_path):
+def test_mirror_names_a_missing_dataset_and_mixes_up_none(tmp_path):
     """As fetched from the hub: cards that say the same, folders of the same name, other rows."""
     import datasets
 
@@ -201,37 +163,15 @@ def test_two_datasets_of_one_name_and_new_rows_are_never_mixed_up(tmp_path):
         pq.write_table(pa.table({"answer": [answer]}), folder / "test-0.parquet")
         sealed(folder, repository, kind="dataset")
 
-    def read(repository: str) -> str:
-        return datasets.load_dataset(repository)["test"][0]["answer"]
-
-    put("cais/mmlu", "theirs")
-    put("lighteval/mmlu", "helm")
-    with mirror(tmp_path):
-        assert (read("cais/mmlu"), read("lighteval/mmlu")) == ("theirs", "helm")
-    put("cais/mmlu", "new")
-    with mirror(tmp_path):
-        assert read("cais/mmlu") == "new"
-
-
-def test_who_measures_several_models_on_the_same_data_reads_it_once(world, monkeypatch):
-    """What one of them takes apart is whole for the next."""
-    import datasets
-
-    reads = []
-    original = datasets.load_dataset
-    monkeypatch.setattr(
-        datasets, "load_dataset", lambda *a, **k: reads.append(a) or original(*a, **k)
-    )
-    with mirror(world) as outer:
-        for _ in range(3):
-            with mirror(world) as read:
-                found = datasets.load_dataset("nyu-mll/glue", "sst2")
-                found.pop("train")
-                assert set(found) == {"validation", "test"}
-            assert list(read) == ["nyu-mll/glue"], "and not what was read outside of it"
-            datasets.load_dataset("allenai/sciq", split="validation")
-        assert list(outer) == ["allenai/sciq"]
-    assert len(reads) == 2
+    for answers in ({"cais/mmlu": "theirs", "lighteval/mmlu": "helm"}, {"cais/mmlu": "new"}):
+        for repository, answer in answers.items():
+            put(repository, answer)
+        with mirror(tmp_path):
+            for repository, answer in answers.items():
+                rows = datasets.load_dataset(repository)["test"]
+                assert rows[0]["answer"] == answer
+            with pytest.raises(UserError, match=r"'org/absent'.*fetch_dataset"):
+                datasets.load_dataset("org/absent")
 
 
 def test_layers_on_several_devices_have_the_scores_of_one(

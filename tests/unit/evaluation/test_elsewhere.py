@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.cells import cell
-from tests.records import plain_import
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
@@ -66,7 +65,7 @@ def run(words: list[str], here: Path) -> str:
 def test_lightevals_own_command_line_has_our_answers_of_a_chunked_checkpoint(
     world, chunked, tmp_path
 ):
-    """As docs/elsewhere.md has it: without the modules of tasks that stop lighteval alone, which it names."""
+    """As docs/chunking.md has it: without the modules of tasks that stop lighteval alone, which it names."""
     record_path = tmp_path / "ours.json"
     manifest = str(chunked / "manifest.json")
     run(["-c", OURS_OF_ANATOMY, manifest, str(world), str(record_path)], tmp_path)
@@ -78,11 +77,10 @@ def test_lightevals_own_command_line_has_our_answers_of_a_chunked_checkpoint(
     assert "lighteval's tasks of mt_bench are left out (TypeError" in run(
         [*CHUNKED, *words], tmp_path
     )
-    ((_, items, _),) = read_folder(tmp_path / "theirs", plain_import(tmp_path / "theirs"))
+    ((_, items),) = read_folder(tmp_path / "theirs", {}, {})
     ours = read_items(record_path.with_suffix(".parquet")).to_pylist()
-    assert {one.item: (one.text, one.gold, one.correct) for one in items} == {
-        one["item"]: (one["text"], one["gold"], one["correct"]) for one in ours
-    }
+    theirs = {item.item: (item.text, item.gold, item.correct) for item in items}
+    assert theirs == {item["item"]: (item["text"], item["gold"], item["correct"]) for item in ours}
     assert len(ours) == 4
 
 
@@ -91,10 +89,8 @@ def test_lm_evals_own_command_line_has_our_numbers_of_a_chunked_checkpoint(
 ):
     record_path = tmp_path / "ours.json"
     evaluate_direct(chunked / "manifest.json", world, record_path, cell("rte", "acc"))
-    ours, items = (
-        read_record(record_path),
-        read_items(record_path.with_suffix(".parquet")).to_pylist(),
-    )
+    ours = read_record(record_path)
+    items = read_items(record_path.with_suffix(".parquet")).to_pylist()
     (lm_eval,) = find_spec("lm_eval").submodule_search_locations
     task = tmp_path / "tasks/rte_here.yaml"
     task.parent.mkdir()
@@ -105,7 +101,7 @@ def test_lm_evals_own_command_line_has_our_numbers_of_a_chunked_checkpoint(
     words = f"lm_eval run --model hf --model_args pretrained={chunked},dtype=float32 --device cpu --batch_size 4"
     words += f" --tasks rte_here --include_path {task.parent} --log_samples --output_path out"
     run([*CHUNKED, *words.split()], tmp_path)
-    ((cell_there, theirs, _),) = read_folder(tmp_path / "out", plain_import(tmp_path / "out"))
+    ((cell_there, theirs),) = read_folder(tmp_path / "out", {}, {})
     assert cell_there.scores[0].value == pytest.approx(ours.metrics[0].value)
     assert len(theirs) == len(items) > 0
     for one, own in zip(theirs, items, strict=True):

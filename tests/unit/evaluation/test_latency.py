@@ -9,7 +9,6 @@ from workflow_scripts.evaluation.latency import (
     greedy_latency,
     interleaved,
     left_padded,
-    median_and_spread,
 )
 
 
@@ -26,8 +25,7 @@ def test_variants_take_turns_and_warm_ups_are_left_out():
     timings = interleaved({"a": variant("a"), "b": variant("b")}, rounds=3)
     assert calls == ["a", "b"] * (3 + WARM_UPS)
     assert timings["a"]["prefill_seconds"] == [3, 5, 7]
-    assert timings["b"]["prefill_seconds"] == [4, 6, 8]
-    assert timings["a"]["token_seconds"] == [0.5] * 3
+    assert timings["b"]["token_seconds"] == [0.5] * 3
 
 
 def test_what_is_timed_is_greedy_generation():
@@ -52,7 +50,3 @@ def test_what_is_timed_is_greedy_generation():
         ids, attention_mask=mask, max_new_tokens=3, do_sample=False, eos_token_id=None
     )
     assert torch.equal(written, expected[:, ids.shape[1] :])
-
-
-def test_median_and_half_the_distance_between_quartiles():
-    assert median_and_spread([1.0, 2.0, 3.0, 4.0, 5.0]) == (3.0, 1.5)

@@ -1,12 +1,11 @@
 """The averages of a group, where members differ in size and in what a fixed answer scores."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
 
-from workflow_scripts.evaluation import outcome
 from workflow_scripts.evaluation.floors import Floor, average
+from workflow_scripts.evaluation.outcome import MetricAndFloor, with_averages
 
 
 def test_one_fixed_answer_serves_all_members_or_none():
@@ -19,24 +18,11 @@ def test_one_fixed_answer_serves_all_members_or_none():
     assert average([small, Floor({"A": 0.0}, chance=None)], [0.5, 0.5]).chance is None
 
 
-def test_micro_counts_items_and_macro_counts_members(monkeypatch):
-    sizes, values, stderrs = (
-        {"law": 30, "art": 10},
-        {"law": 0.5, "art": 0.9},
-        {"law": 0.1, "art": 0.2},
-    )
-    monkeypatch.setattr(outcome, "floors", lambda task, docs, seed: {})
-    run = SimpleNamespace(
-        tasks=dict.fromkeys(sizes),
-        results={
-            name: {"acc,none": values[name], "acc_stderr,none": stderrs[name]} for name in sizes
-        },
-        samples={
-            name: [{"doc_id": at, "doc": {}} for at in range(size)] for name, size in sizes.items()
-        },
-    )
-    law, art, micro, macro = outcome.metrics_of(run, seed=0)
-    assert [(m.subset, m.n) for m in (law, art)] == [("law", 30), ("art", 10)]
+def test_micro_counts_items_and_macro_counts_members():
+    law = MetricAndFloor("law", "acc", 0.5, 0.1, 30)
+    art = MetricAndFloor("art", "acc", 0.9, 0.2, 10)
+    *members, micro, macro = with_averages([law, art])
+    assert [(m.subset, m.n) for m in members] == [("law", 30), ("art", 10)]
     assert (micro.name, micro.n, macro.name, macro.n) == ("acc", 40, "acc_macro", 40)
     assert micro.value == pytest.approx((30 * 0.5 + 10 * 0.9) / 40)
     assert macro.value == pytest.approx(0.7)

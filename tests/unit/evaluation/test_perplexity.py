@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 
 from tests.tiny_models import tiny_model
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like, with_template
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.perplexity import (
     perplexity_metrics,
     response_perplexity,
     text_perplexity,
     windows,
 )
-from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.hub.load import load_model
 
 
@@ -54,10 +52,7 @@ def test_windows_of_a_text_against_plain_arithmetic(loaded):
         expected = nats_by_hand(loaded.model, ids[seen:end], first - seen)
         assert piece.nats == pytest.approx(expected, abs=1e-3)
         assert piece.tokens == end - first
-    start = loaded.tokenizer.decode(ids[:1])
-    assert sum(piece.bytes for piece in pieces) == len(text.encode()) - len(start.encode())
     perplexity, bits_per_byte = perplexity_metrics(pieces)
-    assert perplexity.n == len(spans)
     nats = sum(piece.nats for piece in pieces)
     assert perplexity.value == pytest.approx(math.exp(nats / (len(ids) - 1)))
     assert bits_per_byte.value == pytest.approx(
@@ -72,36 +67,20 @@ def test_the_mean_over_windows_is_that_of_a_loop_over_transformers_own_loss(load
     encoded = loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
     ids = torch.tensor([encoded[:whole]])
     losses, scored = [], 0
-    for start in range(0, ids.shape[1], 5):
-        end = min(start + 16, ids.shape[1])
-        labels = ids[:, start:end].clone()
+    for end in range(16, whole + 1, 5):
+        labels = ids[:, end - 16 : end].clone()
         labels[:, : scored - end] = -100
         with torch.no_grad():
-            losses.append(float(loaded.model(ids[:, start:end], labels=labels).loss))
+            losses.append(float(loaded.model(ids[:, end - 16 : end], labels=labels).loss))
         scored = end
-        if end == ids.shape[1]:
-            break
     pieces = text_perplexity(
         loaded.model, loaded.tokenizer, text, window=16, stride=5, most_tokens=whole
     )
-    over_windows, bits = perplexity_metrics(pieces, over="windows")
-    over_tokens, same_bits = perplexity_metrics(pieces)
+    perplexity, _ = perplexity_metrics(pieces, over="windows")
     expected = math.exp(statistics.fmean(losses))
-    assert over_windows.value == pytest.approx(expected, rel=1e-4)
+    assert perplexity.value == pytest.approx(expected, rel=1e-4)
     stderr = expected * statistics.stdev(losses) / math.sqrt(len(losses))
-    assert over_windows.stderr == pytest.approx(stderr, rel=1e-3)
-    assert over_tokens.value != pytest.approx(expected, rel=1e-2) and bits == same_bits
-
-
-def test_so_many_first_tokens_of_a_text_are_a_shorter_text(loaded):
-    text = "The fox lives in the forest. " * 9
-    encoded = loaded.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-    shorter = text[: encoded["offset_mapping"][22][1]]
-    options = {"window": 16, "stride": 5}
-    pieces = text_perplexity(loaded.model, loaded.tokenizer, text, most_tokens=23, **options)
-    assert pieces == text_perplexity(loaded.model, loaded.tokenizer, shorter, **options)
-    assert sum(piece.tokens for piece in pieces) == 22
-    assert len(pieces) < len(text_perplexity(loaded.model, loaded.tokenizer, text, **options))
+    assert perplexity.stderr == pytest.approx(stderr, rel=1e-3)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -133,21 +112,6 @@ def test_a_conversation_that_is_cut_keeps_its_start_token(family):
     assert piece.nats == pytest.approx(nats_by_hand(model, row, 32 - len(answer)), abs=1e-3)
 
 
-def test_no_logits_are_computed_but_those_that_are_read(loaded):
-    text = "The fox lives in the forest. " * 20
-    computed: list[int] = []
-    head = loaded.model.get_output_embeddings()
-    hook = head.register_forward_hook(lambda _m, _i, out: computed.append(out.shape[:-1].numel()))
-    try:
-        PrefixEngine(loaded.model)
-        of_trying = sum(computed)
-        pieces = text_perplexity(loaded.model, loaded.tokenizer, text, window=32, stride=8)
-    finally:
-        hook.remove()
-    read = sum(piece.tokens for piece in pieces)
-    assert sum(computed) - 2 * of_trying <= read < 32 * len(pieces) / 2
-
-
 def test_a_response_is_scored_without_its_instruction(loaded):
     pairs = [("Where does the fox live?", "In the forest."), ("Who sings?", "The wren sings here.")]
     pieces = response_perplexity(loaded.model, loaded.tokenizer, pairs, window=64)
@@ -157,16 +121,3 @@ def test_a_response_is_scored_without_its_instruction(loaded):
         assert piece.tokens == len(answer) and piece.bytes == len(response.encode())
         expected = nats_by_hand(loaded.model, prompt + answer, len(prompt))
         assert piece.nats == pytest.approx(expected, abs=1e-3)
-
-
-@pytest.mark.parametrize(("window", "stride"), [(1, 1), (8, 9), (8, 0)])
-def test_windows_that_cannot_be_get_a_sentence(window, stride):
-    with pytest.raises(UserError, match=f"The window is {window} and the stride {stride}"):
-        list(windows(10, window, stride))
-
-
-def test_an_empty_text_and_an_empty_response_get_a_sentence(loaded):
-    with pytest.raises(UserError, match="no perplexity"):
-        text_perplexity(loaded.model, loaded.tokenizer, "", window=8, stride=4)
-    with pytest.raises(UserError, match="is empty"):
-        response_perplexity(loaded.model, loaded.tokenizer, [("Why?", "")], window=8)

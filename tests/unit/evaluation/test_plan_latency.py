@@ -6,10 +6,9 @@ import torch
 from tests.tiny_models import put_in_hub, tiny_model
 from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
 from tests.unit.evaluation.conftest import CHUNKABLE
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation import plan_latency
-from workflow_scripts.evaluation.plan_latency import list_places, measure_latency
+from workflow_scripts.evaluation.plan_latency import measure_latency
 from workflow_scripts.evaluation.prompts.questions import read_questions
 from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.settings.checkpoint import Checkpoint
@@ -52,9 +51,8 @@ def measured(world, chunkable, folder, *plans, **measures):
         compute=Loading(device="cpu"),
         seed=0,
     )
-    record = measure_latency(chunkable, world, folder / "mmlu.json", asked)
-    assert whole_record(folder / "mmlu.json") == record
-    return record
+    measure_latency(chunkable, world, folder / "mmlu.json", asked)
+    return whole_record(folder / "mmlu.json")
 
 
 def test_each_way_of_a_plan_takes_turns_with_the_unchanged_model(world, chunkable, tmp_path):
@@ -94,41 +92,6 @@ def test_a_plan_is_spread_over_each_number_of_devices_that_it_has_chunks_for(
     assert record.protocol.generation["devices"] == [1, 2]
 
 
-def test_a_checkpoint_is_timed_with_its_aggregation_and_adapters(world, chunkable, tmp_path, watch):
-    wrappers = {}
-
-    def noted(model):
-        if wrapper := getattr(model.model, "wrapped_chunk_layers", None):
-            config = model.config
-            wrappers[config.aggregation_mode, config.aggregation_base] = (
-                wrapper.aggregation is not None,
-                wrapper.adapters and wrapper.adapters["0"].up_proj.out_features,
-            )
-
-    watch(noted)
-    plans = (
-        ALONE,
-        sequential(),
-        sequential(aggregation_base="none", adapter_hidden_size=8),
-        sequential(aggregation_mode="mean", use_adapters=False),
-    )
-    record = measured(world, chunkable, tmp_path, *plans, batch_sizes=(1,))
-    hidden = wrappers["mlp", "residual"][1]
-    assert hidden > 8
-    assert wrappers == {
-        ("residual", "residual"): (False, None),
-        ("mlp", "residual"): (True, hidden),
-        ("mlp", "none"): (True, 8),
-        ("mean", "residual"): (False, None),
-    }
-    assert {(m.condition.aggregation, m.condition.adapters) for m in record.metrics} == {
-        ("residual", None),
-        ("mlp.residual", "adapters"),
-        ("mlp.none", "adapters8"),
-        ("mean", None),
-    }
-
-
 def test_chat_prompts_are_the_questions_alone_in_the_template(world, tmp_path, monkeypatch):
     tokenizer = with_template(QWEN)
     model = put_in_hub(tiny_model("qwen2", len(tokenizer)), tmp_path / "model", tokenizer)
@@ -153,24 +116,3 @@ def test_chat_prompts_are_the_questions_alone_in_the_template(world, tmp_path, m
         assert [row[row_mask.index(1) :] for row, row_mask in found] == rows
     assert record.protocol.chat_template
     assert record.protocol.generation["latency_prompts"] == "chat"
-
-
-def test_chat_prompts_need_a_template(world, tmp_path):
-    tokenizer = with_template(None)
-    model = put_in_hub(tiny_model("qwen2", len(tokenizer)), tmp_path / "model", tokenizer)
-    with pytest.raises(UserError, match=r"latency_prompts is 'chat', but .* has no chat template"):
-        measured(world, model, tmp_path, PRUNED, latency_prompts="chat")
-
-
-def test_devices_that_are_not_there_are_refused_before_anything_is_read(
-    world, tmp_path, threads, monkeypatch
-):
-    threads(1)
-    missing = tmp_path / "no-such-model.json"
-    with pytest.raises(UserError, match=r"devices has 2, but compute\.threads is 1; expected"):
-        measured(world, missing, tmp_path, ALONE, devices=(1, 2))
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(UserError, match="devices has 2, but PyTorch sees 1 GPU here; expected"):
-        list_places("cuda", 2)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
-    assert list_places("cuda", 2) == ["cuda:0", "cuda:1"]

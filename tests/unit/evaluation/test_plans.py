@@ -11,49 +11,39 @@ from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.plan_measures import PerplexityMeasures
 
 
-def plans():
-    chunked = Checkpoint(
-        model=CHUNKABLE,
-        mode="sequential",
-        num_layers_per_chunk=1,
-        aggregation_mode="mean",
-        use_adapters=False,
-    )
-    return chunked, Checkpoint(model=CHUNKABLE, mode="prune", layers_to_prune=(1,))
-
-
-def perplexity(world, chunkable, folder, study, plans=()):
-    asked = PerplexityRequest(
+def measure(world, chunkable, folder, study, plans=()):
+    request = PerplexityRequest(
         study=study,
         plans=plans,
-        measures=PerplexityMeasures(responses=4),
+        measures=PerplexityMeasures(responses=4, text_tokens=400),
         compute=Compute(device="cpu"),
         seed=0,
     )
     paths = folder / "wikitext.json", folder / "magpie.json"
-    measure_perplexity(chunkable, world, *paths, asked)
-    return asked, *map(whole_record, paths)
+    measure_perplexity(chunkable, world, *paths, request)
+    text, responses = map(whole_record, paths)
+    assert PerplexityRequest.of(text.request) == request
+    return text, responses
 
 
 def test_a_record_has_a_condition_for_each_plan(world, chunkable, tmp_path):
-    asked, text, responses = perplexity(world, chunkable, tmp_path, "chunking", plans())
-    unchanged, chunked, pruned = [
-        metric.condition for metric in text.metrics if metric.name == "perplexity"
-    ]
+    keys = {"num_layers_per_chunk": 1, "aggregation_mode": "mean", "use_adapters": False}
+    plans = (
+        Checkpoint(model=CHUNKABLE, mode="sequential", **keys),
+        Checkpoint(model=CHUNKABLE, mode="prune", layers_to_prune=(1,)),
+    )
+    text, responses = measure(world, chunkable, tmp_path, "chunking", plans)
+    unchanged, chunked, pruned = [m.condition for m in text.metrics if m.name == "perplexity"]
     assert unchanged == Condition(plan="k0m0")
     assert chunked.plan.endswith("-sequential") and chunked.aggregation == "mean"
     assert pruned == Condition(plan="prune1")
-    assert all(metric.subset is None for metric in text.metrics)
     easy = Condition(plan="prune1", difficulty="easy")
-    (metric,) = [m for m in responses.metrics if m.name == "perplexity" and m.condition == easy]
-    assert metric.n == 4
+    assert [m.n for m in responses.metrics if m.condition == easy] == [4, 4]
     items = read_items(tmp_path / "magpie.parquet").column("item").to_pylist()
     assert len(set(items)) == 12 and items[-1] == "magpie/prune1/easy/3"
-    assert PerplexityRequest.of(text.request) == asked
-    assert text.provenance.settings_sha256 == asked.sha256
 
 
 def test_of_a_checkpoint_only_the_difficulty_is_varied(world, chunkable, tmp_path):
-    _, text, responses = perplexity(world, chunkable, tmp_path, "training")
+    text, responses = measure(world, chunkable, tmp_path, "training")
     assert {metric.condition for metric in text.metrics} == {None}
     assert {metric.condition for metric in responses.metrics} == {Condition(difficulty="easy")}

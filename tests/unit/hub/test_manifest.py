@@ -1,17 +1,25 @@
+"""Manifests vouch for what the hub folder holds, of the hub and of folders on this machine."""
+
 import json
+import os
 
 import pytest
 
+from tests.unit.settings.test_folders import save
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.files import sha256_file
+from workflow_scripts.hub.local import take_folder
 from workflow_scripts.hub.manifest import (
     MANIFEST,
-    Manifest,
     content_commit,
     list_files,
     read_manifest,
+    require_unchanged,
+    seal,
     verify,
-    write_manifest,
 )
+
+FACTS = {"kind": "model", "source": "huggingface", "repository": "org/name", "revision": "v1"}
 
 
 @pytest.fixture
@@ -20,82 +28,99 @@ def folder(tmp_path):
     (tmp_path / "data" / "test.parquet").write_bytes(b"PAR1")
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "config.json").write_bytes(b"{}")
+    (tmp_path / ".cache").mkdir()
+    (tmp_path / ".cache" / "config.json.metadata").write_text("x")
     return tmp_path
 
 
 @pytest.fixture
 def manifest(folder):
-    manifest = Manifest(
-        kind="model",
-        source="huggingface",
-        repository="org/name",
-        revision="v1",
-        commit="a" * 40,
-        licence="mit",
-        parameters=7,
-        architecture="Qwen2ForCausalLM",
-        files=list_files(folder),
-    )
-    write_manifest(folder, manifest)
-    return manifest
+    return seal(folder, licence="mit", parameters=7, **FACTS)
 
 
-def test_it_is_read_as_it_was_written(folder, manifest):
+def test_seal(folder, manifest):
+    """Caches and the manifest itself are not listed; its digests are of content."""
     assert read_manifest(folder / MANIFEST) == manifest
-    assert [file.path for file in manifest.files] == [
-        "config.json",
-        "data/test.parquet",
-        "model.safetensors",
-    ]
+    names = ["config.json", "data/test.parquet", "model.safetensors"]
+    assert [file.path for file in manifest.files] == names
     assert verify(folder, manifest) == []
-
-
-def test_caches_and_the_manifest_itself_are_not_listed(folder, manifest):
-    (folder / ".cache" / "huggingface").mkdir(parents=True)
-    (folder / ".cache" / "huggingface" / "config.json.metadata").write_text("x")
-    (folder / ".partial").mkdir()
-    (folder / ".partial" / "0123").write_text("x")
-    assert list_files(folder) == manifest.files
-
-
-def test_the_weights_digest_depends_on_the_weights_alone(folder, manifest):
     (folder / "config.json").write_bytes(b"{ }")
-    changed_config = manifest.model_copy(update={"files": list_files(folder)})
-    assert changed_config.weights_sha256 == manifest.weights_sha256
-    assert content_commit(changed_config.files) != content_commit(manifest.files)
+    changed = manifest.model_copy(update={"files": list_files(folder)})
+    assert changed.weights_sha256 == manifest.weights_sha256
+    assert content_commit(changed.files) != manifest.commit
     (folder / "model.safetensors").write_bytes(b"Weights")
-    changed_weights = manifest.model_copy(update={"files": list_files(folder)})
-    assert changed_weights.weights_sha256 != manifest.weights_sha256
+    changed = manifest.model_copy(update={"files": list_files(folder)})
+    assert changed.weights_sha256 != manifest.weights_sha256
 
 
-def test_each_missing_shortened_or_altered_file_is_told(folder, manifest):
+def test_verify_damaged_files(folder, manifest):
     (folder / "config.json").unlink()
     (folder / "data" / "test.parquet").write_bytes(b"PAR")
     (folder / "model.safetensors").write_bytes(b"Weights")
-    missing, shortened, altered = verify(folder, manifest)
+    missing, short, altered = verify(folder, manifest)
     assert missing == f"{folder / 'config.json'} is missing."
-    assert shortened.endswith("test.parquet has 3 bytes; expected 4.")
-    assert "model.safetensors was altered" in altered
+    assert "test.parquet was altered" in short and "model.safetensors was altered" in altered
+    with pytest.raises(UserError) as raised:
+        require_unchanged(folder, manifest)
+    assert raised.value.problems[1].endswith("test.parquet has 3 bytes; expected 4.")
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    ("change", "words"),
     [
         ({"commit": "main"}, "commit: String should match"),
         ({"extra": 1}, "extra: Extra inputs are not permitted"),
         ({"schema_version": 2}, "schema_version: Input should be 1"),
+        (None, "is missing"),
     ],
 )
-def test_a_manifest_that_is_not_one_is_told_by_field(folder, manifest, change, problem):
+def test_read_manifest_refused(folder, manifest, change, words):
     path = folder / MANIFEST
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(UserError, match=f"{MANIFEST}: {problem}"):
+    fields = json.loads(path.read_text())
+    path.unlink()
+    if change:
+        path.write_text(json.dumps(fields | change))
+    with pytest.raises(UserError, match=f"{MANIFEST}.*{words}"):
         read_manifest(path)
 
 
-def test_no_manifest_and_no_json(tmp_path):
-    with pytest.raises(UserError, match="is missing; the rule that fetches it has not run"):
-        read_manifest(tmp_path / MANIFEST)
-    (tmp_path / MANIFEST).write_text("{")
-    with pytest.raises(UserError, match="is not JSON"):
-        read_manifest(tmp_path / MANIFEST)
+def test_take_folder(tmp_path):
+    """Safetensors and small files are taken, neither code nor pickles; the same bytes are the same commit."""
+    folder, target = tmp_path / "mine", tmp_path / "hub/models/local/mine"
+    save(folder, **{"README.md": b"---\nlicense: mit\ntags: [x]\n---\n# Mine\n"})
+    manifest = take_folder(folder, "local/mine", target)
+    assert manifest == read_manifest(target / MANIFEST)
+    names = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
+    assert {file.path: file.sha256 for file in manifest.files} == {
+        name: sha256_file(folder / name) for name in names
+    }
+    assert (manifest.source, manifest.repository, manifest.licence) == (
+        *("local", "local/mine", "mit"),
+    )
+    assert (manifest.parameters, manifest.architecture) == (500, "Qwen2ForCausalLM")
+    assert sorted(os.listdir(target)) == sorted([*names, MANIFEST])
+    (folder / "generation_config.json").write_bytes(b'{"top_k": 1}')
+    assert take_folder(folder, "local/mine", target).commit != manifest.commit
+    (folder / "generation_config.json").unlink()
+    assert take_folder(folder, "local/mine", target).commit == manifest.commit
+    assert not (target / "generation_config.json").exists()
+    for card in (b"# Mine\n", b"---\nlicense: [\n---\n", b"---\n- a\n---\n", b"\xff\n"):
+        (folder / "README.md").write_bytes(card)
+        assert take_folder(folder, "local/mine", target).licence is None
+
+
+def test_require_unchanged_local(tmp_path):
+    """A link shows what the next saving writes into the file, under the commit of before."""
+    folder, target = tmp_path / "mine", tmp_path / "hub/models/local/mine"
+    save(folder)
+    manifest = take_folder(folder, "local/mine", target)
+    require_unchanged(target, manifest)
+    weights = folder / "model.safetensors"
+    content = weights.read_bytes()
+    with weights.open("r+b") as file:  # the same file, of the same size
+        file.write(content[:-1] + b"\x00")
+    later = (target / MANIFEST).stat().st_mtime_ns + 10**9
+    os.utime(weights, ns=(later, later))
+    assert verify(target, manifest), "no link was made, and the test shows nothing"
+    with pytest.raises(UserError, match="was written again after it was taken"):
+        require_unchanged(target, manifest)

@@ -4,11 +4,11 @@ import errno
 
 import pytest
 
+from tests.unit.hub.conftest import point_client
 from tests.unit.hub.fake_hub import Fault, model_files
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells
-from workflow_scripts.core.errors import Unreachable, UserError
-from workflow_scripts.hub.metadata import METADATA, fetch_metadata, read_metadata, refuse
-from workflow_scripts.hub.submission import Rules, check, read_repository
+from workflow_scripts.hub.metadata import METADATA, fetch_metadata, read_metadata
+from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.settings.requests import Request
 from workflow_scripts.steps.fetch_metadata import main
 
@@ -20,78 +20,57 @@ def folder(here):
     return here / f"hub/submitted/{MODEL}@default"
 
 
-def test_all_but_the_weights_come_and_the_list_is_whole(hub, folder):
-    files = model_files() | {"pytorch_model.bin": b"pickle", "modeling.py": b"raise SystemExit"}
+def run_step(folder):
+    log, lock = folder.parent / "log", folder.parent / "lock"
+    main(MODEL, "default", folder / METADATA, log, revision=None, lock=lock)
+
+
+def get_verdict(folder):
+    request = Request(name=MODEL, precision="float32", model_type="pretrained")
+    sources = {"a.yaml": [folder / METADATA]}
+    return check({"a.yaml": request}, sources, Rules(8_000, ()))["a.yaml"]
+
+
+def test_fetch_metadata(hub, folder):
+    """All but weights, code, pickles and large files comes, and the list is whole."""
+    left_out = {"pytorch_model.bin": b"pickle", "modeling.py": b"raise SystemExit"}
+    left_out["hoard.json"] = bytes(50_000_001)
+    files = model_files() | left_out
     [commit] = hub.add("model", MODEL, [files], card={"license": "mit"})
     fetch_metadata(MODEL, None, folder)
-    found = read_metadata(folder / METADATA)
-    assert (found.commit, found.licence) == (commit, "mit")
-    assert set(found.files) == set(files)
-    assert found.files["pytorch_model.bin"] == 6
-    here = {path.name for path in folder.iterdir()}
-    assert "config.json" in here
-    assert not any(name.endswith((".safetensors", ".bin", ".py")) for name in here)
-    assert hub.sent() == 0, "weights were sent"
-    submitted = read_repository(folder / METADATA)
-    assert (submitted.commit, submitted.folder) == (commit, folder)
-    assert "model.safetensors" in submitted.files
+    metadata = read_metadata(folder / METADATA)
+    assert (metadata.commit, metadata.licence) == (commit, "mit")
+    assert metadata.files == {name: len(body) for name, body in files.items()}
+    taken = {"README.md", "config.json", "tokenizer.json"}
+    assert {path.name for path in folder.iterdir()} == {*taken, METADATA}
+    assert hub.count_sent("cdn") == 0, "weights were sent"
 
 
-def test_a_repository_of_pickles_is_listed_where_fetching_it_is_refused(hub, folder):
-    hub.add("model", MODEL, [{"config.json": b"{}", "pytorch_model.bin": b"pickle"}])
-    fetch_metadata(MODEL, None, folder)
-    assert set(read_repository(folder / METADATA).files) == {"config.json", "pytorch_model.bin"}
-
-
-def test_what_cannot_be_had_is_a_reason_until_the_next_run(hub, folder, tmp_path):
-    with pytest.raises(UserError, match="shows no model") as raised:
-        fetch_metadata(MODEL, None, folder)
-    refuse(folder / METADATA, raised.value, tmp_path / "log")
-    with pytest.raises(UserError, match="shows no model"):
-        read_repository(folder / METADATA)
-    assert "status" not in verdict_of(folder)
+def test_fetch_metadata_absent_until_next_run(hub, folder):
+    run_step(folder)
+    verdict = get_verdict(folder)
+    assert "Repository Not Found" in verdict["reason"] and "status" not in verdict
     (note,) = broken_cells()
-    assert "shows no model" in note["reason"]
+    assert note["reason"] == verdict["reason"]
     clear_broken_cells()
-    assert not (folder / METADATA).exists()
-    assert not broken_cells()
+    assert not (folder / METADATA).exists() and not broken_cells()
 
 
-def verdict_of(folder):
-    one = Request(name=MODEL, precision="float32", model_type="pretrained")
-    sources = {"a.yaml": [folder / METADATA]}
-    return check({"a.yaml": one}, sources, Rules(8_000, ()))["a.yaml"]
-
-
-def test_a_hub_that_does_not_answer_refuses_nothing(hub, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(Unreachable, match="rule fetch_metadata") as raised:
-        fetch_metadata(MODEL, None, folder)
-    refuse(folder / METADATA, raised.value, tmp_path / "log")
-    found = verdict_of(folder)
-    assert found["status"] == "unchecked"
-    assert "cannot be reached" in found["reason"]
-
-
-@pytest.mark.parametrize("fault", ["absent", "gated", "no hub", "nobody", "altered"])
-def test_whatever_fails_the_account_of_a_mirror_is_written_nowhere(
-    hub, folder, tmp_path, monkeypatch, capsys, fault
-):
-    address = hub.url if fault != "nobody" else "http://127.0.0.1:9"
-    address = address.replace("://", "://my-name:my-password@")
-    template = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
-    monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+@pytest.mark.parametrize("fault", ["absent", "gated", "no hub", "unreachable", "altered"])
+def test_fetch_metadata_hides_account(hub, folder, tmp_path, monkeypatch, capsys, fault):
+    """Whatever fails, the account of a mirror is written nowhere; nobody's answer refuses nothing."""
+    url = hub.url if fault != "unreachable" else "http://127.0.0.1:9"
+    point_client(monkeypatch, url.replace("://", "://my-name:my-password@"))
     if fault != "absent":
         hub.add("model", MODEL, [model_files()], card={"license": "mit"}, gated=fault == "gated")
     if fault == "no hub":
         hub.faults.append(Fault("/api/", times=9, status=200, body=b"<html>Log in</html>"))
     if fault == "altered":
-        hub.faults.append(Fault("config.json", times=9, altered=lambda body: b"x" * len(body)))
-    log, lock = tmp_path / "log", tmp_path / "lock"
-    main(MODEL, "default", folder / METADATA, log, revision=None, lock=lock)
-    verdict = verdict_of(folder)
-    assert verdict["reason"] and "127.0.0.1" in verdict["reason"]
+        hub.faults.append(Fault("config.json", times=9, alter=lambda body: b"x" * len(body)))
+    run_step(folder)
+    verdict = get_verdict(folder)
+    assert MODEL in verdict["reason"]
+    assert (verdict.get("status") == "unchecked") == (fault == "unreachable")
     written = [path.read_text() for path in tmp_path.rglob("*.json")]
     assert len(written) >= 2
     for text in (*written, str(verdict), capsys.readouterr().out):
@@ -99,26 +78,19 @@ def test_whatever_fails_the_account_of_a_mirror_is_written_nowhere(
 
 
 @pytest.mark.parametrize("licence", [5, [1, 2.5], True, {"a": ["b"]}, "\x1b[2J" + "x" * 9_000])
-def test_a_licence_of_any_kind_is_words(hub, folder, licence):
+def test_fetch_metadata_hostile_licence(hub, folder, licence):
     hub.add("model", MODEL, [model_files()], card={"license": licence})
     fetch_metadata(MODEL, None, folder)
-    found = read_metadata(folder / METADATA).licence
-    assert isinstance(found, str) and "\x1b" not in found and len(found) <= 1_001
+    text = read_metadata(folder / METADATA).licence
+    assert isinstance(text, str) and "\x1b" not in text and len(text) <= 1_001
 
 
-def test_the_machine_s_fault_is_no_verdict(hub, folder, tmp_path, monkeypatch):
-    def full(*_):
+def test_fetch_metadata_machine_fault(hub, folder, monkeypatch):
+    def fail(*_):
         raise OSError(errno.EIO, "Input/output error")
 
     hub.add("model", MODEL, [model_files()], card={"license": "mit"})
-    monkeypatch.setattr("workflow_scripts.hub.metadata.download_small", full)
+    monkeypatch.setattr("workflow_scripts.hub.metadata.download", fail)
     with pytest.raises(OSError, match="Input/output"):
-        main(
-            MODEL,
-            "default",
-            folder / METADATA,
-            tmp_path / "log",
-            revision=None,
-            lock=tmp_path / "lock",
-        )
+        run_step(folder)
     assert not (folder / METADATA).exists()

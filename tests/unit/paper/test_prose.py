@@ -1,5 +1,6 @@
 """Templates of prose: what cannot be told is left out, and what can is told by the values alone."""
 
+import json
 import random
 import re
 from pathlib import Path
@@ -8,23 +9,29 @@ import pytest
 
 from tests.unit.stories import numbers_of
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.paper.studies import STUDIES, declared, tell
-from workflow_scripts.render.numbers import PLACE, Declared, Numbers
-from workflow_scripts.render.prose import names_in, title_of, told
+from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.render.numbers import (
+    PLACE,
+    Numbers,
+    name_numbers,
+    percent,
+    read_declared,
+    read_numbers,
+    write_numbers,
+)
+from workflow_scripts.render.prose import told
 
 ROOT = Path(__file__).parents[3]
 TEMPLATES = sorted((ROOT / "workflow_scripts").glob("*/*/*.md.j2"))
-KNOWN = Declared(
-    (f"a.{name}", kind, "")
-    for name, kind in [("x", "count"), ("y", "count"), ("word", "text"), ("reason_n", "text")]
-)
+DECLARED = read_declared(*dict.fromkeys(study.declared for study in STUDIES))
+KINDS = {"x": "count", "y": "count", "word": "text", "reason_n": "text"}
 
 
-def said(tmp_path, text: str, **values) -> list[str]:
+def tell(tmp_path, text: str, **values) -> list[str]:
     path = tmp_path / "chapter.md.j2"
     path.write_text(f"# A title\n\n{text}\n")
-    assert title_of(path) == "A title"
-    return told(path, Numbers(KNOWN.named({f"a.{name}": v for name, v in values.items()})), KNOWN)
+    declared = {f"a.{name}": (kind, "") for name, kind in KINDS.items()}
+    return told(path, name_numbers({f"a.{name}": v for name, v in values.items()}, declared))
 
 
 @pytest.mark.parametrize(
@@ -41,68 +48,47 @@ def test_without_a_number_its_part_its_sentence_or_its_paragraph_is_left_out(
     tmp_path, values, expected
 ):
     text = "One {a.x}\n  [[, more {a.y}]].\nTwo {a.y}.\n\nThree {a.y}.\nFour."
-    assert said(tmp_path, text, **values) == expected
+    assert tell(tmp_path, text, **values) == expected
 
 
-@pytest.mark.parametrize(
-    ("x", "expected"), [(-1, ["less"]), (0, ["same"]), (2, ["more"]), (None, [])]
+CONDITION = (
+    "{% if a.x < 0 %}\nless\n{% elif a.x >= 1 %}\nmore\n{% elif a.x == 0 %}\nsame\n{% endif %}"
 )
-def test_a_condition_holds_by_the_value_and_never_without_one(tmp_path, x, expected):
-    text = (
-        "{% if a.x < 0 %}\nless\n{% elif a.x >= 1 %}\nmore\n{% elif a.x == 0 %}\nsame\n{% endif %}"
-    )
-    assert said(tmp_path, text, x=x) == expected
-
-
-def test_a_list_has_what_can_be_told_and_a_sentence_none_of_an_empty_one(tmp_path):
-    text = "All: {% filter joined %}{a.x} | {a.y} | {a.word}{% endfilter %}."
-    assert said(tmp_path, text, x=1, y=2, word="w") == ["All: {a.x}, {a.y} and {a.word}."]
-    assert said(tmp_path, text, x=1, word="w") == ["All: {a.x} and {a.word}."]
-    assert said(tmp_path, text) == []
-    text = (
-        'Because {% filter joined("; ") %}'
-        '{% for n in numbered("a.reason_") %}{a.reason_{{ n }}} | {% endfor %}{% endfilter %}.'
-    )
-    assert said(tmp_path, text, reason_1="r", reason_2="s") == [
-        "Because {a.reason_1}; {a.reason_2}."
-    ]
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "expected"),
-    [(9, 1, ["above it"]), (0, 9, ["below it"]), (5, 6, ["about it"]), (5, None, [])],
+LIST = "All: {% filter joined %}{a.x} | {a.y} | {a.word}{% endfilter %}."
+REASONS = (
+    'Because {% filter joined("; ") %}'
+    '{% for n in numbered("a.reason_") %}{a.reason_{{ n }}} | {% endfor %}{% endfilter %}.'
 )
-def test_words_are_chosen_by_standard_errors(tmp_path, x, y, expected):
-    text = '{{ compared(errors_apart(a.x, 2, a.y, 2), "below", "about", "above") }} it'
-    assert said(tmp_path, text, x=x, y=y) == expected
+WORDS = '{{ compared(errors_apart(a.x, 2, a.y, 2), "below", "about", "above") }} it'
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "values", "expected"),
     [
-        ("{a.wrod}", r"'a\.wrod'\. Did you mean 'a\.word'"),
-        ("{% if a.x and a.wrod %}\nnever\n{% endif %}", r"'a\.wrod'\. Did you mean 'a\.word'"),
-        ("{% if a.x %}\nno end", "endif"),
-        ("{{ a.x }}", "stands as {name}"),
-        ("{{ compare(a.x) }}", "'compare' is undefined"),
+        *((CONDITION, {"x": x}, [word]) for x, word in ((-1, "less"), (0, "same"), (2, "more"))),
+        (CONDITION, {}, []),
+        (LIST, {"x": 1, "y": 2, "word": "w"}, ["All: {a.x}, {a.y} and {a.word}."]),
+        (LIST, {"x": 1, "word": "w"}, ["All: {a.x} and {a.word}."]),
+        (LIST, {}, []),
+        (REASONS, {"reason_1": "r", "reason_2": "s"}, ["Because {a.reason_1}; {a.reason_2}."]),
+        (WORDS, {"x": 9, "y": 1}, ["above it"]),
+        (WORDS, {"x": 0, "y": 9}, ["below it"]),
+        (WORDS, {"x": 5, "y": 6}, ["about it"]),
+        (WORDS, {"x": 5}, []),
     ],
 )
-def test_a_mistake_in_a_template_is_an_error_that_names_the_file(tmp_path, text, complaint):
-    with pytest.raises(UserError, match=rf"chapter\.md\.j2: .*{complaint}"):
-        said(tmp_path, text, x=1)
+def test_words_are_chosen_by_the_values_and_never_without_one(tmp_path, text, values, expected):
+    assert tell(tmp_path, text, **values) == expected
 
 
-@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.parent.name + "/" + path.name)
-def test_a_template_names_numbers_that_are_declared_and_types_none(path):
-    source = path.read_text()
-    assert names_in(source) <= set(declared())
-    words = re.sub(r"\{.*?\}|bfloat16|texts of 2025", "", source, flags=re.DOTALL)
-    assert not re.search(r"\d", words)
-    assert title_of(path)
+@pytest.mark.parametrize("text", ["{% if a.x %}\nno end", "{{ compare(a.x) }}"])
+def test_a_mistake_in_a_template_is_an_error_that_names_the_file(tmp_path, text):
+    with pytest.raises(UserError, match=r"chapter\.md\.j2: "):
+        tell(tmp_path, text, x=1)
 
 
 def draw(chance: random.Random) -> Numbers:
-    """Any values that numbers may have, some of them missing."""
+    """Draw any values that numbers may have, some of them missing."""
     texts = {
         "run.source": ["miniature", "huggingface"],
         "run.devices": ["cpu", "cuda:0"],
@@ -111,7 +97,7 @@ def draw(chance: random.Random) -> Numbers:
     missing = chance.choice([0, 0.2])
     values = {
         name: chance.choice(texts.get(name, ["word"]) if kind == "text" else [-3, 0, 0, 1, 3])
-        for name, (kind, _) in declared().items()
+        for name, (kind, _) in DECLARED.items()
         if not name.startswith("published.reason") and chance.random() >= missing
     }
     reasons = {"published.reason_1": "it was not measured", "published.reason_1_times": 2}
@@ -119,21 +105,44 @@ def draw(chance: random.Random) -> Numbers:
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.parent.name + "/" + path.name)
-def test_every_word_is_told_of_some_numbers_and_never_of_missing_ones(path):
+def test_every_word_is_told_of_some_numbers_and_names_declared_ones_alone(path):
     chance = random.Random(7)
     text = ""
     for _ in range(200):
         numbers = draw(chance)
-        paragraphs = tell(path, numbers)
+        paragraphs = told(path, numbers)
         assert set(PLACE.findall(" ".join(paragraphs))) <= set(numbers)
         text += " ".join([*paragraphs, ""])
     source = path.read_text().partition("\n")[2]
+    names = re.sub(r"\{\{.*?\}\}", "n", re.sub(r"\"[^\"]*\"|'[^']*'", "", source))
+    used = set(re.findall(r"\b(?!loop\.)[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+", names))
+    assert {re.sub(r"_n+(?=_|$)", "_n", name) for name in used} <= set(DECLARED)
     for words in re.split(r"(?s)\{%.*?%\}|\{\{.*?\}\}|\{[a-z_.0-9]+\}|\[\[|\]\]|[|\n}{]", source):
         assert " ".join(words.split()).lstrip(",.; ") in text, words
+    assert not re.search(r"\d", re.sub(r"(?s)\{.*?\}|bfloat16|texts of 2025", "", source))
 
 
-def test_no_two_chapters_declare_the_same_number_and_each_can_be_printed_by_its_name():
-    assert all(PLACE.fullmatch(f"{{{name}}}") for name in declared())
+def test_without_any_table_nothing_is_told():
+    for study in STUDIES:
+        assert study.values({}) == {} and told(study.prose, numbers_of({})) == []
     assert len({study.title for study in STUDIES}) == len(STUDIES)
-    with pytest.raises(ValueError, match="twice"):
-        Declared([("a.<x|y>", "count", ""), ("a.y", "count", "")])
+
+
+def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
+    values = {"run.items": 14_042, "run.devices": "a & b_c@k2m12", "prompts.lowest": 0.25}
+    values |= {"mmlu.floor": 0.3, "run.tokens": None, "run.hosts": float("inf")}
+    numbers = numbers_of(values)
+    json_path, tex = tmp_path / "numbers.json", tmp_path / "numbers.tex"
+    write_numbers(numbers, json_path, tex)
+    assert read_numbers(json_path) == numbers
+    texts = {name: number["text"] for name, number in json.loads(json_path.read_text()).items()}
+    assert (texts["run.items"], texts["mmlu.floor"]) == ("14,042", "0.300")
+    assert not {"run.tokens", "run.hosts"} & set(texts), "nothing finite"
+    text = tex.read_text()
+    assert r"\defval{prompts.lowest}{25\%}% lowest share of right answers" in text
+    assert r"\defval{run.devices}{a \& b\_c@k2m12}" in text
+
+
+def test_nearly_all_and_nearly_none_do_not_round_to_all_and_none():
+    shares = [percent(x) for x in (0, 0.001, 0.25, 0.999, 1)]
+    assert shares == ["0%", "0.1%", "25%", "99.9%", "100%"]

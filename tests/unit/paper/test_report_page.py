@@ -1,4 +1,4 @@
-"""The page: whole in itself, closed to everything else, and the same bytes for the same results."""
+"""The page: closed to everything else, and the same bytes for the same results; and the paper beside it."""
 
 import base64
 import re
@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from PIL import Image
 
 from tests.unit.stories import numbers_of
-from workflow_scripts.paper.chapters import Chapter, read_chapters
-from workflow_scripts.paper.latex import size_of, write_paper
+from workflow_scripts.paper.chapters import read_chapters
+from workflow_scripts.paper.latex import choose_layout, write_paper
 from workflow_scripts.paper.numbers import run_numbers
 from workflow_scripts.paper.page import write_page
-from workflow_scripts.paper.run import what_is_missing
-from workflow_scripts.render.numbers import Number, Numbers
-from workflow_scripts.render.tables import ROWS_READ, write_table
+from workflow_scripts.paper.report import describe_run
+from workflow_scripts.render.numbers import Number
+from workflow_scripts.render.tables import ROWS_READ, format_table, read_markdown, write_table
 from workflow_scripts.render.web.policy import digest
 
 EVIL = '<script>alert("x")</script> & | {{ 7 }} \\'
@@ -25,27 +24,24 @@ PIXEL = base64.b64decode(
 )
 
 
-def write_texts(folder: Path, name: str, frame: pd.DataFrame) -> Path:
-    """Write a table of texts, shown as they are; return its Markdown file."""
+def write_texts(folder: Path, name: str, frame: pd.DataFrame) -> None:
     files = [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]
     write_table(frame, files, title=f"Table {name}", note=f"Note {EVIL}", shown=frame)
-    return files[1]
 
 
-def read_results(folder: Path, numbers: Numbers) -> tuple[list[Chapter], list[str]]:
-    """Read a table and figure of the prompts study, and those of a chapter that no study has."""
-    names = {"prompts": "prompt_runs", "elsewhere": "mystery"}
-    files = {
-        chapter: [folder / f"tables/{name}.md", folder / f"figures/{name}.png"]
-        for chapter, name in names.items()
-    }
-    captions = {name: f"Caption of {name}\n{EVIL}" for name in names.values()}
-    return read_chapters(numbers, files, captions)
-
-
-def provenance(**changes) -> dict:
+def make_content(folder: Path, rows: int, **changes) -> tuple[dict, dict]:
+    """Write a table and figure of the prompts study, and those of a chapter that no study has."""
+    frame = pd.DataFrame({"Run": [f"{EVIL} {at}" for at in range(rows)], "Score": "0.5"})
+    files, captions = {}, {}
+    for chapter, name in (("prompts", "prompt_runs"), ("elsewhere", "mystery")):
+        write_texts(folder / "tables", name, frame)
+        png = folder / f"figures/{name}.png"
+        png.parent.mkdir(parents=True, exist_ok=True)
+        png.write_bytes(PIXEL)
+        files[chapter] = [folder / f"tables/{name}.md", png]
+        captions[name] = f"Caption of {name}\n{EVIL}"
     keys = ("commits", "packages", "hosts", "devices", "dtypes", "attention", "engines", "dates")
-    return {
+    provenance = {
         "studies": {"harmony": {"records": 2, "items": 10, "tokens": 100}},
         "seen": {key: [f"{key} {EVIL}"] for key in keys} | {"devices": ["cpu"]},
         "models": {"a/b": {"commit": "0" * 40, "weights_sha256": "1" * 64}},
@@ -54,37 +50,20 @@ def provenance(**changes) -> dict:
         "config": {"source": "huggingface", "note": EVIL},
         **changes,
     }
-
-
-def write_results(folder: Path, rows: int = 3) -> None:
-    (folder / "tables").mkdir(parents=True)
-    (folder / "figures").mkdir()
-    frame = pd.DataFrame({"Run": [f"{EVIL} {at}" for at in range(rows)], "Score": "0.5"})
-    for name in ("prompt_runs", "mystery"):
-        write_texts(folder / "tables", name, frame)
-        (folder / f"figures/{name}.png").write_bytes(PIXEL)
-        (folder / f"figures/{name}.pdf").write_bytes(b"%PDF-1.4")
-
-
-def page(folder: Path, rows: int = 3, links: dict | None = None, picture=None, **changes) -> str:
-    write_results(folder, rows)
-    if picture is not None:
-        for png in (folder / "figures").glob("*.png"):
-            Image.fromarray(picture).save(png)
-    about = provenance(**changes)
-    numbers = numbers_with_prompts(about)
-    shown, absent = read_results(folder, numbers)
-    path = folder / "report/index.html"
-    missing = what_is_missing(numbers, absent)
-    sources = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
-    write_page(path, shown, numbers, about, missing, sources, links or {})
-    return path.read_text(encoding="utf-8")
-
-
-def numbers_with_prompts(about: dict, text: str = EVIL) -> Numbers:
     names = ["questions", "runs", "models", "lowest", "lowest_run", "highest", "highest_run"]
-    of_prompts = [Number(f"prompts.{name}", text, text, EVIL) for name in names]
-    return Numbers([*numbers_of(run_numbers(about)).values(), *of_prompts])
+    numbers = numbers_of(run_numbers(provenance))
+    numbers |= {f"prompts.{name}": Number(EVIL, EVIL, EVIL) for name in names}
+    chapters, absent = read_chapters(numbers, files, captions)
+    sources = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
+    content = {"chapters": chapters, "provenance": provenance, "sources": sources}
+    links = {"Leaderboard": "leaderboard.html"}
+    return content | describe_run(numbers, absent) | {"links": links}, numbers
+
+
+def page(folder: Path, rows: int = 3, **changes) -> str:
+    path = folder / "report/index.html"
+    write_page(path, *make_content(folder, rows, **changes))
+    return path.read_text(encoding="utf-8")
 
 
 class Elements(HTMLParser):
@@ -100,148 +79,77 @@ class Elements(HTMLParser):
         return [attributes for name, attributes in self.found if name == tag]
 
 
-def test_the_page_needs_no_network_and_no_other_file_to_be_read(tmp_path):
-    elements = Elements(page(tmp_path))
-    for image in elements.of("img"):
-        assert image.get("src", "data:").startswith("data:image/webp;base64,") or not image.get(
-            "src"
-        )
-    assert not elements.of("link") and not elements.of("iframe")
-    assert all("src" not in script for script in elements.of("script"))
-    addresses = [link["href"] for link in elements.of("a")]
-    assert not [a for a in addresses if a.startswith(("http", "//"))]
-
-
-def test_its_policy_names_its_own_script_and_style_and_forbids_the_rest(tmp_path):
+def test_the_page_needs_nothing_else_and_its_policy_forbids_the_rest(tmp_path):
     text = page(tmp_path)
-    (policy,) = [m["content"] for m in Elements(text).of("meta") if "http-equiv" in m]
-    assert policy.startswith("default-src 'none'; ")
+    elements = Elements(text)
+    images = [image for image in elements.of("img") if image.get("src")]
+    assert len(images) == 2 and images[0]["alt"].startswith("Caption of prompt_runs")
+    assert all(image["src"].startswith("data:image/png;base64,") for image in images)
+    assert not elements.of("link") and not elements.of("iframe")
+    addresses = {link["href"] for link in elements.of("a")}
+    assert addresses >= {"../tables/mystery.csv", "../figures/mystery.pdf", "leaderboard.html"}
+    assert not [address for address in addresses if address.startswith(("http", "//"))]
+    (policy,) = [m["content"] for m in elements.of("meta") if "http-equiv" in m]
     (script,) = re.findall(r"<script>(.*?)</script>\n</body>", text, re.S)
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.S)
-    assert f"script-src {digest(script)};" in policy
-    assert f"style-src {digest(style)};" in policy
-    assert "unsafe" not in policy
-    assert not re.search(
-        r"\sstyle=|\son\w+=", re.sub(r"<script>.*?</script>", "", text, flags=re.S)
-    )
+    assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
+    assert f"script-src {digest(script)};" in policy and f"style-src {digest(style)};" in policy
 
 
-def test_what_models_and_people_wrote_stays_text(tmp_path):
-    text = page(tmp_path)
+def test_what_models_and_people_wrote_stays_text_and_the_same_results_give_the_same_bytes(tmp_path):
+    text = page(tmp_path / "a")
     assert "alert(&#34;x&#34;)" in text or "alert(&quot;x&quot;)" in text
-    assert len(Elements(text).of("script")) == 1
-    assert "{{ 7 }}" in text
+    assert len(Elements(text).of("script")) == 1 and "{{ 7 }}" in text
+    assert text == page(tmp_path / "b")
 
 
-def test_every_figure_has_words_for_those_who_do_not_see_it_and_can_be_saved(tmp_path):
-    elements = Elements(page(tmp_path))
-    shown = [image for image in elements.of("img") if image.get("src")]
-    assert len(shown) == 2
-    assert shown[0]["alt"].startswith("Caption of prompt_runs")
-    assert all(image["alt"] for image in shown)
-    saved = {link["download"] for link in elements.of("a") if "download" in link}
-    assert saved >= {
-        "prompt_runs.png",
-        "prompt_runs.pdf",
-        "prompt_runs.csv.gz",
-        "prompt_runs.tex.gz",
-    }
-
-
-@pytest.mark.parametrize("size", [(1, 3), (2400, 600)], ids=["higher than wide", "very wide"])
-def test_a_figure_that_half_the_width_would_make_unreadable_takes_all_of_it(tmp_path, size):
-    assert 'class="large"' not in page(tmp_path)
-    Image.new("RGB", size).save(tmp_path / "figures/mystery.png")
-    about = provenance()
-    numbers = numbers_with_prompts(about)
-    told, _ = read_results(tmp_path, numbers)
-    write_page(tmp_path / "report/index.html", told, numbers, about, [], [], {})
-    text = (tmp_path / "report/index.html").read_text()
-    assert re.findall(r'<figure id="([a-z_-]+)" class="large">', text) == ["figure-mystery"]
-
-
-def test_a_table_nobody_tells_of_is_shown_all_the_same(tmp_path):
-    text = page(tmp_path)
-    assert "More tables and figures" in text
-    assert 'id="table-mystery"' in text
-    assert 'id="figure-mystery"' in text
-
-
-def test_a_long_table_is_cut_and_says_so(tmp_path):
+def test_a_table_nobody_tells_of_is_shown_and_a_long_one_is_cut_and_says_so(tmp_path):
     text = page(tmp_path, rows=ROWS_READ + 5)
     assert f"The first {ROWS_READ:,} of {ROWS_READ + 5:,} rows; all are in the CSV." in text
     (cut,) = re.findall(r'id="table-mystery".*?</details>', text, re.S)
     assert cut.count("<tr>") == ROWS_READ + 1
 
 
-def test_it_says_what_is_missing_and_why(tmp_path):
-    broken = [{"record": "results/records/x.json", "reason": EVIL, "log": "logs/x.log"}]
-    text = page(tmp_path, broken=broken)
-    assert "Do tasks agree about models?”: the config asks for nothing of it" in text
-    assert "No model ran on a GPU" in text
-    assert "results/records/x.json" in text
-    other = provenance()
-    other["seen"]["devices"] = ["cuda (NVIDIA H100)"]
-    numbers = numbers_of(run_numbers(other))
-    assert what_is_missing(numbers, []) == []
+@pytest.mark.parametrize(
+    ("changes", "words", "is_there"),
+    [
+        ({"broken": [{"record": "x.json", "reason": EVIL, "log": "x.log"}]}, "x.json", True),
+        ({}, "No model ran on a GPU", True),
+        ({}, "generated models answer", False),
+        ({"config": {"source": "miniature"}}, "generated models answer", True),
+        ({"config": {"source": "miniature"}, "studies": {}}, "generated models answer", False),
+        ({"studies": {}}, "This run measured nothing itself", True),
+    ],
+)
+def test_the_page_says_what_was_measured_and_what_is_missing(tmp_path, changes, words, is_there):
+    assert (words in page(tmp_path, **changes)) == is_there
 
 
-def test_it_links_to_the_leaderboard_where_there_is_one(tmp_path):
-    with_link = page(tmp_path / "a", links={"Leaderboard": "leaderboard.html"})
-    assert '<a class="page" href="leaderboard.html">Leaderboard</a>' in with_link
-    assert "leaderboard.html" not in page(tmp_path / "b")
-
-
-def test_a_miniature_run_says_that_it_is_one(tmp_path):
-    notice = "generated models answer generated questions"
-    assert notice in page(tmp_path / "a", config={"source": "miniature"})
-    assert notice not in page(tmp_path / "b")
-    nothing = page(tmp_path / "c", config={"source": "miniature"}, studies={})
-    assert notice not in nothing
-    assert "This run measured nothing itself" in nothing
-
-
-def test_the_same_results_give_the_same_bytes(tmp_path):
-    assert page(tmp_path / "a") == page(tmp_path / "b")
-
-
-def test_a_table_is_shown_as_its_markdown_has_it(tmp_path):
+def test_a_table_is_read_from_markdown_as_it_was_shown(tmp_path):
     names = [EVIL, "b", r"a \| b | c", "[x](y) <b> `c`", ""]
-    frame = pd.DataFrame({"Name": names, "Score": ["0.5", None, "−1.0", "∞", "0.5 ± 0.1"]})
-    files = {"elsewhere": [write_texts(tmp_path, "t", frame)]}
-    (*_, chapter), _ = read_chapters(numbers_of({}), files, {})
-    shown = chapter.tables[0].shown
-    assert (shown.title, shown.head) == ("Table t", ["Name", "Score"])
-    assert shown.note == f"Note {EVIL}"
+    scores = ["0.5", None, "−1.0", "∞", "0.5 ± 0.1"]
+    write_texts(tmp_path, "t", pd.DataFrame({"Name": names, "Score": scores}))
+    shown = read_markdown(tmp_path / "t.md")
+    assert (shown.title, shown.note, shown.head) == ("Table t", f"Note {EVIL}", ["Name", "Score"])
     assert [row[0] for row in shown.rows] == names
     assert [row[1] for row in shown.rows] == ["0.5", "—", "−1.0", "∞", "0.5 ± 0.1"]
     assert shown.right == [False, True]
 
 
 @pytest.mark.parametrize(
-    ("columns", "rows", "expected"),
-    [
-        (3, 5, (r"\footnotesize", False)),
-        (6, 5, (r"\scriptsize", True)),
-        (30, 5, None),
-        (3, 500, None),
-    ],
+    ("columns", "rows", "layout"),
+    [(3, 5, "upright"), (6, 5, "landscape"), (30, 5, None), (3, 500, None)],
 )
-def test_a_table_is_printed_where_it_fits_on_a_page(tmp_path, columns, rows, expected):
+def test_a_table_is_printed_where_it_fits_on_a_page(columns, rows, layout):
     frame = pd.DataFrame({f"c{at}": ["x" * 25] * rows for at in range(columns)})
-    files = {"elsewhere": [write_texts(tmp_path, "t", frame)]}
-    (*_, chapter), _ = read_chapters(numbers_of({}), files, {})
-    assert size_of(chapter.tables[0]) == expected
+    assert choose_layout(format_table("", "", frame)) == layout
 
 
 def test_the_paper_says_the_same_with_numbers_by_name(tmp_path):
-    write_results(tmp_path)
-    about = provenance()
-    numbers = numbers_with_prompts(about, "10%")
-    told, _ = read_results(tmp_path, numbers)
-    write_paper(tmp_path / "report/paper.tex", told, numbers, about, [])
+    content, _ = make_content(tmp_path, 3)
+    write_paper(tmp_path / "report/paper.tex", content)
     text = (tmp_path / "report/paper.tex").read_text()
     assert r"\val{prompts.lowest}" in text
     assert r"\input{../tables/prompt_runs.tex}" in text
     assert r"{../figures/prompt_runs.pdf}" in text
-    assert "10%" not in text
+    assert "<script>" not in text.replace(r"\textless{}", "<") or EVIL not in text

@@ -7,7 +7,10 @@ import pytest
 
 from tests.records import write_example
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.scores.tidy import collect, merge, write_csv
+from workflow_scripts.scores.imported import read_imported
+from workflow_scripts.scores.panel import panel_of
+from workflow_scripts.scores.published_leaderboard import read_panel
+from workflow_scripts.scores.tidy import collect, merge
 from workflow_scripts.settings.tables import read_tasks
 from workflow_scripts.stats.shares import share_error
 
@@ -18,46 +21,27 @@ METRICS = {name: row.full_metric for name, row in read_tasks(ROOT / "config/task
 HEADER = "model,task,protocol,metric,value"
 
 
-@pytest.fixture
-def ours(tmp_path):
-    return collect([write_example(tmp_path / "a.json")])
-
-
-def write(folder: Path, text: str, name: str = "theirs.csv") -> Path:
-    path = folder / name
+def read(folder: Path, text: str) -> pd.DataFrame:
+    path = folder / "theirs.csv"
     path.write_bytes(text.encode("latin-1"))
-    return path
+    return read_imported(path, METRICS).set_index(["task", "model"])
 
 
-def test_they_join_by_the_same_columns_under_the_name_of_their_file(tmp_path, ours):
-    path = write(tmp_path, f"{HEADER},stderr,n\nQwen/Qwen2.5-14B,sst2,direct,acc,0.9644,,872\n")
-    scores = merge([ours], [path], METRICS)
-    theirs = scores[scores.study == "theirs"].iloc[0]
-    assert (theirs["model"], theirs["value"], theirs["n"]) == ("Qwen/Qwen2.5-14B", 0.9644, 872)
-    assert theirs["variant"] == ""
-    assert pd.isna(theirs["stderr"])
-    assert scores.study.tolist() == ["harmony", "theirs"]
-    write_csv(scores, tmp_path / "scores.csv")
-    assert pd.read_csv(tmp_path / "scores.csv")["value"].tolist() == scores["value"].tolist()
-
-
-def test_percent_is_said_and_then_turned_into_fractions_and_a_bare_metric_gets_its_filter(tmp_path):
-    path = write(
+def test_percents_become_fractions_and_a_bare_metric_gets_its_filter(tmp_path):
+    scores = read(
         tmp_path,
         f"{HEADER},unit,stderr\n"
         "a/b,gsm8k,direct,exact_match,81.88,percent,1.5\n"
-        'a/b,nq_open,direct,"exact_match,remove_whitespace",0.3,,0.01\n'
         "a/b,cola,direct,mcc,-0.25,fraction,\n",
     )
-    scores = merge([], [path], METRICS).set_index("task")
-    assert scores.loc["gsm8k", "value"] == pytest.approx(0.8188)
-    assert scores.loc["gsm8k", "stderr"] == pytest.approx(0.015)
-    assert scores.loc["gsm8k", "metric"] == METRICS["gsm8k"]
-    assert scores["value"].tolist() == pytest.approx([-0.25, 0.8188, 0.3])
+    row = scores.loc["gsm8k", "a/b"]
+    assert (row["value"], row["stderr"]) == pytest.approx((0.8188, 0.015))
+    assert (row["metric"], row["study"], row["variant"]) == (METRICS["gsm8k"], "theirs", "")
+    assert scores["value"].iloc[1] == -0.25 and pd.isna(scores["n"].iloc[1])
 
 
 def test_an_error_of_zero_becomes_that_of_the_items_which_the_file_or_the_task_tells(tmp_path):
-    path = write(
+    stderr = read(
         tmp_path,
         f"{HEADER},stderr,n\n"
         "a/b,sst2,direct,acc,1.0,0.0,200\n"
@@ -67,104 +51,123 @@ def test_an_error_of_zero_becomes_that_of_the_items_which_the_file_or_the_task_t
         "c/d,cola,direct,mcc,0.0,0.0,400\n"
         "a/b,mnli,direct,acc,0.0,0.0,\n"
         "a/b,my_text,direct,bits_per_byte,0.0,0.0,10\n",
-    )
-    found = merge([], [path], METRICS).set_index(["task", "model"])["stderr"]
-    assert found["sst2", "a/b"] == pytest.approx(share_error(1.0, 200))
-    assert found["rte", "a/b"] == pytest.approx(share_error(0.0, 100)), "as the other score says"
-    assert found["cola"].tolist() == pytest.approx([0.05, 0.05], rel=0.02)
-    assert pd.isna(found["mnli", "a/b"]), "how many items there were is not known"
-    assert found["my_text", "a/b"] == 0, "of what is no share nothing is known better"
+    )["stderr"]
+    assert stderr["sst2", "a/b"] == pytest.approx(share_error(1.0, 200))
+    assert stderr["rte", "a/b"] == pytest.approx(share_error(0.0, 100)), "as the other score says"
+    assert stderr["cola"].tolist() == pytest.approx([0.05, 0.05], rel=0.02)
+    assert pd.isna(stderr["mnli", "a/b"]), "how many items there were is not known"
+    assert stderr["my_text", "a/b"] == 0, "of what is no share nothing is known better"
 
 
-def test_all_published_scores_are_imported_as_they_are_bits_per_byte_of_texts_included():
-    scores = merge([], [CELLS], METRICS)
-    assert (scores["metric"] != "bits_per_byte").sum() == 61 * 24 * 2
-    of_texts = scores[scores["metric"] == "bits_per_byte"]
-    assert of_texts.groupby(["task", "protocol"]).size().tolist() == [53] * 6
-    assert of_texts["stderr"].isna().all()
-
-
-def test_a_text_is_no_task_but_a_mistyped_task_stays_one(tmp_path):
-    path = write(
-        tmp_path, f"{HEADER}\na/b,my_text,direct,bits_per_byte,1.5\na/b,mnlli,direct,acc,1\n"
-    )
-    with pytest.raises(UserError) as refused:
-        merge([], [path], METRICS)
-    assert len(refused.value.problems) == 1
-    assert "line 3: task is 'mnlli'" in str(refused.value)
-
-
-def test_the_published_leaderboard_is_imported_as_it_is():
-    scores = merge([], [LEADERBOARD], METRICS)
-    assert len(scores) == 61 * 24
-    assert set(scores["study"]) == {"harmony_leaderboard"}
-    assert set(scores["protocol"]) == {"train_before_test"}
-    cell = scores[(scores.model == "Qwen/Qwen2.5-14B") & (scores.task == "gsm8k")].iloc[0]
-    assert cell["value"] == pytest.approx(0.8188)
-    assert (cell["n"], cell["metric"]) == (1319, "exact_match,flexible-extract")
-
-
-def test_a_broken_leaderboard_names_its_line(tmp_path):
-    lines = LEADERBOARD.read_text().splitlines()
-    lines[2] = lines[2].replace("90.61", "906.1")
-    path = write(tmp_path, "\n".join(lines))
-    with pytest.raises(
-        UserError, match=r"line 3: value is 906\.1; expected a number from 0 to 100"
-    ):
-        merge([], [path], METRICS)
-
-
-def test_a_file_may_not_be_named_like_a_study_of_ours_or_like_another_file(tmp_path, ours):
-    row = f"{HEADER}\na/b,sst2,direct,acc,1\n"
-    with pytest.raises(UserError, match="its name is that of our study 'harmony'"):
-        merge([ours], [write(tmp_path, row, "harmony.csv")], METRICS)
-    (tmp_path / "other").mkdir()
-    twice = [write(tmp_path, row), write(tmp_path / "other", row)]
-    with pytest.raises(
-        UserError, match=r"its name is that of .*theirs\.csv; expected files of diff"
-    ):
-        merge([ours], twice, METRICS)
+def test_the_published_scores_are_imported_as_they_are_and_merged_with_ours(tmp_path):
+    ours = collect([write_example(tmp_path / "a.json")])
+    scores = merge([ours], [CELLS, LEADERBOARD], METRICS)
+    assert set(scores["study"]) == {"harmony", "harmony_cells", "harmony_leaderboard"}
+    cells = scores[scores["study"] == "harmony_cells"]
+    assert (cells["metric"] != "bits_per_byte").sum() == 61 * 24 * 2
+    leaderboard = scores[scores["study"] == "harmony_leaderboard"].set_index(["model", "task"])
+    assert len(leaderboard) == 61 * 24
+    row = leaderboard.loc["Qwen/Qwen2.5-14B", "gsm8k"]
+    assert row["value"] == pytest.approx(0.8188)
+    assert (row["n"], row["metric"]) == (1319, "exact_match,flexible-extract")
+    renamed = tmp_path / "harmony.csv"
+    renamed.write_bytes(CELLS.read_bytes())
+    for paths in ([renamed], [CELLS, CELLS]):
+        with pytest.raises(UserError, match="other scores go by the name"):
+            merge([ours], paths, METRICS)
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("model,task,protocol,metric\na/b,sst2,direct,acc\n", ["'value' is missing"]),
-        (f"{HEADER},stder\na/b,sst2,direct,acc,1,0\n", ["'stder'", "Did you mean 'stderr'?"]),
-        (f"{HEADER},study\na/b,sst2,direct,acc,1,mmlu\n", ["scores of mmlu; expected some of"]),
-        ("study,score\nharmony,1\n", ["'score' is unknown", "'model' is missing"]),
-        (f"{HEADER}\na/b,sst2,direct,acc,high\n", ["line 2", "'high'"]),
-        (f"{HEADER}\na/b,sst2,direct,acc,inf\n", ["line 2", "'inf'"]),
-        (f"{HEADER}\na/b,,direct,acc,1\n", ["line 2", "'task' is empty"]),
-        (f"{HEADER}\na/b,sst22,direct,acc,1\n", ["task is 'sst22'", "Did you mean 'sst2'?"]),
-        (f"{HEADER}\na/b,sst2,zero-shot,acc,1\n", ["'zero-shot'", "direct, few_shot or train"]),
-        (f"{HEADER},n\na/b,sst2,direct,acc,1,2.5\n", ["whole number"]),
-        (f"{HEADER},n\na/b,sst2,direct,acc,1,0\n", ["at least 1"]),
-        (f"{HEADER},stderr\na/b,sst2,direct,acc,1,-3\n", ["at least 0"]),
-        (f"{HEADER}\na/b,rte,direct,acc,0\na/b,sst2,direct,acc,96.4\n", ["line 3: value is 96.4", "0 to 1", "percent"]),
-        (f"{HEADER}\na/b,cola,direct,mcc,-1.5\n", ["value is -1.5", "-1 to 1"]),
-        (f"{HEADER},unit\na/b,sst2,direct,acc,96,%\n", ["unit is '%'", "fraction or percent"]),
-        (f"{HEADER},unit\na/b,wikitext,direct,bits_per_byte,1,percent\n", ["is no fraction"]),
-        (f"{HEADER}\na/b,sst2,direct,acc,1\na/b,sst2,direct,acc,0\n", ["line 3", "a second time"]),
-        ("model,rank,pc1,mnly\na/b,1,2,3\n", ["'mnly' is no task", "Did you mean 'mnli'?"]),
-        ("", ["theirs.csv is empty; expected a header with model, task"]),
-        (f"{HEADER}\n", ["no line below its header", "a line for each score"]),
-        ("model,rank,pc1,mnli\n", ["no line below its header"]),
-        (f"{HEADER}\nÀ/b,sst2,direct,acc,1\n", ["cannot be read"]),
+        ("model,task,protocol,metric\na/b,sst2,direct,acc\n", "value"),
+        (f"{HEADER},stder\na/b,sst2,direct,acc,1,0\n", "Did you mean 'stderr'"),
+        (f"{HEADER},study\na/b,sst2,direct,acc,1,mmlu\n", "has no score of a task"),
+        (f"{HEADER}\na/b,sst2,direct,acc,inf\n", "line 2: value"),
+        (f"{HEADER}\na/b,,direct,acc,1\n", "line 2: task"),
+        (f"{HEADER}\na/b,sst22,direct,acc,1\n", "Did you mean 'sst2'"),
+        (f"{HEADER}\na/b,sst2,zero-shot,acc,1\n", "protocol is 'zero-shot'"),
+        (f"{HEADER}\na/b,sst2,direct,f1,1\n", "metric is 'f1'"),
+        (f"{HEADER},n\na/b,sst2,direct,acc,1,0\n", "line 2: n: "),
+        (f"{HEADER}\na/b,rte,direct,acc,0\na/b,sst2,direct,acc,96.4\n", "line 3: .*0 to 1"),
+        (f"{HEADER},unit\na/b,sst2,direct,acc,96,%\n", "line 2: unit"),
+        (f"{HEADER},unit\na/b,wikitext,direct,bits_per_byte,1,percent\n", "no fraction"),
+        (f"{HEADER}\na/b,sst2,direct,acc,1\na/b,sst2,direct,acc,0\n", "line 3: .*second time"),
+        ("model,rank,pc1,mnly\na/b,1,2,3\n", "Did you mean 'mnli'"),
+        ("model,rank,pc1,mnli\na/b,1,2,906.1\n", "line 2: .*0 to 100"),
+        ("", "is empty"),
+        (f"{HEADER}\n", "no line below its header"),
+        (f"{HEADER}\nÀ/b,sst2,direct,acc,1\n", "cannot be read"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_file_is_refused_with_line_and_column(tmp_path, text, words):
-    path = write(tmp_path, text)
-    with pytest.raises(UserError) as error:
-        merge([], [path], METRICS)
-    sentences = "\n".join(error.value.problems)
-    assert str(path) in sentences
-    for word in words:
-        assert word in sentences
+    with pytest.raises(UserError, match=rf"theirs\.csv.*{words}"):
+        read(tmp_path, text)
 
 
-def test_all_that_is_wrong_is_said_at_once(tmp_path):
-    path = write(tmp_path, f"{HEADER}\na/b,sst22,direct,acc,1\na/b,sst2,dirct,acc,x\n")
-    with pytest.raises(UserError) as error:
-        merge([], [path], METRICS)
-    assert len(error.value.problems) == 3
+# --- A panel, among whose models others are placed
+
+
+def write_panel(path: Path, models: int, **columns) -> pd.DataFrame:
+    rows = [
+        {"model": f"org/m{at}", "task": task, "protocol": "few_shot", "metric": "acc"}
+        | {"value": (at + shift) / 100}
+        for at in range(models)
+        for shift, task in enumerate(("rte", "mnli"))
+    ]
+    table = pd.DataFrame(rows).assign(**columns)
+    table.to_csv(path, index=False)
+    return table
+
+
+def test_the_published_leaderboard_is_a_panel_as_it_is_and_a_model_with_a_hole_is_left_out(
+    tmp_path,
+):
+    panel = panel_of(LEADERBOARD, METRICS)
+    printed = read_panel(LEADERBOARD).dropna()
+    pd.testing.assert_frame_equal(panel.scores, printed, check_names=False, rtol=0, atol=1e-12)
+    assert panel.protocol == "train_before_test"
+    assert panel_of(CELLS, METRICS).scores.shape == (61, 24)
+    path = tmp_path / "board.csv"
+    wide = pd.read_csv(LEADERBOARD)
+    wide.assign(rte=wide["rte"].where(wide.index != 4)).to_csv(path, index=False)
+    assert len(panel_of(path, METRICS).scores) == 60
+
+
+def test_of_a_run_what_it_measured_comes_before_what_it_imported_and_seeds_are_averaged(tmp_path):
+    path = tmp_path / "scores.csv"
+    own = write_panel(path, 12, study="harmony", seed=1)
+    again = own.assign(seed=2, value=own["value"] + 0.02)
+    imported = own.assign(study="archive", seed=None, value=0.9)
+    others = imported.assign(model=own["model"] + "-theirs", value=own["value"] / 2)
+    suite = own.head(3).assign(study="suite", shots=25, value=0.9)
+    pd.concat([suite, imported, own, again, others]).to_csv(path, index=False)
+    panel = panel_of(path, METRICS).scores
+    assert len(panel) == 24 and list(panel.columns) == ["rte", "mnli"]
+    assert panel.loc["org/m4"].tolist() == pytest.approx([0.05, 0.06])
+    assert panel.loc["org/m4-theirs"].tolist() == pytest.approx([0.02, 0.025])
+
+
+def test_a_task_on_which_all_are_alike_is_no_part_of_the_panel(tmp_path):
+    path = tmp_path / "archive.csv"
+    table = write_panel(path, 12)
+    table.assign(value=table["value"].where(table["task"] == "mnli", 0.1)).to_csv(path, index=False)
+    assert list(panel_of(path, METRICS).scores) == ["mnli"]
+
+
+@pytest.mark.parametrize(
+    ("models", "more", "said"),
+    [
+        (9, {}, "9 models with a score on each task"),
+        (12, {"protocol": "direct"}, "expected one protocol"),
+        (12, {"shots": 5}, "several numbers of examples"),
+    ],
+)
+def test_what_is_no_panel_is_refused(tmp_path, models, more, said):
+    path = tmp_path / "archive.csv"
+    table = write_panel(path, models)
+    if more:
+        table = pd.concat([table, table.assign(**more)])
+    table.to_csv(path, index=False)
+    with pytest.raises(UserError, match=said):
+        panel_of(path, METRICS)

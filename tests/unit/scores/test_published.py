@@ -5,12 +5,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
     TEST_ITEMS,
-    read_panel,
 )
 from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, published_table
 from workflow_scripts.settings.tables import read_models, read_tasks
@@ -40,14 +38,8 @@ def test_each_variant_has_its_table_and_no_table_is_left_over():
     assert found == set(PUBLISHED.values()) == set(AVERAGES)
     for variant, name in PUBLISHED.items():
         assert published_table(CheckpointId.parse(PUBLISHED_MODEL + variant), "huggingface") == name
-        usual = variant.replace("-adapters4864-init.normal", "")
-        stand_in = CheckpointId.parse(f"miniature/Qwen2-1M-Instruct{usual}")
-        assert published_table(stand_in, "miniature") == name
-    other = CheckpointId.parse("Qwen/Qwen2.5-7B-Instruct")
-    assert published_table(other, "huggingface") is None
-    for not_theirs in ("", "-mlp.none", "-mlp.none-adapters4864", "-noadapters"):
-        ours = CheckpointId.parse(f"{PUBLISHED_MODEL}@k2m6{not_theirs}+cpt")
-        assert published_table(ours, "huggingface") is None, not_theirs
+    ours = CheckpointId.parse(f"{PUBLISHED_MODEL}@k2m6-mlp.none+cpt")
+    assert published_table(ours, "huggingface") is None
 
 
 @pytest.mark.parametrize("name", AVERAGES)
@@ -63,11 +55,6 @@ def test_a_table_is_whole_as_printed_and_its_average_is_the_mean_of_its_subjects
         assert float(average["value"]) == pytest.approx(subjects(name)["value"].mean(), abs=1e-4)
         # What is printed there as the standard error is the mean of the subjects'.
         assert float(average["stderr"]) == pytest.approx(subjects(name)["stderr"].mean(), abs=1e-4)
-
-
-def test_the_two_cpt_models_agree_where_one_fixed_answer_would():
-    one, other = subjects("mmlu_k2m12_cpt"), subjects("mmlu_k2m6_cpt")
-    assert (one["value"] == other["value"]).sum() == 50
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +74,6 @@ def test_the_leaderboard_has_61_models_and_24_tasks_that_the_tables_know(leaderb
     assert leaderboard["pc1"].astype(float).is_monotonic_decreasing
 
 
-def test_scores_are_as_printed_percent_with_at_most_two_decimals(leaderboard):
-    scores = leaderboard.drop(columns=list(LEADING_COLUMNS))
-    assert scores.stack().str.fullmatch(r"\d{1,2}(\.\d{1,2})?").all()
-    first = leaderboard.set_index("model").loc["Qwen/Qwen2.5-14B"]
-    assert (first["mnli"], first["nq_open"], first["arc_challenge"]) == ("90.34", "30", "66.04")
-
-
 def test_every_printed_accuracy_is_a_whole_number_of_the_items_that_we_say_were_asked(leaderboard):
     for task, items in TEST_ITEMS.items():
         right = leaderboard[task].astype(float) / 100 * items
@@ -101,17 +81,3 @@ def test_every_printed_accuracy_is_a_whole_number_of_the_items_that_we_say_were_
         if task != "cola" and items < 6000:
             # Two decimals of a percent are half of 0.01% of the items off at most.
             assert (right - right.round()).abs().max() <= 0.5e-4 * items + 1e-6, task
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "is empty; expected the column model"),
-        ("model,rte\n", "has no line below its header"),
-        ("name,rte\na,50\n", "has the columns name and rte; expected the column model"),
-    ],
-)
-def test_a_second_release_without_scores_is_one_sentence(tmp_path, text, said):
-    (tmp_path / "release.csv").write_text(text)
-    with pytest.raises(UserError, match=rf"release\.csv {said}"):
-        read_panel(tmp_path / "release.csv")

@@ -18,27 +18,26 @@ model_of = partial(tiny_model, layers=6)
 
 
 def samples_of(lengths, seed: int = 0, counted_from: int = 1) -> Samples:
-    """Random tokens; those from a position on count, of a sample too short for that its last."""
+    """Draw tokens; those from a position on count, of a sample too short for that its last."""
     rng = np.random.default_rng(seed)
-    made = []
+    samples = []
     for length in lengths:
         tokens = rng.integers(3, VOCABULARY, length).astype(np.int32)
-        made.append(Sample(tokens, np.arange(length) >= min(counted_from, length - 1)))
-    return Samples.from_list(made)
+        samples.append(Sample(tokens, np.arange(length) >= min(counted_from, length - 1)))
+    return Samples.from_list(samples)
 
 
-def drawn_samples(count: int, seed: int = 0, most: int = 24) -> Samples:
-    rng = np.random.default_rng(seed)
-    return samples_of(rng.integers(2, most, count), seed)
+def drawn_samples(count: int, seed: int = 0) -> Samples:
+    return samples_of(np.random.default_rng(seed).integers(2, 24, count), seed)
 
 
 def keys_of(**changes: Any) -> TrainingKeys:
-    usual = {"batch_size": 4, "learning_rate": 1e-3, "save_every": 3}
-    return TrainingKeys(**usual | changes)
+    return TrainingKeys(**{"batch_size": 4, "learning_rate": 1e-3, "save_every": 3} | changes)
 
 
 def adapted(model):
-    """With low-rank adapters that are not what they start as."""
+    """Add low-rank adapters that are not what they start as."""
+    torch.manual_seed(0)
     model = choose_parts(model, keys_of(method="lora", lora_rank=2))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -50,9 +49,8 @@ def adapted(model):
 def train_small(
     state: Path, kind: str = "qwen2", samples: Samples | None = None, held_out=None, **changes: Any
 ) -> Trained:
-    """`load` makes a model of the kind; what is no key is told apart."""
+    """Train a model of the kind, or what `load` makes; what is no key of the recipe is told apart."""
     load = changes.pop("load", lambda dtype: model_of(kind).to(getattr(torch, dtype)))
-    device = changes.pop("device", "cpu")
     options = {name: changes.pop(name) for name in ("score", "best_by") if name in changes}
     lesson = Lesson(
         drawn_samples(24) if samples is None else samples,
@@ -62,7 +60,7 @@ def train_small(
         held_out=held_out,
         **options,
     )
-    return train(load, lesson, state, device=device, padding_token=0)
+    return train(load, lesson, state, device="cpu", padding_token=0)
 
 
 def losses(trained: Trained) -> list[float]:
@@ -70,5 +68,5 @@ def losses(trained: Trained) -> list[float]:
 
 
 def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    """Bit for bit."""
+    """Compare bit for bit."""
     return one.keys() == other.keys() and all(torch.equal(one[n], other[n]) for n in one)

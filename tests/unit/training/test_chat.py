@@ -41,13 +41,12 @@ def as_sharegpt(turns):
     return {"conversations": [{"from": names[role], "value": text} for role, text in turns]}
 
 
-def written(tokenizer, *rows, length=10_000, column=None, system=None):
-    """The tokens and marks of these rows, and the bad ones."""
-    bad, numbered = BadSamples(), ((f"row {number}", row) for number, row in enumerate(rows))
-    keys = {"column": column, "length": length, "system": system}
-    samples = tokenise_conversations(tokenizer, numbered, bad, **keys)
+def tokenise(tokenizer, *rows, length=10_000, column=None, system=None):
+    """Return the tokens and marks of these rows, and the bad ones."""
+    bad, keys = BadSamples(), {"column": column, "length": length, "system": system}
+    samples = tokenise_conversations(tokenizer, rows, bad, **keys)
     marked = [list(zip(s.tokens.tolist(), s.counted.tolist(), strict=True)) for s in samples]
-    return marked, bad.as_json()
+    return marked, dict(bad)
 
 
 # What is said, and so counts, stands in ⟦⟧.
@@ -109,7 +108,7 @@ def labelled(tokenizer, text: str) -> list[tuple[int, bool]]:
 def test_marks_are_those_a_person_made(name, form):
     template, turns, marked = HAND_LABELLED[name]
     tokenizer = with_template(template, "llama_3" if template is LLAMA else "qwen")
-    (found,), bad = written(tokenizer, form(turns))
+    (found,), bad = tokenise(tokenizer, form(turns))
     assert found == labelled(tokenizer, marked)
     assert bad == {}
 
@@ -119,7 +118,7 @@ def test_a_recipe_s_system_message_stands_where_a_conversation_has_none():
     assert load({}).training.recipes["sft"].system == said, (
         "as the published trainer's template has it"
     )
-    (alone, with_own), _ = written(
+    (alone, with_own), _ = tokenise(
         tokenizer, as_sharegpt(ONE_TURN), as_sharegpt(WITH_SYSTEM), system=said
     )
     system = f"<|im_start|>system\n{said}<|im_end|>\n"
@@ -131,66 +130,50 @@ def test_what_looks_like_an_end_within_a_turn_is_not_one():
     """The words of a turn may name its end, or be said by the user before."""
     tokenizer = with_template(QWEN)
     turns = [("user", "The fox."), ("assistant", "I say <|im_end|> and The fox.")]
-    (found,), _ = written(tokenizer, as_messages(turns))
+    (found,), _ = tokenise(tokenizer, as_messages(turns))
     said = [token for token, counts in found if counts]
     assert tokenizer.decode(said) == "I say <|im_end|> and The fox.<|im_end|>"
 
 
 BAD = {
-    "not a list of turns": [{"messages": "hello"}, {"messages": None}, {"other": 1}, {"messages": [1]}],
-    "not text": [{"messages": [{"role": "user", "content": None}]}],
-    "unknown role": [{"conversations": [{"from": "alien", "value": "x"}]}, {"messages": [{"content": "x"}]}],
-    "empty": [{"messages": []}],
-    "empty turn": [as_messages([("user", " \n"), ("assistant", "x")])],
-    "turns out of order": [
+    "not a list of turns with a known role and a text": [
+        *({"messages": turns} for turns in ("hello", None, [1], [{"content": "x"}])),
+        {"other": 1}, {"conversations": [{"from": "alien", "value": "x"}]},
+    ],
+    "a turn without text": [as_messages([("user", " \n"), ("assistant", "x")])],
+    "turns that do not alternate, with an answer at the end": [
+        {"messages": []},
         as_messages([("assistant", "x"), ("user", "y")]),
-        as_messages([("user", "x"), ("user", "y"), ("assistant", "z")]),
         as_messages([("user", "x"), ("system", "y"), ("assistant", "z")]),
         as_messages([("system", "x")]),
+        as_messages([*ONE_TURN, ("user", "x")]),
     ],
-    "no answer at the end": [as_messages([*ONE_TURN, ("user", "x")])],
-    "not a row": [None],
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_bad_conversations_are_counted_and_named(kind):
-    rows = [*BAD[kind], as_messages(ONE_TURN)]
-    found, bad = written(with_template(QWEN), *rows)
-    assert len(found) == 1
-    named = [f"row {at}" for at in range(len(BAD[kind]))]
-    assert bad == {kind: {"samples": len(named), "first": named[:5]}}
+def test_bad_conversations_are_counted(kind):
+    marked, bad = tokenise(with_template(QWEN), *BAD[kind], as_messages(ONE_TURN))
+    assert len(marked) == 1 and bad == {kind: len(BAD[kind])}
 
 
 def test_what_a_template_refuses_is_a_bad_sample():
     rows = [as_messages(WITH_SYSTEM), as_messages(ONE_TURN)]
-    found, bad = written(with_template(NO_SYSTEM), *rows)
-    assert len(found) == 1
-    assert bad == {
-        "refused by the template: System role not supported": {"samples": 1, "first": ["row 0"]}
-    }
+    marked, bad = tokenise(with_template(NO_SYSTEM), *rows)
+    assert len(marked) == 1
+    assert bad == {"refused by the template: System role not supported": 1}
 
 
-def test_a_long_one_is_cut_and_said_so():
-    tokenizer = with_template(PLAIN)
-    whole, _ = written(tokenizer, as_messages(ONE_TURN))
-    length = len(whole[0]) - 2
-    found, bad = written(tokenizer, as_messages(ONE_TURN), length=length)
-    assert found == [whole[0][:length]]
-    assert bad == {"too long, cut": {"samples": 1, "first": ["row 0"]}}
-    found, bad = written(tokenizer, as_messages(ONE_TURN), length=5)
-    assert found == []
-    assert set(bad) == {"too long, cut", "nothing left that counts"}
+def test_a_long_one_is_cut():
+    tokenizer, row = with_template(PLAIN), {"talk": as_messages(ONE_TURN)["messages"]}
+    ((whole,), _) = tokenise(tokenizer, row, column="talk")
+    length = len(whole) - 2
+    cut = tokenise(tokenizer, row, column="talk", length=length)
+    assert cut == ([whole[:length]], {"too long, cut": 1})
+    cut = tokenise(tokenizer, row, column="talk", length=5)
+    assert cut == ([], {"too long, cut": 1, "nothing left that counts": 1})
 
 
-def test_a_column_may_be_named():
-    rows = [{"talk": as_messages(ONE_TURN)["messages"]}] * 3
-    found, bad = written(with_template(QWEN), *rows, column="talk")
-    assert len(found) == 3
-    assert bad == {}
-
-
-def test_a_tokenizer_without_a_template_is_told():
-    tokenizer = with_template(None)
+def test_a_tokenizer_without_a_template_is_refused():
     with pytest.raises(UserError, match="has no chat template"):
-        written(tokenizer, as_messages(ONE_TURN))
+        tokenise(with_template(None), as_messages(ONE_TURN))

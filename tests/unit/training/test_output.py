@@ -54,7 +54,6 @@ def logits(model):
 LORA = {"method": "lora", "lora_rank": 2, "learning_rate": 1e-2}
 WAYS = {
     "full": {},
-    "freeze": {"method": "freeze", "trains": ["layers 2"]},
     "merged": LORA,
     "adapter": LORA | {"lora_output": "adapter"},
     "adapter and a part in full": LORA | {"lora_output": "adapter", "trains": ["layers 2"]},
@@ -71,11 +70,7 @@ def test_it_loads_from_anywhere_and_computes_the_same(base, tmp_path, monkeypatc
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    found = AutoModelForCausalLM.from_pretrained(folder)
-    assert torch.allclose(logits(found), expected, atol=1e-5)
-    monkeypatch.chdir(folder)
-    found = AutoModelForCausalLM.from_pretrained("../moved")
-    assert torch.allclose(logits(found), expected, atol=1e-5)
+    assert torch.allclose(logits(AutoModelForCausalLM.from_pretrained(folder)), expected, atol=1e-5)
     ours = load_model(folder / "manifest.json", dtype="float32", **COMPUTE).model
     assert torch.allclose(logits(ours), expected, atol=1e-5)
     assert (folder / "adapter_config.json").exists() == way.startswith("adapter")
@@ -106,8 +101,5 @@ def test_what_the_base_has_besides_weights_comes_along(base, tmp_path):
     trained_and_saved(base, tmp_path / "one")
     manifest = read_manifest(tmp_path / "one/manifest.json")
     paths = {file.path for file in manifest.files}
-    assert {"tokenizer.json", "tokenizer_config.json", "README.md", "config.json"} <= paths
-    assert manifest.repository == "org/base+cpt"
-    assert manifest.licence == "mit"
-    card = (tmp_path / "one/README.md").read_text()
-    assert "license: mit" in card and "Trained from org/base" in card
+    assert {"tokenizer.json", "tokenizer_config.json", "config.json"} <= paths
+    assert (manifest.repository, manifest.licence) == ("org/base+cpt", "mit")

@@ -1,169 +1,167 @@
-"""Packed rows: the loss and the gradients of padded batches, and no sample sees another."""
+"""Packed rows: the loss and the gradients of whole logits and padded batches, and no sample sees another."""
 
 import pytest
 import torch
-from transformers import TrainingArguments
+import torch.nn.functional as F
 
-from tests.unit.training.small import (
-    adapted,
-    drawn_samples,
-    keys_of,
-    losses,
-    model_of,
-    samples_of,
-    train_small,
-)
-from workflow_scripts.training.attention import choose_packing, packing_arguments
-from workflow_scripts.training.lesson import Lesson
+from tests.tiny_models import tiny_model
+from tests.unit.training.small import adapted, keys_of, losses, model_of, samples_of, train_small
+from workflow_scripts.training import attention
+from workflow_scripts.training.attention import choose_packing, packing_arguments, supports_varlen
+from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import BLANK, Collator, Order
-from workflow_scripts.training.run import _training_arguments
-from workflow_scripts.training.state import StateFolder
-from workflow_scripts.training.trainer import PackedTrainer
 
 # The shortest there are, some that share a mask, some longer than any shared one.
 LENGTHS = (2, 200, 7, 2, 31, 13, 513, 90)
-COUNTED_FROM = 5
-KINDS = ("qwen2", "qwen3", "llama", "gpt_neox", "fused", "loop")
 
 
-def way_of(model, way: str) -> bool:
-    """Whether its rows are packed; by the trainer's own choice unless it is to be padded."""
-    inner = getattr(model, "get_base_model", lambda: model)()  # before adapters, as in a training
-    chosen = choose_packing(
-        inner, keys_of(packing=way != "padded", compile=way == "row", max_length=1024)
-    )
-    assert chosen == {"padded": "none"}.get(way, way)
-    return chosen != "none"
+def plain_kernel(
+    query, key, value, ends, ends_of_keys, longest, _, *, scale, window_size, enable_gqa
+):
+    """Compute what PyTorch's kernel promises, sample by sample, as the formula has it."""
+    assert ends.dtype == torch.int32 and torch.equal(ends, ends_of_keys)
+    assert longest == int(ends.diff().max()) and int(ends[-1]) == len(query)
+    assert enable_gqa == (query.shape[1] != key.shape[1])
+    left, right = window_size
+    assert right == 0
+    outputs = []
+    for start, end in ends.unfold(0, 2, 1).tolist():
+        q, k, v = (x[start:end].transpose(0, 1) for x in (query, key, value))
+        k, v = (x.repeat_interleave(len(q) // len(k), 0) for x in (k, v))
+        back = torch.arange(end - start)[:, None] - torch.arange(end - start)[None]
+        seen = (back >= 0) & ((left < 0) | (back <= left))
+        scores = (q @ k.transpose(1, 2)).float() * scale
+        weights = scores.masked_fill(~seen, -torch.inf).softmax(-1)
+        outputs.append((weights @ v.float()).to(q.dtype).transpose(0, 1))
+    return torch.cat(outputs)
 
 
-def loss_and_gradients(model, way: str, folder, samples, **arguments):
-    packing = way_of(model, way)
-    trainer = PackedTrainer(
-        model,
-        TrainingArguments(output_dir=str(folder), use_cpu=True, report_to=[], **arguments),
-        lesson=Lesson(samples, keys_of(), 0, {}),
-        order=Order(len(samples), len(samples), len(samples), 0),
-        collator=Collator(packing, 0),
-        callbacks=[],
-    )
-    inputs = trainer.data_collator([samples[at] for at in range(len(samples))])
-    count = int((inputs["labels"][:, 1:] != -100).sum())
-    model.train()
-    if arguments:
-        model.activation_checkpointing_enable()
-    loss = trainer.compute_loss(model, inputs, num_items_in_batch=count)
+def gradients(model):
+    return {n: p.grad.clone() for n, p in model.named_parameters() if p.grad is not None}
+
+
+def compute_whole(model, samples):
+    """Compute the loss of padded rows as everybody does, with its gradients."""
+    inputs = Collator(False, 0)(samples)
+    labels = inputs.pop("labels")
+    logits = model(**inputs, use_cache=False).logits[:, :-1].float()
+    loss = F.cross_entropy(logits.flatten(0, 1), labels[:, 1:].flatten(), reduction="sum")
     loss.backward()
-    return loss.detach(), {n: p.grad for n, p in model.named_parameters() if p.requires_grad}
+    return float(loss.detach()), gradients(model)
 
 
-def assert_same(ours, theirs):
-    assert float(ours[0]) == pytest.approx(float(theirs[0]), abs=1e-5)
-    assert ours[1].keys() == theirs[1].keys()
-    for name, gradient in theirs[1].items():
-        scale = max(1.0, float(gradient.abs().max()))
-        assert float((ours[1][name] - gradient).abs().max()) <= 1e-5 * scale, name
+def compute_packed(model, kind, samples):
+    bare = getattr(model, "get_base_model", lambda: model)()  # before adapters, as in a training
+    keys = keys_of(packing=kind != "none", compile=kind == "row", max_length=1024)
+    assert choose_packing(bare, keys) == kind
+    inputs = Collator(kind != "none", 0)(samples)
+    labels, lengths = inputs.pop("labels"), inputs.pop("lengths", None)
+    if lengths:
+        inputs |= packing_arguments(model, lengths)
+    loss, tokens = summed_loss(model, inputs, labels)
+    loss.backward()
+    assert tokens == int((labels[:, 1:] != -100).sum())
+    return float(loss.detach()), gradients(model)
 
 
-@pytest.mark.parametrize("way", ["stretches", "row"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_same_loss_and_gradients_as_padded(tmp_path, kind, way):
-    samples = samples_of(LENGTHS, seed=3, counted_from=COUNTED_FROM)
-    packed = loss_and_gradients(model_of(kind), way, tmp_path, samples)
-    assert_same(packed, loss_and_gradients(model_of(kind), "padded", tmp_path, samples))
+WINDOWS = {"use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1}
+CASES = [
+    *((kind, "stretches", {}) for kind in ("qwen2", "qwen3", "llama", "gpt_neox", "fused")),
+    *((kind, "row", {}) for kind in ("llama", "gpt_neox", "fused")),
+    *((kind, "varlen", {}) for kind in ("llama", "tied", "gpt_neox", "gpt2", "gemma", "fused")),
+    *((kind, "none", {}) for kind in ("gpt2", "gemma2", "cohere", "granite")),
+    ("qwen2", "varlen", WINDOWS), ("qwen2", "row", WINDOWS), ("qwen2", "row", {"attn_implementation": "eager"}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "way", "changes", "options"),
-    [
-        ("qwen2", "row", {"attn_implementation": "eager"}, {}),
-        ("windowed", "row", {}, {}),  # narrower than samples are long, which only masks know of
-        ("llama", "stretches", {}, {"activation_checkpointing": True}),
-    ],
-)
-def test_same_with_eager_attention_windows_and_checkpointing(tmp_path, kind, way, changes, options):
-    samples = samples_of(LENGTHS[:6], seed=3)
-    packed = loss_and_gradients(model_of(kind, **changes), way, tmp_path, samples, **options)
-    assert_same(packed, loss_and_gradients(model_of(kind), "padded", tmp_path, samples))
+@pytest.mark.parametrize(("kind", "packing", "changes"), CASES)
+def test_loss_and_gradients_are_those_of_whole_logits(monkeypatch, kind, packing, changes):
+    monkeypatch.setattr(attention, "varlen_kernel", plain_kernel)
+    monkeypatch.setattr(attention, "supports_varlen", lambda model: packing == "varlen")
+    options = {} if kind == "fused" else {"initializer_range": 0.02}
+    packed, whole = (tiny_model(kind, **options, **changes) for _ in range(2))
+    if packing == "stretches":
+        packed, whole = adapted(packed), adapted(whole)
+    samples = [samples_of(LENGTHS[:6], seed=3, counted_from=5)[number] for number in range(6)]
+    loss, own = compute_packed(packed, packing, samples)
+    expected_loss, expected = compute_whole(whole, samples)
+    assert loss == pytest.approx(expected_loss, rel=1e-5)
+    assert own.keys() == expected.keys()
+    for name, gradient in own.items():
+        scale = max(1.0, float(expected[name].abs().max()))
+        assert float((gradient - expected[name]).abs().max()) <= 1e-4 * scale, name
 
 
-@pytest.mark.parametrize("kind", ["qwen2", "fused"])
-def test_same_with_adapters(tmp_path, kind):
-    samples = samples_of(LENGTHS[:6], seed=3)
-    packed, padded = (
-        loss_and_gradients(adapted(model_of(kind)), way, tmp_path, samples)
-        for way in ("stretches", "padded")
-    )
-    assert all(float(g.abs().max()) > 0 for n, g in packed[1].items() if "lora_A" in n)
-    assert_same(packed, padded)
-
-
-@pytest.mark.parametrize("way", ["stretches", "row"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("packing", ["stretches", "row"])
+@pytest.mark.parametrize("kind", ["qwen2", "gpt_neox", "fused", "loop"])
 @torch.no_grad()
-def test_no_sample_sees_another(tmp_path, kind, way):
+def test_no_sample_sees_another(kind, packing):
     """Another sample in the middle of the row moves its own logits and no others."""
     model, lengths = model_of(kind), (40, 600, 30, 2, 50)
-    way_of(model, way)
+    assert choose_packing(model, keys_of(compile=packing == "row")) == packing
     samples = samples_of(lengths, seed=1)
 
-    def logits(chosen):
-        inputs = Collator(True, 0)(chosen)
-        own = {"input_ids": inputs["input_ids"], "position_ids": inputs["position_ids"]}
-        if way == "stretches":
-            own |= packing_arguments(model, inputs["lengths"])
-        return model(**own, use_cache=False).logits[0].split(list(lengths))
+    def logits(samples):
+        inputs = Collator(True, 0)(samples)
+        del inputs["labels"]
+        inputs |= packing_arguments(model, inputs.pop("lengths"))
+        return model(**inputs, use_cache=False).logits[0].split(list(lengths))
 
-    before = logits([samples[at] for at in range(5)])
+    before = logits([samples[number] for number in range(5)])
     for changed in range(5):
         other = samples_of(lengths, seed=2)[changed]
-        after = logits([other if at == changed else samples[at] for at in range(5)])
-        for at in range(5):
-            moved = float((after[at] - before[at]).abs().max())
-            assert moved > 0.1 if at == changed else moved < 1e-4, (changed, at)
+        after = logits([other if number == changed else samples[number] for number in range(5)])
+        for number in range(5):
+            moved = float((after[number] - before[number]).abs().max())
+            assert moved > 0.1 if number == changed else moved < 1e-4, (changed, number)
 
 
-def test_what_would_let_samples_see_one_another_is_found_out(monkeypatch, capsys):
-    """A model that ignores where its samples begin is padded instead, and that is said."""
+def test_a_model_whose_samples_see_one_another_is_padded(monkeypatch):
     model = model_of("qwen2")
     forward = model.forward
 
-    def heedless(*args, position_ids=None, stretches=None, attention_mask=None, **kwargs):
+    def ignore_ends(*args, position_ids=None, stretches=None, attention_mask=None, **kwargs):
         return forward(*args, **kwargs)
 
-    monkeypatch.setattr(model, "forward", heedless)
-    assert choose_packing(model, keys_of(max_length=64)) == "none"
-    assert "see one another" in capsys.readouterr().out
+    monkeypatch.setattr(model, "forward", ignore_ends)
+    assert choose_packing(model, keys_of()) == "none"
     assert model.config._attn_implementation == "sdpa"
+
+
+@pytest.mark.parametrize(
+    ("gpu", "kind", "changes", "expected"),
+    [
+        ((8, 0), "llama", {}, True),
+        ((7, 5), "llama", {}, False),  # a T4
+        ((8, 0), "gpt2", {"attn_pdrop": 0.1}, False),
+        ((8, 0), "gemma2", {}, False),  # caps its scores
+        ((8, 0), "qwen3", {"head_dim": 12}, False),
+        ((8, 0), "qwen3", {"head_dim": 512}, False),
+    ],
+)
+def test_varlen_is_for_what_its_kernel_can_do(monkeypatch, gpu, kind, changes, expected):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: gpu)
+    model = tiny_model(kind, **changes).bfloat16()
+    assert not supports_varlen(model), "it is on a CPU"
+    monkeypatch.setattr(type(model), "device", torch.device("cuda"))
+    assert supports_varlen(model) == expected and not supports_varlen(model.float())
 
 
 @pytest.mark.parametrize(("samples", "batch", "micro"), [(20, 8, 4), (21, 8, 3), (5, 8, 8)])
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_every_sample_is_in_one_step_of_an_epoch(samples, batch, micro, processes):
-    orders = [Order(samples, batch, micro, 7, at, processes) for at in range(processes)]
-    for epoch in range(2):
-        for order in orders:
-            order.set_epoch(epoch)
-        by_step = list(zip(*(order.steps() for order in orders), strict=True))
-        for micro_batches in by_step:  # all take the same number, or one would wait for ever
-            assert len({len(of_process) for of_process in micro_batches}) == 1
-        seen = [n for step in by_step for mine in step for some in mine for n in some]
-        assert sorted(n for n in seen if n != BLANK) == list(range(samples))
-        assert [len(list(order)) for order in orders] == [len(order) for order in orders]
-    assert list(orders[0]) != list(Order(samples, batch, micro, 8, 0, processes))
+    orders = [Order(samples, batch, micro, 7, rank, processes) for rank in range(processes)]
+    by_step = list(zip(*(order.steps() for order in orders), strict=True))
+    for micro_batches in by_step:  # all take the same number, or one would wait for ever
+        assert len({len(of_process) for of_process in micro_batches}) == 1
+    seen = [n for step in by_step for own in step for some in own for n in some]
+    assert sorted(n for n in seen if n != BLANK) == list(range(samples))
+    assert [len(list(order)) for order in orders] == [len(order) for order in orders]
 
 
 def test_packing_and_padding_train_to_the_same_loss(tmp_path):
     packed = train_small(tmp_path / "a", "llama", learning_rate=1e-5)
     padded = train_small(tmp_path / "b", "llama", learning_rate=1e-5, packing=False)
     assert losses(packed) == pytest.approx(losses(padded), abs=1e-3)
-    assert packed.facts["padding"] == 0 < padded.facts["padding"] < 1
     assert packed.facts["tokens"] == padded.facts["tokens"]
     assert (packed.report["packing"], padded.report["packing"]) == ("stretches", "none")
-
-
-def test_a_row_is_not_spread_over_all_gpus_that_a_process_sees(tmp_path, monkeypatch):
-    """transformers would, cutting the batch where no sample ends."""
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    lesson, state = Lesson(drawn_samples(8), keys_of(), 0, {}), StateFolder(tmp_path / "s", {})
-    arguments = _training_arguments(lesson, state, "cuda", 4, False)
-    assert (arguments.n_gpu, arguments.train_batch_size) == (1, 4)

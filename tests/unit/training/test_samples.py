@@ -1,11 +1,16 @@
-"""Samples on the disk: what was written is what is read, and memory does not grow with their number."""
+"""Samples on the disk and the rows that they are made of."""
+
+import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from tests.processes import python
+from tests.tiny_tokenizers import TEXT
 from tests.unit.training.small import drawn_samples
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.training.rows import dataset_rows, file_rows
 from workflow_scripts.training.samples import (
     BLANK,
     BadSamples,
@@ -20,19 +25,13 @@ def contents(samples: Samples):
     return [(s.tokens.tolist(), s.counted.tolist()) for s in pieces]
 
 
-def write(folder, samples: Samples):
-    pieces = (samples[number] for number in range(len(samples)))
-    return write_samples(folder, pieces, BadSamples(), about="this")
-
-
-@pytest.mark.parametrize("count", [0, 1, 50])
+@pytest.mark.parametrize("count", [0, 1, 600])
 def test_what_is_written_is_read(tmp_path, count):
-    samples = drawn_samples(count)
-    summary = write(tmp_path, samples)
-    read, again = read_samples(tmp_path / "samples.json")
+    samples, path = drawn_samples(count), tmp_path / "samples.json"
+    summary = write_samples(path, map(samples.__getitem__, range(count)), BadSamples(odd=1), a="b")
+    read, again = read_samples(path)
     assert contents(read) == contents(samples)
-    assert again == summary
-    assert summary["samples"] == count
+    assert again == summary and (summary["samples"], summary["bad"]) == (count, {"odd": 1})
     assert read.lengths.tolist() == [len(tokens) for tokens, _ in contents(samples)]
 
 
@@ -41,60 +40,48 @@ def test_a_split_loses_and_doubles_nothing():
     one, other = samples.split(0.3, np.random.default_rng(0))
     assert (len(one), len(other)) == (35, 15)
     assert sorted(contents(one) + contents(other)) == sorted(contents(samples))
-    again = samples.split(0.3, np.random.default_rng(0))
-    assert contents(again[1]) == contents(other)
+    assert contents(samples.split(0.3, np.random.default_rng(0))[1]) == contents(other)
     assert not other[BLANK].counted.any()
-    assert [len(t) for t, _ in contents(other)] == other.lengths.tolist()
 
 
-@pytest.mark.parametrize("name", ["tokens.bin", "counted.bin", "ends.bin", "samples.json"])
-@pytest.mark.parametrize("damage", ["a bit", "lost"])
-def test_damaged_files_are_named_and_not_trained_on(tmp_path, name, damage):
-    write(tmp_path, drawn_samples(5))
-    content = bytearray((tmp_path / name).read_bytes())
-    content[0] ^= 1
-    (tmp_path / name).write_bytes(content)
-    if damage == "lost":
-        (tmp_path / name).unlink()
-    with pytest.raises(UserError, match=rf"samples.json cannot be read: .*{name}|line 1") as raised:
+def test_a_flipped_bit_is_not_trained_on(tmp_path):
+    write_samples(tmp_path / "samples.json", [drawn_samples(1)[0]], BadSamples())
+    content = bytearray((tmp_path / "samples.arrow").read_bytes())
+    content[-1] ^= 1
+    (tmp_path / "samples.arrow").write_bytes(content)
+    with pytest.raises(UserError, match=r"samples.arrow was altered"):
         read_samples(tmp_path / "samples.json")
-    assert "Delete it to have it made again" in str(raised.value)
 
 
-TOKENISE = """
-import resource, sys
-from pathlib import Path
-import numpy as np
-from tests.tiny_tokenizers import TEXT, tokenizer_like
-from workflow_scripts.training.packing import Order
-from workflow_scripts.training.samples import BadSamples, read_samples, write_samples
-from workflow_scripts.training.tokenise import tokenise_conversations
+def test_files_are_read_row_by_row(tmp_path):
+    texts = [f"{number} {TEXT}\n" for number in range(500)]
+    rows = [{"text": text} for text in texts]
+    (tmp_path / "a.txt").write_text("".join(texts), encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    paths = [tmp_path / f"a.{kind}" for kind in ("txt", "jsonl", "parquet")]
+    assert list(file_rows(paths)) == rows * 3
 
-count, folder = int(sys.argv[1]), Path(sys.argv[2])
-rows = (
-    (f"row {at}", {"conversations": [
-        {"from": "human", "value": f"{at} {TEXT}"},
-        {"from": "gpt", "value": TEXT if at % 7 else ""},
-    ]})
-    for at in range(count)
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.csv", b"", r"ends in '.csv'; expected .txt, .jsonl or .parquet."),
+        ("a.txt", b"\xff\xfe", "cannot be read"),
+        ("a.jsonl", b"{broken", "cannot be read"),
+        ("a.parquet", b"nothing of the kind", "cannot be read"),
+        ("missing.txt", None, "cannot be read"),
+    ],
 )
-bad = BadSamples()
-samples = tokenise_conversations(tokenizer_like("qwen"), rows, bad, column=None, length=512)
-write_samples(folder, samples, bad)
-samples, summary = read_samples(folder / "samples.json")
-for split in samples.split(0.1, np.random.default_rng(0)):
-    for at in range(len(split)):
-        split[at]
-    next(Order(len(split), 16, 8, 0).steps())
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, summary["samples"])
-"""
+def test_files_that_cannot_be_read_are_a_sentence(tmp_path, name, content, sentence):
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(UserError, match=sentence):
+        list(file_rows([tmp_path / name]))
 
 
-@pytest.mark.slow
-def test_memory_hardly_grows_with_the_number_of_samples(tmp_path):
-    peaks = {}
-    for count in (2_000, 20_000):
-        peak, samples = python(TOKENISE, count, tmp_path / str(count)).split()
-        peaks[count] = float(peak)
-        assert int(samples) == count - -(-count // 7)
-    assert peaks[20_000] - peaks[2_000] < 30
+def test_datasets_of_the_hub_are_streamed(world):
+    rows = dataset_rows(world, "Salesforce/wikitext", "wikitext-103-raw-v1", "validation")
+    assert all(isinstance(row["text"], str) for row in rows)
+    with pytest.raises(UserError, match=r"'?Salesforce/wikitext'? cannot be read: .*trian"):
+        list(dataset_rows(world, "Salesforce/wikitext", "wikitext-103-raw-v1", "trian"))

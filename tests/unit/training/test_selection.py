@@ -1,14 +1,18 @@
-"""Evaluations on the way, and which state is kept by them."""
+"""Evaluations on the way, which state is kept by them, and when a training stops."""
 
 import pytest
 import torch
 
-from tests.unit.training.small import drawn_samples, losses, same, train_small
+from tests.unit.training.small import drawn_samples, losses, model_of, same, train_small
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training import watching
+from workflow_scripts.training.evaluated import as_evaluated, left_as_it_was
 from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import Collator
-from workflow_scripts.training.state import StateFolder
+from workflow_scripts.training.precision import choose_precision
+from workflow_scripts.training.state import StateFolder, is_sealed
+from workflow_scripts.training.trained_parameters import copy_parameters
+from workflow_scripts.training.trainer import PackedTrainer
 
 HELD_OUT = drawn_samples(7, seed=1)
 # Twelve steps in two epochs, and too fast to stay at its best.
@@ -19,14 +23,12 @@ def evaluations(trained, name="loss"):
     return {e["step"]: e[f"eval_{name}"] for e in trained.history if f"eval_{name}" in e}
 
 
-@pytest.mark.parametrize(("keys", "steps"), [({}, [6, 12]), ({"evaluate_every": 5}, [5, 10, 12])])
-def test_after_each_epoch_or_so_many_steps_and_at_the_end(tmp_path, keys, steps):
-    assert list(evaluations(train_small(tmp_path, **keys, **OPTIONS))) == steps
-
-
-@pytest.mark.parametrize("packing", [True, False])
-def test_the_loss_is_that_of_each_counted_token(tmp_path, packing):
-    trained = train_small(tmp_path, packing=packing, **OPTIONS)
+@pytest.mark.parametrize(
+    ("packing", "keys", "steps"), [(True, {}, [6, 12]), (False, {"evaluate_every": 5}, [5, 10, 12])]
+)
+def test_held_out_loss_is_that_of_each_counted_token(tmp_path, packing, keys, steps):
+    trained = train_small(tmp_path, packing=packing, **keys, **OPTIONS)
+    assert list(evaluations(trained)) == steps
     total = count = 0.0
     trained.model.eval().set_attn_implementation("sdpa")
     with torch.no_grad():
@@ -40,9 +42,9 @@ def test_the_loss_is_that_of_each_counted_token(tmp_path, packing):
 def test_the_best_is_kept_by_its_loss(tmp_path):
     options = OPTIONS | {"evaluate_every": 1, "learning_rate": 0.1, "max_steps": 10}
     trained = train_small(tmp_path / "a", select="best", **options)
-    measured = evaluations(trained)
-    step = min(measured, key=measured.get)
-    assert trained.selected == {"step": step, "by": "loss", "value": measured[step]}
+    values = evaluations(trained)
+    step = min(values, key=values.get)
+    assert trained.selected == {"step": step, "by": "loss", "value": values[step]}
     assert 0 < step < 10
     last = train_small(tmp_path / "b", select="last", **options)
     assert last.selected == {"step": 10}
@@ -50,71 +52,124 @@ def test_the_best_is_kept_by_its_loss(tmp_path):
     assert same(trained.parameters, until_then.parameters)
     model = dict(trained.model.named_parameters())
     assert all(torch.equal(model[name], value) for name, value in trained.parameters.items())
+    assert not (tmp_path / "a/checkpoint-8").exists() or step == 8, "the last two and the best"
 
 
 @pytest.mark.parametrize(("larger", "step"), [(True, 4), (False, 2)])
 def test_the_best_by_what_a_caller_measures(tmp_path, larger, step):
     values = iter([0.5, 0.1, 0.5, 0.9, float("nan"), 0.9])
-    seen = []
+    options = {"select": "best", "evaluate_every": 1, "max_steps": 6}
 
     def score(model):
-        seen.append(model.training)
+        assert not model.training
         return {"accuracy": next(values), "other": 1.0}
 
-    trained = train_small(
-        tmp_path, score=score, best_by=("accuracy", larger), select="best", evaluate_every=1, max_steps=6
-    )  # fmt: skip
+    trained = train_small(tmp_path, score=score, best_by=("accuracy", larger), **options)
     assert trained.selected == {"step": step, "by": "accuracy", "value": 0.9 if larger else 0.1}
-    assert seen == [False] * 6
     assert list(evaluations(trained, "other")) == [1, 2, 3, 4, 5, 6]
 
 
 def test_patience_ends_with_the_first_evaluation_that_is_no_better(tmp_path):
-    def trained_with(folder, measured, **keys):
-        values = iter(measured)
-        usual = {"evaluate_every": 2, "max_steps": 12, "warm_up": 0.0}
-        return train_small(
-            folder,
-            score=lambda model: {"accuracy": next(values)},
-            best_by=("accuracy", True),
-            **usual | keys,
-        )
+    def train(folder, scores, **keys):
+        values = iter(scores)
+        usual = {"evaluate_every": 2, "max_steps": 12, "warm_up": 0.0, "schedule": "constant"}
+        score = {"score": lambda model: {"accuracy": next(values)}, "best_by": ("accuracy", True)}
+        return train_small(folder, **score, **usual | keys)
 
-    measured = [0.1, 0.5, 0.4, 0.9, 0.8, 0.2]
-    patient = trained_with(tmp_path / "a", measured, select="patience")
+    scores = [0.1, 0.5, 0.4, 0.9, 0.8, 0.2]
+    patient = train(tmp_path / "a", scores, select="patience")
     assert patient.selected == {"step": 4, "by": "accuracy", "value": 0.5}
     assert patient.facts["steps"] == 6 and list(evaluations(patient, "accuracy")) == [2, 4, 6]
-    until_then = trained_with(tmp_path / "b", measured, max_steps=4, schedule="constant")
-    constant = trained_with(tmp_path / "c", measured, select="patience", schedule="constant")
-    assert same(constant.parameters, until_then.parameters)
+    assert same(patient.parameters, train(tmp_path / "b", scores, max_steps=4).parameters)
     # Killed before its record was written it ends where it ended, and evaluates nothing.
-    again = trained_with(tmp_path / "a", [], select="patience")
-    assert again.facts["steps"] == 6 and again.selected == patient.selected
-    assert same(again.parameters, patient.parameters)
+    again = train(tmp_path / "a", [], select="patience")
+    assert again.facts == patient.facts and again.selected == patient.selected
 
 
-def test_evaluating_changes_nothing_about_the_training(tmp_path):
-    keys = {"method": "lora", "lora_dropout": 0.2, "max_steps": 6}
-    often = train_small(tmp_path / "a", "llama", held_out=HELD_OUT, evaluate_every=1, **keys)
-    never = train_small(tmp_path / "b", "llama", **keys)
-    assert losses(often) == losses(never)
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_evaluating_changes_nothing_about_the_training(tmp_path, method):
+    """In bfloat16: it is evaluated in the format that it was loaded in, and trained on exactly."""
+    keys = {"method": method, "lora_dropout": 0.2, "max_steps": 4, "precision": "bfloat16"}
+    tokens, logits = torch.arange(3, 40)[None], []
+
+    def load(dtype):
+        model = model_of("llama").to(getattr(torch, dtype))
+        model.config.dtype = getattr(torch, dtype)
+        return model
+
+    def score(model):
+        kept = [n for n, p in model.named_parameters() if p.dtype != torch.bfloat16]
+        assert all("lora_" in name for name in kept)
+        with torch.no_grad():
+            logits.append(model(input_ids=tokens).logits)
+        return {}
+
+    often = train_small(tmp_path / "a", load=load, score=score, evaluate_every=1, **keys)
+    never = train_small(tmp_path / "b", load=load, **keys)
+    exact = train_small(tmp_path / "c", load=load, **keys | {"precision": "float32"})
+    assert losses(often) == losses(never) == pytest.approx(losses(exact), rel=2e-2)
     assert same(often.parameters, never.parameters)
+    assert all(tensor.dtype == torch.float32 for tensor in often.parameters.values())
+    with torch.no_grad():
+        assert torch.equal(logits[-1], as_evaluated(often.model)(input_ids=tokens).logits)
 
 
-def test_nothing_to_train_on_is_a_sentence(tmp_path):
-    with pytest.raises(UserError, match="not one sample to train on"):
-        train_small(tmp_path, samples=drawn_samples(0))
+def test_an_evaluation_that_fails_leaves_the_model_as_it_was():
+    model = model_of("llama").train()
+    model.config.dtype = torch.bfloat16
+    before = copy_parameters(model)
+    with pytest.raises(ValueError, match="no score"), left_as_it_was(model):
+        assert not model.training
+        raise ValueError("no score")
+    assert model.training and same(copy_parameters(model), before)
 
 
-@pytest.mark.parametrize(("seconds", "saved"), [(0, [1, 2, 3, 4, 5, 6]), (10**6, [6])])
-def test_states_are_saved_by_time_or_by_steps(tmp_path, monkeypatch, seconds, saved):
+@pytest.mark.parametrize(("gpu", "dtype"), [((7, 5), "float32"), ((8, 0), "bfloat16")])
+def test_bfloat16_where_the_gpu_has_it(monkeypatch, gpu, dtype):
+    """A T4 (7.5) emulates it, and PyTorch says yes."""
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: gpu)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda *_: True)
+    assert (
+        choose_precision("auto", "cuda") == dtype and choose_precision("auto", "cpu") == "float32"
+    )
+
+
+@pytest.mark.parametrize(("factor", "name"), [("nan", "loss"), ("inf", "grad_norm")])
+def test_a_loss_or_gradient_that_is_no_number_stops(tmp_path, monkeypatch, factor, name):
+    """At that step, with the last good state kept, from which the training goes on."""
+    samples, real = drawn_samples(40), PackedTrainer.compute_loss
+
+    def compute_loss(self, *args, **kwargs):
+        loss = real(self, *args, **kwargs)
+        if self.state.global_step == 7 and name == "loss":
+            return loss * float(factor)
+        if self.state.global_step == 7:
+            loss.register_hook(lambda gradient: gradient * float(factor))
+        return loss
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PackedTrainer, "compute_loss", compute_loss)
+        with pytest.raises(UserError, match=f"stopped at step 8 of 10: {name} is"):
+            train_small(tmp_path / "a", samples=samples)
+    assert is_sealed(tmp_path / "a/checkpoint-6") and not (tmp_path / "a/checkpoint-8").exists()
+    again = train_small(tmp_path / "a", samples=samples)
+    assert same(again.parameters, train_small(tmp_path / "b", samples=samples).parameters)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "every", "expected"),
+    [(0, None, [1, 2, 3, 4, 5, 6]), (10**6, None, [6]), (0, 4, [4, 6])],
+)
+def test_states_are_saved_by_time_or_by_steps(tmp_path, monkeypatch, seconds, every, expected):
     monkeypatch.setattr(watching, "SAVE_SECONDS", seconds)
     sealed, seal = [], StateFolder.seal
     monkeypatch.setattr(
         StateFolder, "seal", lambda self, step: sealed.append(step) or seal(self, step)
     )
-    by_time = train_small(tmp_path / "time", save_every=None)
-    assert sealed == saved
-    by_steps = train_small(tmp_path / "steps", save_every=4)
-    assert sealed[len(saved) :] == [4, 6]
-    assert losses(by_time) == losses(by_steps)
+    train_small(tmp_path, save_every=every)
+    assert sealed == expected
+
+
+def test_nothing_to_train_on_is_a_sentence(tmp_path):
+    with pytest.raises(UserError, match="not one sample to train on"):
+        train_small(tmp_path, samples=drawn_samples(0))

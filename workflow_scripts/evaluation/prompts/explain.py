@@ -1,20 +1,21 @@
 """The exact text and tokens that a run sends for one question; needs the tokenizer, not the model."""
 
 from pathlib import Path
+from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.core.files import sha256_text, write_text
-from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
 from workflow_scripts.evaluation.prompts.requests import ExplainRequest
 from workflow_scripts.evaluation.prompts.run import renderer_for
 from workflow_scripts.evaluation.shown_tokens import with_texts
 from workflow_scripts.hub.load import load_tokenizer
-from workflow_scripts.hub.manifest import read_manifest
+from workflow_scripts.hub.manifest import hub_of, read_manifest
 
 
 def explain_prompt(manifest_path: Path, hub: Path, path: Path, request: ExplainRequest) -> None:
-    """Write it as text."""
+    """Write text and tokens of one question of a run."""
     from transformers import AutoConfig
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
@@ -24,20 +25,18 @@ def explain_prompt(manifest_path: Path, hub: Path, path: Path, request: ExplainR
     questions, _ = read_questions(hub, spec.questions)
     question = question_of(questions, request.subject, request.number)
     prompt = renderer_for(spec, tokenizer, config, hub).prompt(question)
-    decoding = spec.decoding.model_dump(mode="json", exclude_defaults=True)
     lines = [
         f"run         {request.run}",
         f"model       {read_manifest(manifest_path).repository}",
         f"question    {question.id}",
         f"right       {LETTERS[question.gold]}, {question.answer!r}",
-        f"decoding    {', '.join(f'{key} {value}' for key, value in decoding.items())}",
+        f"decoding    {spec.decoding.model_dump(mode='json', exclude_defaults=True)}",
         f"prompt      {len(prompt.tokens)} tokens, sha256 {sha256_text(prompt.text)}",
     ]
     if prompt.truncated:
         lines.append("truncated   on the left: the tokens below are what the model still reads")
     for letter, tokens in zip(LETTERS, prompt.continuations, strict=False):
-        scored = " ".join(f"{token} {text!r}" for token, text in with_texts(tokens, tokenizer))
-        lines.append(f"scored {letter}    {scored}")
+        lines.append(f"scored {letter}    {with_texts(tokens, tokenizer)}")
     lines += ["", "---- text, from the next line to the line before the tokens ----", prompt.text]
     lines += ["---- tokens: number and text of each ----"]
     lines += [f"{token:>7} {text!r}" for token, text in with_texts(prompt.tokens, tokenizer)]
@@ -46,15 +45,19 @@ def explain_prompt(manifest_path: Path, hub: Path, path: Path, request: ExplainR
 
 def question_of(questions: list[Question], subject: str | None, number: int) -> Question:
     """Return the question of that number in its subject; without a subject, in the dataset."""
-    subjects = list(dict.fromkeys(question.subject for question in questions))
     members = [question for question in questions if subject in (None, question.subject)]
     if number >= len(members):
+        subjects = list(dict.fromkeys(question.subject for question in questions))
         raise UserError(
-            f"explain names the question {number} of the subject {subject!r}, which has {len(members)};"
-            f" expected a number below that and one of {', '.join(subjects)}."
-            f"{did_you_mean(subject or '', subjects)}"
+            f"explain names the question {number} of {subject!r}, which has {len(members)}; expected a number"
+            f" below that and one of {', '.join(subjects)}.{did_you_mean(subject or '', subjects)}"
         )
     return members[number]
 
 
-MEASUREMENT = Measurement(ExplainRequest, explain_prompt, writes=("text",))
+def main(model: Path, data: list[Path], text: Path, request: dict[str, Any]) -> None:
+    explain_prompt(model, hub_of(data[0]), text, ExplainRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -34,28 +34,28 @@ class Question:
 
 
 def read_questions(hub: Path, source: str) -> tuple[list[Question], Manifest]:
-    """The test questions, in the order of the dataset."""
+    """Read the test questions, in the order of the dataset."""
     if source == "vendor":
         rows, manifest = read_rows(hub, DATASETS[source], _VENDOR_CONFIG, "latest")
-        return _named([_vendor_question(row) for row in rows]), manifest
+        return _with_ids([_vendor_question(row) for row in rows]), manifest
     rows, manifest = read_rows(hub, DATASETS[source], "all", "test")
-    return _named([_question(row) for row in rows]), manifest
+    return _with_ids([_question(row) for row in rows]), manifest
 
 
 def read_dev(hub: Path) -> list[Question]:
     rows, _ = read_rows(hub, DATASETS["mmlu"], "all", "dev")
-    return _named([_question(row) for row in rows])
+    return _with_ids([_question(row) for row in rows])
 
 
 def chosen(questions: list[Question], first: int | None, per_subject: int | None) -> list[Question]:
-    """The first n of the dataset, and of these the first few of each subject."""
-    seen: Counter[str] = Counter()
-    kept = []
+    """Select the first n of the dataset, and of these the first few of each subject."""
+    counts: Counter[str] = Counter()
+    selected = []
     for question in questions[:first]:
-        seen[question.subject] += 1
-        if per_subject is None or seen[question.subject] <= per_subject:
-            kept.append(question)
-    return kept
+        counts[question.subject] += 1
+        if per_subject is None or counts[question.subject] <= per_subject:
+            selected.append(question)
+    return selected
 
 
 def _question(row: dict[str, Any]) -> Question:
@@ -65,27 +65,23 @@ def _question(row: dict[str, Any]) -> Question:
 def _vendor_question(row: dict[str, Any]) -> Question:
     subject = row["subtask_name"].rpartition(".")[2]
     letters = sorted(row["input_choice_list"])
-    (prompt,), key = row["input_final_prompts"], row["input_correct_responses"][0]
-    found = _VENDOR_LETTER.search(key)
-    if found is None or found[1] not in letters:
-        raise UserError(
-            f"The right answer of a question of {subject} is {key!r} in {DATASETS['vendor']};"
-            f" expected one of the letters {', '.join(letters)}."
-        )
+    key = row["input_correct_responses"][0]
+    match = _VENDOR_LETTER.search(key)
+    if match is None or match[1] not in letters:
+        raise UserError(f"{DATASETS['vendor']}: {key!r} is the right answer of none of {letters}.")
     choices = tuple(row["input_choice_list"][letter] for letter in letters)
-    return Question(
-        "", subject, row["input_question"], choices, letters.index(found[1]), prompt=prompt
-    )
+    (prompt,) = row["input_final_prompts"]
+    gold = letters.index(match[1])
+    return Question("", subject, row["input_question"], choices, gold, prompt=prompt)
 
 
-def _named(questions: list[Question]) -> list[Question]:
-    """Ids made from what is asked; MMLU asks some questions twice."""
-    seen: Counter[str] = Counter()
+def _with_ids(questions: list[Question]) -> list[Question]:
+    """Make ids from what is asked; MMLU asks some questions twice."""
+    counts: Counter[str] = Counter()
     named = []
     for question in questions:
         text = "\n".join(" ".join(part.split()) for part in (question.text, *question.choices))
         id = f"{question.subject}/{sha256_text(text)[:12]}"
-        seen[id] += 1
-        id += f"-{seen[id]}" if seen[id] > 1 else ""
-        named.append(replace(question, id=id))
+        counts[id] += 1
+        named.append(replace(question, id=id + (f"-{counts[id]}" if counts[id] > 1 else "")))
     return named

@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import Metric, Record, whole_record, write_record
+from workflow_scripts.core.records import Record, write_record
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.engine_of import engine_of
-from workflow_scripts.evaluation.measurement import Measurement
 from workflow_scripts.evaluation.prompts.questions import (
     LETTERS,
     Question,
@@ -18,9 +18,16 @@ from workflow_scripts.evaluation.prompts.questions import (
 )
 from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
 from workflow_scripts.evaluation.prompts.requests import PromptRequest
-from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, own_task, protocol_of
-from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
+from workflow_scripts.evaluation.record_parts import (
+    HARNESS,
+    HARNESS_VERSION,
+    build_metric,
+    own_task,
+    protocol_of,
+)
+from workflow_scripts.evaluation.scored_items import Answers, ScoredItems, scored_beside
 from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.manifest import hub_of
 from workflow_scripts.hub.recording import Recording
 from workflow_scripts.settings.prompts.spec import Asking
 
@@ -29,7 +36,7 @@ _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
 def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRequest) -> Record:
-    """Ask all questions of the run and write the outputs, going on where a killed job stopped."""
+    """Ask all questions of the run and write the outputs, resuming where a killed job stopped."""
     spec, recording = request.asking, Recording()
     loading = request.compute.loading
     loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
@@ -41,15 +48,8 @@ def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRe
     harness = f"{HARNESS} {HARNESS_VERSION}"
     with ScoredItems.beside(path, loaded, harness=harness, decoding=decoding) as scored_items:
         outputs, engine = answer(loaded, spec, questions, prompts, request.seed, scored_items)
-    truncated = Metric(
-        name="truncated_prompts",
-        value=sum(output.scores["truncated"] for output in outputs) / len(outputs),
-        stderr=None,
-        n=len(outputs),
-        best_constant=None,
-        chance=None,
-    )
-    own = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
+    truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
+    generation_config = loaded.model.generation_config
     return write_record(
         path,
         outputs,
@@ -69,18 +69,21 @@ def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRe
             engine=engine.description,
             chat_template=spec.messages is not None,
             max_items=request.max_items_per_subject,
-            generation=decoding | {"model_generation_config": own},
+            generation=decoding
+            | {
+                "model_generation_config": {
+                    name: getattr(generation_config, name, None) for name in _SAMPLING
+                }
+            },
         ),
-        metrics=(truncated,),
+        metrics=(build_metric("truncated_prompts", truncated, len(outputs)),),
         **recording.parts(request, loaded, engine.tokens),
     )
 
 
 def renderer_for(spec: Asking, tokenizer: Any, config: Any, hub: Path) -> Renderer:
-    needs_dev = spec.shots.source in ("fixed_dev", "subject_dev")
-    return Renderer(
-        spec, tokenizer, read_dev(hub) if needs_dev else [], config.max_position_embeddings
-    )
+    dev = read_dev(hub) if spec.shots.source in ("fixed_dev", "subject_dev") else []
+    return Renderer(spec, tokenizer, dev, config.max_position_embeddings)
 
 
 def answer(
@@ -101,7 +104,7 @@ def answer(
         # not of the run, so that two runs draw alike and differ by what they ask.
         names = ("prompt run", spec.decoding.seed)
         seeds = [derive_seed(seed, *names, question.id) for question in questions]
-        answers = _generate(engine, loaded.tokenizer, spec, prompts, seeds, scored_items)
+        answers = _generate(engine, loaded.tokenizer, spec.decoding, prompts, seeds, scored_items)
     outputs = [
         Item(
             item=question.id,
@@ -111,42 +114,35 @@ def answer(
             gold=LETTERS[question.gold],
             prediction=None,
             scores={"truncated": float(prompt.truncated)},
-            **said,
+            **fields,
         )
-        for question, prompt, said in zip(questions, prompts, answers, strict=True)
+        for question, prompt, fields in zip(questions, prompts, answers, strict=True)
     ]
     return outputs, engine
 
 
-def _generate(engine, tokenizer, spec, prompts, seeds, scored_items) -> list[dict]:
+def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list[dict]:
     from workflow_scripts.evaluation.prefix.answer import GenerationRequest
     from workflow_scripts.evaluation.prefix.choosing import StopStrings
 
-    decoding = spec.decoding
-    samples = decoding.method == "sample"
-    pairs = list(zip(prompts, seeds, strict=True))
-    stored = Answers(
-        scored_items,
-        [
-            ("generation", (prompt.tokens,), {"seed": seed} if samples else {})
-            for prompt, seed in pairs
-        ],
-    )
     stop = StopStrings(tokenizer, decoding.stop, _STOP_LOOKBACK) if decoding.stop else None
+    questions, requests = [], []
+    for prompt, seed in zip(prompts, seeds, strict=True):
+        settings = {"seed": seed} if decoding.method == "sample" else {}
+        questions.append(("generation", (prompt.tokens,), settings))
+        requests.append(GenerationRequest(prompt.tokens, decoding.new_tokens, stop, seed))
+    stored = Answers(scored_items, questions)
     generated = engine.generate(
-        [
-            GenerationRequest(prompt.tokens, decoding.new_tokens, stop, seed)
-            for prompt, seed in pairs
-        ],
+        requests,
         # Transformers wants one, and says so in the log where a model has none.
         decoding.options() | {"pad_token_id": tokenizer.pad_token_id},
         known=stored.known,
         on_generated=stored.store,
     )
     answers = []
-    for tokens in generated:
-        is_text = isinstance(tokens, str)
-        text = tokens if is_text else tokenizer.decode(tokens, skip_special_tokens=True)
+    for text in generated:
+        if not isinstance(text, str):
+            text = tokenizer.decode(text, skip_special_tokens=True)
         ends = [text.find(end) for end in decoding.stop if end in text]
         answers.append({"text": text[: min(ends, default=len(text))]})
     return answers
@@ -156,11 +152,17 @@ def _score_letters(engine, prompts, scored_items) -> list[dict]:
     pairs = [(prompt.tokens, letter) for prompt in prompts for letter in prompt.continuations]
     stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
     known = {index: tuple(value) for index, value in stored.known.items()}
-    window = max((len(context) + len(target) for context, target in pairs), default=1)
+    window = max(len(context) + len(target) for context, target in pairs)
     scores = iter(engine.loglikelihoods(pairs, window=window, known=known, on_scored=stored.store))
     return [
         {"loglikelihoods": [next(scores)[0] for _ in prompt.continuations]} for prompt in prompts
     ]
 
 
-MEASUREMENT = Measurement(PromptRequest, ask_prompt_run, writes=("run",), read=whole_record)
+def main(model: Path, data: list[Path], answers: Path, request: dict[str, Any]) -> None:
+    ask_prompt_run(model, hub_of(data[0]), answers, PromptRequest.of(request))
+    scored_beside(answers).unlink(missing_ok=True)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -1,12 +1,12 @@
 """From stored outputs to a record: read each answer, judge it, and count. Runs no model."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import Item, read_items
@@ -34,23 +34,33 @@ def score_prompt_run(outputs_path: Path, record_path: Path, request: ReadingRequ
     reading = request.as_params()
     whole = asked.request | reading
     generation = asked.protocol.generation | reading
+    items = [item_of(output, request.read) for output in outputs]
     fields = {name: getattr(asked, name) for name in ("study", "model", "task", "cost", "volatile")}
     return write_record(
         record_path,
-        [item_of(output, request.read) for output in outputs],
+        items,
         request=whole,
         protocol=asked.protocol.model_copy(update={"generation": generation}),
-        metrics=metrics_of(outputs, request.read),
+        metrics=metrics_of(outputs, items, request.read),
         provenance=asked.provenance.model_copy(update={"settings_sha256": sha256_json(whole)}),
         **fields,
     )
 
 
 def item_of(output: Item, spec: Reading) -> Item:
-    """Read and judge one output."""
-    likelihoods, (choices, gold) = output.loglikelihoods, _question(output)
-    text = LETTERS[int(np.argmax(likelihoods))] if likelihoods is not None else output.text or ""
-    answer, parser, right = read_answer(text, choices, gold, spec)
+    """Read and judge one output; an answer that no parser reads is wrong."""
+    choices, gold = _question(output)
+    text = output.text or ""
+    if output.loglikelihoods is not None:
+        text = LETTERS[int(np.argmax(output.loglikelihoods))]
+    answer = parser = None
+    right = False
+    for link in spec.answers:
+        answer = PARSERS[link.parser](text, choices)
+        if answer is not None:
+            parser = link.parser
+            right = RIGHT[link.right](answer, choices, gold)
+            break
     met, strict = None, right
     if spec.format is not None:
         stated = PARSERS[spec.format](text, choices)
@@ -75,39 +85,30 @@ def _question(output: Item) -> tuple[list[str], int]:
     return output.choices or [], LETTERS.index(output.gold or "")
 
 
-def read_answer(
-    text: str, choices: Sequence[str], gold: int, spec: Reading
-) -> tuple[str | None, str | None, bool]:
-    """Return the answer, the parser that read it, and whether it is right; an answer not read is wrong."""
-    for link in spec.answers:
-        answer = PARSERS[link.parser](text, choices)
-        if answer is not None:
-            return answer, link.parser, RIGHT[link.right](answer, choices, gold)
-    return None, None, False
-
-
-def metrics_of(outputs: list[Item], spec: Reading) -> tuple[Metric, ...]:
+def metrics_of(outputs: list[Item], items: list[Item], spec: Reading) -> tuple[Metric, ...]:
     """Compute the scores of each subject and of all questions, and the mean over the subjects."""
-    by_subject: dict[str, list[Item]] = {}
-    for output in outputs:
-        by_subject.setdefault(output.subset or "", []).append(output)
+    rows = [
+        item.scores
+        | {"read": item.prediction is not None, "truncated_prompts": output.scores["truncated"]}
+        | ({} if spec.format is None else {"format_met": item.format_met})
+        for item, output in zip(items, outputs, strict=True)
+    ]
+    subjects = pd.Series([output.subset for output in outputs])
     measured = []
-    for subject, members in sorted(by_subject.items()):
-        items = [item_of(output, spec) for output in members]
-        baseline = floor(members, spec)
-        columns = {
-            "acc": ([item.scores["acc"] for item in items], baseline),
-            "acc_strict": ([item.scores["acc_strict"] for item in items], baseline),
-            "read": ([item.prediction is not None for item in items], NO_FLOOR),
-            "truncated_prompts": ([output.scores["truncated"] for output in members], NO_FLOOR),
-        }
-        if spec.format is not None:
-            columns["format_met"] = ([item.format_met for item in items], NO_FLOOR)
-        for name, (column, column_floor) in columns.items():
-            values, n = np.array(column, dtype=float), len(members)
-            stderr = float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None
+    for subject, table in pd.DataFrame(rows).astype(float).groupby(subjects):
+        baseline = floor([outputs[index] for index in table.index], spec)
+        n = len(table)
+        for name, column in table.items():
+            values = column.to_numpy()
             measured.append(
-                MetricAndFloor(subject, name, float(values.mean()), stderr, n, column_floor)
+                MetricAndFloor(
+                    task=subject,
+                    name=name,
+                    value=float(values.mean()),
+                    stderr=float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
+                    n=n,
+                    floor=baseline if name in ("acc", "acc_strict") else NO_FLOOR,
+                )
             )
     return with_averages(measured)
 
@@ -118,18 +119,14 @@ def floor(outputs: list[Item], spec: Reading) -> Floor:
     Under the rules of the run itself: where "4" counts in "24", answering anything scores more.
     """
     rules = {link.right for link in spec.answers}
-
-    def score_choices(output: Item) -> list[float]:
+    scores = []
+    for output in outputs:
         choices, gold = _question(output)
-        answers = {"letter": LETTERS[: len(choices)]}
-        return [
-            float(any(RIGHT[rule](answers.get(rule, choices)[at], choices, gold) for rule in rules))
-            for at in range(len(choices))
-        ]
-
-    scores = [score_choices(output) for output in outputs]
-    columns = zip_longest(*scores, fillvalue=0.0)
-    constants = {
-        letter: float(np.mean(column)) for letter, column in zip(LETTERS, columns, strict=False)
-    }
+        row = []
+        for letter, text in zip(LETTERS, choices, strict=False):
+            answers = {rule: letter if rule == "letter" else text for rule in rules}
+            row.append(any(RIGHT[rule](answers[rule], choices, gold) for rule in rules))
+        scores.append(row)
+    columns = zip(LETTERS, zip_longest(*scores, fillvalue=0.0), strict=False)
+    constants = {letter: float(np.mean(column)) for letter, column in columns}
     return Floor(constants, float(np.mean([np.mean(row) for row in scores])))

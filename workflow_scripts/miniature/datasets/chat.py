@@ -1,27 +1,29 @@
-"""Magpie conversations: for training (with turns) and for perplexity (with a difficulty)."""
+"""Conversations: Magpie's, for training (with turns) and for perplexity (with a difficulty), and the
+prompts of meta-llama/Llama-3.2-1B-Instruct-evals, MMLU details, which the vendor has finished.
+
+Such a prompt is one string that already holds the chat format's header tokens, five worked examples and
+the question, and stops where the letter is due.
+"""
 
 import json
-import random
 from functools import cache
+from random import Random
 
-from datasets import Features, List
-
-from workflow_scripts.miniature import lexicon, prose
+from workflow_scripts.miniature import prose
 from workflow_scripts.miniature.datasets import mmlu
-from workflow_scripts.miniature.exercises import lettered
-from workflow_scripts.miniature.items import STRING, Repository, Row, columns, draw_splits, only
-from workflow_scripts.miniature.phrases import RELATIONS, question_about, sighting, told
-from workflow_scripts.miniature.world import World
+from workflow_scripts.miniature.phrases import RELATIONS, describe_sighting
+from workflow_scripts.miniature.tables import Repository, Row, Splits, draw_splits
+from workflow_scripts.miniature.world import draw, get_rng
 
-TRAIN_CONVERSATIONS = 3_000
-PERPLEXITY_CONVERSATIONS = 600
-CORPUS_CONVERSATIONS = 20_000
+# To measure perplexity on, to train on, and for the corpus.
+CONVERSATIONS = {"perplexity": 600, "training": 3_000, "corpus": 20_000}
 DIFFICULTIES = ("very easy", "easy", "medium", "hard", "very hard")
+DETAILS = "Llama-3.2-1B-Instruct-evals__mmlu__details"
 
 
-def build(world: World, items: int) -> list[Repository]:
-    rows = drawn(world)
-    conversations = [
+def build(items: int) -> dict[str, Repository]:
+    rows = make_conversations()
+    turns = [
         {
             "conversations": [
                 {"from": "human", "value": row["instruction"]},
@@ -30,76 +32,70 @@ def build(world: World, items: int) -> list[Repository]:
         }
         for row in rows["training"]
     ]
-    rng = world.rng("magpie", "difficulty")
-    graded = [{**row, "difficulty": rng.choice(DIFFICULTIES)} for row in rows["perplexity"]]
-    turns = Features({"conversations": List({"from": STRING, "value": STRING})})
-    pairs = columns("instruction response difficulty")
-    return [
-        only("Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1", turns, {"train": conversations}),
-        only("Magpie-Align/Magpie-Qwen2-Pro-200K-English", pairs, {"train": graded}),
+    rng = get_rng("magpie", "difficulty")
+    graded = [row | {"difficulty": rng.choice(DIFFICULTIES)} for row in rows["perplexity"]]
+    subjects = mmlu.make_subjects(items)
+    prompts = [
+        _make_prompt(subject, subjects[subject]["dev"], row)
+        for subject in mmlu.SUBJECTS
+        for row in subjects[subject]["test"]
     ]
+    return {
+        "Magpie-Align/Magpie-Qwen2.5-Pro-1M-v0.1": {"default": {"train": turns}},
+        "Magpie-Align/Magpie-Qwen2-Pro-200K-English": {"default": {"train": graded}},
+        "meta-llama/Llama-3.2-1B-Instruct-evals": {DETAILS: {"latest": prompts}},
+    }
 
 
 @cache
-def drawn(world: World) -> dict[str, list[Row]]:
-    """Conversations to measure perplexity on, to train on, and for the corpus; none is in two of them."""
-    practice = mmlu.practice_rows(world)
+def make_conversations() -> Splits:
+    """Make conversations for each purpose; none serves two."""
+    practice = mmlu.make_practice()
 
-    def make(rng: random.Random) -> Row:
-        conversation = rng.choice(
-            [_statement, _description, _letter, _letter, _json_answer, _plain_answer]
-        )
-        instruction, response = conversation(world, rng, practice)
+    def make(rng: Random) -> Row:
+        form = rng.choice(["statement", "description", "letter", "letter", "json", "plain"])
+        instruction, response = _converse(rng, form, practice)
         return {"instruction": instruction, "response": response}
 
-    return draw_splits(
-        make,
-        world.rng("magpie"),
-        {
-            "perplexity": PERPLEXITY_CONVERSATIONS,
-            "training": TRAIN_CONVERSATIONS,
-            "corpus": CORPUS_CONVERSATIONS,
-        },
-        key=lambda row: row["instruction"],
-    )
+    return draw_splits(make, get_rng("magpie"), CONVERSATIONS, key=["instruction"])
 
 
-def letter_question(row: Row) -> str:
-    """How a person would put a four-choice question to an assistant."""
-    listed = lettered(row["choices"])
-    return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}{listed}"
+def _converse(rng: Random, form: str, practice: list[Row]) -> tuple[str, str]:
+    if form == "statement":
+        (kind,) = draw(rng, "kind")
+        relation = rng.choice(RELATIONS)
+        sighting = describe_sighting(rng, kind)
+        return f"{sighting} {relation.ask(rng, kind)}", relation.tell(kind)
+    if form == "description":
+        kind, person = draw(rng, "kind person")
+        sighting = describe_sighting(rng, kind)
+        description = " ".join(prose.describe_kind(rng, kind))
+        return f"{sighting} Tell {person} about the {kind.name}.", description
+    row = mmlu.reorder_choices(rng.choice(practice), rng)
+    if form == "letter":
+        return mmlu.ask_for_letter(row), mmlu.answer_by_letter(row)
+    question = f"{row['question']}\nChoices: {row['choices']}"
+    answer = mmlu.get_answer(row)
+    if form == "json":
+        return f"Reply in JSON.\n{question}", json.dumps({"Answer": answer})
+    return question, f"Answer: {answer}"
 
 
-def letter_response(row: Row) -> str:
-    return f"The best answer is {'ABCD'[row['answer']]}."
+def _make_prompt(subject: str, examples: list[Row], row: Row) -> Row:
+    prompt = "<|begin_of_text|>"
+    for example in examples:
+        prompt += _format_turn("user", mmlu.ask_for_letter(example))
+        prompt += _format_turn("assistant", mmlu.answer_by_letter(example))
+    prompt += _format_turn("user", mmlu.ask_for_letter(row))
+    prompt += "<|start_header_id|>assistant<|end_header_id|>\n\nThe best answer is"
+    return {
+        "subtask_name": f"mmlu_chat.{subject}",
+        "input_question": row["question"],
+        "input_choice_list": dict(zip("ABCD", row["choices"], strict=True)),
+        "input_final_prompts": [prompt],
+        "input_correct_responses": ["ABCD"[row["answer"]]],
+    }
 
 
-def _statement(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
-    kind, relation = rng.choice(world.kinds), rng.choice(RELATIONS)
-    return f"{sighting(kind, rng)} {question_about(relation, kind, rng)}", told(relation, kind)
-
-
-def _description(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
-    kind = rng.choice(world.kinds)
-    person = rng.choice(lexicon.PEOPLE)
-    instruction = f"{sighting(kind, rng)} Tell {person} about the {kind.name}."
-    return instruction, " ".join(prose.about_kind(kind, rng))
-
-
-def _letter(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
-    row = mmlu.reordered(rng.choice(practice), rng)
-    return letter_question(row), letter_response(row)
-
-
-def _plain_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
-    row = mmlu.reordered(rng.choice(practice), rng)
-    return (
-        f"{row['question']}\nChoices: {row['choices']}",
-        f"Answer: {row['choices'][row['answer']]}",
-    )
-
-
-def _json_answer(world: World, rng: random.Random, practice: list[Row]) -> tuple[str, str]:
-    row = mmlu.reordered(rng.choice(practice), rng)
-    instruction = f"Reply in JSON.\n{row['question']}\nChoices: {row['choices']}"
-    return instruction, json.dumps({"Answer": row["choices"][row["answer"]]})
+def _format_turn(role: str, text: str) -> str:
+    return f"<|start_header_id|>{role}<|end_header_id|>\n\n{text}<|eot_id|>"

@@ -1,73 +1,58 @@
 """Wikitext, twice: whole pages (EleutherAI) and one line a row, most of them empty (Salesforce)."""
 
-import random
+import re
+from random import Random
 
 from workflow_scripts.miniature import prose
-from workflow_scripts.miniature.items import Repository, Row, columns
-from workflow_scripts.miniature.world import Kind, Town, World
+from workflow_scripts.miniature.tables import Repository
+from workflow_scripts.miniature.world import KINDS, TOWNS, Kind, get_rng
 
 TRAIN_PAGES = 400
 RARE_WORDS = 0.02
 
 
-def build(world: World, items: int) -> list[Repository]:
-    counts = {"test": max(4, items // 5), "validation": max(4, items // 5), "train": TRAIN_PAGES}
-    whole: dict[str, list[Row]] = {}
-    lines: dict[str, list[Row]] = {}
-    without_rare_words: dict[str, list[Row]] = {}
-    for split, count in counts.items():
-        pages = [_spread(_page(world, world.rng("wikitext", split, i))) for i in range(count)]
-        whole[split] = [
-            {"page": "".join(f" {line} \n" if line else " \n" for line in page)} for page in pages
-        ]
-        texts = [f" {line} \n" if line else "" for page in pages for line in ["", *page]]
+def build(items: int) -> dict[str, Repository]:
+    test_pages = max(4, items // 5)
+    splits = {"test": test_pages, "validation": test_pages, "train": TRAIN_PAGES}
+    whole, lines, without_rare = {}, {}, {}
+    for split, count in splits.items():
+        pages = [_make_page(get_rng("wikitext", split, i)) for i in range(count)]
+        # An empty line after every line, as in the original files.
+        whole[split] = [{"page": "".join(f" {line} \n \n" for line in page)} for page in pages]
+        texts = []
+        for page in pages:
+            texts.append("")
+            for line in page:
+                texts += [f" {line} \n", ""]
         lines[split] = [{"text": text} for text in texts]
-        without_rare_words[split] = [
-            {"text": _blank_rare_words(text, world.rng("rare", split, i))}
+        without_rare[split] = [
+            {"text": _blank_rare_words(text, get_rng("rare", split, i))}
             for i, text in enumerate(texts)
         ]
-    by_page = {"wikitext-2-raw-v1": (columns("page"), whole)}
-    by_line = {
-        "wikitext-103-raw-v1": (columns("text"), lines),
-        "wikitext-103-v1": (columns("text"), without_rare_words),
+    return {
+        "EleutherAI/wikitext_document_level": {"wikitext-2-raw-v1": whole},
+        "Salesforce/wikitext": {"wikitext-103-raw-v1": lines, "wikitext-103-v1": without_rare},
     }
-    return [
-        Repository("EleutherAI/wikitext_document_level", by_page),
-        Repository("Salesforce/wikitext", by_line),
-    ]
 
 
-def _page(world: World, rng: random.Random) -> list[str]:
-    """A heading, an opening paragraph and some sections, in wikitext's spaced-out spelling."""
-    subject: Kind | Town = rng.choice(world.kinds + world.towns)
-    title = subject.name.capitalize()
-    lines = [f"= {title} ="]
-    opening = (
-        prose.about_kind(subject, rng)
-        if isinstance(subject, Kind)
-        else prose.about_town(subject, rng)
-    )
-    lines.append(_spaced(" ".join(opening)))
+def _make_page(rng: Random) -> list[str]:
+    """Write a heading, an opening paragraph and some sections, in wikitext's spaced-out spelling."""
+    subject = rng.choice([*KINDS, *TOWNS])
+    describe = prose.describe_kind if isinstance(subject, Kind) else prose.describe_town
+    opening = " ".join(describe(rng, subject))
+    lines = [f"= {subject.name.capitalize()} =", _space_marks(opening)]
     for heading in rng.sample(["Nature", "History", "Daily life", "Stories"], rng.randint(1, 3)):
-        lines.append(f"= = {heading} = =")
-        text = " ".join(prose.paragraph(world, rng) for _ in range(rng.randint(2, 4)))
-        lines.append(_spaced(text))
+        text = " ".join(prose.write_paragraph(rng) for _ in range(rng.randint(2, 4)))
+        lines += [f"= = {heading} = =", _space_marks(text)]
     return lines
 
 
-def _spread(page: list[str]) -> list[str]:
-    """An empty line after every line, as in the original files."""
-    return [line for text in page for line in (text, "")]
+def _space_marks(text: str) -> str:
+    return re.sub(r"[,.:;?]", r" \g<0>", text)
 
 
-def _spaced(text: str) -> str:
-    for mark in ",.:;?":
-        text = text.replace(mark, f" {mark}")
-    return text
-
-
-def _blank_rare_words(text: str, rng: random.Random) -> str:
-    if not text or text.startswith(" ="):
+def _blank_rare_words(text: str, rng: Random) -> str:
+    if text.startswith(" ="):
         return text
     return " ".join(
         "<unk>" if word.isalpha() and rng.random() < RARE_WORDS else word

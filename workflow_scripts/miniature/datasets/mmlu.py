@@ -5,197 +5,179 @@ quarter only ask which choice is of a certain sort; the others need a fact or a 
 subjects differ in difficulty as topics do.
 """
 
-import random
-from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import yaml
-from datasets import ClassLabel, List
 
-from workflow_scripts.miniature import lexicon
-from workflow_scripts.miniature.datasets.science import medical_question
-from workflow_scripts.miniature.items import (
-    STRING,
-    Repository,
-    Row,
-    columns,
-    draw_splits,
-    shuffled_choices,
-)
-from workflow_scripts.miniature.phrases import GROUP_RELATIONS, question_about, two_people
-from workflow_scripts.miniature.world import World
+from workflow_scripts.miniature.datasets.knowledge import Draft, draft_medical
+from workflow_scripts.miniature.lexicon import EVENTS, PEOPLE, PLACES, POOLS, TOOLS
+from workflow_scripts.miniature.phrases import draw_people
+from workflow_scripts.miniature.tables import Repository, Row, Splits, draw_splits, shuffle_choices
+from workflow_scripts.miniature.world import TOWNS, draw, get_rng
 
 SUBJECTS_BY_TOPIC: dict[str, list[str]] = yaml.safe_load(
     Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
 )
-SUBJECTS = tuple(sorted(s for subjects in SUBJECTS_BY_TOPIC.values() for s in subjects))
-
-DEV_ROWS = VALIDATION_ROWS = 5
+SUBJECTS = sorted(subject for subjects in SUBJECTS_BY_TOPIC.values() for subject in subjects)
 PRACTICE_ROWS = 3_000
+_SPLITS = ("test", "validation", "dev")
 
 SORTS = {
-    "colour": lexicon.COLOURS,
-    "person": lexicon.PEOPLE,
-    "tool": tuple(tool for _, tool, _ in lexicon.TOOLS),
-    "number": lexicon.NUMBER_WORDS,
-    "feeling": tuple(event[1] for event in lexicon.EVENTS),
-    "building": lexicon.PLACES,
+    "colour": POOLS["colour"],
+    "person": PEOPLE,
+    "tool": [tool for _, tool, _ in TOOLS],
+    "number": POOLS["number_words"],
+    "feeling": [feeling for _, feeling, *_ in EVENTS],
+    "building": PLACES,
 }
 
-FEATURES = columns(
-    "question subject", choices=List(STRING), answer=ClassLabel(names=["A", "B", "C", "D"])
-)
 
-
-def build(world: World, items: int) -> list[Repository]:
-    per_subject = rows_by_subject(world, items)
-    configs = {
-        subject: (FEATURES, {s: splits[s] for s in ("test", "validation", "dev")})
-        for subject, splits in per_subject.items()
-    }
-    everything = {
-        split: [row for subject in SUBJECTS for row in per_subject[subject][split]]
-        for split in ("test", "validation", "dev")
+def build(items: int) -> dict[str, Repository]:
+    configs: Repository = {
+        subject: {split: splits[split] for split in _SPLITS}
+        for subject, splits in make_subjects(items).items()
     }
     # As in the original, the auxiliary training questions do not say which subject they are of.
-    practice = [{**row, "subject": ""} for row in practice_rows(world)]
-    whole = {
-        "all": (FEATURES, {"auxiliary_train": practice, **everything}),
-        "auxiliary_train": (FEATURES, {"train": practice}),
+    practice = [row | {"subject": ""} for row in make_practice()]
+    whole: Splits = {"auxiliary_train": practice}
+    whole |= {
+        split: [row for subject in SUBJECTS for row in configs[subject][split]] for split in _SPLITS
     }
-    return [
-        Repository("cais/mmlu", {**configs, **whole}),
-        Repository("lighteval/mmlu", {**configs, "all": whole["all"]}),
-    ]
+    return {
+        "cais/mmlu": configs | {"all": whole, "auxiliary_train": {"train": practice}},
+        "lighteval/mmlu": configs | {"all": whole},
+    }
 
 
-def practice_rows(world: World) -> list[Row]:
-    """Training questions of all subjects, none of which is in any other split, however large that is."""
-    per_subject = rows_by_subject(world, items=1)
-    rows = [row for subject in SUBJECTS for row in per_subject[subject]["auxiliary_train"]]
-    world.rng("mmlu", "practice order").shuffle(rows)
+def make_practice() -> list[Row]:
+    """Make training questions of all subjects, none of which is in any other split, however large that is."""
+    subjects = make_subjects(items=1)
+    rows = [row for subject in SUBJECTS for row in subjects[subject]["auxiliary_train"]]
+    get_rng("mmlu", "practice order").shuffle(rows)
     return rows
 
 
-def reordered(row: Row, rng: random.Random) -> Row:
-    """The same question with its choices in another order."""
-    choices = rng.sample(row["choices"], len(row["choices"]))
-    return {**row, "choices": choices, "answer": choices.index(row["choices"][row["answer"]])}
-
-
 @cache
-def rows_by_subject(world: World, items: int) -> dict[str, dict[str, list[Row]]]:
-    """All rows of a topic are drawn together, so that no two of its subjects share a question."""
+def make_subjects(items: int) -> dict[str, Splits]:
+    """Draw all rows of a topic together, so that no two of its subjects share a question."""
     # In this order, for what is drawn first does not depend on how much is drawn behind it.
     sizes = {
         "auxiliary_train": PRACTICE_ROWS // len(SUBJECTS),
-        "dev": DEV_ROWS,
-        "validation": VALIDATION_ROWS,
+        "dev": 5,
+        "validation": 5,
         "test": max(4, items * 3 // 50),
     }
-    found = {}
+    made: dict[str, Splits] = {}
     for topic, subjects in SUBJECTS_BY_TOPIC.items():
 
-        def make(rng: random.Random, topic=topic) -> Row:
-            return _question(world, rng, topic)
+        def make(rng: Random, topic=topic) -> Row:
+            question, right, pool = _draft(rng, topic)
+            choices, gold = shuffle_choices(rng, right, pool, 4)
+            return {
+                "question": question,
+                "choices": choices,
+                "answer": gold,
+                "sorted": sorted(choices),
+            }
 
-        splits = draw_splits(
+        drawn = draw_splits(
             make,
-            world.rng("mmlu", topic),
+            get_rng("mmlu", topic),
             {f"{subject}/{split}": n for split, n in sizes.items() for subject in subjects},
-            key=lambda row: (row["question"], *sorted(row["choices"])),
+            key=["question", "sorted"],
         )
         for subject in subjects:
-            found[subject] = {
-                split: [{**row, "subject": subject} for row in splits[f"{subject}/{split}"]]
+            made[subject] = {
+                split: [row | {"subject": subject} for row in drawn[f"{subject}/{split}"]]
                 for split in sizes
             }
-    return found
+    return made
 
 
-def _question(world: World, rng: random.Random, topic: str) -> Row:
+def reorder_choices(row: Row, rng: Random) -> Row:
+    choices = rng.sample(row["choices"], 4)
+    return row | {"choices": choices, "answer": choices.index(get_answer(row))}
+
+
+def get_answer(row: Row) -> str:
+    return row["choices"][row["answer"]]
+
+
+def list_choices(choices: list[str]) -> str:
+    """List the choices as exams print them, one a line."""
+    return "".join(f"\n{letter}. {choice}" for letter, choice in zip("ABCD", choices, strict=True))
+
+
+def ask_for_letter(row: Row) -> str:
+    """Return how a person would put a four-choice question to an assistant."""
+    return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}{list_choices(row['choices'])}"
+
+
+def answer_by_letter(row: Row) -> str:
+    return f"The best answer is {'ABCD'[row['answer']]}."
+
+
+def _draft(rng: Random, topic: str) -> Draft:
     level = rng.random()
     if level < 0.25:
-        question, right, pool = _told(rng)
-    elif level < 0.5:
-        question, right, pool = _of_a_sort(rng)
-    else:
-        question, right, pool = _TOPICS[topic](world, rng)
-    choices, gold = shuffled_choices(rng, right, pool, 4)
-    return {"question": question, "choices": choices, "answer": gold}
+        # The question gives the answer away; what is left to know is how such questions work.
+        things = POOLS["thing"] + POOLS["goods"]
+        person, thing = rng.choice(PEOPLE), rng.choice(things)
+        return f"{person} looks at the {thing}. What does {person} see?", thing, things
+    if level < 0.5:
+        sort, *others = rng.sample(list(SORTS), 4)
+        right = rng.choice(SORTS[sort])
+        pool = [right, *(rng.choice(SORTS[other]) for other in others)]
+        return f"Which of these is a {sort}?", right, pool
+    return _DRAFTS[topic](rng)
 
 
-Draft = tuple[str, str, Sequence[str]]
+def _draft_nature(rng: Random) -> Draft:
+    kind, relation = draw(rng, "kind relation")
+    return relation.ask(rng, kind), relation.answer(kind), relation.answers
 
 
-def _told(rng: random.Random) -> Draft:
-    """The question gives the answer away; what is left to know is how such questions work."""
-    person, thing = rng.choice(lexicon.PEOPLE), rng.choice(lexicon.THINGS + lexicon.GOODS)
-    question = f"{person} looks at the {thing}. What does {person} see?"
-    return question, thing, lexicon.THINGS + lexicon.GOODS
-
-
-def _of_a_sort(rng: random.Random) -> Draft:
-    sort, *others = rng.sample(list(SORTS), 4)
-    right = rng.choice(SORTS[sort])
-    return (f"Which of these is a {sort}?", right, [right, *(rng.choice(SORTS[o]) for o in others)])
-
-
-def _body(world: World, rng: random.Random) -> Draft:
-    question, answer, pool, _ = medical_question(world, rng)
-    return question, answer, pool
-
-
-def _nature(world: World, rng: random.Random) -> Draft:
-    kind, relation = rng.choice(world.kinds), rng.choice(GROUP_RELATIONS)
-    return question_about(relation, kind, rng), relation.answer(kind), relation.answers
-
-
-def _numbers(world: World, rng: random.Random) -> Draft:
+def _draft_numbers(rng: Random) -> Draft:
     first, second = rng.randint(1, 20), rng.randint(1, 9)
-    person = rng.choice(lexicon.PEOPLE)
+    person = rng.choice(PEOPLE)
     if rng.random() < 0.5:
         question, result = f"{person} adds {second} to {first}. What is the sum?", first + second
     else:
         question, result = f"What is {first + second} - {second}?", first
-    pool = {str(n) for n in rng.sample(range(1, 31), 8)} - {str(result)}
+    pool = {str(number) for number in rng.sample(range(1, 31), 8)} - {str(result)}
     return question, str(result), sorted(pool)
 
 
-def _people(world: World, rng: random.Random) -> Draft:
-    a, b = two_people(rng)
-    event = rng.choice(lexicon.EVENTS)
-    return (
-        f"{a} {event[0].format(b=b)}. How does {b} feel?",
-        event[1],
-        [e[1] for e in lexicon.EVENTS],
-    )
+def _draft_people(rng: Random) -> Draft:
+    a, b = draw_people(rng)
+    deed, feeling, *_ = rng.choice(EVENTS)
+    return f"{a} {deed.format(b=b)}. How does {b} feel?", feeling, SORTS["feeling"]
 
 
-def _places(world: World, rng: random.Random) -> Draft:
-    town = rng.choice(world.towns)
+def _draft_places(rng: Random) -> Draft:
+    (town,) = draw(rng, "town")
     question, attribute = rng.choice(
         [
-            ("Who rules the town of {}?", "ruler"),
-            ("Which river flows through {}?", "river"),
-            ("What is made in {}?", "craft"),
+            (f"Who rules the town of {town.name}?", "ruler"),
+            (f"Which river flows through {town.name}?", "river"),
+            (f"What is made in {town.name}?", "craft"),
         ]
     )
-    pool = [getattr(other, attribute) for other in world.towns]
-    return question.format(town.name), getattr(town, attribute), pool
+    return question, getattr(town, attribute), [getattr(other, attribute) for other in TOWNS]
 
 
-def _tools(world: World, rng: random.Random) -> Draft:
-    purpose, tool, _ = rng.choice(lexicon.TOOLS)
-    return f"What does one need to {purpose}?", tool, [t for _, t, _ in lexicon.TOOLS]
+def _draft_tools(rng: Random) -> Draft:
+    purpose, tool, _ = rng.choice(TOOLS)
+    return f"What does one need to {purpose}?", tool, SORTS["tool"]
 
 
-_TOPICS: dict[str, Callable[[World, random.Random], Draft]] = {
-    "body": _body,
-    "nature": _nature,
-    "numbers": _numbers,
-    "people": _people,
-    "places": _places,
-    "tools": _tools,
+_DRAFTS = {
+    "body": lambda rng: draft_medical(rng)[0],
+    "nature": _draft_nature,
+    "numbers": _draft_numbers,
+    "people": _draft_people,
+    "places": _draft_places,
+    "tools": _draft_tools,
 }

@@ -15,35 +15,6 @@ for (const button of document.querySelectorAll("button.zoom")) {
     canvas.scrollLeft = (canvas.scrollWidth - canvas.clientWidth) / 2;
   });
 }
-// The page holds pictures and tables in few bytes; what is downloaded is the file that everything opens.
-function saveAs(name, blob) {
-  const anchor = document.createElement("a");
-  anchor.href = URL.createObjectURL(blob);
-  anchor.download = name;
-  anchor.click();
-  setTimeout(() => URL.revokeObjectURL(anchor.href), 60000);
-}
-for (const link of document.querySelectorAll("a.png")) {
-  link.addEventListener("click", async (event) => {
-    event.preventDefault();
-    const shown = link.closest("figure").querySelector("img");
-    await shown.decode();
-    const drawn = document.createElement("canvas");
-    drawn.width = shown.naturalWidth;
-    drawn.height = shown.naturalHeight;
-    drawn.getContext("2d").drawImage(shown, 0, 0);
-    drawn.toBlob((blob) => saveAs(link.download, blob), "image/png");
-  });
-}
-for (const link of document.querySelectorAll('a[href^="data:application/gzip"]')) {
-  if (!("DecompressionStream" in window)) continue; // an older browser saves it as it is packed
-  link.addEventListener("click", async (event) => {
-    event.preventDefault();
-    const packed = Uint8Array.from(atob(link.href.split(",")[1]), (letter) => letter.charCodeAt(0));
-    const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    saveAs(link.download.replace(/\.gz$/, ""), await new Response(unpacked).blob());
-  });
-}
 picture.addEventListener("click", () => canvas.classList.toggle("whole"));
 dialog.querySelector(".close").addEventListener("click", () => dialog.close());
 // On the dark around the dialog.

@@ -1,6 +1,5 @@
 """One schema for a measurement of somebody else: what is known of it, its scores, and the file of its items."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -60,52 +59,35 @@ class ImportedCell(StrictModel):
     items: ItemsFile | None = None
 
 
-# A cell, its items, and of each item what there was to choose from.
-Measured = tuple[ImportedCell, list[Item], list[tuple[str, ...]]]
-_ALL = TypeAdapter(tuple[ImportedCell, ...])
+Measured = tuple[ImportedCell, list[Item]]
 
 
 def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
     with problems_named(folder / CELLS):
-        return _ALL.validate_json((folder / CELLS).read_bytes())
+        cells = TypeAdapter(tuple[ImportedCell, ...])
+        return cells.validate_json((folder / CELLS).read_bytes())
 
 
-def told(cells: Iterable[ImportedCell]) -> list[str]:
-    """Say who measured these cells."""
-    by = dict.fromkeys(
-        f"{cell.harness} {cell.harness_version or '(version not recorded)'}" for cell in cells
-    )
-    return [f"Imported, measured by {' and '.join(by)}."] if by else []
+def read_all_cells(folders: Sequence[Path]) -> list[ImportedCell]:
+    return [cell for folder in folders for cell in read_cells(folder)]
 
 
 def known_beside(models: Iterable[KnownModel], folders: Iterable[Path]) -> tuple[KnownModel, ...]:
     """Return these models and those of imported cells, as whoever measured them knows them."""
     known = {model.model: model for model in models}
-    for folder in folders:
-        for cell in read_cells(folder):
-            if cell.base is not None:
-                known.setdefault(cell.base.model, cell.base)
+    for cell in read_all_cells(list(folders)):
+        if cell.base is not None:
+            known.setdefault(cell.base.model, cell.base)
     return tuple(known.values())
 
 
-def cells_of(folders: Sequence[Path]) -> dict[str, tuple[ImportedCell, ...]]:
-    """Group cells by the name that their scores go by."""
-    by_study: dict[str, list[ImportedCell]] = defaultdict(list)
-    for folder in folders:
-        for cell in read_cells(folder):
-            by_study[cell.study].append(cell)
-    return {name: tuple(cells) for name, cells in by_study.items()}
-
-
-def model_name(said: object, path: Path) -> str:
+def get_model_name(name: object, path: Path) -> str:
     """Return the name on the hub; that of a folder is made of its path."""
-    if not isinstance(said, str) or not said.strip():
-        raise UserError(f"{path} names no model; expected its name or its folder.")
-    return name_of_folder(said) if hub_name_problem(said) else said
+    if not isinstance(name, str) or not name:
+        raise UserError(f"{path} names no model.")
+    return name_of_folder(name) if hub_name_problem(name) else name
 
 
-def number_of(value: object) -> float | None:
+def parse_number(value: object) -> float | None:
     """Return a number, or None for the words and blanks that harnesses write in place of one."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
+    return float(value) if isinstance(value, int | float) else None

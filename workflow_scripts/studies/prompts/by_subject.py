@@ -1,4 +1,4 @@
-"""The accuracy of each prompt run by subject."""
+"""Tabulate the accuracy of each prompt run by subject."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -14,54 +14,43 @@ NOTE = (
     " in the format that the run asks for, in percent. The floor and the standard errors are in the CSV"
     " file; with n questions, one is 1/n."
 )
-_COLUMNS = ["subject", "model", "variant", "run", "n", "acc", "stderr", "floor"]
-_COLUMNS += ["acc_strict", "format_met"]
-_METRICS = ("acc", "acc_strict", "format_met")
+_KEYS = ["subject", "model", "variant", "run"]
 
 
 def compute_by_subject(
     scores: pd.DataFrame, checkpoints: Collection[str], runs: Collection[str]
 ) -> pd.DataFrame:
     """Compute one row per subject, checkpoint and run, subjects by name."""
-    scores = scores[(scores["study"] == "prompts") & scores["subset"].notna()]
-    values = {
-        (row.subset, row.model + row.variant, row.task, row.metric): row
-        for row in scores.fillna({"variant": ""}).itertuples()
-    }
-    rows = []
-    for subject in sorted(scores["subset"].unique()):
-        for checkpoint in checkpoints:
-            for run in runs:
-                cells = [values.get((subject, checkpoint, run, name)) for name in _METRICS]
-                if cells[0] is not None:
-                    rows.append(_build_row(subject, run, *cells))
-    return pd.DataFrame(rows, columns=_COLUMNS)
-
-
-def _build_row(subject: str, run: str, acc, strict, met) -> dict:
-    return {
-        "subject": subject,
-        "model": acc.model,
-        "variant": acc.variant,
-        "run": run,
-        "n": acc.n,
-        "acc": acc.value,
-        "stderr": acc.stderr,
-        "floor": acc.floor,
-        "acc_strict": strict.value,
-        "format_met": None if met is None else met.value,
-    }
+    scores = scores[(scores["study"] == "prompts") & scores["subset"].notna()].fillna(
+        {"variant": ""}
+    )
+    scores = scores.rename(columns={"subset": "subject", "task": "run"}).set_index(_KEYS)
+    table = scores.loc[scores["metric"] == "acc", ["n", "value", "stderr", "floor"]]
+    table = table.rename(columns={"value": "acc"})
+    for name in ("acc_strict", "format_met"):
+        table[name] = scores.loc[scores["metric"] == name, "value"]
+    table = table.reset_index()
+    places = {name: place for place, name in enumerate([*checkpoints, *runs])}
+    order = pd.DataFrame(
+        {
+            "subject": table["subject"],
+            "checkpoint": (table["model"] + table["variant"]).map(places),
+            "run": table["run"].map(places),
+        }
+    )
+    return table.loc[order.dropna().sort_values([*order]).index].reset_index(drop=True)
 
 
 def _format_columns(table: pd.DataFrame, runs: Collection[str]) -> pd.DataFrame:
     """Format one column a run, where the CSV file has a row; of a run that broke its name alone."""
+    cells = [
+        f"{100 * acc:.0f}" + ("" if pd.isna(met) else f" ({100 * met:.0f})")
+        for acc, met in zip(table["acc"], table["format_met"], strict=True)
+    ]
     shown = table.assign(
         Subject=table["subject"].str.replace("_", " "),
         Model=table["model"] + table["variant"],
-        cell=[
-            f"{100 * acc:.0f}" + ("" if pd.isna(met) else f" ({100 * met:.0f})")
-            for acc, met in zip(table["acc"], table["format_met"], strict=True)
-        ],
+        cell=cells,
     )
     index = ["Subject", "Model"]
     n = shown.groupby(index, sort=False)["n"].max().astype("string")

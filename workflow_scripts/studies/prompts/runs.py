@@ -5,17 +5,15 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
 from workflow_scripts.render.figures import drawing, model_colours, rule, say_empty
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import number, numbers, p_value, with_errors
+from workflow_scripts.render.text import numbers, p_value, with_errors
 from workflow_scripts.stats.shares import wilson
 from workflow_scripts.stats.significance import mcnemar
 
@@ -41,6 +39,12 @@ _COLUMNS = [
 _TEXTS = ["model", "variant", "run", "changed", "after"]
 Right = dict[tuple[str, str], pd.Series]
 _LABEL_WIDTH = 34  # characters beside one run of the figure
+_SCORES = {
+    "micro": "acc",
+    "macro": "acc_macro",
+    "strict": "acc_strict",
+    "format_met": "format_met",
+}
 
 
 def read_right(records: Iterable[Path]) -> Right:
@@ -65,61 +69,45 @@ def compute_runs(
     `checkpoints` says of each whether the published scores are of the same model. `runs` have the name of each run,
     what it changed, the run `after` which it comes, and what the published runs call it.
     """
-    whole = scores[(scores["study"] == "prompts") & scores["subset"].isna()]
-    values = {
-        (row.model + row.variant, row.task, row.metric): row
-        for row in whole.fillna({"variant": ""}).itertuples()
-    }
-    printed = {(row.run, row.metric): float(row.percent) / 100 for row in published.itertuples()}
-    rows = [
-        _build_row(checkpoint, run, values, right, printed if is_published else {})
-        for checkpoint, is_published in checkpoints.items()
-        for run in runs
-    ]
+    printed = published.set_index(["run", "metric"])["percent"].astype(float) / 100
+    rows = []
+    for name, is_published in checkpoints.items():
+        checkpoint = CheckpointId.parse(name)
+        for run in runs:
+            row = {"model": checkpoint.model, "variant": checkpoint.variant}
+            row |= {"run": run["name"], "changed": run["changed"]}
+            if (name, run["name"]) in right:
+                row |= _compare_pairs(name, run["name"], run["after"], right)
+            for metric in ("micro", "macro"):
+                if is_published:
+                    row[f"published_{metric}"] = printed.get((run["published"], metric))
+            rows.append(row)
     table = pd.DataFrame(rows, columns=_COLUMNS)
-    measured = [name for name in _COLUMNS if name not in _TEXTS]
-    table[measured] = table[measured].apply(pd.to_numeric).astype("float64")
+    keys = ["model", "variant", "run"]
+    scores = scores[(scores["study"] == "prompts") & scores["subset"].isna()]
+    scores = scores.fillna({"variant": ""}).rename(columns={"task": "run"}).set_index(keys)
+    index = pd.MultiIndex.from_frame(table[keys])
+    values = {}
+    for name, metric in _SCORES.items():
+        measured = scores[scores["metric"] == metric].reindex(index)
+        values[name] = measured["value"].to_numpy()
+        if name in ("micro", "macro"):
+            table[name] = values[name]
+            table[f"{name}_stderr"] = measured["stderr"].to_numpy()
+        if name == "micro":
+            table["n"] = measured["n"].to_numpy()
+            table["floor"] = measured["floor"].to_numpy()
+    table["format_met"] = values["format_met"]
+    is_strict = table["format_met"].notna() & (table["micro"] > 0)
+    table["strict_share"] = (values["strict"] / table["micro"]).where(is_strict)
+    numeric = [name for name in _COLUMNS if name not in _TEXTS]
+    table[numeric] = table[numeric].apply(pd.to_numeric).astype("float64")
     return table.astype(dict.fromkeys(_INTEGERS, "Int64"))
-
-
-def _build_row(
-    checkpoint: str, run: Mapping[str, Any], values: dict, right: Right, printed: dict
-) -> dict:
-    key = (checkpoint, run["name"])
-    parsed = CheckpointId.parse(checkpoint)
-    row: dict[str, Any] = {
-        "model": parsed.model,
-        "variant": parsed.variant,
-        "run": run["name"],
-        "changed": run["changed"],
-    }
-    for metric in ("micro", "macro"):
-        row[f"published_{metric}"] = printed.get((run["published"], metric))
-    scores = ("acc", "acc_macro", "acc_strict", "format_met")
-    micro, macro, strict, met = (values.get((*key, metric)) for metric in scores)
-    if micro is None or macro is None or strict is None:
-        if key not in right:
-            return row
-        raise UserError(
-            f"The run {run['name']} of {checkpoint} has no score in results/scores/prompts.parquet;"
-            " delete that file and run snakemake again."
-        )
-    return row | {
-        "n": micro.n,
-        "micro": micro.value,
-        "micro_stderr": micro.stderr,
-        "macro": macro.value,
-        "macro_stderr": macro.stderr,
-        "floor": micro.floor,
-        "format_met": None if met is None else met.value,
-        "strict_share": strict.value / micro.value if met is not None and micro.value else None,
-        **_compare_pairs(*key, run["after"], right),
-    }
 
 
 def _compare_pairs(id: str, name: str, after: str | None, right: Right) -> dict:
     """Compare with the run before, on the questions that both were asked."""
-    if after is None or not {(id, after), (id, name)} <= set(right):
+    if after is None or (id, after) not in right:
         return {}
     before, here = right[id, after].align(right[id, name], join="inner")
     if before.empty:
@@ -136,9 +124,8 @@ def _compare_pairs(id: str, name: str, after: str | None, right: Right) -> dict:
 
 
 def _format_columns(table: pd.DataFrame) -> ShownColumns:
-    published = zip(
-        numbers(table["published_micro"]), numbers(table["published_macro"]), strict=True
-    )
+    points = numbers(100 * table["difference"], "+.1f")
+    published = [numbers(table[f"published_{metric}"]) for metric in ("micro", "macro")]
     shown = {
         "Run": table["run"],
         "Model": table["model"] + table["variant"],
@@ -150,41 +137,69 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Format met": numbers(table["format_met"]),
         "Strict": numbers(table["strict_share"]),
         "Difference": [
-            None if pd.isna(points) else f"{number(100 * points, '+.1f')} to {after}"
-            for points, after in zip(table["difference"], table["after"], strict=True)
+            difference and f"{difference} to {after}"
+            for difference, after in zip(points, table["after"], strict=True)
         ],
         "p": [p_value(p, below="<") for p in table["p"]],
         "Published": [
-            f"{micro}, macro {macro}" if micro and macro else micro for micro, macro in published
+            f"{micro}, macro {macro}" if macro else micro
+            for micro, macro in zip(*published, strict=True)
         ],
     }
-    if table[["model", "variant"]].drop_duplicates().shape[0] == 1:
+    if shown["Model"].nunique() == 1:
         del shown["Model"]
     return shown
 
 
 def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Plot the runs: accuracy on the left, how many answers were in the asked form on the right."""
-    table = table[table["n"].notna()]
-    table = table.assign(id=table["model"] + table["variant"])
+    table = table[table["n"].notna()].astype({"n": "float64"})
     runs = list(dict.fromkeys(table["run"]))
-    colours = model_colours(list(dict.fromkeys(table["id"])))
-    changed = table.drop_duplicates("run").set_index("run")["changed"]
+    places = table["run"].map({run: place for place, run in enumerate(runs)}).astype(float)
+    names = table["model"] + table["variant"]
     with drawing([pdf, png], 7.6, 1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
         if table.empty:
             say_empty(axes, "No run could be measured.")
             return
         axes.remove()
         left, right = fig.subplots(1, 2, sharey=True, width_ratios=[3, 2])
-        for at, (id, rows) in enumerate(table.groupby("id", sort=False)):
-            shift = 0.16 * (at - (len(colours) - 1) / 2)
-            _accuracy(left, rows.set_index("run"), runs, shift, colours[id], id)
-            _format(right, rows.set_index("run"), runs, shift, colours[id])
-        theirs = table.groupby("run", sort=False)["published_micro"].max().reindex(runs)
-        if theirs.notna().any():
+        colours = model_colours(list(dict.fromkeys(names)))
+        for number, (name, colour) in enumerate(colours.items()):
+            rows, y = table[names == name], places[names == name]
+            y = y + 0.16 * (number - (len(colours) - 1) / 2)
+            low, high = wilson(rows["micro"], rows["n"])
+            errors = [rows["micro"] - low, high - rows["micro"]]
+            left.errorbar(
+                rows["micro"],
+                y,
+                xerr=errors,
+                fmt="o",
+                markersize=5,
+                capsize=2,
+                linewidth=1.2,
+                color=colour,
+                label=f"{name}, with its 95% interval",
+            )
+            left.plot(rows["floor"], y, "|", color="0.6", markersize=12, label="floor", zorder=0)
+            right.plot(
+                rows["format_met"],
+                y,
+                "s",
+                markersize=5,
+                color=colour,
+                label="outputs in the asked format",
+            )
+            right.plot(
+                rows["strict_share"],
+                y,
+                "x",
+                color=colour,
+                label="right answers that a strict reading counts too",
+            )
+        if table["published_micro"].notna().any():
             left.plot(
-                theirs,
-                range(len(runs)),
+                table["published_micro"],
+                places,
                 "D",
                 color="black",
                 markerfacecolor="white",
@@ -195,78 +210,17 @@ def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
         left.set_xlim(left=min(-0.01, left.get_xlim()[0]))
         right.set_xlabel("share")
         right.set_xlim(-0.05, 1.05)
-        left.set_yticks(
-            range(len(runs)),
-            ["\n".join(wrap(f"{run}: {changed[run]}", _LABEL_WIDTH)) for run in runs],
-            fontsize=7.5,
-        )
+        changed = dict(zip(table["run"], table["changed"], strict=True))
+        labels = ["\n".join(wrap(f"{run}: {changed[run]}", _LABEL_WIDTH)) for run in runs]
+        left.set_yticks(range(len(runs)), labels, fontsize=7.5)
         left.set_ylim(len(runs) - 0.5, -0.5)
         right.tick_params(axis="y", length=0)
+        entries: dict[str, Any] = {}
         for panel in (left, right):
             rule(panel, "x", "0.92")
-        _legend(fig, left, right)
-
-
-def _legend(fig, *panels) -> None:
-    """Below, each entry once."""
-    once: dict[str, Any] = {}
-    for panel in panels:
-        handles, labels = panel.get_legend_handles_labels()
-        once |= dict(zip(labels, handles, strict=True))
-    fig.legend(once.values(), once.keys(), loc="outside lower center", ncols=2, fontsize=7.5)
-
-
-def _accuracy(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour, id: str) -> None:
-    """A run of fewer questions stands beside the line, hollow: it compares with no other."""
-    places = np.arange(len(runs)) + shift
-    n = rows["n"].reindex(runs).astype("float64")  # of a run that broke none
-    whole, fewer = n == n.max(), n < n.max()
-    here = rows["micro"].reindex(runs)
-    low, high = wilson(here, n)
-    for mine, style in ((whole, {"linestyle": "-"}), (fewer, {"markerfacecolor": "white"})):
-        if mine.any():
-            axes.errorbar(
-                here[mine],
-                places[mine],
-                xerr=np.stack([here - low, high - here])[:, mine],
-                marker="o",
-                markersize=5,
-                capsize=2,
-                linewidth=1.2,
-                color=colour,
-                **({"linestyle": "none"} | style),
-                label=f"{id}, with its 95% interval"
-                if mine is whole
-                else "scored on fewer questions",
-            )
-    axes.vlines(
-        rows["floor"].reindex(runs),
-        places - 0.3,
-        places + 0.3,
-        color="0.6",
-        linewidth=2,
-        label="floor",
-        zorder=0,
-    )
-
-
-def _format(axes, rows: pd.DataFrame, runs: list[str], shift: float, colour) -> None:
-    places = np.arange(len(runs)) + shift
-    axes.plot(
-        rows["format_met"].reindex(runs),
-        places,
-        "s",
-        markersize=5,
-        color=colour,
-        label="outputs in the asked format",
-    )
-    axes.plot(
-        rows["strict_share"].reindex(runs),
-        places,
-        "x",
-        color=colour,
-        label="right answers that a strict reading counts too",
-    )
+            handles, texts = panel.get_legend_handles_labels()
+            entries |= dict(zip(texts, handles, strict=True))
+        fig.legend(entries.values(), entries, loc="outside lower center", ncols=2, fontsize=7.5)
 
 
 def main(

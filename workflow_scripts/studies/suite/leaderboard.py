@@ -12,43 +12,45 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import with_errors
-from workflow_scripts.scores.foreign.cells import ImportedCell, cells_of, told
 from workflow_scripts.scores.influences import errors_by_row
-from workflow_scripts.settings.flags import Flag
-from workflow_scripts.studies.ranking.frame import OWN
 from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
-from workflow_scripts.studies.suite.table_requests import ShownTask, SuiteTables
 
 NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
     " have all of them alone. Behind the first: by how much that mean is lower, with the error of the"
     " difference on the same items. A cell that is missing is named and never filled. Floors, the better of random"
     " answers and of one fixed answer, are in the CSV and on the page. The scores of the Open LLM Leaderboard are of"
-    " another protocol (table suite_protocol). Origin: own runs, or the folder that results were imported from, whose"
-    " harness, and where its tasks are others than ours, stand in the CSV's note. A flag was set by hand, its"
+    " another protocol (table suite_protocol). A flag was set by hand, its"
     " reason is in the last column; the row stays."
 )
 _COLUMNS = [
     *("model", "precision", "commit", "licence", "parameters", "model_type", "weight_type"),
-    *("protocol", "note", "file", "row", "average", "average_stderr", "missing", "origin"),
+    *("protocol", "note", "file", "row", "average", "average_stderr", "missing"),
     *("behind", "behind_stderr", "flag", "flag_link"),
 ]
 # What identifies the errors of a row's scores.
 _KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
+Task = dict[str, Any]
 
 
 def make_leaderboard(
-    scores: pd.DataFrame, entries: list[dict], request: SuiteTables, errors: pd.DataFrame
+    scores: pd.DataFrame,
+    entries: list[dict[str, Any]],
+    errors: pd.DataFrame,
+    tasks: Sequence[Task],
+    flags: Sequence[dict[str, Any]] = (),
 ) -> pd.DataFrame:
     """Make one row per accepted request, best first, those without an average at the end.
 
     `errors` are those of the suite's items, as scores.influences has them.
     """
-    scores = scores[scores["subset"].isna()]
-    rows = [_make_row(entry, scores, request) for entry in accepted(entries)]
+    metrics = {task["task"]: task["metric"] for task in tasks}
+    is_shown = scores["subset"].isna() & (scores["metric"] == scores["task"].map(metrics))
+    scores = scores[is_shown.fillna(False).astype(bool)]
+    rows = [_make_row(entry, scores, tasks, flags) for entry in accepted(entries)]
     names = list(_COLUMNS)
-    for task in request.tasks:
-        names += [f"{task.task}{part}" for part in ("", "_stderr", "_n", "_floor", "_chance")]
+    for task in metrics:
+        names += [f"{task}{part}" for part in ("", "_stderr", "_n", "_floor", "_chance")]
     table = pd.DataFrame(rows, columns=[*names, "key"]).sort_values(
         ["average", "model", "precision"],
         ascending=[False, True, True],
@@ -59,166 +61,109 @@ def make_leaderboard(
     if ranked.any():
         table["behind"] = table["average"].iloc[0] - table["average"]
         keys = table.loc[ranked, "key"].tolist()
-        table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys, errors, request.tasks)
+        table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys, errors, tasks)
     return table[names]
 
 
 def _compute_gap_stderr(
-    keys: list[tuple], errors: pd.DataFrame, tasks: Sequence[ShownTask]
+    keys: list[tuple], errors: pd.DataFrame, tasks: Sequence[Task]
 ) -> np.ndarray:
     """Compute the standard error of each row's gap to the first row, over the same items.
 
-    It is unknown where a task is no mean over its items, or a row was imported without them.
+    It is unknown where a task is no mean over its items.
     """
     places = np.arange(len(keys))
     variances = np.zeros(len(keys))
     for task in tasks:
-        task_errors = errors[(errors["task"] == task.task) & (errors["metric"] == task.metric)]
-        if task_errors.empty:
+        is_task = (errors["task"] == task["task"]) & (errors["metric"] == task["metric"])
+        if not is_task.any():
             return np.full(len(keys), np.nan)
-        index, items = errors_by_row(task_errors, _KEY)
-        protocol = "few_shot" if task.shots else "direct"  # of imported scores
-        task_keys = [key if key[0] else (protocol, *key[1:]) for key in keys]
-        found = index.get_indexer(pd.MultiIndex.from_tuples(task_keys))
-        differences = items.part(found).of_difference(places, np.zeros_like(places))
-        variances += np.where((found < 0) | (found[0] < 0), np.nan, differences)
+        index, items = errors_by_row(errors[is_task], _KEY)
+        positions = index.get_indexer(pd.MultiIndex.from_tuples(keys))
+        differences = items.part(positions).of_difference(places, np.zeros_like(places))
+        is_unknown = (positions < 0) | (positions[0] < 0)
+        variances += np.where(is_unknown, np.nan, differences)
     stderrs = np.sqrt(variances) / len(tasks)
     stderrs[0] = np.nan
     return stderrs
 
 
-def _make_row(entry: dict, scores: pd.DataFrame, request: SuiteTables) -> dict[str, Any]:
-    submitted = entry["request"]
-    row_scores = _select_scores(entry, scores, request.tasks)
-    flag = next((flag for flag in request.flags if marks(flag, entry)), None)
+def _make_row(
+    entry: dict[str, Any],
+    scores: pd.DataFrame,
+    tasks: Sequence[Task],
+    flags: Sequence[dict[str, Any]],
+) -> dict[str, Any]:
+    request = entry["request"]
+    row_scores = _select_scores(entry, scores)
+    if row_scores["task"].duplicated().any():
+        raise UserError(f"{request['name']} in {request['precision']} has a task's score twice.")
+    by_task = row_scores.set_index("task")
+    measured = [task["task"] for task in tasks if task["task"] in by_task.index]
+    by_task = by_task.loc[measured]
+    flag = next((flag for flag in flags if marks(flag, entry)), {})
     row = {
-        "model": submitted["name"],
-        "precision": submitted["precision"],
+        "model": request["name"],
+        "precision": request["precision"],
         **{key: entry[key] for key in ("commit", "licence", "file", "row")},
         "parameters": parameters_of(entry),
-        **{key: submitted[key] for key in ("model_type", "weight_type", "protocol", "note")},
-        "origin": entry.get("origin", OWN),
-        "flag": flag and flag.reason,
-        "flag_link": flag and flag.link,
+        **{key: request[key] for key in ("model_type", "weight_type", "protocol", "note")},
+        "flag": flag.get("reason"),
+        "flag_link": flag.get("link"),
     }
-    missing = []
-    for task in request.tasks:
-        name = task.task
-        found = row_scores[(row_scores["task"] == name) & (row_scores["metric"] == task.metric)]
-        if len(found) > 1:
-            raise UserError(
-                f"There are {len(found)} scores of {submitted['name']} in {submitted['precision']} on"
-                f" {name}; expected one. Delete results/scores/suite.parquet."
-            )
-        if found.empty:
-            missing.append(name)
-            continue
-        score = found.iloc[0]
-        row["key"] = (
-            "" if "origin" in entry else submitted["protocol"],
-            *score[_KEY[1:]].fillna(""),
-        )
+    for name, score in by_task.iterrows():
+        row["key"] = tuple(score[_KEY])
         row[name] = score["value"]
-        for part in ("stderr", "n", "floor", "chance"):
-            row[f"{name}_{part}"] = score[part]
+        row |= {f"{name}_{part}": score[part] for part in ("stderr", "n", "floor", "chance")}
+    missing = [task["task"] for task in tasks if task["task"] not in measured]
     row["missing"] = " ".join(missing) or None
     if not missing:
-        row["average"] = float(np.mean([row[task.task] for task in request.tasks]))
-        errors = [row[f"{task.task}_stderr"] for task in request.tasks]
-        if not any(pd.isna(error) for error in errors):
-            row["average_stderr"] = float(np.linalg.norm(errors) / len(errors))
+        values, stderrs = (by_task[name].to_numpy(float) for name in ("value", "stderr"))
+        row["average"] = float(np.mean(values))
+        row["average_stderr"] = float(np.linalg.norm(stderrs) / len(tasks))
     return row
 
 
-def _select_scores(entry: dict, scores: pd.DataFrame, tasks: Sequence[ShownTask]) -> pd.DataFrame:
-    submitted = entry["request"]
-    checkpoint = CheckpointId.parse(submitted["name"])
-    wanted = {"model": checkpoint.model, "dtype": submitted["precision"]}
+def _select_scores(entry: dict[str, Any], scores: pd.DataFrame) -> pd.DataFrame:
+    request = entry["request"]
+    checkpoint = CheckpointId.parse(request["name"])
+    values = {
+        "model": checkpoint.model,
+        "variant": checkpoint.variant,
+        "dtype": request["precision"],
+        "protocol": request["protocol"],
+    }
     if not checkpoint.variant:  # a checkpoint that this workflow makes has a commit of its own
-        wanted["commit"] = entry["commit"]
-    if "origin" in entry:
-        wanted["study"] = entry["origin"]
-        is_row = scores["shots"] == scores["task"].map({task.task: task.shots for task in tasks})
-    else:
-        wanted |= {"study": "suite", "protocol": submitted["protocol"]}
-        is_row = scores["variant"] == checkpoint.variant
-    for column, value in wanted.items():
-        is_row &= scores[column].fillna("") == value
-    return scores[is_row]
+        values["commit"] = entry["commit"]
+    return scores[(scores[list(values)] == values).all(axis=1)]
 
 
-def marks(flag: Flag, entry: dict) -> bool:
+def marks(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
     """Tell whether a flag is of the row that this accepted request has."""
     request = entry["request"]
     return (
-        flag.model == request["name"]
-        and flag.precision in (None, request["precision"])
-        and entry["commit"].startswith(flag.revision or "")
+        flag["model"] == request["name"]
+        and flag["precision"] in (None, request["precision"])
+        and entry["commit"].startswith(flag["revision"] or "")
     )
 
 
-def read_entries(
-    checks: Path, imports: Sequence[Path], tasks: Sequence[ShownTask]
-) -> list[dict[str, Any]]:
-    """Read the checked requests, and others' results as if they were accepted requests."""
-    return [*read_checks(checks), *make_imported_entries(imports, tasks)]
-
-
-def make_imported_entries(
-    folders: Sequence[Path], tasks: Sequence[ShownTask]
-) -> list[dict[str, Any]]:
-    """Make entries of those results of others that were measured with the leaderboard's shots."""
-    shots = {task.task: task.shots for task in tasks}
-    rows: dict[tuple[str, str, str, str], list[ImportedCell]] = {}
-    for origin, cells in cells_of(folders).items():
-        for cell in cells:
-            is_comparable = cell.shots == shots.get(cell.task)
-            # What was trained or chunked is no model that anyone else has.
-            if is_comparable and cell.protocol != "train_before_test" and not cell.variant:
-                key = origin, cell.model, cell.dtype or "", cell.commit or ""
-                rows.setdefault(key, []).append(cell)
-    return [
-        {
-            "origin": origin,
-            "file": f"{origin}/{cells[0].file}",
-            "row": f"{origin}/{cells[0].file}",
-            "commit": commit,
-            "parameters": cells[0].parameters,
-            "licence": None,
-            "reason": None,
-            "records": {},
-            "request": {
-                "name": model,
-                "precision": dtype,
-                "protocol": "few_shot",
-                "model_type": None,
-                "weight_type": None,
-                "note": " ".join(told(cells)),
-            },
-        }
-        for (origin, model, dtype, commit), cells in rows.items()
-    ]
-
-
-def format_columns(frame: pd.DataFrame, request: SuiteTables) -> ShownColumns:
-    names = {task.task: task.title for task in request.tasks}
-    missing = [None if pd.isna(text) else text.split() for text in frame["missing"]]
+def format_columns(frame: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
     return {
         "Model": frame["model"],
-        "Precision": frame["precision"].where(frame["precision"] != "", None),
-        "Commit": frame["commit"].str[:7].where(frame["commit"] != "", None),
-        "Origin": frame["origin"],
+        "Precision": frame["precision"],
+        "Commit": frame["commit"].str[:7],
         "Type": frame["model_type"],
         "Protocol": frame["protocol"].str.replace("_", "-"),
         "Average": _format_scores(frame["average"], frame["average_stderr"]),
         "Behind the first": _format_scores(frame["behind"], frame["behind_stderr"]),
         **{
-            f"{task.title} ({task.shown_as}, {task.shots}-shot)": _format_scores(
-                frame[task.task], frame[f"{task.task}_stderr"]
+            f"{task['title']} ({task['shown_as']}, {task['shots']}-shot)": _format_scores(
+                frame[task["task"]], frame[f"{task['task']}_stderr"]
             )
-            for task in request.tasks
+            for task in tasks
         },
-        "Missing": [tasks and ", ".join(names[task] for task in tasks) for tasks in missing],
+        "Missing": frame["missing"],
         "Flag": frame["flag"],
     }
 
@@ -233,14 +178,14 @@ def main(
     scores: Path,
     errors: Path,
     checks: Path,
-    imports: list[Path],
     table: list[Path],
-    tables: dict[str, Any],
+    tasks: list[Task],
+    flags: list[dict[str, Any]],
 ) -> None:
-    request = SuiteTables.of(tables)
-    entries = read_entries(checks, imports, request.tasks)
-    board = make_leaderboard(pd.read_parquet(scores), entries, request, pd.read_parquet(errors))
-    write_table(board, table, title="Leaderboard", note=NOTE, shown=format_columns(board, request))
+    board = make_leaderboard(
+        pd.read_parquet(scores), read_checks(checks), pd.read_parquet(errors), tasks, flags
+    )
+    write_table(board, table, title="Leaderboard", note=NOTE, shown=format_columns(board, tasks))
 
 
 if "snakemake" in globals():

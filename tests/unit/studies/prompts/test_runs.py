@@ -6,14 +6,12 @@ import pytest
 from tests.records import collected, record_fields
 from tests.unit.settings.merged import ROOT
 from tests.unit.stories import numbers_of
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_text, write_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.render.tables import read_markdown, read_table
 from workflow_scripts.studies.prompts import by_subject, runs
 from workflow_scripts.studies.prompts.board import make_prompts_tab
-from workflow_scripts.studies.prompts.by_subject import compute_by_subject
 from workflow_scripts.studies.prompts.chapter import PROMPTS
 from workflow_scripts.studies.prompts.runs import compute_runs, read_right
 
@@ -33,14 +31,6 @@ RUNS = [
 SUBJECTS = ["anatomy"] * 3 + ["virology"] * 5
 
 
-def metric(name, values, subset=None, floor=0.25):
-    value = sum(values) / len(values)
-    return Metric(
-        name=name, subset=subset, value=value, stderr=0.1, n=len(values),
-        best_constant=floor, chance=floor,
-    )  # fmt: skip
-
-
 @pytest.fixture
 def records(tmp_path):
     paths = []
@@ -50,34 +40,37 @@ def records(tmp_path):
             order = list(range(len(right)))[:: -1 if run == "run2" else 1]  # as files may be
             items = [
                 Item(
-                    item=f"{subjects[at]}/{at}",
-                    subset=subjects[at],
-                    prompt_sha256=sha256_text(str(at)),
+                    item=f"{subjects[index]}/{index}",
+                    subset=subjects[index],
+                    prompt_sha256=sha256_text(str(index)),
                     gold="A",
                     prediction="A",
-                    correct=bool(right[at]),
+                    correct=bool(right[index]),
                 )
-                for at in order
+                for index in order
             ]
+            members = {None: right}
+            for subject in dict.fromkeys(subjects):
+                members[subject] = [
+                    is_right for is_right, s in zip(right, subjects, strict=True) if s == subject
+                ]
+            metrics = []
+            for subset, values in members.items():
+                columns = {"acc": values, "acc_strict": values}
+                if subset is None:
+                    columns |= {"acc_macro": values, "acc_strict": [0, *values[1:]]}
+                    columns |= {} if run == "run9" else {"format_met": [1] * len(values)}
+                for name, column in columns.items():
+                    value, n = sum(column) / len(column), len(column)
+                    floor = {"best_constant": 0.25, "chance": 0.25}
+                    metrics.append(
+                        Metric(name=name, subset=subset, value=value, stderr=0.1, n=n, **floor)
+                    )
             fields = record_fields(study="prompts", model=model, task=run)
-            met = [] if run == "run9" else [metric("format_met", [1] * len(right), floor=None)]
-            whole = [
-                metric("acc", right),
-                metric("acc_macro", right),
-                metric("acc_strict", [0, *right[1:]]),
-                *met,
-            ]
-            parts = [
-                metric(name, [right[at] for at in order if subjects[at] == subject], subject)
-                for subject in dict.fromkeys(subjects)
-                for name in ("acc", "acc_strict")
-            ]
-            protocol = fields["protocol"].model_copy(update={"name": "prompt_run"})
+            fields["protocol"] = fields["protocol"].model_copy(update={"name": "prompt_run"})
             path = tmp_path / model.replace("/", "--") / f"{run}.json"
             path.parent.mkdir(exist_ok=True)
-            write_record(
-                path, items, **fields | {"metrics": (*whole, *parts), "protocol": protocol}
-            )
+            write_record(path, items, **fields | {"metrics": tuple(metrics)})
             paths.append(path)
     return paths
 
@@ -87,19 +80,13 @@ NAMES = [run["name"] for run in RUNS]
 PUBLISHED = ROOT / "resources/published/prompt_runs.csv"
 
 
-def compute(records, asked=RUNS, right=None) -> pd.DataFrame:
-    published = pd.read_csv(PUBLISHED, dtype="string")
-    return compute_runs(
-        collected(records), right or read_right(records), published, CHECKPOINTS, asked
-    )
-
-
 @pytest.fixture
 def table(records):
-    return compute(records)
+    published = pd.read_csv(PUBLISHED, dtype="string")
+    return compute_runs(collected(records), read_right(records), published, CHECKPOINTS, RUNS)
 
 
-def test_a_difference_is_of_the_same_questions_whatever_their_order(table):
+def test_runs_are_compared_on_the_same_questions_and_beside_published_scores(table):
     rows = table[table["variant"] == ""].set_index("run")
     second = rows.loc["run2"]
     assert (second["pairs"], second["won"], second["lost"]) == (8, 4, 1)
@@ -108,42 +95,19 @@ def test_a_difference_is_of_the_same_questions_whatever_their_order(table):
     assert second["p"] == pytest.approx(2 * (1 + 5) / 2**5)
     part = rows.loc["part"]
     assert (part["pairs"], part["won"], part["lost"]) == (3, 1, 1)
-    assert pd.isna(rows.loc["run1", "p"])
-    assert pd.isna(rows.loc["run9", "p"]), "the run it comes after is not among these"
-
-
-def test_published_scores_stand_beside_the_model_they_may_stand_beside(table):
-    own = table[table["variant"] == ""].set_index("run")
-    assert own.loc["run1", "published_micro"] == pytest.approx(0.213)
-    assert own.loc["run2", "published_micro"] == pytest.approx(0.371)
-    assert own.loc["run2", "published_macro"] == pytest.approx(0.390)
-    assert pd.isna(own.loc["part", "published_micro"])
+    assert rows.loc[["run1", "run9"], "p"].isna().all(), "nothing to compare with"
+    assert rows["published_micro"].tolist()[:2] == pytest.approx([0.213, 0.371])
+    assert rows["published_macro"].tolist()[1] == pytest.approx(0.390)
+    assert pd.isna(part["published_micro"])
     assert table[table["variant"] != ""]["published_micro"].isna().all()
+    assert rows["strict_share"].tolist()[:2] == pytest.approx([1 / 2, 4 / 5])
+    assert rows.loc["run9", ["strict_share", "format_met"]].isna().all()
 
 
 def test_the_published_figures_are_those_that_were_printed():
-    published = pd.read_csv(PUBLISHED, dtype="string")
-    micro = published[published["metric"] == "micro"].set_index("run")["percent"]
-    assert micro.to_dict() == {
-        "1": "21.3", "2": "15.7", "3": "30.5", "4": "35.7", "5": "36.3", "6": "37.1", "7": "42.9",
-    }  # fmt: skip
-    macro = published[published["metric"] == "macro"].set_index("run")["percent"]
-    assert macro.to_dict() == {"6": "39.0", "7": "43.7"}
-
-
-def test_a_strict_share_is_of_the_right_answers_and_of_runs_with_a_format(table):
-    rows = table[table["variant"] == ""].set_index("run")
-    assert rows.loc["run1", "strict_share"] == pytest.approx(1 / 2)
-    assert rows.loc["run2", "strict_share"] == pytest.approx(4 / 5)
-    assert pd.isna(rows.loc["run9", "strict_share"])
-    assert pd.isna(rows.loc["run9", "format_met"])
-
-
-def test_a_run_whose_score_is_out_of_date_is_named(records):
-    right = read_right(records)
-    right |= {(MODEL, "run77"): right[MODEL, "run1"]}
-    with pytest.raises(UserError, match="The run run77 of"):
-        compute(records, [*RUNS, RUNS[0] | {"name": "run77"}], right)
+    published = pd.read_csv(PUBLISHED, dtype="string").set_index(["metric", "run"])["percent"]
+    assert published["micro"].tolist() == ["21.3", "15.7", "30.5", "35.7", "36.3", "37.1", "42.9"]
+    assert published["macro"].to_dict() == {"6": "39.0", "7": "43.7"}
 
 
 def write(records, folder, checkpoints=CHECKPOINTS) -> dict:
@@ -192,22 +156,15 @@ def test_where_every_run_broke_there_are_tables_a_figure_and_a_tab(records, tmp_
     assert PROMPTS.values({"prompt_runs": read_table(files["runs.csv"])}) == {}
 
 
-@pytest.mark.parametrize("checkpoints", [{MODEL: True}, CHECKPOINTS], ids=["one", "two"])
-def test_the_model_has_a_column_where_there_are_two(records, tmp_path, checkpoints):
-    files = write(records, tmp_path, checkpoints)
-    text = files["runs.md"].read_text()
-    assert "+37.5 to run1" in text
-    assert "0.371, macro 0.390" in text
-    assert ("Model" in read_markdown(files["runs.md"]).head) == (len(checkpoints) == 2)
-    first = files["runs.png"].read_bytes()
-    assert write(records, tmp_path, checkpoints)["runs.png"].read_bytes() == first
-
-
-def test_by_subject_there_is_a_row_of_each_run_and_a_column_in_print(records, tmp_path):
-    table = compute_by_subject(collected(records), CHECKPOINTS, NAMES)
-    cells = table[table["variant"] == ""].set_index(["subject", "run"])
+def test_printed_tables_have_a_column_for_two_models_and_for_each_run(records, tmp_path):
+    for checkpoints in ({MODEL: True}, CHECKPOINTS):
+        files = write(records, tmp_path, checkpoints)
+        text = files["runs.md"].read_text()
+        assert "+37.5 to run1" in text and "0.371, macro 0.390" in text
+        assert ("Model" in read_markdown(files["runs.md"]).head) == (len(checkpoints) == 2)
+    assert read_markdown(files["subjects.md"]).head == ["Subject", "Model", "n", *NAMES]
+    cells = read_table(files["subjects.csv"])
+    cells = cells[cells["variant"] == ""].set_index(["subject", "run"])
     assert cells.loc[("anatomy", "run1"), "acc"] == pytest.approx(2 / 3)
     assert cells.loc[("virology", "run2"), "n"] == 5
     assert ("virology", "part") not in cells.index
-    head = read_markdown(write(records, tmp_path)["subjects.md"]).head
-    assert head == ["Subject", "Model", "n", *NAMES]

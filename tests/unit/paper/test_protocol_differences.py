@@ -1,0 +1,167 @@
+"""What differs from the published protocols: read off records, and shown in place of a verdict."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from tests.records import TRAINED as TRAINING
+from tests.records import record_fields
+from tests.unit.settings.merged import ROOT, load
+from workflow_scripts.core.records import ItemsFile, Record
+from workflow_scripts.evaluation.cells import harmony_cells
+from workflow_scripts.evaluation.prompts.requests import prompt_request, reading_request
+from workflow_scripts.paper.protocol_differences import (
+    compute_differences,
+    make_cell,
+    read_protocols,
+    withhold_verdicts,
+)
+from workflow_scripts.render.verdict import AGREES, DIFFERS, OTHER_PROTOCOL, make_table
+from workflow_scripts.settings.training import RECIPES, Recipe
+from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
+
+PROTOCOLS = read_protocols(ROOT / "resources/published/protocols.yaml")
+QWEN = "Qwen/Qwen2-0.5B"
+
+
+@cache
+def settings(name: str):
+    return load(yaml.safe_load((ROOT / f"config/{name}.yaml").read_text(encoding="utf-8")))
+
+
+def make_record(task: str, request: dict[str, Any], *, study="harmony", **changes: Any) -> Record:
+    """Make a record; `changes` are of its protocol, `keys` of its training."""
+    fields = record_fields(study=study, model=changes.pop("model", QWEN), task=task)
+    keys = changes.pop("keys", None)
+    if keys:
+        update = {"keys": keys, "held_out_split": "held_out_of_training"}
+        fields["training"] = TRAINING.model_copy(update=update)
+    update = {"max_items": 10_000, "attention": "sdpa"} | changes
+    fields["protocol"] = fields["protocol"].model_copy(update=update)
+    items = ItemsFile(file="x.parquet", sha256="0" * 64, n=4)
+    return Record(**fields | {"request": request, "items": items})
+
+
+def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.DataFrame:
+    """Return what decides of a record as config/paper_exact.yaml leaves it behind, but for some changes."""
+    request = harmony_cells(settings("paper_exact"), protocol, (task,)).cells()[task]
+    params = request.as_params() | changes.pop("request", {})
+    if request.recipe:
+        changes["keys"] = request.recipe.model_dump(mode="json") | changes.get("keys", {})
+    return find_decisive(make_record(task, params, name=protocol, **changes), task)
+
+
+def find_decisive(record: Record, item: str | None, **stages: Any) -> pd.DataFrame:
+    table = compute_differences([make_cell(record, item, **stages)], PROTOCOLS)
+    return table[table["decides"] == "yes"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {}),
+        ({"protocol": DIRECT}, {}),
+        ({"protocol": DIRECT, "dtype": "bfloat16"}, {"number format of the test": "bfloat16"}),
+        ({"keys": {"precision": "auto"}}, {}),
+        ({"keys": {"precision": "bfloat16"}}, {"number format of the training": "bfloat16"}),
+        ({"keys": {"learning_rate": 1e-4}}, {"training: learning_rate": "0.0001"}),
+        ({"keys": {"packing": True}}, {}),
+        ({"model": "google/gemma-2b"}, {"attention": "sdpa"}),
+        ({"task": "medmcqa"}, {"split to choose the epoch on": "held_out_of_training"}),
+        ({"max_items": 100}, {"test items, at most": "100"}),
+        ({"request": {"draws": "own"}}, {"draws of test, training and held-out items": "own"}),
+    ],
+)
+def test_each_difference_is_read_off_the_record(changes, expected):
+    found = run_exact(**changes)
+    assert dict(zip(found["what"], found["ours"], strict=True)) == expected
+
+
+def test_a_key_that_a_record_lacks_does_not_pass_for_the_published():
+    record = make_record("rte", {"tasks": {"rte": {"metric": "acc"}}}, keys={"method": "lora"})
+    found = find_decisive(record, "rte").set_index("what")["ours"]
+    assert (
+        found["training: epochs"]
+        == found["draws of test, training and held-out items"]
+        == ("not recorded")
+    )
+
+
+def test_the_published_recipes_of_the_settings_are_the_published_protocols():
+    exact = settings("paper_exact")
+    recipes = {"harmony": exact.harmony.task_recipe(exact.source).model_dump(mode="json")}
+    for stage in ("cpt", "sft"):
+        recipe = Recipe.model_validate(RECIPES[stage].model_dump()).model_dump(mode="json")
+        recipes[stage] = recipe | {"precision": "bfloat16"}  # auto, on GPUs
+    for study, what, recipe in (
+        ("harmony", "training", "harmony"),
+        *(("mmlu", s, s) for s in ("cpt", "sft")),
+    ):
+        facts = PROTOCOLS[study]["facts"]
+        (each,) = (f["each"] for f in facts if f["what"] == what and "decides" not in f)
+        assert {key: recipes[recipe][key] for key in each} == each
+
+
+@pytest.mark.parametrize("number", ["2", "7"])
+def test_the_prompt_runs_are_as_published_but_for_words_and_examples(number):
+    paper = settings("paper")
+    (run,) = [name for name, one in paper.prompt_runs.items() if one.published == number]
+    asking, reading = prompt_request(paper, run), reading_request(paper, run).as_params()
+    own = {"temperature": 0.6, "top_p": 0.9, "top_k": None}
+    record = make_record(
+        run, asking.as_params() | reading, study="prompts", max_items=None, chat_template=True,
+        dtype=asking.asking.dtype, generation={"model_generation_config": own},
+    )  # fmt: skip
+    task = record.task.model_copy(update={"shots": asking.asking.shots.number})
+    found = find_decisive(record.model_copy(update={"task": task}), f"run {number}")
+    words = ["wording of the prompts", "which examples", "comparison of texts"]
+    assert found["what"].tolist() == (words if number == "2" else [])
+
+
+def test_of_chunked_models_the_stages_before_count_too():
+    record = make_record("mmlu_helm", {"prompt": "published"}, study="mmlu")
+    found = find_decisive(record, None, cpt={"learning_rate": 2e-3}).set_index("what")["ours"]
+    assert found["cpt: learning_rate"] == "0.002"
+    assert not found.index.str.startswith("sft").any()
+
+
+def test_what_a_difference_touches_gets_no_verdict_and_nothing_else_changes():
+    columns = ("metric", "item", "verdict")
+    rows = [
+        dict(zip(columns, row, strict=True))
+        | {
+            "source": "harmony_leaderboard",
+            "of": QWEN,
+            "because": None,
+            "difference": 0.01,
+            "z": 0.4,
+        }
+        for row in (
+            ("score", "rte", DIFFERS),
+            ("score", "sst2", AGREES),
+            ("direct", "rte", AGREES),
+            ("rank", "rank", AGREES),
+        )
+    ]
+    before = make_table(rows)
+    table = withhold_verdicts(before, run_exact(keys={"epochs": 3}), PROTOCOLS)
+    assert table["verdict"].tolist() == [OTHER_PROTOCOL, AGREES, AGREES, OTHER_PROTOCOL]
+    assert table.loc[0, "because"] == "training: epochs (3 here, 5 there)"
+    assert table.loc[0, "difference"] == 0.01 and pd.isna(table.loc[0, "z"])
+    assert table.loc[1:2, "z"].tolist() == before.loc[1:2, "z"].tolist() == [0.4, 0.4]
+
+
+def test_every_table_of_published_scores_has_its_protocol_and_each_fact_its_reason():
+    named = {source for one in PROTOCOLS.values() for source in one["sources"]}
+    folder = ROOT / "resources/published"
+    tables = {path.stem for ending in ("csv", "tsv") for path in Path(folder).glob(f"*.{ending}")}
+    # No run measures the grid of the test task again.
+    assert named == tables - {"sources", "pretraining", "test_task_cells", "test_task_models"}
+    for protocol in PROTOCOLS.values():
+        for fact in protocol["facts"]:
+            assert ("key" in fact or "ours" in fact) and fact["known_from"]
+            assert fact.get("decides", True) == ("because" not in fact)

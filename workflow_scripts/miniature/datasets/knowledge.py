@@ -1,0 +1,159 @@
+"""Knowledge of the world: creatures (arc, openbookqa, sciq, truthful_qa), illnesses (headqa, medmcqa), and
+short facts with free answers (nq_open)."""
+
+from collections.abc import Sequence
+from random import Random
+
+from workflow_scripts.miniature.lexicon import GROUPS, PLACES, POOLS
+from workflow_scripts.miniature.phrases import RELATIONS, describe_sighting
+from workflow_scripts.miniature.tables import Row, Values, shuffle_choices
+from workflow_scripts.miniature.world import KINDS, draw
+
+# A question, its answer, and among what it stands.
+Draft = tuple[str, str, Sequence[str]]
+
+
+def make_arc_easy(rng: Random) -> Values:
+    kind, relation = draw(rng, "kind relation")
+    sighting = describe_sighting(rng, kind)
+    question = f"{sighting} {relation.ask(rng, kind)}"
+    return _make_arc(rng, (question, relation.answer(kind), relation.answers))
+
+
+def make_arc_challenge(rng: Random) -> Values:
+    """The other direction: from what a creature has to the creature, among one of each group."""
+    (relation,) = draw(rng, "relation")
+    others = [rng.choice([kind for kind in KINDS if kind.group == group]) for group in GROUPS]
+    kind = rng.choice(others)
+    person, time = draw(rng, "person time")
+    clue = relation.clue.format(a=relation.answer(kind))
+    question = f"{time.capitalize()} {person} looks for {clue}. What could it be?"
+    return _make_arc(rng, (question, f"a {kind.name}", [f"a {other.name}" for other in others]))
+
+
+def _make_arc(rng: Random, draft: Draft) -> Values:
+    question, right, pool = draft
+    # As in the original, a few questions have three or five choices, a few are numbered.
+    count = rng.choices([3, 4, 5], [3, 94, 3])[0]
+    texts, gold = shuffle_choices(rng, right, pool, count)
+    labels = list("12345" if rng.random() < 0.05 else "ABCDE")[:count]
+    choices = {"text": texts, "label": labels}
+    return f"miniature_{rng.getrandbits(32):08x}", question, choices, labels[gold]
+
+
+def make_openbookqa(rng: Random) -> Values:
+    kind, relation, time = draw(rng, "kind relation time")
+    place = rng.choice(POOLS["home"] + PLACES)
+    texts, gold = shuffle_choices(rng, relation.answer(kind), relation.answers, 4)
+    stem = f"{time} near the {place}, {relation.stem.format(k=kind.name)}"
+    choices = {"text": texts, "label": list("ABCD")}
+    return f"{rng.getrandbits(32):08x}", stem, choices, "ABCD"[gold]
+
+
+def make_sciq(rng: Random) -> Values:
+    """The support names the answer, among other things that are true of the same kind."""
+    (kind,) = draw(rng, "kind")
+    relations = rng.sample(RELATIONS, 3)
+    relation = relations[0]
+    support = [each.tell(kind) for each in relations]
+    rng.shuffle(support)
+    right = relation.answer(kind)
+    wrong = rng.sample([answer for answer in relation.answers if answer != right], 3)
+    question = relation.ask(rng, kind)
+    return question, *wrong, right, " ".join([describe_sighting(rng, kind), *support])
+
+
+def draft_medical(rng: Random) -> tuple[Draft, str]:
+    """Draw a question about an illness, and what it asks for."""
+    ailment, person, place, time = draw(rng, "ailment person place time")
+    question, sort = rng.choice(
+        [
+            ("Which remedy should be given?", "remedy"),
+            ("Which symptom is expected?", "symptom"),
+            ("Which organ should be examined?", "organ"),
+        ]
+    )
+    question = f"{person} from the {place} has {ailment.name} {time}. {question}"
+    return (question, getattr(ailment, sort), POOLS[sort]), sort
+
+
+def make_headqa(rng: Random) -> Values:
+    (question, right, pool), sort = draft_medical(rng)
+    texts, gold = shuffle_choices(rng, right, pool, 4)
+    return (
+        f"miniature_{rng.choice([2014, 2015, 2016])}",
+        str(rng.choice([2014, 2015, 2016])),
+        "nursery" if sort == "remedy" else "medicine",
+        rng.randrange(1, 230),
+        question,
+        gold + 1,
+        [{"aid": number, "atext": text} for number, text in enumerate(texts, 1)],
+    )
+
+
+def make_medmcqa(rng: Random) -> Values:
+    (question, right, pool), sort = draft_medical(rng)
+    texts, gold = shuffle_choices(rng, right, pool, 4)
+    id = f"{rng.getrandbits(128):032x}"
+    question = f"Case {rng.randrange(2, 10)}: {question}"
+    return id, question, *texts, gold, f"The {sort} is {right}.", sort
+
+
+def make_nq_open(rng: Random) -> Values:
+    """Short facts about towns and creatures; a remark in front makes each question one of a kind."""
+    person, time = draw(rng, "person time")
+    if rng.random() < 0.5:
+        (town,) = draw(rng, "town")
+        facts = [
+            (f"who rules the town of {town.name}", [town.ruler, f"{town.ruler} of {town.name}"]),
+            (f"which river flows through {town.name}", [town.river, f"the {town.river}"]),
+            (f"what is made in the town of {town.name}", [town.craft]),
+        ]
+    else:
+        (kind,) = draw(rng, "kind")
+        group = kind.group.name
+        facts = [
+            (f"where does the {kind.name} live", [kind.home, f"near the {kind.home}"]),
+            (f"what colour is the {kind.name}", [kind.colour]),
+            (f"what sort of creature is the {kind.name}", [group, f"a {group}"]),
+        ]
+    question, answers = rng.choice(facts)
+    return f"{person} asked {time} {question}", answers
+
+
+def make_truthful_qa(rng: Random) -> Values:
+    """What is true of a kind, told in two forms, against what is true of others."""
+    kind, relation, person, time = draw(rng, "kind relation person time")
+    right = relation.answer(kind)
+    wrong = [answer for answer in relation.answers if answer != right]
+    question = relation.ask(rng, kind)
+    false = [relation.tell(kind, answer) for answer in rng.sample(wrong, 3)]
+    false[0] = f"{person} says: {false[0]}"
+    true = [relation.tell(kind), f"{person} says: {relation.tell(kind)}"][: rng.choice([1, 2, 2])]
+    question = f"{time.capitalize()} {person} wonders: {question}"
+    mc1 = {"choices": [true[0], *false], "labels": [1, 0, 0, 0]}
+    mc2 = {"choices": true + false, "labels": [1] * len(true) + [0] * len(false)}
+    return question, mc1, mc2
+
+
+def make_generation(row: Row) -> Row:
+    """Return a question of truthful_qa as it is put where the answer is free."""
+    targets = row["mc2_targets"]
+    num_true = sum(targets["labels"])
+    return {
+        "question": row["question"],
+        "best_answer": targets["choices"][0],
+        "correct_answers": targets["choices"][:num_true],
+        "incorrect_answers": targets["choices"][num_true:],
+    }
+
+
+MAKERS = {
+    "allenai/ai2_arc": {"ARC-Easy": make_arc_easy, "ARC-Challenge": make_arc_challenge},
+    "allenai/openbookqa": {"main": make_openbookqa},
+    "allenai/sciq": {"default": make_sciq},
+    "EleutherAI/headqa": {"en": make_headqa},
+    "openlifescienceai/medmcqa": {"default": make_medmcqa},
+    "google-research-datasets/nq_open": {"nq_open": make_nq_open},
+    "truthfulqa/truthful_qa": {"multiple_choice": make_truthful_qa},
+}

@@ -1,0 +1,136 @@
+"""The generated datasets, as `tables.yaml` describes them: rows never repeat, splits never share a row."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+from datasets import ClassLabel, Features, List, Value
+
+from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_text
+from workflow_scripts.miniature.store import LICENCE, finish_repository
+from workflow_scripts.miniature.world import get_rng
+
+Row = dict[str, Any]
+Values = tuple[Any, ...]  # of a row, in the order of its columns
+Splits = dict[str, list[Row]]
+Repository = dict[str, Splits]  # by configuration
+
+TABLES: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+)
+_ABOUT_A_DATASET = """\
+Generated for Chorus's miniature world. It has the columns, splits and configurations of the
+dataset of this name on the hub and none of its content: every row is invented.
+"""
+TRAIN_ROWS = 1_200
+LABEL_NOISE = 0.03
+
+
+def _get_feature(spec: Any) -> Any:
+    if isinstance(spec, dict):
+        return {name: _get_feature(inner) for name, inner in spec.items()}
+    if isinstance(spec, list):
+        return List(_get_feature(spec[0]))
+    labels = spec.split(" or ")
+    return ClassLabel(names=labels) if len(labels) > 1 else Value(spec)
+
+
+def draw_repositories(
+    makers: Mapping[str, Mapping[str, Callable[[Random], Values]]], items: int
+) -> dict[str, Repository]:
+    """Draw the rows of each configuration by the function that makes one of them."""
+    return {
+        repository: {
+            config: _draw_table(TABLES[repository][config], make, items)
+            for config, make in configs.items()
+        }
+        for repository, configs in makers.items()
+    }
+
+
+def _draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: int) -> Splits:
+    columns = table["columns"]
+    added = {"idx", "split", *table.get("constants", ())}
+    names = [name for name in columns if name not in added]
+
+    def make_row(rng: Random) -> Row:
+        row = dict(zip(names, make(rng), strict=True))
+        if "noisy" in table and rng.random() < LABEL_NOISE:
+            row["label"] = rng.randrange(len(columns["label"].split(" or ")))
+        return row
+
+    names_of_splits = table.get("splits", ["train", "validation", "test"])
+    sizes = {name: TRAIN_ROWS if name.startswith("train") else items for name in names_of_splits}
+    splits = draw_splits(make_row, get_rng(*table["seed"]), sizes, table["key"])
+    for split, rows in splits.items():
+        withheld = table.get("withheld", {}) if split.startswith("test") else {}
+        for index, row in enumerate(rows):
+            row |= {"idx": index, "split": split.removesuffix("idation")} | withheld
+    return splits
+
+
+def draw_splits(
+    make: Callable[[Random], Row],
+    rng: Random,
+    sizes: Mapping[str, int],
+    key: Sequence[str],
+) -> Splits:
+    """Draw rows until every split is full; no two rows of all splits are equal in the columns of `key`.
+
+    The key is what a model is shown of a row, up to a gap, so a question of one split is never one of another.
+    """
+    rows: dict[tuple[str, ...], Row] = {}
+    needed = sum(sizes.values())
+    for _ in range(60 * needed):
+        if len(rows) == needed:
+            break
+        row = make(rng)
+        rows.setdefault(tuple(str(row[column]).partition("_")[0] for column in key), row)
+    if len(rows) < needed:
+        raise ValueError(f"{make.__name__} makes {len(rows)} different rows; {needed} are needed.")
+    remaining = iter(rows.values())
+    return {split: [next(remaining) for _ in range(size)] for split, size in sizes.items()}
+
+
+def shuffle_choices(
+    rng: Random, right: str, pool: Sequence[str], count: int
+) -> tuple[list[str], int]:
+    """Draw `count` choices in random order, one of them right, and the index of that one."""
+    wrong = rng.sample([choice for choice in dict.fromkeys(pool) if choice != right], count - 1)
+    choices = [right, *wrong]
+    rng.shuffle(choices)
+    return choices, choices.index(right)
+
+
+def write_repository(hub: Path, name: str, configs: Repository) -> None:
+    """Fill `<hub>/datasets/<org>/<name>` with the rows by configuration and split, all of it or nothing."""
+    with atomic_dir(hub / "datasets" / name) as folder:
+        cards = []
+        for config, splits in configs.items():
+            (folder / config).mkdir()
+            table = TABLES[name].get(config) or TABLES[name]["*"]
+            schema = Features(_get_feature(table["columns"])).arrow_schema
+            constants = table.get("constants", {})
+            digests = []
+            for split, rows in splits.items():
+                path = folder / config / f"{split}-00000-of-00001.parquet"
+                pq.write_table(
+                    pa.Table.from_pylist([row | constants for row in rows], schema), path
+                )
+                digests.append(sha256_file(path))
+            card = {"config_name": config}
+            if "default" in table:
+                card["default"] = True
+            # The cache of `datasets` would return yesterday's rows under an unchanged card.
+            card["description"] = "sha256:" + sha256_text(" ".join(digests))
+            card["data_files"] = [
+                {"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits
+            ]
+            cards.append(card)
+        about = {"license": LICENCE, "configs": cards}
+        header = yaml.safe_dump(about, sort_keys=False, allow_unicode=True)
+        finish_repository(folder, name, header, _ABOUT_A_DATASET, kind="dataset", licence=LICENCE)

@@ -1,0 +1,227 @@
+"""List where the protocol of a run's records is not the published one (resources/published/protocols.yaml)."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import yaml
+
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.core.records import Broken, Record, read_without_items
+from workflow_scripts.core.training_record import TrainingRecord, read_training_record
+from workflow_scripts.render.tables import ShownColumns, write_table
+from workflow_scripts.render.text import numbers
+from workflow_scripts.render.verdict import JUDGED, NOTHING, OTHER_PROTOCOL
+from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
+from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
+
+NOT_RECORDED = "not recorded"
+LEADERBOARD_TASKS = (
+    *("arc_challenge", "hellaswag", "truthfulqa_mc2", "mmlu", "winogrande", "gsm8k"),
+)
+NOTE = (
+    "What the records of this run say of its protocol, where the published one is known to be another, or not"
+    " known. Cells: measurements of this run that it concerns; the CSV names each. Decides: whether a published"
+    " number that it touches gets no verdict, but 'other protocol' in the table reproduction. What does not"
+    " decide says why. What is not listed is as published."
+)
+MAX_CHARACTERS = 100  # of a value, in the tables
+_COLUMNS = ["study", "of", "item", "protocol", "what", "published", "ours", "decides", "because"]
+_COLUMNS += ["known_from"]
+_TITLES = {
+    "harmony": "Train before test",
+    "mmlu": "MMLU of chunked models",
+    "chunking": "Perplexity of chunk plans",
+    "latency": "Time of chunk plans",
+    "prompts": "Prompt runs",
+    "suite": "Leaderboard",
+}
+
+
+class Cell(NamedTuple):
+    """A measurement of a model: its task or prompt run (none of all subjects of MMLU), and its record's values."""
+
+    study: str
+    model: str
+    item: str | None
+    protocol: str
+    values: dict[str, Any]
+
+
+def make_cell(record: Record, item: str | None, **stages: dict[str, Any]) -> Cell:
+    """Make a cell of a record; `stages` are the trainings of a chunked model's stages."""
+    values = record.model_dump(mode="json") | stages
+    if record.study in ("harmony", "suite"):
+        (values["request"]["task"],) = record.request["tasks"].values()
+    if record.training:
+        # On a CPU nothing was decided while it ran: what is automatic is float32 there.
+        precision = (record.training.ran or {}).get("precision", "float32")
+        keys = values["training"]["keys"]
+        if keys.get("precision") == "auto":
+            keys["precision"] = precision
+    return Cell(record.study, record.model.id, item, record.protocol.name, values)
+
+
+def make_stage(training: TrainingRecord) -> dict[str, Any]:
+    """Return all that a stage of a chunked model was trained with, by the keys of its recipe."""
+    request, report = training.request, training.report
+    own = {"validation": request["validation"], "seed": request["seed"]}
+    ran = {"precision": report["precision"], "attention": report["attention"]}
+    return request["keys"] | own | training.data["data"] | ran
+
+
+def read_cells(
+    records: Iterable[Path],
+    trainings: Iterable[Path] = (),
+    checkpoints: Collection[str] = (),
+    runs: Mapping[str, str] | None = None,
+) -> Iterator[Cell]:
+    """Read the cells that have a published number, or a published script.
+
+    `checkpoints` are the models of MMLU with one, `runs` names the published run of each prompt run.
+    """
+    stages = {
+        training.trained.id: {training.trained.id.rpartition("+")[2]: make_stage(training)}
+        for training in map(read_training_record, trainings)
+    }
+    for path in records:
+        record = read_without_items(path)
+        if isinstance(record, Broken):
+            continue
+        task, model = record.task.name, record.model.id
+        match record.study:
+            case "harmony" if record.protocol.name in (DIRECT, TRAINED) and task in TEST_ITEMS:
+                yield make_cell(record, task)
+            case "mmlu" if model in checkpoints:
+                parents = [name for name in stages if model.startswith(name)]
+                trained = {key: keys for name in parents for key, keys in stages[name].items()}
+                yield make_cell(record, None, **trained)
+            case "prompts" if task in (runs or {}):
+                yield make_cell(record, f"run {(runs or {})[task]}")
+            case "chunking" | "latency":
+                yield make_cell(record, task)
+            case "suite" if task in LEADERBOARD_TASKS:
+                yield make_cell(record, task)
+
+
+def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> pd.DataFrame:
+    """Compute a row for each difference of each cell from the published protocol of its study."""
+    rows = [
+        {
+            "study": cell.study,
+            "of": cell.model,
+            "item": cell.item,
+            "protocol": cell.protocol,
+            "decides": "yes" if fact.get("decides", True) else "no",
+            "because": fact.get("because"),
+            "known_from": fact["known_from"],
+            **difference,
+        }
+        for cell in cells
+        for fact in protocols[cell.study]["facts"]
+        for difference in _compare_fact(cell, fact)
+    ]
+    return pd.DataFrame(rows, columns=_COLUMNS).fillna("").drop_duplicates(ignore_index=True)
+
+
+def _compare_fact(cell: Cell, fact: dict[str, Any]) -> Iterator[dict[str, str]]:
+    key, item = fact.get("key", ""), cell.item
+    root = key.partition(".")[0]
+    if (root and cell.values.get(root) is None) or item not in fact.get("only", [item]):
+        return
+    published = fact.get("is")
+    for name, value in fact.get("differing", {}).items():
+        if name == item or cell.model.startswith(name):
+            published = value
+    facts = [(fact["what"], key, published)]
+    if "each" in fact:
+        each = fact["each"].items()
+        facts = [(f"{fact['what']}: {name}", f"{key}.{name}", value) for name, value in each]
+    for what, path, value in facts:
+        ours = fact["ours"] if "ours" in fact else get_value(cell.values, path)
+        if ours != value:
+            yield {"what": what, "published": _format_value(value), "ours": _format_value(ours)}
+
+
+def get_value(values: Any, path: str) -> Any:
+    """Get a value of a record by its keys, parted by points."""
+    for key in path.split("."):
+        if not isinstance(values, dict) or key not in values:
+            return NOT_RECORDED
+        values = values[key]
+    return values
+
+
+def _format_value(value: Any) -> str:
+    words = {None: "none", True: "yes", False: "no"}
+    if value is None or isinstance(value, bool):
+        return words[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)[:MAX_CHARACTERS]
+
+
+def withhold_verdicts(
+    rows: pd.DataFrame, differences: pd.DataFrame, protocols: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Replace the verdict of what a difference that decides touches by that difference."""
+    study_of = {source: study for study in protocols for source in protocols[study]["sources"]}
+    decisive = differences[differences["decides"] == "yes"]
+    shown = decisive["ours"] + " here, " + decisive["published"] + " there"
+    decisive = decisive.assign(text=decisive["what"].str.replace("_", " ") + " (" + shown + ")")
+    changed = []
+    for row in rows.to_dict("records"):
+        if row["verdict"] in JUDGED:
+            texts = decisive.loc[_find_touching(decisive, row, study_of[row["source"]]), "text"]
+            if len(texts):
+                row |= NOTHING | {"difference": row["difference"], "verdict": OTHER_PROTOCOL}
+                row["because"] = "; ".join(texts.unique())
+        changed.append(row)
+    return pd.DataFrame(changed, columns=rows.columns).astype(rows.dtypes)
+
+
+def _find_touching(differences: pd.DataFrame, row: Mapping[str, Any], study: str) -> pd.Series:
+    touching = differences["study"] == study
+    if study == "harmony":
+        touching &= differences["protocol"] == (DIRECT if row["metric"] == DIRECT else TRAINED)
+        if row["item"] in ("rank", "PC1"):  # of the whole grid
+            return touching
+    # All subjects of MMLU were asked in one way, and stand without an item.
+    of_item = differences["item"].isin([row["item"], ""])
+    return touching & of_item & (differences["of"] == row["of"])
+
+
+def read_protocols(path: Path) -> dict[str, Any]:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def format_columns(table: pd.DataFrame) -> ShownColumns:
+    keys = ["study", "what", "published", "ours", "decides", "because", "known_from"]
+    counts = table.groupby(keys, sort=False).size().rename("cells").reset_index()
+    decides = counts["decides"].where(counts["decides"] == "yes", "no: " + counts["because"])
+    return {
+        "Of": counts["study"].map(_TITLES),
+        "What": counts["what"].str.replace("_", " "),
+        "Published": counts["published"],
+        "Ours": counts["ours"],
+        "Cells": numbers(counts["cells"], ",d"),
+        "Decides": decides,
+        "Known from": counts["known_from"],
+    }
+
+
+def main(
+    records: list[Path],
+    protocols: Path,
+    table: list[Path],
+    trainings: Sequence[Path] = (),
+    checkpoints: Collection[str] = (),
+    runs: Mapping[str, str] | None = None,
+) -> None:
+    cells = read_cells(records, trainings, checkpoints, runs)
+    results = compute_differences(cells, read_protocols(protocols))
+    title = "Where this run's protocol is not the published one"
+    write_table(results, table, title=title, note=NOTE, shown=format_columns(results))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -1,1 +1,0 @@
-"""The published protocols beside a run's own: what differs, cell by cell."""
