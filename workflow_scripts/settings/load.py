@@ -65,8 +65,6 @@ class Settings(Config):
     """The files in config/grids, by their names."""
     workflow_folder: str
     """Where the Snakefile lies."""
-    merged: dict[str, Any]
-    """The config as Snakemake merged it, unchecked."""
 
     def model(self, name: str) -> ModelRow:
         return self.models[name]
@@ -189,7 +187,6 @@ def load_settings(
         flags=read_flags(flags),
         grids=read_grid_files(workflow_folder, known.tasks),
         workflow_folder=str(workflow_folder),
-        merged=config,
     )
     if problems := list(find_contradictions(settings)):
         raise UserError(problems)
