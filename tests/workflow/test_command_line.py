@@ -103,30 +103,6 @@ def test_the_lock_has_what_the_studies_of_the_config_measure_on_and_nothing_else
     assert sorted(fetched) == ["datasets/cais/mmlu", f"models/{model}"], result.stderr
 
 
-def job_blocks(result: subprocess.CompletedProcess) -> list[str]:
-    """What a dry run says of each job."""
-    assert result.returncode == 0, result.stdout + result.stderr
-    return re.split(r"^(?:local)?rule ", result.stdout + result.stderr, flags=re.M)[1:]
-
-
-PLAIN = ("-n", "--workflow-profile", "none", "--cores", "2")
-
-
-@pytest.mark.parametrize(("found", "asks"), [("sbatch", True), (None, False)])
-def test_auto_asks_for_gpus_where_there_may_be_some_and_for_none_on_a_laptop(found, asks, tmp_path):
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name in ("which", "bash"):
-        (programs / name).symlink_to(shutil.which(name))
-    if found:
-        (programs / found).touch(mode=0o755)
-    (tmp_path / "auto.yaml").write_text("compute: {device: auto}\n")
-    configs = ["--configfile", str(ROOT / "config/first.yaml"), str(tmp_path / "auto.yaml")]
-    result = run_snakemake(tmp_path, "harmony", *PLAIN, *configs, PATH=str(programs))
-    evaluations = [block for block in job_blocks(result) if block.startswith("evaluate_direct")]
-    assert evaluations and all(("gpu=1" in block) == asks for block in evaluations)
-
-
 def test_an_empty_list_of_models_leaves_each_study_out(tmp_path):
     (tmp_path / "no_requests").mkdir()
     none = tmp_path / "none.yaml"

@@ -27,6 +27,7 @@ _SECONDS_TO_WRITE = 10.0
 
 
 def masked(text: str, hidden: list[str]) -> str:
+    """Replace secrets, and what a terminal would obey."""
     text = plain_lines(text)
     for secret in hidden:
         text = text.replace(secret, "<token>")
@@ -34,12 +35,14 @@ def masked(text: str, hidden: list[str]) -> str:
 
 
 def secrets_of_environment() -> list[str]:
-    """The longest first, since one may begin as another does."""
-    found = {value for name, value in os.environ.items() if _SECRET.search(name)}
+    """List the secrets of the environment, the longest first, since one may begin as another does."""
+    values = {value for name, value in os.environ.items() if _SECRET.search(name)}
     for value in os.environ.values():
         with suppress(ValueError):  # no address
-            found.add(urlsplit(value).password or "")
-    return sorted((one for one in found if len(one) >= _SHORTEST_SECRET), key=len, reverse=True)
+            values.add(urlsplit(value).password or "")
+    return sorted(
+        (value for value in values if len(value) >= _SHORTEST_SECRET), key=len, reverse=True
+    )
 
 
 @contextmanager

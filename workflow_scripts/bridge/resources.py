@@ -26,15 +26,15 @@ def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None
         return need(wildcards).asked_mem_mb(attempt, cluster)
 
     def runtime(wildcards, attempt, threads):
-        needed = need(wildcards)
-        minutes = needed.asked_minutes(attempt, cluster)
-        asked = {"mem_mb": mem_mb(wildcards, attempt), "runtime": minutes}
-        asked["gpus"] = needed.gpus if gpu_request else 0
-        record_job(rule, wildcards, threads, needed, asked)
+        job = need(wildcards)
+        minutes = job.asked_minutes(attempt, cluster)
+        request = {"mem_mb": mem_mb(wildcards, attempt), "runtime": minutes}
+        request["gpus"] = job.gpus if gpu_request else 0
+        record_job(rule, wildcards, threads, job, request)
         return minutes
 
-    given = {"mem_mb": mem_mb, "runtime": runtime}
-    return given | (_ask_for_gpus(need, gpu_request) if gpu_request else {})
+    gpus = _ask_for_gpus(need, gpu_request) if gpu_request else {}
+    return {"mem_mb": mem_mb, "runtime": runtime, **gpus}
 
 
 def gpu_request(workflow) -> str:

@@ -35,7 +35,7 @@ class MeasuredPlans(Section):
     """Models whose latency is measured; null takes those that the checkpoints are cut from."""
 
     def perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
-        """Sequential and pruned plans that the layers allow."""
+        """List the sequential and pruned plans that the layers allow."""
         sequential = [
             Checkpoint(
                 model=model,
@@ -53,12 +53,12 @@ class MeasuredPlans(Section):
     def latency_plans(
         self, model: str, layers: int, checkpoints: Iterable[Checkpoint] = ()
     ) -> tuple[Checkpoint, ...]:
-        """Those of the latency grid that come out even, the layers alone; then what checkpoints are made of,
+        """List those of the latency grid that come out even, the layers alone; then what checkpoints are made of,
         with their aggregation and adapters; then the pruned ones.
 
         Of a model that no checkpoint is cut from no pruned plan is timed: their times stand beside perplexities.
         """
-        made = [one.timed_variant for one in checkpoints if one.model == model]
+        variants = [entry.timed_variant for entry in checkpoints if entry.model == model]
         k = self.latency_chunks
         grid = [
             Checkpoint(
@@ -71,9 +71,9 @@ class MeasuredPlans(Section):
             for m in self.latency_layers
             if m > 0 and layers - k * m >= 0 and (layers - k * m) % 2 == 0
         ]
-        chunked = [one for one in made if one.plan(layers).chunks]
-        pruned = [one for one in made if one.mode == "prune"]
-        pruned += self._pruned(model, layers) if made else []
+        chunked = [variant for variant in variants if variant.plan(layers).chunks]
+        pruned = [variant for variant in variants if variant.mode == "prune"]
+        pruned += self._pruned(model, layers) if variants else []
         return _each_once([*grid, *chunked, *pruned], layers)
 
     def _pruned(self, model: str, layers: int) -> list[Checkpoint]:
@@ -85,8 +85,8 @@ class MeasuredPlans(Section):
 
 
 def _each_once(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
-    """The config may name a plan twice, or in two ways."""
-    return tuple({one.id(layers): one for one in plans}.values())
+    """Drop plans that the config names again, perhaps in another way."""
+    return tuple({plan.id(layers): plan for plan in plans}.values())
 
 
 class Measures(WrittenMeasures, PerplexityMeasures, LatencyMeasures, MeasuredPlans):

@@ -9,8 +9,11 @@ FILE = Path(__file__).parents[2] / "config/schema.json"
 
 
 def make_schema() -> str:
-    """Make the JSON schema by which editors check and complete a config."""
-    return json.dumps(Config.model_json_schema(), indent=2, ensure_ascii=False) + "\n"
+    """Make the JSON schema by which editors check and complete a config, which may leave out any key."""
+    schema = Config.model_json_schema()
+    for part in (schema, *schema["$defs"].values()):
+        part.pop("required", None)
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":

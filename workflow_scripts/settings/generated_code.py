@@ -15,17 +15,15 @@ def may_run_code() -> bool:
 
 
 def code_problems(settings: Settings, runs_code: Callable[[str], bool]) -> Iterator[str]:
-    """A sentence for each such task; `runs_code` is asked by the name that the harness has for it."""
+    """Yield a sentence for each such task; `runs_code` is asked by the name that the harness has for it."""
     if settings.source == "miniature" or may_run_code():
         return
-    named = {f"harmony.tasks[{at}]": name for at, name in enumerate(settings.harmony.tasks)}
-    named |= {f"suite.tasks[{at}].task": one.task for at, one in enumerate(settings.suite.tasks)}
-    for key, name in named.items():
+    for name in (*settings.harmony.tasks, *(entry.task for entry in settings.suite.tasks)):
         row = settings.task(name)
         # What is there already was allowed once, and is refused again by lm-eval.
-        there = Path(settings.hub.path, "datasets", row.dataset, "manifest.json").is_file()
-        if row.harness == "lm_eval" and not there and runs_code(row.harness_task):
+        is_there = Path(settings.hub.path, "datasets", row.dataset, "manifest.json").is_file()
+        if row.harness == "lm_eval" and not is_there and runs_code(row.harness_task):
             yield (
-                f"{key} is {name!r}, which runs code that a model has written; expected a task that"
-                f" does not, or {ALLOWED}=1 in the environment, which allows it."
+                f"The task {name!r} runs code that a model has written; expected one that does not, or"
+                f" {ALLOWED}=1 in the environment, which allows it."
             )

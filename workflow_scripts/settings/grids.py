@@ -2,12 +2,11 @@
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from workflow_scripts.core.errors import UserError, did_you_mean
-from workflow_scripts.settings.harmony import Protocol
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.section import Listed, Section
 from workflow_scripts.settings.sentences import listed, validate
@@ -127,11 +126,8 @@ class GridFile(Section):
     def contradictions(self) -> Iterator[str]:
         if self.run == bool(self.scores):
             yield "expected either run: true, or files of scores."
-        for key, protocol in self.protocols.items():
-            if self.run and not protocol.scores_of and key not in get_args(Protocol):
-                yield f"protocols.{key} is no protocol of a run; expected {listed(get_args(Protocol), 'or')}."
-        named = [one.floored_by for one in self.protocols.values()]
-        named += [one.scores_of for one in self.protocols.values()]
+        named = [protocol.floored_by for protocol in self.protocols.values()]
+        named += [protocol.scores_of for protocol in self.protocols.values()]
         named += [self.release.protocol] if self.release else []
         named += self.newer.printed if self.newer else ()
         for name in named:
@@ -153,24 +149,25 @@ class GridFile(Section):
 
     @property
     def baseline(self) -> str:
+        """The protocol that others are compared with."""
         return next(iter(self.protocols))
 
     @property
     def floor_said(self) -> str:
         """Within a sentence about its scores: that some are floored."""
-        if not any(one.floored_by for one in self.protocols.values()):
+        if not any(protocol.floored_by for protocol in self.protocols.values()):
             return ""
         return ", those after training floored by the direct ones"
 
     @property
     def names(self) -> dict[str, str]:
-        """How people call each protocol."""
-        return {key: one.name for key, one in self.protocols.items()}
+        """The name of each protocol in tables and figures."""
+        return {key: protocol.name for key, protocol in self.protocols.items()}
 
     @property
     def drawn(self) -> list[str]:
         """The protocols of figures."""
-        return [key for key, one in self.protocols.items() if one.in_figures]
+        return [key for key, protocol in self.protocols.items() if protocol.in_figures]
 
     @property
     def category_of(self) -> dict[str, str]:

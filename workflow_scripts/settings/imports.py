@@ -19,30 +19,26 @@ def import_name(folder: str) -> str:
 
 
 def paths_in(folder: Path) -> list[Path]:
-    """All that lies below it; a link in it to a folder is entered, and none further down, which might lead back."""
-    links = (one for one in folder.glob("*") if one.is_symlink() and one.is_dir())
+    """List all that lies below it; a link in it to a folder is entered, none further down, which might lead back."""
+    links = [path for path in folder.glob("*") if path.is_symlink() and path.is_dir()]
     return sorted(path for top in (folder, *links) for path in top.rglob("*"))
 
 
 def import_stamp(folder: str, workflow_folder: Path) -> str:
-    """Another one when a file in it is: of their paths, sizes and times."""
-    found = find_folder(folder, workflow_folder) or Path(folder)
-    there = [path for path in paths_in(found) if path.exists()]
-    stats = {path.relative_to(found).as_posix(): path.stat() for path in there}
+    """Hash the paths, sizes and times of its files: another one when a file in it is."""
+    place = find_folder(folder, workflow_folder) or Path(folder)
+    stats = {
+        path.relative_to(place).as_posix(): path.stat() for path in paths_in(place) if path.exists()
+    }
     return sha256_json({name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()})
 
 
-def _names_of_their_own(folders: tuple[str, ...]) -> tuple[str, ...]:
-    seen = dict.fromkeys(_OURS, "our own")
-    for folder in folders:
-        name = import_name(folder)
-        if name in seen:
-            raise ValueError(
-                f"the scores of {folder!r} would be called {name!r}, as are those of {seen[name]}; expected"
-                " folders with different last parts."
-            )
-        seen[name] = folder
+def _refuse_shared_names(folders: tuple[str, ...]) -> tuple[str, ...]:
+    names = [*_OURS, *map(import_name, folders)]
+    for folder, name in zip(folders, names[len(_OURS) :], strict=True):
+        if names.count(name) > 1:
+            raise ValueError(f"the scores of {folder!r} would be called {name!r}, as are others")
     return folders
 
 
-Imports = Annotated[Listed[Folder], AfterValidator(_names_of_their_own)]
+Imports = Annotated[Listed[Folder], AfterValidator(_refuse_shared_names)]

@@ -16,7 +16,6 @@ from workflow_scripts.settings.cluster import Cluster
     [
         ("gpus", {"gpu": 2, "nodes": 1}),
         ("gpus:a100", {"gpu": 2, "nodes": 1, "gpu_model": "a100"}),
-        ("gres", {"gres": "gpu:2"}),
         ("gres:a100", {"gres": "gpu:a100:2"}),
         (None, {}),
     ],

@@ -27,20 +27,17 @@ def problems(config):
     return list(code_problems(load(paper), lambda name: name in ("humaneval", "mbpp")))
 
 
-def test_each_is_named_by_its_key(config):
-    found = problems(config)
-    assert [one.split(", ")[0] for one in found] == [
-        "harmony.tasks[1] is 'humaneval'",
-        "suite.tasks[0].task is 'mbpp'",
-    ]
-    assert all("runs code that a model has written" in one and ALLOWED in one for one in found)
+def test_each_is_named(config):
+    for name, problem in zip(("humaneval", "mbpp"), problems(config), strict=True):
+        assert problem.startswith(f"The task {name!r} runs code") and ALLOWED in problem
 
 
 def test_allowed_is_allowed_and_what_is_there_is_asked_about_no_more(config, monkeypatch, tmp_path):
     folder = tmp_path / "hub/datasets/openai/humaneval"
     folder.mkdir(parents=True)
     (folder / "manifest.json").touch()
-    assert [one.split(" ")[0] for one in problems(config)] == ["suite.tasks[0].task"]
+    (problem,) = problems(config)
+    assert "'mbpp'" in problem
     monkeypatch.setenv(ALLOWED, "1")
     assert problems(config) == []
 
@@ -51,5 +48,5 @@ def test_a_run_with_one_ends_with_that_sentence_and_fetches_nothing(config, tmp_
     paper = str(ROOT / "config/paper.yaml")
     result = run_snakemake(tmp_path, "harmony", "-n", "--configfile", paper, "mine.yaml")
     assert result.returncode != 0 and "Traceback" not in result.stderr
-    assert "harmony.tasks[1] is 'humaneval', which runs code that a model" in result.stderr
+    assert "The task 'humaneval' runs code that a model" in result.stderr
     assert not (tmp_path / "hub").exists()

@@ -2,7 +2,6 @@
 
 import pytest
 import yaml
-from pydantic import ValidationError
 
 from tests.processes import python
 from tests.unit.settings.merged import CONFIGS, ROOT, load
@@ -31,13 +30,6 @@ def test_the_paper_asks_the_published_grid_and_all_questions():
         f"Qwen/Qwen2.5-0.5B-Instruct@{plan}" for plan in variants | {"k2m12", "k2m6", "k0m0"}
     }
     assert settings.mmlu.max_items_per_subject is settings.prompts.max_items_per_subject is None
-
-
-def test_the_exact_paper_is_the_papers_grid_by_the_published_protocol():
-    paper, exact = (load_file(name).harmony for name in ("paper", "paper_exact"))
-    assert (exact.models, exact.tasks, exact.draws) == (paper.models, paper.tasks, "published")
-    recipe = exact.task_recipe("huggingface")
-    assert (recipe.precision, recipe.training_text) == ("float32", "published")
 
 
 def test_published_checkpoints_stand_beside_their_own_tables():
@@ -103,11 +95,6 @@ def test_a_model_that_is_trained_as_it_is_may_be_named_wherever_models_are():
     ):
         with pytest.raises(UserError, match=problem):
             load(wrong)
-
-
-def test_settings_are_frozen():
-    with pytest.raises(ValidationError):
-        load({}).compute.threads = 8
 
 
 def test_files_of_the_working_directory_come_before_those_beside_the_snakefile(here):

@@ -152,21 +152,6 @@ def test_what_a_model_is_asked_does_not_hold_how_it_is_read():
     assert asked.asking.shots == settings.prompt_runs["run6"].shots
 
 
-@pytest.mark.parametrize(
-    "source, wanted, found",
-    [
-        ("miniature", None, [None, None]),  # compute.dtype
-        ("miniature", "bfloat16", ["bfloat16", "bfloat16"]),
-        ("huggingface", None, ["bfloat16", "float16"]),
-        ("huggingface", "float32", ["float32", "float32"]),
-    ],
-)
-def test_the_published_number_formats_hold_where_nothing_else_is_said(source, wanted, found):
-    settings = load({"prompts": {"dtype": wanted}})
-    settings = settings.model_copy(update={"source": source})
-    assert [prompt_request(settings, run).asking.dtype for run in ("run1", "run6")] == found
-
-
 def test_a_template_gets_what_it_says():
     values = {"question": "it's <b>", "list": ["a", "b"]}
     assert render("{{ question }}\n", values) == "it's <b>\n"

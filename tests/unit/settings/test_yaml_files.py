@@ -19,14 +19,12 @@ _BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         (_BOMB, "line 2 has an alias"),
         ("a: !!python/object/apply:os.system ['echo']", r"os\.system"),
         ("seed: 1\nharmony: {}\nseed: 2", "line 3 has the key 'seed' a second time"),
-        ("h:\n  a: 1\n  b: {c: 1, c: 2}", "line 3 has the key 'c' a second time"),
         ("[" * 100_000, "cannot be read as YAML"),
         ("a: " + "9" * 5000, "cannot be read as YAML"),
-        ("a: 2020-13-45", "cannot be read as YAML"),
         ("x" * 1_000_001, "has 1,000,001 bytes; expected at most 1,000,000"),
         ("a: \x00", "cannot be read as YAML"),
     ],
-    ids=["bomb", "call", "twice", "below", "deep", "huge", "date", "long", "null"],
+    ids=["bomb", "call", "twice", "deep", "huge", "long", "null"],
 )
 def test_refused_with_the_file_and_the_reason(tmp_path, text, expected):
     path = tmp_path / "mine.yaml"
