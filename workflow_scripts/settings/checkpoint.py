@@ -1,7 +1,7 @@
 """One chunked variant of a model: what a config says of it, and the id that follows."""
 
 from decimal import Decimal
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -26,7 +26,7 @@ from workflow_scripts.core.plan import (
     chunk_plan,
 )
 from workflow_scripts.settings.names import ModelName
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Listed, NonNegative, Section
 
 # Of another architecture, as is known before anything is fetched; families not named here may be of
 # the right one, and build_chunked looks.
@@ -39,16 +39,16 @@ class Checkpoint(Section):
 
     model: ModelName
     """Model to cut into chunks, by its name, or by its folder (./my-checkpoint)."""
-    num_chunks: int | None = Field(None, ge=0)
+    num_chunks: NonNegative | None = None
     """k, the chunks that run side by side. Null means 2 in the modes that share a start and an end;
     elsewhere it follows from the other numbers. 0 with num_layers_per_chunk 0 is the unchanged
     model."""
-    num_layers_per_chunk: int | None = Field(None, ge=0)
+    num_layers_per_chunk: NonNegative | None = None
     """m, the layers of one chunk; every mode but prune needs it."""
     mode: Mode = DEFAULT_MODE
     """sequential: consecutive layers make a chunk; uniform: every n-th layer does; the rest of the
     name says which layers all chunks share; prune: no chunks, some layers are left out."""
-    layers_to_prune: Listed[Annotated[int, Field(ge=1)]] = ()
+    layers_to_prune: Listed[Count] = ()
     """Layers to leave out, counted from 1; only with the mode prune."""
     # Left out where it is null: what was asked before there was the key stays the same.
     layers_before_chunks: int | None = Field(None, ge=0, exclude_if=lambda layers: layers is None)
@@ -62,7 +62,7 @@ class Checkpoint(Section):
     starts as noise."""
     use_adapters: bool = True
     """A small trainable layer before each layer of a chunk."""
-    adapter_hidden_size: int | None = Field(None, ge=1)
+    adapter_hidden_size: Count | None = None
     """Width of the adapters; null is the model's own."""
     adapter_init: AdapterInit = Field("identity", exclude_if=lambda init: init == "identity")
     """What the adapters start as: identity (their second projection is zero) or, as published,

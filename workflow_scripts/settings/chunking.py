@@ -1,7 +1,7 @@
 """Chunked variants of models: k chunks of m layers that run side by side."""
 
 from collections.abc import Iterable
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -13,7 +13,7 @@ from workflow_scripts.settings.plan_measures import (
     PerplexityMeasures,
     WrittenMeasures,
 )
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Listed, NonNegative, Section
 
 
 class MeasuredPlans(Section):
@@ -25,9 +25,9 @@ class MeasuredPlans(Section):
     """Aggregations to compare, untrained."""
     pruned: Listed[Numbers]
     """Sets of layers to leave out, counted from 1; those a model lacks are passed by."""
-    latency_chunks: int = Field(2, ge=1)
+    latency_chunks: Count = 2
     """Chunks (k) in the latency grid."""
-    latency_layers: Listed[Annotated[int, Field(ge=0)]]
+    latency_layers: Listed[NonNegative]
     """Layers per chunk (m) in the latency grid; 0: unchanged."""
     latency_aggregation: Literal["residual", "mean"] = "residual"
     """Aggregation of the plans in the latency grid; mean is the published one."""

@@ -2,20 +2,20 @@
 
 from pydantic import Field
 
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Count, Section
 
 
 class Cluster(Section):
     gpu: str = "A100-80GB"
     """The GPU that jobs get, by its name in the devices table."""
-    gpus_per_node: int = Field(8, ge=1)
+    gpus_per_node: Count = 8
     """GPUs of a node; no job asks for more."""
-    node_memory_gb: int = Field(500, ge=1)
+    node_memory_gb: Count = 500
     """Memory of a node that a job may have; no job asks for more."""
-    longest_hours: int = Field(24, ge=1)
+    longest_hours: Count = 24
     """The longest time that a partition grants; no job asks for more. What a job has finished by
     then is kept, and it resumes from there when it is tried again."""
-    tasks_per_job: int | None = Field(None, ge=1)
+    tasks_per_job: Count | None = None
     """Tasks of the grid, or of the leaderboard, that one job measures of a model, loading it once;
     each has a record of its own. Null is all of them."""
     reserve: float = Field(2.0, ge=1)

@@ -4,9 +4,7 @@ import shutil
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import Field
-
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Count, Section
 
 Precision = Literal["float32", "float16", "bfloat16", "8bit", "4bit"]
 FLASH = "flash_attention_2"  # by the package flash-attn
@@ -31,7 +29,7 @@ class Loading(Section):
     own kernels do instead of sdpa. flash_attention_2 needs the package flash-attn (make install
     FLASH=yes) and GPUs of compute capability 8.0 or more. It runs in training, in perplexities and
     in the plain batches of evaluations, and sdpa where prompts are shared or weights in float32."""
-    threads: int = Field(1, ge=1)
+    threads: Count = 1
     """CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken from
     what a machine offers."""
 
@@ -58,7 +56,7 @@ class Loading(Section):
 
 
 class Compute(Loading):
-    batch_size: int = Field(32, ge=1)
+    batch_size: Count = 32
     """Sequences that go through a model at once in evaluation."""
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import Field
 
 from workflow_scripts.settings.compute import Precision
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Listed, Section, Words
 from workflow_scripts.settings.sentences import validate
 from workflow_scripts.settings.yaml_files import read_yaml
 
@@ -13,7 +13,7 @@ from workflow_scripts.settings.yaml_files import read_yaml
 class Flag(Section):
     """One entry of the file: a reason, and which rows it marks."""
 
-    model: str = Field(min_length=1)
+    model: Words
     """The model as its request names it."""
     precision: Precision | None = None
     """The number format it marks; null marks all of them."""

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from workflow_scripts.core.errors import UserError, did_you_mean
 from workflow_scripts.settings.names import find_file
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Listed, Section, Words
 from workflow_scripts.settings.sentences import listed, validate
 from workflow_scripts.settings.yaml_files import read_yaml
 
@@ -16,7 +16,6 @@ FOLDER = "config/grids"
 # By task, how the right answers of two models go together: where no items of a grid are known.
 CORRELATIONS = "resources/published/items/correlations.csv"
 OWN_GRID, PUBLISHED_GRID = "own", "published"
-Words = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Attribute = Literal["family", "kind", "parameters_billion", "tokens_billion", "date"]
 NEWER_NEEDS = ("parameters_billion", "tokens_billion", "date")
@@ -94,7 +93,7 @@ class GridFile(Section):
     """CSV files in the columns of imported scores"""
     protocols: dict[Name, GridProtocol] = Field(min_length=1)
     """In their order; the first is what others are compared with"""
-    models: int | None = Field(None, ge=1)
+    models: Count | None = None
     """How many there are, where that is known"""
     categories: dict[str, Listed[Name]] = Field({})
     """The tasks in their order; those of the table where not said"""

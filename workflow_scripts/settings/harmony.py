@@ -7,7 +7,7 @@ from pydantic import Field
 
 from workflow_scripts.core.errors import did_you_mean
 from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Listed, NonNegative, Positive, Section
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 Protocol = Literal["direct", "few_shot", "train_before_test"]
@@ -17,9 +17,9 @@ Draws = Literal["own", "published"]
 class TaskRecipe(TrainingKeys):
     """How a model is trained on a task before its test, and what it is trained and chosen on."""
 
-    max_training_items: int | None = Field(50_000, ge=1)
+    max_training_items: Count | None = 50_000
     """Training items, drawn as harmony.draws says; null takes all of them."""
-    max_validation_items: int | None = Field(1_000, ge=1)
+    max_validation_items: Count | None = 1_000
     """Items to choose the epoch on, drawn as harmony.draws says; null takes all of them."""
     held_out_share: float = Field(0.2, gt=0, lt=1)
     """Share of the training items held out to choose on, for tasks without a validation split
@@ -33,7 +33,7 @@ class TaskRecipe(TrainingKeys):
     """What is trained on: as_tested, the request that the evaluator makes of an item, with the
     right answer; published, the question, a space and the answer as the published code puts them,
     without the task's description, and with every accepted answer where there are several."""
-    learning_rates: Listed[Annotated[float, Field(gt=0)]] = ()
+    learning_rates: Listed[Positive] = ()
     """Rates to try instead of learning_rate; the best on the items to choose on is taken."""
 
     def contradictions(self) -> Iterator[str]:
@@ -62,13 +62,13 @@ class Harmony(Section):
     protocols: Listed[Protocol] = Field(("direct", "train_before_test"), min_length=1)
     """direct: as the model is, zero-shot; few_shot: `shots` examples in front of each item;
     train_before_test: after training on the task, by `recipe`."""
-    max_test_items: int | None = Field(10_000, ge=1)
+    max_test_items: Count | None = 10_000
     """Test items of a task, drawn as `draws` says; null takes all of them."""
     draws: Draws = "own"
     """How items are drawn: for the test, for training, to hold out and to choose on. own, by the
     seed, the task's name and the purpose; published, by numpy's permutation under seed 0, anew for
     each draw and whatever the seed, as the published code draws."""
-    shots: int = Field(5, ge=1)
+    shots: Count = 5
     """Worked examples in the protocol few_shot."""
     chat_template: bool = False
     """Put every item, in training and test, into the model's chat template."""
@@ -81,7 +81,7 @@ class Harmony(Section):
     panel: CsvFile | None = None
     """Models with scores on all tasks, among which others are placed: a CSV file in the columns of
     imported_scores; null is resources/published/harmony_leaderboard.csv."""
-    seeds: Listed[Annotated[int, Field(ge=0)]] = ()
+    seeds: Listed[NonNegative] = ()
     """Train each cell once with each of these seeds; tables show the mean. Empty: once, with the
     seed of the config."""
     task_pair: Listed[LmEvalTaskName] = ()

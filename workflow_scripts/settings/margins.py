@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import NonNegative, Section
 
 
 class Margins(Section):
@@ -10,5 +10,5 @@ class Margins(Section):
 
     scores: float = Field(0.02, gt=0, lt=1)
     """Of scores, in the units of the metric: 0.02 is two points."""
-    ranks: int = Field(3, ge=0)
+    ranks: NonNegative = 3
     """Of ranks on the leaderboard."""

@@ -1,10 +1,8 @@
 """How large the generated world is."""
 
-from pydantic import Field
-
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Count, Section
 
 
 class Miniature(Section):
-    items: int = Field(200, ge=1)
+    items: Count = 200
     """Test items of each generated task."""

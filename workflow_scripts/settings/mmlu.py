@@ -8,7 +8,7 @@ from pydantic import Field
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.names import CheckpointName
 from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Listed, Section
 
 DATASET = "lighteval/mmlu"
 MmluPrompt = Literal["installed", "published"]
@@ -39,7 +39,7 @@ class Mmlu(Section):
     prompt: MmluPrompt = "installed"
     """Blank lines between the instruction and the examples: three, as the installed lighteval puts them
     (installed), or one, as lighteval did when the published tables were made (published)."""
-    max_items_per_subject: int | None = Field(8, ge=1)
+    max_items_per_subject: Count | None = 8
     """Questions of each of the 57 subjects, in lighteval's own shuffled order; null takes all of
     them. 8 are enough for a first look, and the miniature world has 12 by default; a number to be
     reported needs null."""

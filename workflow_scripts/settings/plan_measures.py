@@ -1,11 +1,11 @@
 """How times and perplexities of chunk plans are taken."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Listed, Section
 
 WIKITEXT = "Salesforce/wikitext"
 MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
@@ -14,7 +14,7 @@ MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
 WrittenScored = Literal["response", "published"]
 PerplexityMean = Literal["tokens", "windows"]
-Numbers = Listed[Annotated[int, Field(ge=1)]]
+Numbers = Listed[Count]
 
 
 class LatencyMeasures(Section):
@@ -22,7 +22,7 @@ class LatencyMeasures(Section):
 
     batch_sizes: Numbers = Field((2, 4, 8), min_length=1)
     """Batch sizes of the grid."""
-    questions: int = Field(8, ge=1)
+    questions: Count = 8
     """MMLU questions that latency is measured on."""
     latency_prompts: Literal["plain", "chat"] = "plain"
     """How latency puts them: plain, with their choices; or as published, chat: the question alone
@@ -56,7 +56,7 @@ def too_few_threads(devices: int, threads: int) -> str | None:
 class WrittenMeasures(Section):
     """What plans write, to be read by the unchanged model."""
 
-    written_tokens: int | None = Field(None, ge=1)
+    written_tokens: Count | None = None
     """Tokens that each untrained plan writes at most, drawn as the model's generation config says;
     their perplexity is taken under the unchanged model. Null measures none; published is 1024."""
     written_prompts: Listed[str] = Field(("Tell me a short story.",), min_length=1)
@@ -71,12 +71,12 @@ class PerplexityMeasures(Section):
 
     window: int = Field(256, ge=2)
     """Tokens that a perplexity window sees, at most the model's context."""
-    stride: int = Field(128, ge=1)
+    stride: Count = 128
     """Tokens that each window scores: its last ones."""
     text_tokens: int | None = Field(None, ge=2)
     """Tokens of wikitext's validation split that perplexity is taken of, its first ones; null takes
     all, some 290,000."""
-    responses: int = Field(60, ge=1)
+    responses: Count = 60
     """Magpie responses of each difficulty to score."""
     difficulties: Listed[str] = Field(("easy",), min_length=1)
     """Difficulties of those responses, as the dataset says."""

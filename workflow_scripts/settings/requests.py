@@ -14,7 +14,7 @@ from workflow_scripts.core.clean_text import plain, shortened
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import LOCAL, CheckpointId, RowId, name_of_folder, names_a_folder
 from workflow_scripts.settings.compute import QUANTIZED, Precision
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Section, Words
 from workflow_scripts.settings.sentences import validate
 from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
@@ -59,7 +59,7 @@ class Request(Section):
         "pretrained", "continuously pretrained", "fine-tuned", "chat", "merged", "chunked"
     ]
     """What kind of model it is; rows are compared within a kind."""
-    licence: str | None = Field(None, min_length=1)
+    licence: Words | None = None
     """As the model's card has it; null takes the card's word."""
     note: str | None = Field(None, max_length=1_000)
     """What the submitter wants readers to know."""

@@ -19,6 +19,12 @@ def _refuse_repeated(items: tuple[Any, ...]) -> tuple[Any, ...]:
 # As YAML writes it, a list; as a frozen section keeps it, a tuple.
 Listed = Annotated[tuple[_Item, ...], Field(strict=False), AfterValidator(_refuse_repeated)]
 
+Count = Annotated[int, Field(ge=1)]
+NonNegative = Annotated[int, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+Words = Annotated[str, Field(min_length=1)]
+
 
 class Section(BaseModel):
     """Nothing unknown, nothing coerced, and defaults are checked like what a user writes."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pydantic import Field
 
 from workflow_scripts.settings.names import Folder, LmEvalTaskName, ModelName
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Listed, NonNegative, Section, Words
 
 FOLDER = "config/requests"
 FLAGS = "config/flags.yaml"
@@ -14,14 +14,14 @@ FLAGS = "config/flags.yaml"
 class SuiteTask(Section):
     task: LmEvalTaskName
     """Its name."""
-    shots: int = Field(ge=0)
+    shots: NonNegative
     """Worked examples in front of each item; a task that fixes them at 0 has none."""
-    metric: str | None = Field(None, min_length=1)
+    metric: Words | None = None
     """The metric that counts, as records name it: with lm-eval's filter behind a comma, and with
     _macro for the mean over the members of a group. Null is the tasks table's."""
-    shown_as: str | None = Field(None, min_length=1)
+    shown_as: Words | None = None
     """What readers know the metric as; null is its own name."""
-    max_items: int | None = Field(None, ge=1)
+    max_items: Count | None = None
     """Items of this task, of a group those of each member; null is suite.max_items."""
 
 
@@ -29,7 +29,7 @@ class Suite(Section):
     tasks: Listed[SuiteTask] = Field(min_length=1)
     """What every submitted model is asked; the average is over all of them. By default the six of
     the Open LLM Leaderboard."""
-    max_items: int | None = Field(12, ge=1)
+    max_items: Count | None = 12
     """Items of a task, taken in a seeded order; null takes all of them. 12 show that it works; a
     number to be reported needs null, here and in each of the tasks."""
     requests: Folder = FOLDER
@@ -39,10 +39,10 @@ class Suite(Section):
     local_models: Listed[ModelName] = ()
     """Models that are folders on this machine (./my-checkpoint) and that requests may name in the
     same way; they can name no other folder."""
-    flags: str = Field(FLAGS, min_length=1)
+    flags: Words = FLAGS
     """File of the flags, looked up in the same way: models that are marked, with a reason and a
     link."""
-    memory_mb: int = Field(8_000, ge=1)
+    memory_mb: Count = 8_000
     """The most memory that a job of the suite may take; a request for a model that needs more is
     refused."""
     open_licences: Listed[str] = ()

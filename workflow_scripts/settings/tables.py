@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Count, NonNegative, Positive, Section, Words
 from workflow_scripts.settings.sentences import validate
 
 
@@ -20,7 +20,6 @@ def _check_hub_name(name: str) -> str:
 
 
 Text = Annotated[str, Field(pattern=r'^[^"\s]([^"]*[^"\s])?$')]
-Count = Annotated[int, Field(ge=1)]
 HubName = Annotated[str, AfterValidator(_check_hub_name)]
 # Of a completions API, such as http://node7:8000/v1.
 Endpoint = Annotated[
@@ -69,7 +68,7 @@ class ModelRow(TableRow):
     """As published, tied embeddings counted once"""
     active_parameters: Count | None = None
     """Those that a token passes through, of a mixture of experts; blank where that is all"""
-    tokens_billion: float | None = Field(None, gt=0)
+    tokens_billion: Positive | None = None
     """Tokens of pre-training, in billions; blank where nobody says"""
     layers: Count
     """Decoder layers; chunk plans are checked against it"""
@@ -148,17 +147,17 @@ class WorkRow(TableRow):
 
     task: Text
     """Name in the tasks table"""
-    training_items: int = Field(ge=0)
+    training_items: NonNegative
     """Items of the training split"""
     test_items: Count
     """Items that are measured"""
-    training_tokens: int = Field(ge=0)
+    training_tokens: NonNegative
     """Tokens of a training item"""
     test_tokens: Count
     """Tokens read for a test item, what its choices share counted once"""
-    new_tokens: int = Field(ge=0)
+    new_tokens: NonNegative
     """Tokens generated for it"""
-    download_mb: int = Field(ge=0)
+    download_mb: NonNegative
     """Size of its dataset on the hub"""
     source: Text
     """Where the numbers of items are from"""
@@ -170,18 +169,18 @@ Row = TypeVar("Row", ModelRow, TaskRow, DeviceRow, WorkRow)
 class Tables(Section):
     """Where the tables lie: looked up in the working directory first, then beside the Snakefile."""
 
-    models: str = Field("config/models.tsv", min_length=1)
+    models: Words = "config/models.tsv"
     """Table of models."""
-    tasks: str = Field("config/tasks.tsv", min_length=1)
+    tasks: Words = "config/tasks.tsv"
     """Table of tasks."""
-    work: str = Field("config/work.tsv", min_length=1)
+    work: Words = "config/work.tsv"
     """Table of how much there is to do for each task, for planning."""
-    devices: str = Field("config/devices.tsv", min_length=1)
+    devices: Words = "config/devices.tsv"
     """Table of devices, for planning."""
-    found_models: str = Field("config/models.found.tsv", min_length=1)
+    found_models: Words = "config/models.found.tsv"
     """Written by the workflow, in the columns of the table of models: models of the hub that it
     lacks, as the hub describes them when the config names one for the first time."""
-    found_tasks: str = Field("config/tasks.found.tsv", min_length=1)
+    found_tasks: Words = "config/tasks.found.tsv"
     """The same for tasks, as lm-eval defines them."""
 
 

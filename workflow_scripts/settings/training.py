@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from workflow_scripts.core.errors import did_you_mean
 from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Fraction, Listed, Section, Words
 from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, TrainingKeys
 
 
@@ -31,10 +31,10 @@ class SampleKeys(Section):
     document: Literal["row", "all"] = "row"
     """Whether each row of a text is a document, ended by the tokenizer's end of text, or all rows
     together are one."""
-    system: str | None = Field(None, min_length=1)
+    system: Words | None = None
     """The system message of conversations that have none; null leaves it to the chat template, and
     Qwen2.5's says who made it."""
-    max_samples: int | None = Field(None, ge=1)
+    max_samples: Count | None = None
     """Take the first so many blocks or conversations."""
 
     def contradictions(self) -> Iterator[str]:
@@ -48,7 +48,7 @@ class SampleKeys(Section):
 class Recipe(SampleKeys, TrainingKeys):
     """How one stage of a checkpoint is trained, and on what."""
 
-    validation: float = Field(0.1, ge=0, lt=1)
+    validation: Fraction = 0.1
     """Share of the samples held out for evaluation, by seed."""
 
     @property
@@ -74,7 +74,7 @@ class Training(Section):
     cpt: str | None = USUAL
     """Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; usual is cpt, or
     miniature-cpt in the miniature world; null for none."""
-    cpt_tokens: Listed[Annotated[int, Field(ge=1)]] = ()
+    cpt_tokens: Listed[Count] = ()
     """Thousands of tokens after which the continued pre-training ends, each a training and a
     checkpoint of its own, @k2m12+cpt.300k; an empty list trains as long as the recipe says."""
     sft: str | None = USUAL

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Fraction, Listed, Positive, Section
 
 # What `trains` may say besides a pattern of parameter names.
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
@@ -24,11 +24,11 @@ class TrainingKeys(Section):
     """What is trained in full: wrapper (adapters and aggregation of a chunked model),
     chunked_layers (the layers inside its chunks), 'layers 6 to 17' (counted from 0), 'last 16
     layers', or a pattern of parameter names such as '*.mlp.*'."""
-    lora_rank: int = Field(8, ge=1)
+    lora_rank: Count = 8
     """Rank of the low-rank adapters."""
-    lora_alpha: float = Field(16.0, gt=0)
+    lora_alpha: Positive = 16.0
     """Their scale is this over the rank."""
-    lora_dropout: float = Field(0.0, ge=0, lt=1)
+    lora_dropout: Fraction = 0.0
     """Dropout in front of them."""
     lora_targets: Listed[str] = Field(("all-linear",), min_length=1)
     """Linear layers that get one, by the last part of their names; all-linear is all but the output
@@ -36,24 +36,24 @@ class TrainingKeys(Section):
     lora_output: Literal["merged", "adapter"] = "merged"
     """Whether a checkpoint holds the sum, or the base and the adapter."""
 
-    learning_rate: float = Field(1e-5, gt=0)
+    learning_rate: Positive = 1e-5
     """Its peak."""
     schedule: Literal["constant", "linear", "cosine"] = "cosine"
     """How the rate falls after the warm-up."""
-    warm_up: float = Field(0.1, ge=0, lt=1)
+    warm_up: Fraction = 0.1
     """Share of the steps in which the rate rises."""
     weight_decay: float = Field(0.0, ge=0)
     """AdamW's weight decay."""
-    max_gradient_norm: float = Field(1.0, gt=0)
+    max_gradient_norm: Positive = 1.0
     """Longer gradients are cut to this."""
 
-    epochs: int = Field(1, ge=1)
+    epochs: Count = 1
     """Passes over the training samples."""
-    max_steps: int | None = Field(None, ge=1)
+    max_steps: Count | None = None
     """At most so many steps; the epochs may be over earlier."""
-    batch_size: int = Field(16, ge=1)
+    batch_size: Count = 16
     """Samples of one optimiser step, over all GPUs."""
-    micro_batch_size: int | None = Field(None, ge=1)
+    micro_batch_size: Count | None = None
     """Samples that go through the model at once; null is up to 8. Halved when memory runs out; a step
     keeps its samples."""
     max_length: int = Field(2048, ge=2)
@@ -62,12 +62,12 @@ class TrainingKeys(Section):
     """Put samples into one row without padding, none seeing another; false pads them, as the
     published code does."""
 
-    evaluate_every: int | None = Field(None, ge=1)
+    evaluate_every: Count | None = None
     """Evaluate after each so many steps; null is after each epoch."""
     select: Literal["best", "last", "patience"] = "last"
     """Which state is kept: the best of the evaluations, or the last; patience is the best, and ends
     the training with the first evaluation that is no better than the best before it."""
-    save_every: int | None = Field(None, ge=1)
+    save_every: Count | None = None
     """Keep a state to resume from after each so many steps; null is every five minutes."""
 
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
@@ -78,7 +78,7 @@ class TrainingKeys(Section):
     time."""
     compile: bool = False
     """Compile the model with torch.compile."""
-    gpus: int = Field(1, ge=1)
+    gpus: Count = 1
     """GPUs of one node that train side by side."""
 
     @property

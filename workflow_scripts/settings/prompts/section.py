@@ -2,11 +2,9 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.names import CheckpointName, Folder
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Listed, Section
 
 FOLDER = "config/prompts"
 PUBLISHED_MODEL = "meta-llama/Llama-3.2-1B-Instruct"
@@ -25,7 +23,7 @@ class Prompts(Section):
     folder: Folder = FOLDER
     """Folder of the runs, one YAML file each. Files are looked up in the working directory first,
     then beside the Snakefile, then among the runs that come with the workflow."""
-    max_items_per_subject: int | None = Field(6, ge=1)
+    max_items_per_subject: Count | None = 6
     """Questions of each of the 57 subjects, the first ones; null takes all of them. 6 are enough to
     see the runs work; a number to be reported needs null."""
 

@@ -1,11 +1,11 @@
 """What a prompt run is: how questions are asked, and how answers are read and judged."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from workflow_scripts.settings.section import Listed, Section
+from workflow_scripts.settings.section import Count, Listed, NonNegative, Positive, Section, Words
 
 DATASETS = {"mmlu": "cais/mmlu", "vendor": "meta-llama/Llama-3.2-1B-Instruct-evals"}
 
@@ -24,13 +24,11 @@ LETTER_PARSERS = ("letter", "leading_letter", "best_answer_line", "best_answer_a
 Rightness = Literal["equal", "occurs", "letter"]
 ChoicesStyle = Literal["python_list", "single_quoted_list", "lettered_lines"]
 
-Text = Annotated[str, Field(min_length=1)]
-
 
 class Message(Section):
     role: Literal["system", "user", "assistant"]
     """Whose turn this is."""
-    content: Text
+    content: Words
     """What is said: a Jinja2 template."""
     for_each_shot: bool = False
     """Repeat this message for each few-shot example, which the template then knows as shot.
@@ -38,11 +36,11 @@ class Message(Section):
 
 
 class Example(Section):
-    question: Text
+    question: Words
     """The question."""
-    choices: Listed[Text] = Field(min_length=2)
+    choices: Listed[Words] = Field(min_length=2)
     """Its choices, as text."""
-    answer: Text
+    answer: Words
     """The right one of the choices, word for word."""
 
     def contradictions(self) -> Iterator[str]:
@@ -59,7 +57,7 @@ class Shots(Section):
     subject; vendor, already in the vendor's prompt."""
     number: int = Field(0, ge=0, le=285)
     """How many there are."""
-    seed: int = Field(0, ge=0)
+    seed: NonNegative = 0
     """Seed of the fixed examples, which are drawn."""
     examples: Listed[Example] = ()
     """The hand-made examples."""
@@ -80,19 +78,19 @@ class Decoding(Section):
     method: Literal["greedy", "sample", "likelihood"]
     """greedy: the likeliest token each time; sample: drawn, with a seed of its own for each
     question; likelihood: nothing is generated, the likeliest letter is the answer."""
-    temperature: float | None = Field(None, gt=0)
+    temperature: Positive | None = None
     """Temperature of sampling; null is the model's generation config."""
     top_p: float | None = Field(None, gt=0, le=1)
     """Share of probability to draw from; null is the model's generation config."""
-    top_k: int | None = Field(None, ge=0)
+    top_k: NonNegative | None = None
     """Tokens to draw from, 0 for all; null is the model's generation config."""
-    seed: int = Field(0, ge=0)
+    seed: NonNegative = 0
     """Seed of sampling, beside the config's own."""
-    new_tokens: int | None = Field(None, ge=1)
+    new_tokens: Count | None = None
     """Tokens to generate at most; null with likelihood only."""
-    stop: Listed[Text] = ()
-    """Texts that end an answer, besides the model's own end of a turn."""
-    continuation: Text = " {{ letter }}"
+    stop: Listed[Words] = ()
+    """Wordss that end an answer, besides the model's own end of a turn."""
+    continuation: Words = " {{ letter }}"
     """With likelihood: the template of what is scored behind the prompt."""
 
     def contradictions(self) -> Iterator[str]:
@@ -146,16 +144,16 @@ class Asking(Section):
     questions: Literal["mmlu", "vendor"] = "mmlu"
     """Where the questions come from: mmlu, the test split of cais/mmlu; vendor, the details of the
     vendor's evaluation, which hold finished prompts."""
-    first: int | None = Field(None, ge=1)
+    first: Count | None = None
     """Ask the first n questions of the dataset only; null asks all."""
     choices: ChoicesStyle = "python_list"
     """What choices means in a template: a list as Python writes it, the same with single quotes for
     all double ones, or one choice a line behind its letter."""
     messages: Listed[Message] | None = Field(None, min_length=1)
     """The conversation, put into the model's chat template; or else text."""
-    text: Text | None = None
+    text: Words | None = None
     """A template of the raw text the model continues; or else messages."""
-    date: Text = "26 Jul 2024"
+    date: Words = "26 Jul 2024"
     """The date for chat templates that state one (Llama 3.2's); today's would make another prompt
     every day."""
     shots: Shots = Shots()
@@ -175,14 +173,14 @@ class Asking(Section):
 class PromptRun(Asking):
     """One run, as its file says it."""
 
-    extends: Text | None = None
+    extends: Words | None = None
     """Another run, whose keys hold where this file does not set them; mappings are merged key by
     key, lists are replaced, and null takes a value back."""
-    changed: Text
+    changed: Words
     """What is different from the run before, for the tables."""
-    after: Text | None = None
+    after: Words | None = None
     """The run that it is compared with, question by question; null: what it extends."""
-    published: Text | None = None
+    published: Words | None = None
     """Its name in resources/published/prompt_runs.csv, where it is in it."""
     read: Reading
     """How answers are read and judged."""
