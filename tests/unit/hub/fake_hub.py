@@ -27,9 +27,9 @@ class Repository:
     card: dict | None = None
     gated: bool | str = False
 
-    def get_files(self, revision: str) -> tuple[str, dict[str, bytes]] | None:
+    def resolve(self, revision: str) -> str | None:
         commit = list(self.commits)[-1] if revision == "main" else self.tags.get(revision, revision)
-        return (commit, self.commits[commit]) if commit in self.commits else None
+        return commit if commit in self.commits else None
 
 
 @dataclass
@@ -130,11 +130,11 @@ class _Handler(BaseHTTPRequestHandler):
         kind, _, name = name.partition("s/")
         repository = self.hub.repositories.get((kind, name))
         if repository is None:
-            return self._refuse(401, "RepoNotFound", "Invalid username or password.")
-        commit_files = repository.get_files(tree or revision or "main")
-        if commit_files is None:
-            return self._refuse(404, "RevisionNotFound", f"Invalid rev id: {revision}")
-        commit, files = commit_files
+            return self._refuse(401, "RepoNotFound")
+        commit = repository.resolve(tree or revision or "main")
+        if commit is None:
+            return self._refuse(404, "RevisionNotFound")
+        files = repository.commits[commit]
         if tree:
             answer = [{"type": "file", **_describe(*file)} for file in files.items()]
             return self._reply(200, json.dumps(answer).encode())
@@ -147,13 +147,13 @@ class _Handler(BaseHTTPRequestHandler):
         name, _, rest = path.removeprefix("datasets/").partition("/resolve/")
         revision, _, file = rest.partition("/")
         repository = self.hub.repositories[kind, name]
-        commit, files = repository.get_files(revision)
+        commit = repository.resolve(revision)
         if self.role == "hub" and repository.gated:
             status = 403 if self.request_seen.authorization else 401
-            return self._refuse(status, "GatedRepo", f"Access to {kind} {name} is restricted.")
-        if file not in files:
-            return self._refuse(404, "EntryNotFound", "Entry not found")
-        body = files[file]
+            return self._refuse(status, "GatedRepo")
+        body = repository.commits[commit].get(file)
+        if body is None:
+            return self._refuse(404, "EntryNotFound")
         headers = {"ETag": f'"{git_hash(body)}"', "X-Repo-Commit": commit}
         if self.role == "hub" and file.endswith(LARGE):
             headers |= {
@@ -169,8 +169,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers["Content-Range"] = f"bytes {first}-{int(first) + len(part) - 1}/{len(body)}"
         return self._reply(206 if len(part) < len(body) else 200, part, headers)
 
-    def _refuse(self, status: int, code: str, message: str) -> None:
-        self._reply(status, b"", {"X-Error-Message": message, "X-Error-Code": code})
+    def _refuse(self, status: int, code: str) -> None:
+        self._reply(status, b"", {"X-Error-Code": code})
 
     def _reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
