@@ -191,10 +191,10 @@ def test_fetch_absent_or_unreachable(hub, folder, monkeypatch):
 RUN_STEP = """
 import json, runpy, sys
 from types import SimpleNamespace
-told = json.loads(sys.argv[1])
+job = json.loads(sys.argv[1])
 snakemake = SimpleNamespace(
-    rule=told["rule"], threads=1, log=[told["log"]], input={}, wildcards={},
-    output={"manifest": told["manifest"]}, params=told["params"],
+    rule="fetch_model", threads=1, log=[job["log"]], input={}, wildcards={},
+    output={"manifest": job["manifest"]}, params=job["params"],
 )
 runpy.run_path("workflow_scripts/steps/fetch.py", init_globals={"snakemake": snakemake})
 """
