@@ -108,20 +108,19 @@ def test_write_table_hostile(tmp_path):
 
 @pytest.mark.tex
 def test_tex_compiles(tmp_path):
-    folder, draw = tmp_path, random.Random(0)
+    """TeX sets a table of hostile and of random texts, and runs nothing of them."""
+    draw = random.Random(0)
     assigned = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
     drawn = ["".join(draw.choices(assigned, k=40)) for _ in range(200)]
     drawn += ["".join(draw.choices(string.printable, k=40)) for _ in range(200)]
-    accents = "".join(chr(number) for number in range(0xA0, 0x250))
-    files = write(folder, [*WHOLE, accents, "".join(WHOLE), *drawn])
-    assert files["tex"].read_text("utf-8").isascii()
-    (folder / "all.tex").write_text(
+    drawn.append("".join(map(chr, range(0xA0, 0x250))))
+    assert write(tmp_path, [*WHOLE, *drawn])["tex"].read_text("utf-8").isascii()
+    (tmp_path / "all.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs}\usepackage{longtable}\begin{document}"
         rf"\section{{{latex_text(WHOLE[0])}}}{latex_text(''.join(WHOLE))}"
         r"\input{hostile.tex}\end{document}"
     )
     command = [find_engine(), "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
-    run = subprocess.run([*command, "all.tex"], cwd=folder, capture_output=True, text=True)
+    run = subprocess.run([*command, "all.tex"], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-3000:]
-    assert (folder / "all.pdf").stat().st_size > 1_000
     assert "root:" not in run.stdout and "(/etc/passwd" not in run.stdout

@@ -71,8 +71,8 @@ def test_fetch_dataset(hub, tmp_path):
 def test_fetch_revisions_and_lock(hub, folder):
     """Each fetch leaves nothing of another commit, and a lock changes no byte of the manifest."""
     first = model_files(seed=1) | {"vocab.txt": b"", "additional_chat_templates/a.jinja": b""}
-    old, new = hub.add("model", MODEL, [first, model_files(seed=2)])
-    hub.repositories["model", MODEL].tags = {"v1": old, "refs/convert/parquet": old}
+    tags = ["v1", "refs/convert/parquet"]
+    old, new = hub.add("model", MODEL, [first, model_files(seed=2)], tags=tags)
     revisions = {"v1": old, old: old, "refs/convert/parquet": old, None: new}
     for revision, commit in revisions.items():
         manifest = fetch("model", MODEL, revision, folder)
