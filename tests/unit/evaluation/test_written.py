@@ -9,7 +9,6 @@ from transformers import AutoModelForCausalLM, GenerationConfig
 
 from tests.tiny_models import put_in_hub, tiny_model
 from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation.requests import WrittenRequest
@@ -134,8 +133,3 @@ def test_tokens_are_drawn_as_the_generation_config_says_and_the_same_each_time(t
     model.generation_config = GenerationConfig(pad_token_id=0)
     likeliest = measured(put_in_hub(model, tmp_path / "greedy", tokenizer), tmp_path / "third.json")
     assert perplexities(likeliest)["k0m0"].value < perplexities(first)["k0m0"].value
-
-
-def test_more_than_a_model_sees_gets_a_sentence(manifest, tmp_path):
-    with pytest.raises(UserError, match="written_tokens is 250"):
-        measured(manifest, tmp_path / "written.json", written_tokens=250)

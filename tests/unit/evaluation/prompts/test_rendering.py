@@ -70,12 +70,6 @@ def test_shots_are_fixed_by_their_seed_or_those_of_the_subject(renderer, runs, d
     assert shots(changed(runs["run6"], shots={"number": 2})) == own[:2]
 
 
-def test_a_shot_s_answer_is_json_whatever_it_holds(renderer, runs):
-    shot = {"question": "?", "choices": ['it\'s "5" <b>', "b"], "answer": 'it\'s "5" <b>'}
-    run = changed(runs["run2"], shots={"source": "hand_made", "number": 1, "examples": [shot]})
-    assert '{"Answer": "it\'s \\"5\\" <b>"}' in renderer(run).prompt(QUESTION).text
-
-
 def test_examples_can_be_turns_of_the_conversation(renderer, runs):
     run = changed(
         runs["run6"],
