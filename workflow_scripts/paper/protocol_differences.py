@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -39,18 +39,14 @@ _TITLES = {
 }
 
 
-class Cell(NamedTuple):
-    """A measurement of a model: its task or prompt run (none of all subjects of MMLU), and its record's values."""
-
-    study: str
-    model: str
-    item: str | None
-    protocol: str
-    values: dict[str, Any]
+Cell = tuple[Record, str | None, dict[str, Any]]
 
 
 def make_cell(record: Record, item: str | None, **stages: dict[str, Any]) -> Cell:
-    """Make a cell of a record; `stages` are the trainings of a chunked model's stages."""
+    """Return a record with its task or prompt run (none of all subjects of MMLU) and the values that it holds.
+
+    `stages` are the trainings of a chunked model's stages.
+    """
     values = record.model_dump(mode="json") | stages
     if record.study in ("harmony", "suite"):
         (values["request"]["task"],) = record.request["tasks"].values()
@@ -60,7 +56,7 @@ def make_cell(record: Record, item: str | None, **stages: dict[str, Any]) -> Cel
         keys = values["training"]["keys"]
         if keys.get("precision") == "auto":
             keys["precision"] = precision
-    return Cell(record.study, record.model.id, item, record.protocol.name, values)
+    return record, item, values
 
 
 def make_stage(training: TrainingRecord) -> dict[str, Any]:
@@ -107,41 +103,38 @@ def read_cells(
 
 def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> pd.DataFrame:
     """Compute a row for each difference of each cell from the published protocol of its study."""
-    rows = [
-        {
-            "study": cell.study,
-            "of": cell.model,
-            "item": cell.item,
-            "protocol": cell.protocol,
-            "decides": "yes" if fact.get("decides", True) else "no",
-            "because": fact.get("because"),
-            "known_from": fact["known_from"],
-            **difference,
-        }
-        for cell in cells
-        for fact in protocols[cell.study]["facts"]
-        for difference in _compare_fact(cell, fact)
-    ]
+    rows = []
+    for record, item, values in cells:
+        cell = {"study": record.study, "of": record.model.id, "item": item}
+        cell["protocol"] = record.protocol.name
+        for fact in protocols[record.study]["facts"]:
+            reasons = {key: fact.get(key) for key in ("because", "known_from")}
+            reasons["decides"] = "yes" if fact.get("decides", True) else "no"
+            for difference in _compare_fact(fact, record.model.id, item, values):
+                rows.append(cell | reasons | difference)
     return pd.DataFrame(rows, columns=_COLUMNS).fillna("").drop_duplicates(ignore_index=True)
 
 
-def _compare_fact(cell: Cell, fact: dict[str, Any]) -> Iterator[dict[str, str]]:
-    key, item = fact.get("key", ""), cell.item
+def _compare_fact(
+    fact: dict[str, Any], model: str, item: str | None, values: dict[str, Any]
+) -> Iterator[dict[str, str]]:
+    key = fact.get("key", "")
     root = key.partition(".")[0]
-    if (root and cell.values.get(root) is None) or item not in fact.get("only", [item]):
+    if (root and values.get(root) is None) or item not in fact.get("only", [item]):
         return
     published = fact.get("is")
     for name, value in fact.get("differing", {}).items():
-        if name == item or cell.model.startswith(name):
+        if name == item or model.startswith(name):
             published = value
     facts = [(fact["what"], key, published)]
     if "each" in fact:
         each = fact["each"].items()
         facts = [(f"{fact['what']}: {name}", f"{key}.{name}", value) for name, value in each]
     for what, path, value in facts:
-        ours = fact["ours"] if "ours" in fact else get_value(cell.values, path)
+        ours = fact["ours"] if "ours" in fact else get_value(values, path)
         if ours != value:
-            yield {"what": what, "published": _format_value(value), "ours": _format_value(ours)}
+            shown = {"published": value, "ours": ours}
+            yield {"what": what} | {name: _format_value(one) for name, one in shown.items()}
 
 
 def get_value(values: Any, path: str) -> Any:
@@ -154,10 +147,8 @@ def get_value(values: Any, path: str) -> Any:
 
 
 def _format_value(value: Any) -> str:
-    words = {None: "none", True: "yes", False: "no"}
-    if value is None or isinstance(value, bool):
-        return words[value]
-    return f"{value:,}" if isinstance(value, int) else str(value)[:MAX_CHARACTERS]
+    words = {"None": "none", "True": "yes", "False": "no"}
+    return words.get(str(value), str(value)[:MAX_CHARACTERS])
 
 
 def withhold_verdicts(

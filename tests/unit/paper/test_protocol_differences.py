@@ -21,7 +21,6 @@ from workflow_scripts.paper.protocol_differences import (
     withhold_verdicts,
 )
 from workflow_scripts.render.verdict import AGREES, DIFFERS, OTHER_PROTOCOL, make_table
-from workflow_scripts.settings.training import RECIPES, Recipe
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 PROTOCOLS = read_protocols(ROOT / "resources/published/protocols.yaml")
@@ -95,7 +94,7 @@ def test_the_published_recipes_of_the_settings_are_the_published_protocols():
     exact = settings("paper_exact")
     recipes = {"harmony": exact.harmony.task_recipe(exact.source).model_dump(mode="json")}
     for stage in ("cpt", "sft"):
-        recipe = Recipe.model_validate(RECIPES[stage].model_dump()).model_dump(mode="json")
+        recipe = settings("paper").training.recipes[stage].model_dump(mode="json")
         recipes[stage] = recipe | {"precision": "bfloat16"}  # auto, on GPUs
     for study, what, recipe in (
         ("harmony", "training", "harmony"),

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -25,39 +25,31 @@ TOLERANCE = 1e-6  # between the mean of the items and the score beside them
 def import_results(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Write the cells of a folder with their scores, and the items of each where there are some."""
     folder, tasks = Path(request["folder"]), request["tasks"]
+    cells: list[ImportedCell] = []
     with atomic_dir(outputs["folder"]) as target:
-
-        def write_measured(number: int, measured: Measured) -> Measured:
-            """Write the items at once: those of thousands of files are not held together."""
-            cell, items = measured
-            path = target / f"{number:05}.parquet"
+        for cell, items in read_folder(folder, request["names"], tasks):
+            update: dict[str, Any] = {"file": Path(cell.file).relative_to(folder).as_posix()}
             if items:
+                path = target / f"{len(cells):05}.parquet"
                 write_items(path, items)
-                file = ItemsFile(file=path.name, sha256=sha256_file(path), n=len(items))
-                cell = cell.model_copy(update={"items": file})
-            return cell, []
-
-        measured = read_folder(folder, request["names"], tasks, write_measured)
-        origins = name_origins(request["name"], [cell for cell, _ in measured], tasks)
-        content = []
-        for (cell, _), origin in zip(measured, origins, strict=True):
-            file = Path(cell.file).relative_to(folder).as_posix()
-            update = {"study": origin, "file": file}
-            content.append(cell.model_copy(update=update).model_dump(mode="json"))
+                digest = sha256_file(path)
+                update["items"] = ItemsFile(file=path.name, sha256=digest, n=len(items))
+            cells.append(cell.model_copy(update=update))
+        origins = name_origins(request["name"], cells, tasks)
+        content = [
+            cell.model_copy(update={"study": origin}).model_dump(mode="json")
+            for cell, origin in zip(cells, origins, strict=True)
+        ]
         write_json(target / CELLS, content)
 
 
 def read_folder(
-    folder: Path,
-    names: dict[str, dict[str, str]],
-    tasks: dict[str, dict[str, Any]],
-    process: Callable[[int, Measured], Measured] = lambda number, measured: measured,
-) -> list[Measured]:
-    """Read each JSON file whole; all problems are reported at once, and then nothing is taken.
+    folder: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
+) -> Iterator[Measured]:
+    """Read each JSON file whole; all problems are raised together behind the last.
 
     `names` has, by harness and its own name for a task, ours; `tasks` what this config says of ours.
     """
-    measured: list[Measured] = []
     problems: list[str] = []
     first: dict[tuple, str] = {}
     # A link that leads nowhere is a file that cannot be read, and no reason to take the others alone.
@@ -65,12 +57,10 @@ def read_folder(
     for path in files:
         try:
             for cell, items in _read_file(path, names, tasks):
-                checked = check_cell(cell, items, cell.task in tasks)
                 key = (*_get_weights(cell), cell.task, cell.protocol, cell.seed, cell.shots)
-                if key in first:
+                if first.setdefault(key, str(path)) != str(path):
                     raise UserError(f"{path}: {cell.model} on {cell.task} is in {first[key]} too.")
-                first[key] = str(path)
-                measured.append(process(len(measured), (checked, items)))
+                yield check_cell(cell, items, cell.task in tasks), items
         except UserError as error:
             problems += error.problems
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
@@ -79,7 +69,6 @@ def read_folder(
         problems.append(f"{folder} has no file that ends in .json.")
     if problems:
         raise UserError(problems)
-    return measured
 
 
 def _read_file(
@@ -168,24 +157,23 @@ def name_origins(
     of examples that this config asks with goes without saying.
     """
     variants: dict[tuple, set] = {}
+    keys = []
     for cell in cells:
         study, model, dtype, commit = _get_weights(cell)
-        question = cell.task, cell.protocol
-        variants.setdefault((model, "dtype"), set()).add(dtype)
-        variants.setdefault((model, "commit"), set()).add(commit)
-        variants.setdefault((model, study, *question), set()).add(cell.shots)
+        parts = {
+            (model, "dtype"): dtype or "dtype unknown",
+            (model, "commit"): commit[:7] or "commit unknown",
+            (model, study, cell.task, cell.protocol): f"{cell.shots}-shot",
+        }
+        keys.append(parts)
+        for key, value in parts.items():
+            variants.setdefault(key, set()).add(value)
     names = []
-    for cell in cells:
-        study, model, dtype, commit = _get_weights(cell)
-        shots = variants[model, study, cell.task, cell.protocol]
-        usual = shots.intersection(tasks.get(cell.task, {}).get("shots", ()))
-        parts = [study if study not in ("", RANKED) else ""]
-        if len(shots) > 1 and usual != {cell.shots}:
-            parts.append(f"{cell.shots}-shot")
-        if len(variants[model, "dtype"]) > 1:
-            parts.append(dtype or "dtype unknown")
-        if len(variants[model, "commit"]) > 1:
-            parts.append(commit[:7] or "commit unknown")
-        text = ", ".join(filter(None, parts))
-        names.append(f"{folder} ({text})" if text else folder)
+    for cell, parts in zip(cells, keys, strict=True):
+        usual = {f"{shots}-shot" for shots in tasks.get(cell.task, {}).get("shots", ())}
+        texts = [value for key, value in parts.items() if len(variants[key]) > 1]
+        texts = [text for text in texts if text not in usual]
+        if cell.study not in ("", RANKED):
+            texts.insert(0, cell.study)
+        names.append(f"{folder} ({', '.join(texts)})" if texts else folder)
     return names
