@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,10 +15,11 @@ from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import ItemsFile
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
-from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, ImportedScore, Measured
+from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, Measured
 from workflow_scripts.scores.imported import RANKED
 from workflow_scripts.settings.imports import paths_in
 
+READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
 TOLERANCE = 1e-6  # between the mean of the items and the score beside them
 
 
@@ -73,24 +74,15 @@ def read_folder(
 
 def _read_file(
     path: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
-) -> list[Measured]:
+) -> Iterator[Measured]:
     content = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: None)
     keys = set(content) if isinstance(content, dict) else set()
-    cells: Iterable[Measured]
-    if keys.issuperset(lm_eval_files.KEYS):
-        known = {name: tasks[ours] for name, ours in names.get("lm_eval", {}).items()}
-        cells = lm_eval_files.read_lm_eval(path, content, known)
-    elif keys.issuperset(lighteval_files.KEYS):
-        cells = lighteval_files.read_lighteval(path, content, names.get("lighteval", {}))
-    elif keys.issuperset(every_eval_ever.KEYS):
-        cells = every_eval_ever.read_every_eval_ever(path, content)
-    else:
+    readers = [reader for reader in READERS if keys.issuperset(reader.KEYS)]
+    if not readers:
         raise UserError(f"{path} is no result file of lm-eval, lighteval or Every Eval Ever.")
-    measured = []
-    for cell, items in cells:
+    for cell, items in readers[0].read(path, content, names, tasks):
         task = names.get(cell.harness, {}).get(cell.task, cell.task)
-        measured.append((cell.model_copy(update={"task": task}), items))
-    return measured
+        yield cell.model_copy(update={"task": task}), items
 
 
 def check_cell(cell: ImportedCell, items: Sequence[Item], is_known: bool) -> ImportedCell:
@@ -103,45 +95,26 @@ def check_cell(cell: ImportedCell, items: Sequence[Item], is_known: bool) -> Imp
         low, high = RANGES.get(bare(score.name) if is_known else "", (-math.inf, math.inf))
         members = [item for item in items if score.subset in (None, item.subset)]
         n = len(members) or score.n
-        means = compute_means(score.name, members)
+        values = [item.scores.get(score.name, math.nan) for item in members]
+        # A group of tasks may have the mean of its members' scores.
+        is_group = len({item.subset for item in members}) > 1
         problem = None
         if not low - TOLERANCE <= score.value <= high + TOLERANCE:
             problem = f"expected {low:g} to {high:g}"
         elif score.n not in (None, n):
             problem = f"of {score.n} items, and {n} are there"
-        elif means and min(abs(mean - score.value) for mean in means) > TOLERANCE:
-            problem = f"and the mean over its items is {means[0]:.6g}"
+        elif values and not is_group and abs(fmean(values) - score.value) > TOLERANCE:
+            problem = f"and the mean over its items is {fmean(values):.6g}"
         if problem:
             where = f"{cell.file}: {cell.task}: {score.name}"
             raise UserError(f"{where} is {score.value:g}; {problem}.")
-        scores.append(score.model_copy(update={"n": n, **compute_floors(score, members)}))
+        update: dict[str, Any] = {"n": n}
+        golds = Counter(item.gold for item in members)
+        if members and all(item.choices for item in members):
+            update["chance"] = fmean(1 / len(item.choices or ()) for item in members)
+            update["best_constant"] = max(golds.values()) / len(members)
+        scores.append(score.model_copy(update=update))
     return cell.model_copy(update={"scores": tuple(scores)})
-
-
-def compute_means(name: str, items: Sequence[Item]) -> list[float]:
-    """Average over all items, and over the means of the parts, which is a group's score too."""
-    if not items or any(name not in item.scores for item in items):
-        return []
-    parts: dict[str | None, list[float]] = {}
-    for item in items:
-        parts.setdefault(item.subset, []).append(item.scores[name])
-    return [fmean(item.scores[name] for item in items), fmean(map(fmean, parts.values()))]
-
-
-def compute_floors(score: ImportedScore, items: Sequence[Item]) -> dict[str, float | None]:
-    """Compute the best fixed answer and chance, of items that are choices between given answers."""
-    choices = [item.choices for item in items if item.choices]
-    if not items or len(choices) < len(items):
-        return {"best_constant": score.best_constant, "chance": score.chance}
-    # A harness says which answer is right by its place, or by its text.
-    golds = [
-        dict(enumerate(answers)).get(int(item.gold), item.gold)
-        if item.gold and item.gold.isdecimal()
-        else item.gold
-        for item, answers in zip(items, choices, strict=True)
-    ]
-    best = None if None in golds else max(Counter(golds).values()) / len(golds)
-    return {"best_constant": best, "chance": fmean(1 / len(answers) for answers in choices)}
 
 
 def _get_weights(cell: ImportedCell) -> tuple[str, str, str, str]:
