@@ -1,15 +1,16 @@
 """List where the protocol of a run's records is not the published one (resources/published/protocols.yaml)."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
 import yaml
 
 from workflow_scripts.bridge.job import run_job
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.records import Broken, Record, read_without_items
-from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.render.verdict import JUDGED, NOTHING, OTHER_PROTOCOL
@@ -42,62 +43,41 @@ _TITLES = {
 Cell = tuple[Record, str | None, dict[str, Any]]
 
 
-def make_cell(record: Record, item: str | None, **stages: dict[str, Any]) -> Cell:
-    """Return a record with its task or prompt run (none of all subjects of MMLU) and the values that it holds.
-
-    `stages` are the trainings of a chunked model's stages.
-    """
-    values = record.model_dump(mode="json") | stages
+def make_cell(record: Record, item: str | None) -> Cell:
+    """Return a record with its task or prompt run (none of all subjects of MMLU) and the values that it holds."""
+    values = record.model_dump(mode="json")
+    values["stages"] = CheckpointId.parse(record.model.id).stages or None
     if record.study in ("harmony", "suite"):
         (values["request"]["task"],) = record.request["tasks"].values()
-    if record.training:
-        # On a CPU nothing was decided while it ran: what is automatic is float32 there.
+    if record.training and record.training.keys.get("precision") == "auto":
+        # On a CPU nothing was decided while it ran: it is float32 there.
         precision = (record.training.ran or {}).get("precision", "float32")
-        keys = values["training"]["keys"]
-        if keys.get("precision") == "auto":
-            keys["precision"] = precision
+        values["training"]["keys"]["precision"] = precision
     return record, item, values
-
-
-def make_stage(training: TrainingRecord) -> dict[str, Any]:
-    """Return all that a stage of a chunked model was trained with, by the keys of its recipe."""
-    request, report = training.request, training.report
-    own = {"validation": request["validation"], "seed": request["seed"]}
-    ran = {"precision": report["precision"], "attention": report["attention"]}
-    return request["keys"] | own | training.data["data"] | ran
 
 
 def read_cells(
     records: Iterable[Path],
-    trainings: Iterable[Path] = (),
     checkpoints: Collection[str] = (),
-    runs: Mapping[str, str] | None = None,
+    runs: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Cell]:
     """Read the cells that have a published number, or a published script.
 
     `checkpoints` are the models of MMLU with one, `runs` names the published run of each prompt run.
     """
-    stages = {
-        training.trained.id: {training.trained.id.rpartition("+")[2]: make_stage(training)}
-        for training in map(read_training_record, trainings)
-    }
     for path in records:
         record = read_without_items(path)
         if isinstance(record, Broken):
             continue
-        task, model = record.task.name, record.model.id
+        task = record.task.name
         match record.study:
             case "harmony" if record.protocol.name in (DIRECT, TRAINED) and task in TEST_ITEMS:
                 yield make_cell(record, task)
-            case "mmlu" if model in checkpoints:
-                parents = [name for name in stages if model.startswith(name)]
-                trained = {key: keys for name in parents for key, keys in stages[name].items()}
-                yield make_cell(record, None, **trained)
-            case "prompts" if task in (runs or {}):
-                yield make_cell(record, f"run {(runs or {})[task]}")
-            case "chunking" | "latency":
-                yield make_cell(record, task)
-            case "suite" if task in LEADERBOARD_TASKS:
+            case "mmlu" if record.model.id in checkpoints:
+                yield make_cell(record, None)
+            case "prompts" if task in runs:
+                yield make_cell(record, f"run {runs[task]}")
+            case "chunking" | "latency" | "suite":
                 yield make_cell(record, task)
 
 
@@ -204,11 +184,10 @@ def main(
     records: list[Path],
     protocols: Path,
     table: list[Path],
-    trainings: Sequence[Path] = (),
     checkpoints: Collection[str] = (),
-    runs: Mapping[str, str] | None = None,
+    runs: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    cells = read_cells(records, trainings, checkpoints, runs)
+    cells = read_cells(records, checkpoints, runs)
     results = compute_differences(cells, read_protocols(protocols))
     title = "Where this run's protocol is not the published one"
     write_table(results, table, title=title, note=NOTE, shown=format_columns(results))

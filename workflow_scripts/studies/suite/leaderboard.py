@@ -105,7 +105,7 @@ def _make_row(
         **{key: entry[key] for key in ("commit", "licence", "file", "row")},
         **{key: request[key] for key in _OF_REQUEST},
     }
-    row_scores = _select_scores(entry, scores).set_index("task", verify_integrity=True)
+    row_scores = _select_scores(entry, scores).set_index("task")
     names = [task["task"] for task in tasks]
     measured = row_scores.reindex(names).dropna(subset="value")
     for name, score in measured.iterrows():
