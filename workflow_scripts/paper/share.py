@@ -80,7 +80,7 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
         details["parameters"] = str(model.parameters)
     if record.training is not None:
         details["trained_on"] = task.name
-    data = {"dataset_name": task.dataset, "source_type": "other"}
+    data: dict[str, Any] = {"dataset_name": task.dataset, "source_type": "other"}
     data["additional_details"] = {"commit": task.dataset_commit, "split": task.split}
     return {
         "schema_version": VERSION,
