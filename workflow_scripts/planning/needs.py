@@ -95,8 +95,9 @@ class Planner:
         row = self._work("mmlu_helm")
         items = self._mmlu_items(self._settings.mmlu.max_items_per_subject)
         tokens = row.test_tokens * (4 if self._miniature else 2)
-        seconds = self._read_seconds(checkpoint, items, tokens, row.new_tokens)
-        return self._evaluate(checkpoint, seconds)
+        return self._evaluate(
+            checkpoint, self._read_seconds(checkpoint, items, tokens, row.new_tokens)
+        )
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         chosen = self._settings.prompt_runs[run]
@@ -203,11 +204,12 @@ class Planner:
     # Downloads
 
     def download(self, kind: str, repository: str) -> Need:
-        tasks = self._settings.tasks
-        names = [name for name in tasks if tasks[name].dataset == repository]
-        megabytes = self._work(names[0] if names else "").download_mb
-        if kind == "model" and repository in self._settings.models:
-            megabytes = 2 * self._settings.models[repository].parameters // MB
+        settings = self._settings
+        if kind == "model" and repository in settings.models:
+            megabytes = 2 * settings.models[repository].parameters // MB
+        else:
+            names = [name for name, row in settings.tasks.items() if row.dataset == repository]
+            megabytes = self._work(names[0] if names else "").download_mb
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
     # Seconds
@@ -247,9 +249,9 @@ class Planner:
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
         """Return the seconds of FLOPs per parameter, in passes that each read the weights and launch all layers."""
         row, device = self._row(checkpoint), self._device
-        speed = self._settings.cluster.utilisation
-        if not self._on_gpus:  # the table has what one core reaches
-            speed = self._settings.compute.threads
+        # On CPUs the table has what one core reaches.
+        cores = self._settings.compute.threads
+        speed = self._settings.cluster.utilisation if self._on_gpus else cores
         computing = flops * (row.active_parameters or row.parameters) / device.peak(dtype) / speed
         reading = row.parameters * BYTES[dtype] / (device.bandwidth_gb_s * 1e9 * speed)
         waiting = passes * max(reading, row.layers * device.layer_us * 1e-6)
