@@ -236,7 +236,7 @@ class Planner:
         self, checkpoint: str, keys: TrainingKeys, samples: float, tokens: float
     ) -> float:
         """Return the seconds of training on samples of so many tokens on average."""
-        flops = FROZEN_FLOPS if keys.adapters_alone else TRAINING_FLOPS
+        flops: float = FROZEN_FLOPS if keys.adapters_alone else TRAINING_FLOPS
         if CheckpointId.parse(checkpoint).distillation:  # the teacher's pass
             flops += FORWARD_FLOPS
         if self._training_memory(checkpoint, keys, _LONGEST_SAMPLE * int(tokens))[1]:
