@@ -133,9 +133,7 @@ LEADERBOARD_TABLES = [
         "harmony_leaderboard": "harmony" in RECORDS,
         "harmony_components": "harmony" in RECORDS,
         "prompt_runs": "prompts" in RECORDS,
-        "chunking_plans": SETTINGS.chunking.checkpoints,
-        "training_stages": "training" in RECORDS,
-        "mmlu_by_subject": "mmlu" in RECORDS,
+        "chunking_quality": CHECKPOINTS,
     }.items()
     if is_made
 ]
