@@ -101,7 +101,7 @@ def test_its_source_reads(text, where):
 
 
 @pytest.mark.parametrize(
-    "model", [one.model for one in ARCHITECTURES], ids=lambda one: one.__name__
+    "model", [each.model for each in ARCHITECTURES.values()], ids=lambda model: model.__name__
 )
 def test_forward_walks_a_slice_of_layers(model):
     """Behind that slice a chunked model puts its stages."""
