@@ -225,6 +225,5 @@ def report_files(outputs):
 include: "chunking_inputs.smk"
 include: "training_inputs.smk"
 include: "harmony_inputs.smk"
-include: "ranking_inputs.smk"
 include: "suite_inputs.smk"
 include: "scores.smk"

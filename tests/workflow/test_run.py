@@ -27,7 +27,6 @@ TABLES = (
 FIGURES = [
     "scores",
     "agreement",
-    "agreement_by_task",
     "agreement_by_size",
     "categories",
     "components",
