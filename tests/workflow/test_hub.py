@@ -1,7 +1,5 @@
 """The rules of the hub, with the real Snakemake and client, against a hub on this machine."""
 
-import shutil
-
 import pytest
 
 from tests.unit.hub.fake_hub import FakeHub, model_files
@@ -106,24 +104,3 @@ def test_fetch_submitted(hub, snake, tmp_path):
     assert jobs_of(snake(manifest)) == {"fetch_model_at": 1}
     assert read_manifest(tmp_path / manifest).commit == commit
     assert not (tmp_path / MANIFESTS[0]).exists(), "the one that other studies use"
-
-
-@pytest.mark.slow
-def test_submit_unreachable(hub, tmp_path):
-    """A request that nobody answered about is asked about again, also where the results are gone."""
-    requests, config = tmp_path / "requests", tmp_path / "mine.yaml"
-    requests.mkdir()
-    (requests / "one.yaml").write_text(
-        f"name: {MODEL}\nprecision: float32\nmodel_type: pretrained\n"
-    )
-    config.write_text(f"suite: {{requests: {requests}}}\n")
-    words = ("submit", "--configfile", str(ROOT / "config/paper.yaml"), str(config))
-
-    def submit(endpoint: str):
-        run = run_snakemake(tmp_path, *words, HF_ENDPOINT=endpoint, NO_PROXY="127.0.0.1")
-        assert jobs_of(run) == {"fetch_metadata": 1, "check_requests": 1, "submit": 1}
-        return run.stdout
-
-    assert "unchecked  one.yaml" in submit("http://127.0.0.1:9")
-    shutil.rmtree(tmp_path / "results")
-    assert "unchecked" not in submit(hub.url)

@@ -67,7 +67,7 @@ def finish_once(
     digests = {str(path): sha256_file(path) for path in inputs}
     finished = Finished(outputs, [digests, [version, request], package_versions()], sound)
     if finished.restore():
-        print("Finished before, and kept.", flush=True)
+        print("Done before: the outputs are restored.", flush=True)
     else:
         forget_old_state(state, version)
         work()

@@ -69,17 +69,12 @@ def test_verify_damaged_files(folder, manifest):
     [
         ({"commit": "main"}, "commit: String should match"),
         ({"extra": 1}, "extra: Extra inputs are not permitted"),
-        ({"schema_version": 2}, "schema_version: Input should be 1"),
-        (None, "is missing"),
     ],
 )
 def test_read_manifest_refused(folder, manifest, change, words):
     path = folder / MANIFEST
-    fields = json.loads(path.read_text())
-    path.unlink()
-    if change:
-        path.write_text(json.dumps(fields | change))
-    with pytest.raises(UserError, match=f"{MANIFEST}.*{words}"):
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(UserError, match=f"{MANIFEST}: {words}"):
         read_manifest(path)
 
 
