@@ -111,32 +111,29 @@ class CheckpointId:
 
     @property
     def variant(self) -> str:
-        """Everything behind the model's own name; empty for the model as it comes from the hub."""
-        marks = (
-            *(self.plan, self.mode, self.after),
-            *(self.aggregation, self.adapters, self.adapter_init, self.distillation),
-        )
+        """Spell all behind the model's own name; nothing for the model as it comes from the hub."""
+        marks = [self.plan, *(getattr(self, kind) for kind in _MARKS)]
         plan = f"@{'-'.join(mark for mark in marks if mark)}" if self.plan else ""
         return plan + "".join(f"+{stage}" for stage in self.stages)
 
     @property
     def layout(self) -> "CheckpointId":
-        """Its layers alone, however they are aggregated and trained."""
+        """Keep its layers alone, however they are aggregated and trained."""
         return CheckpointId(self.model, self.plan, self.mode, after=self.after)
 
     @property
     def shape(self) -> "CheckpointId":
-        """Its layers, aggregation and adapters, however they are trained."""
+        """Keep its layers, aggregation and adapters, however they are trained."""
         return replace(self, stages=(), distillation=None)
 
     @property
     def timed_variant(self) -> "CheckpointId":
-        """What its speed depends on: its shape, however its adapters start."""
+        """Keep what its speed depends on: its shape, however its adapters start."""
         return replace(self.shape, adapter_init=None)
 
     @property
     def before(self) -> "CheckpointId":
-        """What its last stage was trained from."""
+        """Name what its last stage was trained from."""
         return replace(self, stages=self.stages[:-1])
 
     def __str__(self) -> str:
@@ -176,7 +173,7 @@ def _parse(text: str) -> CheckpointId:
 
 
 def in_paths(names: Iterable[str]) -> list[str]:
-    """Checkpoints as paths spell them."""
+    """Spell checkpoints as paths do."""
     return [CheckpointId.parse(name).in_path for name in names]
 
 

@@ -10,38 +10,26 @@ from workflow_scripts.core.ids import CheckpointId, RowId, hub_name_problem
 part = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,12}[A-Za-z0-9])?", fullmatch=True).filter(
     lambda text: "--" not in text and ".." not in text
 )
-names = st.builds(lambda org, name: f"{org}/{name}", part, part)
-stages = st.sampled_from([(), ("cpt",), ("cpt", "sft"), ("sft",)])
-without_marks = st.builds(
-    lambda name, plan, stages: CheckpointId(name, plan, stages=stages),
-    names,
-    st.sampled_from([None, "k0m0"])
-    | st.from_regex(r"prune[0-9]{1,2}(-[0-9]{1,2}){0,3}", fullmatch=True),
-    stages,
+marks = st.builds(
+    lambda *marks: "".join(f"-{mark}" for mark in marks if mark),
+    st.sampled_from(["", "uniform", "sequential_with_shared_start"]),
+    st.sampled_from(["", "after0", "after14"]),
+    st.sampled_from(["", "mean", "last", "residual", "mlp.mean", "mlp.none"]),
+    st.sampled_from(["", "noadapters", "adapters64"]),
+    st.sampled_from(["", "init.normal"]),
+    st.sampled_from(["", "distil.hidden", "distil.both.t0.25", "distil.logits.published.t3"]),
 )
-with_chunks = st.builds(
-    CheckpointId,
-    names,
-    st.from_regex(r"k[1-9][0-9]?m[1-9][0-9]?", fullmatch=True),
-    st.sampled_from([None, "uniform", "sequential_with_shared_start"]),
-    stages,
-    aggregation=st.sampled_from([None, "mean", "last", "residual", "mlp.mean", "mlp.none"]),
-    adapters=st.none() | st.just("noadapters") | st.integers(1, 9999).map("adapters{}".format),
-    after=st.none() | st.integers(0, 200).map("after{}".format),
-    adapter_init=st.sampled_from([None, "init.normal"]),
-    distillation=st.sampled_from(
-        [
-            *(None, "distil.hidden", "distil.both", "distil.logits.t3", "distil.both.t0.25"),
-            *("distil.hidden.published", "distil.logits.published.t3"),
-        ]
-    ),
+plans = st.sampled_from(["", "@k0m0", "@prune3", "@prune3-15-distil.both"]) | st.builds(
+    "@k{}m{}{}".format, st.integers(1, 99), st.integers(1, 99), marks
 )
-ids = without_marks | with_chunks
+stages = st.sampled_from(["", "+cpt", "+cpt.300k", "+cpt+sft", "+sft", "+tuned"])
+ids = st.builds("{}/{}{}{}".format, part, part, plans, stages)
 
 
 @given(ids)
-def test_parse_both_spellings(checkpoint):
-    assert CheckpointId.parse(str(checkpoint)) == checkpoint
+def test_parse_both_spellings(text):
+    checkpoint = CheckpointId.parse(text)
+    assert str(checkpoint) == text
     assert CheckpointId.parse(checkpoint.in_path) == checkpoint
     assert "/" not in checkpoint.in_path
 
