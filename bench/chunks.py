@@ -17,8 +17,7 @@ from collections.abc import Callable
 import torch
 from transformers import DynamicCache, Qwen2Config, Qwen2ForCausalLM
 
-from workflow_scripts.chunked.architectures import Qwen2ChunkingForCausalLM
-from workflow_scripts.chunked.configuration import Qwen2ChunkingConfig
+from workflow_scripts.chunked.architectures import ARCHITECTURES
 
 LAYERS, VOCABULARY, CACHED, STEPS = 24, 1000, 64, 8
 # (hidden size, inner size as a multiple of it)
@@ -41,10 +40,10 @@ def variants(hidden: int, ratio: int) -> dict[str, torch.nn.Module]:
     base = Qwen2ForCausalLM(Qwen2Config(**shape(hidden, ratio))).eval()
 
     def chunked(**keys):
-        config = Qwen2ChunkingConfig(
+        config = ARCHITECTURES["qwen2"].config(
             **shape(hidden, ratio), use_adapters=False, aggregation_mode="residual", **keys
         )
-        model = Qwen2ChunkingForCausalLM(config).eval()
+        model = ARCHITECTURES["qwen2"].causal_lm(config).eval()
         model.load_state_dict(base.state_dict(), strict=False)
         return model
 

@@ -74,7 +74,7 @@ rule measure_perplexity:
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        arguments=lambda wildcards: {"request": asked_of_perplexity(wildcards)},
+        request=asked_of_perplexity,
     script:
         "../workflow_scripts/evaluation/plans.py"
 
@@ -99,7 +99,7 @@ rule measure_written:
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
-        arguments=lambda wildcards: {"request": asked_of_written(wildcards)},
+        request=asked_of_written,
     script:
         "../workflow_scripts/evaluation/written.py"
 
@@ -124,7 +124,7 @@ rule measure_latency:
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,
-        arguments=lambda wildcards: {"request": asked_of_latency(wildcards)},
+        request=asked_of_latency,
     script:
         "../workflow_scripts/evaluation/plan_latency.py"
 

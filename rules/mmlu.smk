@@ -28,7 +28,7 @@ rule evaluate_mmlu:
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
-        arguments={"request": mmlu_request(SETTINGS).as_params()},
+        request=mmlu_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/evaluation/mmlu.py"
 

@@ -8,7 +8,6 @@ from workflow_scripts.paper.requests import (
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.harmony.requests import harmony_comparison
-from workflow_scripts.studies.records import list_trainings
 from workflow_scripts.studies.ranking.grid_settings import models_request
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
@@ -23,7 +22,6 @@ rule protocol_differences:
             for study in ("harmony", "mmlu", "chunking", "latency", "prompts")
             for path in RECORDS.get(study, [])
         ],
-        trainings=list_trainings(SETTINGS.mmlu_checkpoints()),
         protocols=SETTINGS.resource("published/protocols.yaml"),
     output:
         table=multiext("results/tables/protocol_differences", ".csv", ".md", ".tex"),
@@ -33,7 +31,7 @@ rule protocol_differences:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=5,
+        version=6,
         arguments=published_cells(SETTINGS),
     script:
         "../workflow_scripts/paper/protocol_differences.py"
@@ -135,9 +133,7 @@ LEADERBOARD_TABLES = [
         "harmony_leaderboard": "harmony" in RECORDS,
         "harmony_components": "harmony" in RECORDS,
         "prompt_runs": "prompts" in RECORDS,
-        "chunking_plans": SETTINGS.chunking.checkpoints,
-        "training_stages": "training" in RECORDS,
-        "mmlu_by_subject": "mmlu" in RECORDS,
+        "chunking_quality": CHECKPOINTS,
     }.items()
     if is_made
 ]

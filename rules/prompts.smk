@@ -37,7 +37,7 @@ rule ask_prompt_run:
     params:
         version="ask_prompt_run 2",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
-        arguments=lambda wildcards: {"request": prompt_request(SETTINGS, wildcards.run).as_params()},
+        request=lambda wildcards: prompt_request(SETTINGS, wildcards.run).as_params(),
     script:
         "../workflow_scripts/evaluation/prompts/run.py"
 
@@ -81,7 +81,7 @@ rule explain_prompt:
         runtime="30m",
     params:
         version="explain_prompt 1",
-        arguments=lambda wildcards: {"request": explain_request(SETTINGS).as_params()},
+        request=lambda wildcards: explain_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/evaluation/prompts/explain.py"
 

@@ -81,7 +81,7 @@ rule measure_stage_perplexity:
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        arguments={"request": stage_perplexity_request(SETTINGS).as_params()},
+        request=stage_perplexity_request(SETTINGS).as_params(),
     script:
         "../workflow_scripts/evaluation/plans.py"
 

@@ -16,7 +16,7 @@ class Completions:
     folder: Path
     has_logprobs: bool = True
     key: str | None = None
-    failures: int = 0  # of the next requests
+    status: int = 200
     requests: int = 0
 
     def __post_init__(self):
@@ -58,16 +58,10 @@ def _handler(served: Completions):
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, answer = 200, {}
+            is_known = served.key in (None, self.headers["Authorization"].removeprefix("Bearer "))
+            status = served.status if is_known else 401
             with served.lock:
-                if served.key and self.headers.get("Authorization") != f"Bearer {served.key}":
-                    status = 401
-                elif served.failures:
-                    served.failures -= 1
-                    status = 503
-                else:
-                    answer = served.complete(body)
-            data = json.dumps(answer).encode()
+                data = json.dumps(served.complete(body) if status == 200 else {}).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))

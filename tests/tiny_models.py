@@ -122,7 +122,7 @@ def chunked_model(base, **keys: Any):
     old = base.config
     shape = {k: v for k, v in old.to_dict().items() if k not in ("model_type", "architectures")}
     shape["head_dim"] = base.model.layers[0].self_attn.head_dim
-    chunking = {one.base: one.config for one in ARCHITECTURES}[old.model_type]
+    chunking = ARCHITECTURES[old.model_type].config
     keys = {"aggregation_base": "residual"} | keys  # as the config's checkpoints have it
     config = chunking(**shape, attn_implementation=old._attn_implementation, **keys)
     model = AutoModelForCausalLM.from_config(config).eval()

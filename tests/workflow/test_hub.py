@@ -6,7 +6,6 @@ import pytest
 
 from tests.unit.hub.fake_hub import FakeHub, model_files
 from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import read_metadata
 
@@ -73,68 +72,45 @@ def snake(hub, tmp_path):
     return run
 
 
-def test_a_lock_freezes_what_is_used_and_reruns_nothing(hub, snake, tmp_path):
+@pytest.mark.slow
+def test_lock_hub(hub, snake, tmp_path):
+    """A lock freezes what is used and reruns nothing; a folder that departs from it stops the run."""
     assert jobs_of(snake("use")) == {"fetch_model": 1, "fetch_dataset": 1, "use": 1}
     assert jobs_of(snake("lock_hub")) == {"lock_hub": 1}
     lock = tmp_path / "config" / "hub.lock.tsv"
-    commit = read_manifest(tmp_path / MANIFESTS[0]).commit
-    assert f"model\t{MODEL}\t{commit}\n" in lock.read_text()
-
-    hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
-    assert "Nothing to be done" in snake("use").stderr
-    locked = lock.read_bytes()
-    assert jobs_of(snake("lock_hub")) == {"lock_hub": 1}, "asked for by name it always runs"
-    assert lock.read_bytes() == locked
-
-
-@pytest.mark.slow
-def test_a_folder_that_departs_from_the_lock_stops_the_run_until_it_is_mended(hub, snake, tmp_path):
-    [old] = hub.repositories["model", MODEL].commits
+    old = read_manifest(tmp_path / MANIFESTS[0]).commit
+    assert f"model\t{MODEL}\t{old}\n" in lock.read_text()
     _, new = hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
-    jobs_of(snake("use"))
-    jobs_of(snake("lock_hub"))
-    lock = tmp_path / "config" / "hub.lock.tsv"
-    lock.write_text(lock.read_text().replace(new, old))
+    assert "Nothing to be done" in snake("use").stderr
 
+    lock.write_text(lock.read_text().replace(old, new))
     stopped = snake("use")
     assert stopped.returncode != 0 and "Traceback" not in stopped.stderr
-    assert f"models/{MODEL} holds commit {new}, but" in stopped.stderr
-    assert (
-        f"add `--forcerun {MANIFESTS[0]}` to your command to fetch the locked one" in stopped.stderr
-    )
-
+    assert f"models/{MODEL} holds commit {old}, but" in stopped.stderr
+    assert f"add `--forcerun {MANIFESTS[0]}` to your command" in stopped.stderr
     assert jobs_of(snake("use", "--forcerun", MANIFESTS[0])) == {"fetch_model": 1, "use": 1}
-    assert read_manifest(tmp_path / MANIFESTS[0]).commit == old
-    assert "Nothing to be done" in snake("use").stderr
+    assert read_manifest(tmp_path / MANIFESTS[0]).commit == new
 
 
-def test_a_submitted_model_is_looked_at_without_its_weights_and_fetched_at_that_commit(
-    hub, snake, tmp_path
-):
+def test_fetch_submitted(hub, snake, tmp_path):
+    """A submitted model is looked at without its weights, and fetched at the commit that was looked at."""
+    absent = "resources/hub/submitted/acme/absent@default/metadata.json"
+    assert jobs_of(snake(absent)) == {"fetch_metadata": 1}, "what is not there stops nothing"
     metadata = f"resources/hub/submitted/{MODEL}@default/metadata.json"
     assert jobs_of(snake(metadata)) == {"fetch_metadata": 1}
-    checked = read_metadata(tmp_path / metadata).commit
+    commit = read_metadata(tmp_path / metadata).commit
     assert not list((tmp_path / metadata).parent.glob("*.safetensors"))
 
     hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
-    manifest = f"resources/hub/models/{MODEL}@{checked}/manifest.json"
+    manifest = f"resources/hub/models/{MODEL}@{commit}/manifest.json"
     assert jobs_of(snake(manifest)) == {"fetch_model_at": 1}
-    assert read_manifest(tmp_path / manifest).commit == checked
+    assert read_manifest(tmp_path / manifest).commit == commit
     assert not (tmp_path / MANIFESTS[0]).exists(), "the one that other studies use"
 
 
-def test_a_submitted_model_that_is_not_there_stops_nothing_and_is_looked_for_again(snake, tmp_path):
-    metadata = "resources/hub/submitted/acme/absent@default/metadata.json"
-    assert jobs_of(snake(metadata)) == {"fetch_metadata": 1}
-    with pytest.raises(UserError, match="acme/absent cannot be had"):
-        read_metadata(tmp_path / metadata)
-    (note,) = (tmp_path / "results/broken").glob("*.json")
-    assert "cannot be had" in note.read_text()
-
-
-@pytest.mark.parametrize("removed", [False, True])
-def test_a_request_that_nobody_answered_about_is_asked_about_again(hub, tmp_path, removed):
-    """Also where the results are gone, and only the hub has what stands in place of an answer."""
+@pytest.mark.slow
+def test_submit_unreachable(hub, tmp_path):
+    """A request that nobody answered about is asked about again, also where the results are gone."""
     requests, config = tmp_path / "requests", tmp_path / "mine.yaml"
     requests.mkdir()
     (requests / "one.yaml").write_text(
@@ -145,14 +121,9 @@ def test_a_request_that_nobody_answered_about_is_asked_about_again(hub, tmp_path
 
     def submit(endpoint: str):
         run = run_snakemake(tmp_path, *words, HF_ENDPOINT=endpoint, NO_PROXY="127.0.0.1")
-        return jobs_of(run), run.stdout
+        assert jobs_of(run) == {"fetch_metadata": 1, "check_requests": 1, "submit": 1}
+        return run.stdout
 
-    asks = {"fetch_metadata": 1, "check_requests": 1, "submit": 1}
-    jobs, said = submit("http://127.0.0.1:9")
-    assert jobs == asks and "unchecked  one.yaml" in said
-    if removed:
-        shutil.rmtree(tmp_path / "results")
-    jobs, said = submit(hub.url)
-    assert jobs == asks and "one.yaml" in said and "unchecked" not in said
-    jobs, _ = submit("http://127.0.0.1:9")
-    assert jobs == {"submit": 1}, "what is known stands"
+    assert "unchecked  one.yaml" in submit("http://127.0.0.1:9")
+    shutil.rmtree(tmp_path / "results")
+    assert "unchecked" not in submit(hub.url)

@@ -43,6 +43,5 @@ def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
 
 
 def test_what_is_done_costs_nothing(copy):
-    said, rows = plan_of(copy, *SMALL)
+    _, rows = plan_of(copy, *SMALL)
     assert [(row["rule"], row["jobs"]) for row in rows] == [("all", "0")]
-    assert "as if accepted" not in said

@@ -32,27 +32,18 @@ def stored(folder) -> dict[str, tuple[bytes, int]]:
 def test_a_changed_parser_scores_stored_outputs_anew_and_runs_no_model(copy):
     table = copy / "results/tables/prompt_runs.csv"
     before, outputs = pd.read_csv(table).set_index("run"), stored(copy)
-    lenient = {"answers": [{"parser": "whole", "right": "occurs"}]}
-    own_run(copy, "run6", workflow_run("run6") | {"read": {"answers": [
-        {"parser": "json_text", "right": "equal"}, *lenient["answers"],
-    ]}})  # fmt: skip
-    jobs = jobs_of(run_snakemake(copy, "prompts", "-n", *SMALL))
-    assert jobs["score_prompt_run"] == 1
-    assert "ask_prompt_run" not in jobs
+    answers = [{"parser": "json_text", "right": "equal"}, {"parser": "whole", "right": "occurs"}]
+    own_run(copy, "run6", workflow_run("run6") | {"read": {"answers": answers}})
     result = run_snakemake(copy, "prompts", *SMALL)
     assert result.returncode == 0, result.stdout + result.stderr
+    jobs = jobs_of(result)
+    assert jobs["score_prompt_run"] == 1 and "ask_prompt_run" not in jobs
     assert stored(copy) == outputs
     after = pd.read_csv(table).set_index("run")
     assert after.loc[["run8", "run9"], "micro"].equals(before.loc[["run8", "run9"], "micro"])
-
-
-@pytest.mark.slow
-def test_a_changed_question_asks_that_run_again_alone(copy):
     own_run(copy, "run8", workflow_run("run8") | {"decoding": {"new_tokens": 5}})
-    jobs = jobs_of(run_snakemake(copy, "prompts", *SMALL))
-    assert (jobs["ask_prompt_run"], jobs["score_prompt_run"]) == (1, 1), (
-        "run9 extends it, but generates nothing"
-    )
+    jobs = jobs_of(run_snakemake(copy, "prompts", "-n", *SMALL))
+    assert jobs["ask_prompt_run"] == 1, "run9 extends it, but generates nothing"
 
 
 @pytest.mark.slow
@@ -61,8 +52,6 @@ def test_the_run_of_the_documentation_is_made_by_adding_its_file(copy):
     own_run(copy, "run10", blocks[0])
     runs = {"prompts": {"runs": ["run6", "run8", "run9", "run10"], "max_items_per_subject": 1}}
     config = with_config(copy, **runs)
-    jobs = jobs_of(run_snakemake(copy, "prompts", "-n", *config))
-    assert jobs["ask_prompt_run"] == 1
     assert run_snakemake(copy, "prompts", *config).returncode == 0
     table = pd.read_csv(copy / "results/tables/prompt_runs.csv").set_index("run")
     assert list(table.index) == ["run6", "run8", "run9", "run10"]
@@ -73,4 +62,3 @@ def test_the_run_of_the_documentation_is_made_by_adding_its_file(copy):
     assert explained.returncode == 0, explained.stdout + explained.stderr
     text = (copy / "results/explained_prompt.txt").read_text()
     assert text.count("The best answer is ") == 5
-    assert "anatomy/" in text

@@ -38,7 +38,7 @@ def _make(folder: Path, name: str) -> dict[tuple[str, str], str]:
             PYTHONPATH=str(CUTS.parent / "forbid_network"),
             CHORUS_NETWORK_REPORT=str(report),
         )
-        commits = {key: list(found.commits)[-1] for key, found in hub.repositories.items()}
+        commits = dict(hub.commits)
     assert result.returncode == 0, result.stdout + result.stderr
     assert not report.exists(), report.read_text()
     return commits

@@ -55,10 +55,3 @@ def test_a_model_of_another_architecture_is_trained_once_and_asked_like_any_othe
     assert record.trained.weights_sha256 != record.base.weights_sha256
     everything = jobs_of(run_snakemake(tmp_path, "-n", *config))
     assert everything["evaluate_mmlu"] == 1 and "train_checkpoint" not in everything
-
-
-def test_a_run_on_models_of_the_hub_trains_it_for_every_study_that_names_it(tmp_path):
-    config = write_config(tmp_path, source="huggingface", model="EleutherAI/pythia-410m-deduped")
-    jobs = jobs_of(run_snakemake(tmp_path, "-n", *config))
-    assert (jobs["train_checkpoint"], jobs["evaluate_direct"], jobs["evaluate_mmlu"]) == (1, 2, 1)
-    assert jobs["tokenise_samples"] == 1 and jobs["fetch_model"] == 1

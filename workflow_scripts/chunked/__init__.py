@@ -15,12 +15,11 @@ from workflow_scripts.chunked.modeling import ChunkedForCausalLM
 
 __all__ = ["ChunkedForCausalLM"]
 
-for _architecture in ARCHITECTURES:
-    AutoConfig.register(_architecture.config.model_type, _architecture.config, exist_ok=True)
+for _base, _architecture in ARCHITECTURES.items():
+    _model_type = _architecture.config.model_type
+    AutoConfig.register(_model_type, _architecture.config, exist_ok=True)
     AutoModel.register(_architecture.config, _architecture.model, exist_ok=True)
     AutoModelForCausalLM.register(_architecture.config, _architecture.causal_lm, exist_ok=True)
     # A file has each expert by itself, and a model all of a layer as one.
-    if _weights := get_checkpoint_conversion_mapping(_architecture.base):
-        register_checkpoint_conversion_mapping(
-            _architecture.config.model_type, _weights, overwrite=True
-        )
+    if _weights := get_checkpoint_conversion_mapping(_base):
+        register_checkpoint_conversion_mapping(_model_type, _weights, overwrite=True)

@@ -60,10 +60,6 @@ class Depth(GradientCheckpointingLayer):
                 children = [[(adapter, name)] for adapter in adapters]
                 self.stacks[f"adapter_{name}"] = Projection(children)
 
-    def release(self) -> None:
-        """Let go of the stacks' memory, before the parameters in it are moved elsewhere."""
-        self.stacks = {}
-
     def forward(self, x: Tensor, *, rows: int, inputs: "SharedInputs", **kwargs) -> Tensor:
         stacks = self.stacks
         if "adapter_up_proj" in stacks:

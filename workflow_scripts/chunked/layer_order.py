@@ -5,7 +5,7 @@ the list keeps all layers under their own names, and that slice gives the stages
 one per shared layer, and one for all chunks together. So nothing of the base model is rewritten.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import contextmanager
 from itertools import chain
 
@@ -14,7 +14,7 @@ from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
 from workflow_scripts.chunked.depth import Depth, SharedInputs
-from workflow_scripts.chunked.stacked import Watch, get_classes, has_hooks
+from workflow_scripts.chunked.stacked import Watch, get_parts, is_plain
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.plan import ChunkPlan
 
@@ -37,89 +37,74 @@ class Run:
         return self._shared_inputs
 
 
-class SharedStage(nn.Module):
-    """One layer that all chunks share: the base model's own, or the same as a depth of one."""
-
-    def __init__(self, run: Run, model: nn.Module, number: int, slot: int):
-        super().__init__()
-        self.run = run
-        self.model = (model,)  # in a tuple, so that nothing is registered a second time
-        self.number = number
-        layers = [model.layers[number]] if model.is_fusible else []
-        self.depths = nn.ModuleList(Depth(layer, slot) for layer in layers)
-
-    def prepare(self) -> None:
-        self.depths[0].prepare((self.model[0].layers[self.number],), None)
-
-    def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        if not self.run.fused:
-            return self.model[0].layers[self.number](hidden_states, **kwargs)
-        rows, _, hidden = hidden_states.shape
-        inputs = self.run.get_shared_inputs(self.model[0].config, kwargs.pop("position_embeddings"))
-        x = hidden_states.reshape(1, -1, hidden)
-        return self.depths[0](x, rows=rows, inputs=inputs, **kwargs).view_as(hidden_states)
-
-
 class DeviceChunks(nn.Module):
     """The chunks that one device runs: the layers of a depth as one, or one after the other."""
+
+    has_adapters = True
 
     def __init__(self, run: Run, model: nn.Module, chunks: tuple[tuple[int, ...], ...], slot: int):
         super().__init__()
         self.run = run
-        self.model = (model,)
+        self.model = (model,)  # in a tuple, so that nothing is registered a second time
         self.numbers = tuple(zip(*chunks, strict=True))  # by depth, as they run
         numbers = self.numbers if model.is_fusible else ()
         self.depths = nn.ModuleList(
-            Depth(model.layers[of_depth[0]], slot + depth) for depth, of_depth in enumerate(numbers)
+            Depth(model.layers[siblings[0]], slot + depth) for depth, siblings in enumerate(numbers)
         )
 
     def prepare(self) -> None:
         # PEFT's trainable copy of the wrapper is switched on and off; what it holds now may not be
         # what it holds at the next step, so its adapters are not stacked.
-        self.adapters_apart = type(self._wrapper()) is not WrappedChunkLayers
+        wrapper = getattr(self.model[0], "wrapped_chunk_layers", None)
+        self.stacks_adapters = type(wrapper) is WrappedChunkLayers
         for depth, numbers in zip(self.depths, self.numbers, strict=True):
-            adapters = None if self.adapters_apart else self._adapters(numbers)
+            adapters = self._get_adapters(numbers) if self.stacks_adapters else None
             depth.prepare(tuple(self.model[0].layers[number] for number in numbers), adapters)
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
         """Return the outputs of the chunks, stacked in front."""
-        device = next(self.model[0].layers[self.numbers[0][0]].parameters()).device
-        if self.run.is_spread and hidden_states.device != device:
+        if self.run.is_spread:
+            device = next(self.model[0].layers[self.numbers[0][0]].parameters()).device
             hidden_states, kwargs = send_to_device((hidden_states, kwargs), device)
-        return (
-            self._fused(hidden_states, **kwargs)
-            if self.run.fused
-            else self._loop(hidden_states, **kwargs)
-        )
+        run = self._run_fused if self.run.fused else self._run_loop
+        return run(hidden_states, **kwargs)
 
-    def _fused(self, hidden_states: Tensor, **kwargs) -> Tensor:
+    def _run_fused(self, hidden_states: Tensor, **kwargs) -> Tensor:
         rows, tokens, hidden = hidden_states.shape
         k = len(self.numbers[0])
         inputs = self.run.get_shared_inputs(self.model[0].config, kwargs.pop("position_embeddings"))
         x = hidden_states.reshape(1, -1, hidden).expand(k, -1, -1)
         for depth, numbers in zip(self.depths, self.numbers, strict=True):
-            adapters = self._adapters(numbers)
-            if self.adapters_apart and adapters is not None:
+            adapters = None if self.stacks_adapters else self._get_adapters(numbers)
+            if adapters is not None:
                 x = torch.stack([adapter(row) for adapter, row in zip(adapters, x, strict=True)])
             x = depth(x, rows=rows, inputs=inputs, **kwargs)
         return x.view(k, rows, tokens, hidden)
 
-    def _loop(self, hidden_states: Tensor, **kwargs) -> Tensor:
+    def _run_loop(self, hidden_states: Tensor, **kwargs) -> Tensor:
         """Run the plain reference, and what accelerate has placed: by depth, so that all devices are busy."""
         states = [hidden_states] * len(self.numbers[0])
         for numbers in self.numbers:
-            adapters = self._adapters(numbers)
+            adapters = self._get_adapters(numbers)
             for chunk, number in enumerate(numbers):
                 x = states[chunk] if adapters is None else adapters[chunk](states[chunk])
                 states[chunk] = self.model[0].layers[number](x, **kwargs)
         return torch.stack([state.to(hidden_states.device) for state in states])
 
-    def _wrapper(self) -> nn.Module:
-        return self.model[0].wrapped_chunk_layers
-
-    def _adapters(self, numbers: tuple[int, ...]) -> list[nn.Module] | None:
-        adapters = self._wrapper().adapters
+    def _get_adapters(self, numbers: tuple[int, ...]) -> list[nn.Module] | None:
+        adapters = self.model[0].wrapped_chunk_layers.adapters if self.has_adapters else None
         return None if adapters is None else [adapters[str(number)] for number in numbers]
+
+
+class SharedStage(DeviceChunks):
+    """One layer that all chunks share: the base model's own, or the same as a depth of one."""
+
+    has_adapters = False
+
+    def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
+        if self.run.fused:
+            return self._run_fused(hidden_states, **kwargs)[0]
+        return self.model[0].layers[self.numbers[0][0]](hidden_states, **kwargs)
 
 
 class ChunkStage(nn.Module):
@@ -138,20 +123,11 @@ class ChunkStage(nn.Module):
             for device in range(devices)
         )
 
-    @property
-    def depths(self) -> list[Depth]:
-        return [depth for column in self.columns for depth in column.depths]
-
-    def prepare(self) -> None:
-        for column in self.columns:
-            column.prepare()
-
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
         # A GPU goes on with what it was given while the next is given its own.
         columns = [column(hidden_states, **kwargs) for column in self.columns]
-        if len(columns) == 1:
-            outputs = columns[0]
-        else:
+        outputs = columns[0]
+        if len(columns) > 1:
             columns = [outputs.to(hidden_states.device) for outputs in columns]
             devices = len(columns)
             outputs = torch.stack(
@@ -176,18 +152,20 @@ class PlannedLayers(nn.ModuleList):
         self.release()
         self.plan = plan
         model, run = self.model[0], self.run
-        self.devices = max(1, min(devices, len(plan.chunks)))
-        run.is_spread = self.devices > 1
+        devices = max(1, min(devices, len(plan.chunks)))
+        run.is_spread = devices > 1
         order = (*plan.start, *chain(*plan.chunks), *plan.end)
         for slot, number in enumerate(order):
             self[number].self_attn.layer_idx = slot
-        self.classes = get_classes(self[order[0]])
-        stages = [SharedStage(run, model, number, slot) for slot, number in enumerate(plan.start)]
+        self.classes = [type(part) for part in get_parts(self[order[0]])]
+        stages = [SharedStage(run, model, ((n,),), slot) for slot, n in enumerate(plan.start)]
         behind = len(stages)
         if plan.chunks:
-            stages.append(ChunkStage(run, model, plan, self.devices))
-            behind += self.devices * len(plan.chunks[0])
-        stages += [SharedStage(run, model, n, slot) for slot, n in enumerate(plan.end, behind)]
+            stages.append(ChunkStage(run, model, plan, devices))
+            behind += devices * len(plan.chunks[0])
+        stages += [
+            SharedStage(run, model, ((n,),), slot) for slot, n in enumerate(plan.end, behind)
+        ]
         return nn.ModuleList(stages).train(model.training)
 
     def __getitem__(self, index):
@@ -212,31 +190,26 @@ class PlannedLayers(nn.ModuleList):
     def _can_fuse(self) -> bool:
         """Return whether the layers, which are never called when fused, are what they were.
 
-        They must lie in one place on each device, without hooks, and their weights must be nobody else's to move.
+        They must be without hooks, and no two may share a weight.
         """
         layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
-        parameters = list(self.parameters())
+        parameters = [parameter for layer in layers for parameter in layer.parameters()]
         return (
             self.model[0].is_fusible
-            and all(get_classes(layer) == self.classes and not has_hooks(layer) for layer in layers)
-            and all(len(devices) == 1 for devices in self._devices())
-            and sum(1 for layer in layers for _ in layer.parameters()) == len(parameters)
-            and not any(p.device.type == "cpu" and p.is_shared() for p in parameters)
+            and all(
+                is_plain(part, kind)
+                for layer in layers
+                for part, kind in zip(get_parts(layer), self.classes, strict=True)
+            )
+            and len(parameters) == len(list(self.parameters()))
         )
-
-    def _devices(self) -> Iterator[set[torch.device]]:
-        """Yield where the layers lie that must lie together: the shared ones, and each device's."""
-        shared = (*self.plan.start, *self.plan.end)
-        parts = [tuple(chain(*self.plan.chunks[n :: self.devices])) for n in range(self.devices)]
-        parts = [shared + parts[0]] if self.devices == 1 else [shared, *parts]
-        for part in filter(None, parts):
-            yield {parameter.device for number in part for parameter in self[number].parameters()}
 
     def _prepare(self) -> Watch:
         model = self.model[0]
-        for stage in model.stages:
-            stage.prepare()
-        depths = [depth for stage in model.stages for depth in stage.depths]
+        modules = list(model.stages.modules())
+        for module in modules:
+            if isinstance(module, DeviceChunks):
+                module.prepare()
         places = [(model, "wrapped_chunk_layers")]
         for number, layer in enumerate(self):
             places.append((self, str(number)))
@@ -245,14 +218,17 @@ class PlannedLayers(nn.ModuleList):
         adapters = getattr(model._modules["wrapped_chunk_layers"], "adapters", None)
         if isinstance(adapters, nn.ModuleDict):
             places += [(adapters, number) for number in adapters]
-        return Watch([siblings for depth in depths for siblings in depth.stacks.values()], places)
+        for module in modules:
+            if isinstance(module, Depth):
+                places += [child for stack in module.stacks.values() for child in stack.places]
+        return Watch(places)
 
     def release(self) -> None:
         """Let go of the old memory of parameters before they move."""
         self.watch = None
-        for stage in getattr(self.model[0], "stages", ()):
-            for depth in stage.depths:
-                depth.release()
+        for module in self.model[0].modules():
+            if isinstance(module, Depth):
+                module.stacks = {}
 
     @contextmanager
     def recording(self, unchunked: bool = False):

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 from transformers import GenerationConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
@@ -16,12 +17,8 @@ from workflow_scripts.chunked.configuration import ChunkingKeys
 from workflow_scripts.chunked.devices import chunk_device_map
 from workflow_scripts.chunked.distillation import (
     adapters_off,
-    at,
-    hidden_loss,
-    language_loss,
-    logits_loss,
-    next_labels,
-    places_of,
+    compute_hidden_loss,
+    compute_logits_loss,
 )
 from workflow_scripts.chunked.layer_order import PlannedLayers
 from workflow_scripts.chunked.pieces import summed_in_pieces
@@ -32,7 +29,6 @@ from workflow_scripts.chunked.published import (
 )
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.plan import ChunkPlan
 
 # Of a student that learns from its teacher's logits, which lie in memory beside its own.
 _LOGITS_AT_ONCE = 1 << 24
@@ -84,7 +80,7 @@ class ChunkedModel(_Chunked):
         super().__init__(config)
         plan = config.plan()
         used = {*plan.start, *plan.end, *(n for chunk in plan.chunks for n in chunk)}
-        if config.distilled:  # its teacher runs them all
+        if config.distillation or config.logits_distillation:  # its teacher runs them all
             used = set(range(len(self.layers)))
         # A pruned layer leaves its number behind, so that the others keep their names.
         layers = [layer if n in used else nn.Identity() for n, layer in enumerate(self.layers)]
@@ -92,19 +88,17 @@ class ChunkedModel(_Chunked):
         if pruned:
             self._keys_to_ignore_on_load_unexpected = [rf"layers\.({'|'.join(pruned)})\."]
         self.layers = PlannedLayers(layers, self)
-        self.rearrange(plan)
-        self.post_init()
-
-    def rearrange(self, plan: ChunkPlan) -> None:
-        """Run the layers in another plan from now on, where chunking adds no parameters.
-
-        All layers must be there, which those of a pruned model are not.
-        """
-        if plan.start != tuple(range(len(self.layers))):
-            _refuse_sliding_windows(self.config)
+        types = set(getattr(config, "layer_types", None) or ["full_attention"])
+        if types != {"full_attention"} and plan.start != tuple(range(len(layers))):
+            raise UserError(
+                f"layer_types has {', '.join(sorted(types))}; expected full_attention in all layers,"
+                " because the layers of a chunk share one attention call (set use_sliding_window to"
+                " false)."
+            )
         if plan.chunks:
-            self.wrapped_chunk_layers = WrappedChunkLayers(self.config, plan)
+            self.wrapped_chunk_layers = WrappedChunkLayers(config, plan)
         self.stages = self.layers.build_stages(plan)
+        self.post_init()
 
     def spread_over(self, devices: int) -> None:
         """Give the chunks to so many devices."""
@@ -118,16 +112,6 @@ class ChunkedModel(_Chunked):
     def _apply(self, fn, recurse=True):
         self.layers.release()
         return super()._apply(fn, recurse)
-
-
-def _refuse_sliding_windows(config: ChunkingKeys) -> None:
-    types = set(getattr(config, "layer_types", None) or ["full_attention"])
-    if types != {"full_attention"}:
-        raise UserError(
-            f"layer_types has {', '.join(sorted(types))}; expected full_attention in all layers,"
-            " because the layers of a chunk share one attention call (set use_sliding_window to"
-            " false)."
-        )
 
 
 class _GenerationConfig(GenerationConfig):
@@ -151,6 +135,10 @@ class ChunkedForCausalLM(_Chunked):
         self.vocab_size = config.vocab_size
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.distillation_losses: dict[str, torch.Tensor] = {}
+        # What a mixture reads of itself, where its experts' shares are asked for.
+        for key in ("router_aux_loss_coef", "num_experts", "num_experts_per_tok"):
+            if hasattr(config, key):
+                setattr(self, key, getattr(config, key))
         self.post_init()
 
     def spread(self, devices: Sequence[str | int]) -> None:
@@ -178,73 +166,72 @@ class ChunkedForCausalLM(_Chunked):
             "position_ids": position_ids,
             "inputs_embeds": inputs_embeds,
         }
-        if not (self.training and labels is not None and self.config.distilled):
+        is_distilled = self.config.distillation or self.config.logits_distillation
+        if not (self.training and labels is not None and is_distilled):
             return super().forward(
                 **inputs, past_key_values=past_key_values, labels=labels, **kwargs
-            )
-        if past_key_values is not None:
-            raise UserError(
-                "past_key_values was given to a training step with distillation; expected none,"
-                " because the teacher would write into it."
-            )
-        hidden = self.config.distillation and self.config.distillation_loss == "published"
-        if hidden and not self.model.layers.plan.end:
-            raise UserError(
-                "distillation_loss is published, but the plan has no layer behind its chunks; expected own."
             )
         return_dict = kwargs.pop("return_dict", None)
         if return_dict is None:  # as PEFT passes it
             return_dict = self.config.return_dict
         items = kwargs.pop("num_items_in_batch", None)
         kwargs.pop("logits_to_keep", None)
-        places = places_of(labels)
-        items = len(places) if items is None else items
-        loss, losses = self._taught(inputs, kwargs | {"use_cache": False}, labels, places)
-        self.distillation_losses = {name: one.detach() / items for name, one in losses.items()}
+        # What each position predicts, counted through all rows; the last of a row predicts nothing.
+        targets = F.pad(labels[:, 1:], (0, 1), value=-100).flatten()
+        items = (targets != -100).sum() if items is None else items
+        loss, losses = self._distil(inputs, kwargs | {"use_cache": False}, targets)
+        self.distillation_losses = {name: each.detach() / items for name, each in losses.items()}
         outputs = CausalLMOutputWithPast(loss=loss / items)
         return outputs if return_dict else outputs.to_tuple()
 
-    def _taught(self, inputs, options, labels, places) -> tuple[torch.Tensor, dict]:
-        """The language model's loss and those of distillation, summed; and the latter by name.
+    def _distil(self, inputs, options, targets) -> tuple[torch.Tensor, dict]:
+        """Return the language model's loss and those of distillation, summed; and the latter by name.
 
         The logits of teacher and student are made in pieces, and nobody gets them.
         """
         keys, layers = self.config, self.model.layers
-        published = keys.distillation_loss == "published"
-        rows = torch.arange(labels.numel(), device=labels.device) if published else places
-        # A published loss is a mean over all rows; the sum of a step, divided by its labels, takes it once a label.
-        weight = len(places) / max(1, len(rows))
+        is_published = keys.distillation_loss == "published"
+        rows = (targets != -100).nonzero()[:, 0]
+        weight = 1.0
+        if is_published:
+            # A published loss is a mean over all rows; the sum of a step, divided by its labels, takes it once a label.
+            weight = len(rows) / max(1, len(targets))
+            rows = torch.arange(len(targets), device=targets.device)
         with layers.recording() as student:
-            ours = at(rows, self.model(**inputs, **options).last_hidden_state)
+            ours = self._get_states(inputs, options, rows)
         with (
             torch.no_grad(),
-            nullcontext() if published else adapters_off(self.model),
+            nullcontext() if is_published else adapters_off(self.model),
             layers.recording(unchunked=True) as teacher,
         ):
-            theirs = at(rows, self.model(**inputs, **options).last_hidden_state)
+            theirs = self._get_states(inputs, options, rows)
         losses = {}
         if keys.distillation:
-            behind, among = len(layers.plan.end) + 1, 1.0
-            if published:
+            behind, share = len(layers.plan.end) + 1, 1.0
+            if is_published:
                 student[-1], teacher[-1] = ours[None], theirs[None]  # normalised
-                among = behind / (len(teacher) + 1)
-            hidden = hidden_loss(teacher[-behind:], student[-behind:], rows)
-            losses["hidden"] = weight * among * hidden
+                share = behind / (len(teacher) + 1)
+            hidden = compute_hidden_loss(teacher[-behind:], student[-behind:], rows)
+            losses["hidden"] = weight * share * hidden
 
-        def losses_of(hidden, wanted, taught):
+        def compute_losses(hidden, targets, taught):
             logits = self.lm_head(hidden)
-            found = [language_loss(logits, wanted)]
+            pieces = [F.cross_entropy(logits.float(), targets, reduction="sum")]
             if keys.logits_distillation:
                 with torch.no_grad():
                     taught = self.lm_head(taught)
-                found.append(weight * logits_loss(taught, logits, keys.temperature))
-            return found
+                pieces.append(weight * compute_logits_loss(taught, logits, keys.temperature))
+            return pieces
 
-        beside = [next_labels(labels)[rows], theirs]
-        at_once = max(1, _LOGITS_AT_ONCE // keys.vocab_size)
-        trained = [one for one in self.lm_head.parameters() if one.requires_grad]
-        total, each = summed_in_pieces(losses_of, ours, beside, at_once, trained)
+        rows_at_once = max(1, _LOGITS_AT_ONCE // keys.vocab_size)
+        trained = [parameter for parameter in self.lm_head.parameters() if parameter.requires_grad]
+        total, each = summed_in_pieces(
+            compute_losses, ours, [targets[rows], theirs], rows_at_once, trained
+        )
         total = total + sum(losses.values())
         if keys.logits_distillation:
             losses["logits"] = each[1]
         return total, losses
+
+    def _get_states(self, inputs, options, rows) -> torch.Tensor:
+        return self.model(**inputs, **options).last_hidden_state.flatten(0, 1)[rows]

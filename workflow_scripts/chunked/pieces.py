@@ -8,51 +8,44 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
-from torch.autograd.graph import saved_tensors_hooks
 
 
 def summed_in_pieces(
-    losses_of: Callable[..., Sequence[Tensor]],
+    compute_losses: Callable[..., Sequence[Tensor]],
     hidden: Tensor,
-    beside: Sequence[Tensor],
-    at_once: int,
+    others: Sequence[Tensor],
+    rows_at_once: int,
     parameters: Sequence[Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """The sum of all losses over all rows, and each of them by itself, which is for people to read.
+    """Return the sum of all losses over all rows, and each of them by itself, which is for people to read.
 
-    `losses_of` gives the losses of some rows and what lies beside them; the gradients are those of `hidden` and
-    of the parameters that it uses.
+    `compute_losses` takes some rows of `hidden` and of the others; gradients are those of `hidden` and of the
+    parameters that it uses.
     """
-    return _InPieces.apply(losses_of, hidden, beside, at_once, *parameters)
+    return _SumInPieces.apply(compute_losses, hidden, others, rows_at_once, *parameters)
 
 
-def _as_it_is(tensor: Tensor) -> Tensor:
-    return tensor
-
-
-class _InPieces(torch.autograd.Function):
+class _SumInPieces(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, losses_of, hidden, beside, at_once, *parameters):
+    def forward(ctx, compute_losses, hidden, others, rows_at_once, *parameters):
         exact = torch.promote_types(hidden.dtype, torch.float32)
         totals = torch.zeros((), dtype=exact, device=hidden.device)
-        of_hidden = torch.empty_like(hidden)
-        of_parameters = [torch.zeros_like(parameter) for parameter in parameters]
-        pieces = (x.split(at_once) for x in (of_hidden, hidden, *beside))
-        for gradient, some, *others in zip(*pieces, strict=True):
-            # What a piece keeps is gone before the next: nothing for whoever watches what a step keeps.
-            with torch.enable_grad(), saved_tensors_hooks(_as_it_is, _as_it_is):
-                some = some.detach().requires_grad_()
-                losses = torch.stack([*losses_of(some, *others)])
-                found, *more = torch.autograd.grad(losses.sum(), [some, *parameters])
-            gradient.copy_(found)
-            for sum_of_pieces, other in zip(of_parameters, more, strict=True):
-                sum_of_pieces.add_(other)
+        gradients = [torch.empty_like(hidden), *map(torch.zeros_like, parameters)]
+        pieces = (x.split(rows_at_once) for x in (gradients[0], hidden, *others))
+        for gradient, rows, *rest in zip(*pieces, strict=True):
+            with torch.enable_grad():
+                rows = rows.detach().requires_grad_()
+                losses = torch.stack([*compute_losses(rows, *rest)])
+                of_rows, *of_parameters = torch.autograd.grad(losses.sum(), [rows, *parameters])
+            gradient.copy_(of_rows)
+            for total, piece in zip(gradients[1:], of_parameters, strict=True):
+                total.add_(piece)
             totals = totals + losses.detach()
-        ctx.save_for_backward(of_hidden, *of_parameters)
+        ctx.save_for_backward(*gradients)
         ctx.mark_non_differentiable(totals)
         return totals.sum(), totals
 
     @staticmethod
     def backward(ctx, gradient, _):
-        of_hidden, *of_parameters = (found * gradient for found in ctx.saved_tensors)
+        of_hidden, *of_parameters = (saved * gradient for saved in ctx.saved_tensors)
         return None, of_hidden, None, None, *of_parameters

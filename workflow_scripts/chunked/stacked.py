@@ -6,7 +6,7 @@ that the k of them are also one tensor [k, rows, columns]. Whatever moves or rep
 (`to`, a merge of LoRA, a load) is noticed by `Watch`, and the stack is made again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -161,13 +161,13 @@ class Projection(Siblings):
 class Watch:
     """Notices that a module was replaced, or its parameters were moved, since the stacks were made."""
 
-    def __init__(self, siblings: Iterable[Siblings], places: Sequence[Child]):
-        stacked = [place for each in siblings for place in each.places]
-        self._children = [(p._modules, name, p._modules[name]) for p, name in [*places, *stacked]]
+    def __init__(self, places: Sequence[Child]):
+        self._children = [(p._modules, name, p._modules[name]) for p, name in places]
+        # Of a layer as a whole there are none here, but of its norms and projections.
         self._parameters = [
             (child._parameters, key, _address(parameter))
-            for parent, name in stacked
-            for child in (parent._modules[name],)
+            for _, _, child in self._children
+            if child is not None
             for key, parameter in child._parameters.items()
         ]
 
@@ -187,16 +187,11 @@ def _address(parameter: Tensor | None) -> int:
 def is_plain(module: nn.Module, kind: type | None = None) -> bool:
     """Return whether nothing of its own happens when it is called: the right class, and no hooks."""
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
-    return not hooks and (kind is None or type(module) is kind)
-
-
-def get_classes(layer: nn.Module) -> tuple[type, ...]:
-    return tuple(type(module) for module in (layer, layer.self_attn, layer.mlp))
-
-
-def has_hooks(layer: nn.Module) -> bool:
     # accelerate moves inputs between devices by `_hf_hook`.
-    return any(
-        hasattr(module, "_hf_hook") or module._forward_hooks or module._forward_pre_hooks
-        for module in (layer, layer.self_attn, layer.mlp)
-    )
+    is_hooked = hooks or hasattr(module, "_hf_hook")
+    return not is_hooked and (kind is None or type(module) is kind)
+
+
+def get_parts(layer: nn.Module) -> tuple[nn.Module, nn.Module, nn.Module]:
+    """Return the modules of a layer that are never called where layers are fused."""
+    return layer, layer.self_attn, layer.mlp

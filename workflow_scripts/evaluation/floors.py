@@ -43,13 +43,13 @@ def floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
 def average(members: list[Floor], weights: np.ndarray) -> Floor:
     """Average floors over several tasks: one fixed answer for all of them."""
     shared = set.intersection(*(set(member.constants) for member in members))
-    chances = [member.chance for member in members]
+    chances = [member.chance for member in members if member.chance is not None]
     return Floor(
         {
             text: float(np.dot(weights, [member.constants[text] for member in members]))
             for text in sorted(shared)
         },
-        None if None in chances else float(np.dot(weights, chances)),
+        float(np.dot(weights, chances)) if len(chances) == len(members) else None,
     )
 
 

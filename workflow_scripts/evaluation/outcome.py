@@ -148,7 +148,12 @@ def _answer_fields(task, filtered: list[dict], primary_metric: str) -> dict[str,
     # A graded score, such as a share of probability, is neither right nor wrong.
     correct = {0.0: False, 1.0: True}.get(scores.get(primary_metric, math.nan))
     first = filtered[0]
-    fields = {"scores": scores, "correct": correct, "gold": None, "prediction": None}
+    fields: dict[str, Any] = {
+        "scores": scores,
+        "correct": correct,
+        "gold": None,
+        "prediction": None,
+    }
     if task.OUTPUT_TYPE == "multiple_choice":
         lls = [float(loglikelihood) for loglikelihood, _ in first["filtered_resps"]]
         lengths = np.ones(len(lls))

@@ -82,12 +82,11 @@ def chunked_config(folder: Path, name: str, keys: dict[str, Any]):
     from workflow_scripts.chunked.architectures import ARCHITECTURES
 
     config = json_object(folder / _CONFIG)
-    architectures = {architecture.base: architecture for architecture in ARCHITECTURES}
     model_type = config.pop("model_type", None)
-    architecture = architectures.get(model_type)
+    architecture = ARCHITECTURES.get(model_type)
     if architecture is None:
         raise UserError(
-            f"{name} is of the type {model_type!r}; only {', '.join(architectures)} can be cut into"
+            f"{name} is of the type {model_type!r}; only {', '.join(ARCHITECTURES)} can be cut into"
             " chunks."
         )
     config["architectures"] = [architecture.causal_lm.__name__]

@@ -17,6 +17,7 @@ class CreatureGroup(NamedTuple):
     name: str
     plural: str
     cover: str
+    coat: str
     motion: str
     limb: str
     shelter: str

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from workflow_scripts.miniature.lexicon import POOLS
+from workflow_scripts.miniature.lexicon import POOLS, CreatureGroup
 from workflow_scripts.miniature.phrases import RELATIONS, draw_people, get_pronoun
 from workflow_scripts.miniature.scenes import draw_scene, entail
 from workflow_scripts.miniature.world import Ailment, Kind, Town, draw
@@ -16,7 +16,8 @@ def write_paragraph(rng: Random) -> str:
     if subject == "daily life":
         return " ".join(rng.choice(_DAILY_LIFE)(rng))
     (drawn,) = draw(rng, subject)
-    return " ".join(_DESCRIPTIONS[subject](rng, drawn))
+    describe = describe_kind if subject == "kind" else describe_others
+    return " ".join(describe(rng, drawn))
 
 
 def describe_kind(rng: Random, kind: Kind) -> list[str]:
@@ -24,40 +25,10 @@ def describe_kind(rng: Random, kind: Kind) -> list[str]:
     return [f"The {kind.name} is a {kind.size} {kind.group.name}.", *facts]
 
 
-def describe_town(rng: Random, town: Town) -> list[str]:
-    facts = [
-        f"The town of {town.name} is ruled by {town.ruler}.",
-        f"The river {town.river} flows through {town.name}.",
-        f"{town.name} is known for its {town.craft}.",
-    ]
-    return rng.sample(facts, rng.randint(2, 3))
-
-
-def _describe_group(rng: Random, group) -> list[str]:
-    cover = "a shell" if group.cover == "shell" else group.cover
-    facts = [
-        f"All {group.plural} have {cover}.",
-        f"With their {group.limb}, {group.plural} {group.motion}.",
-        f"They sleep in a {group.shelter} and feed on {group.food}.",
-    ]
-    return rng.sample(facts, rng.randint(1, 3))
-
-
-def _describe_ailment(rng: Random, ailment: Ailment) -> list[str]:
-    facts = [
-        f"{ailment.name.capitalize()} is an illness of the {ailment.organ}.",
-        f"The first symptom of {ailment.name} is {ailment.symptom}.",
-        f"Against {ailment.name}, {ailment.remedy} is the best remedy.",
-    ]
-    return rng.sample(facts, rng.randint(2, 3))
-
-
-_DESCRIPTIONS = {
-    "kind": describe_kind,
-    "group": _describe_group,
-    "town": describe_town,
-    "ailment": _describe_ailment,
-}
+def describe_others(rng: Random, drawn: CreatureGroup | Town | Ailment) -> list[str]:
+    description = POOLS["descriptions"][type(drawn).__name__]
+    facts = [text.format(drawn) for text in description["facts"]]
+    return rng.sample(facts, rng.randint(description["min"], len(facts)))
 
 
 def _tell_tool(rng: Random) -> list[str]:

@@ -122,7 +122,7 @@ def write_repository(hub: Path, name: str, configs: Repository) -> None:
                     pa.Table.from_pylist([row | constants for row in rows], schema), path
                 )
                 digests.append(sha256_file(path))
-            card = {"config_name": config}
+            card: Row = {"config_name": config}
             if "default" in table:
                 card["default"] = True
             # The cache of `datasets` would return yesterday's rows under an unchanged card.

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.miniature.lexicon import GROUPS, POOLS, CreatureGroup
+from workflow_scripts.miniature.lexicon import GROUPS, PEOPLE, POOLS, CreatureGroup
 
 SEED = 0
 # So many that a small model, or one that has read little, knows few of them.
@@ -47,6 +47,10 @@ class Ailment:
     symptom: str
     remedy: str
 
+    @property
+    def title(self) -> str:
+        return self.name.capitalize()
+
 
 def get_rng(*purpose: object) -> Random:
     """Return a generator of its own for each purpose, so that one dataset never shifts another."""
@@ -78,10 +82,10 @@ KINDS = POOLS["kind"] = [
 ]
 TOWNS = POOLS["town"] = [
     Town(
-        next(_names).capitalize(),
-        *draw(_rng, "person"),
-        next(_names).capitalize(),
-        *draw(_rng, "craft"),
+        name=next(_names).capitalize(),
+        ruler=_rng.choice(PEOPLE),
+        river=next(_names).capitalize(),
+        craft=_rng.choice(POOLS["craft"]),
     )
     for _ in range(NUM_TOWNS)
 ]

@@ -45,10 +45,8 @@ def main(
         tabs.append(make_harmony_tab(*csvs, ranked, protocols))
     if "prompt_runs" in made:
         tabs.append(make_prompts_tab(made["prompt_runs"]))
-    chunked_tables = ("chunking_plans", "training_stages", "mmlu_by_subject")
-    chunked = [[made[name]] if name in made else [] for name in chunked_tables]
-    if any(chunked):
-        tabs.append(make_chunked_tab(*chunked))
+    if "chunking_quality" in made:
+        tabs.append(make_chunked_tab(made["chunking_quality"]))
     write_text(page, render_board("Chorus leaderboard", _ABOUT[source], tabs, texts))
 
 

@@ -1,5 +1,6 @@
 """The numbers of the run itself, and of the published numbers beside ours."""
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ PROSE = Path(__file__).with_name("prose")
 
 
 def run_numbers(provenance: dict[str, Any]) -> Values:
-    studies, seen = provenance["studies"].values(), provenance["seen"]
+    studies = provenance["studies"].values()
+    seen = defaultdict(list, provenance["seen"])  # empty where nothing was measured
 
     def total(key: str) -> float:
         return sum(study[key] for study in studies)

@@ -1,15 +1,16 @@
 """List where the protocol of a run's records is not the published one (resources/published/protocols.yaml)."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 import yaml
 
 from workflow_scripts.bridge.job import run_job
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.records import Broken, Record, read_without_items
-from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.render.verdict import JUDGED, NOTHING, OTHER_PROTOCOL
@@ -39,109 +40,81 @@ _TITLES = {
 }
 
 
-class Cell(NamedTuple):
-    """A measurement of a model: its task or prompt run (none of all subjects of MMLU), and its record's values."""
-
-    study: str
-    model: str
-    item: str | None
-    protocol: str
-    values: dict[str, Any]
+Cell = tuple[Record, str | None, dict[str, Any]]
 
 
-def make_cell(record: Record, item: str | None, **stages: dict[str, Any]) -> Cell:
-    """Make a cell of a record; `stages` are the trainings of a chunked model's stages."""
-    values = record.model_dump(mode="json") | stages
+def make_cell(record: Record, item: str | None) -> Cell:
+    """Return a record with its task or prompt run (none of all subjects of MMLU) and the values that it holds."""
+    values = record.model_dump(mode="json")
+    values["stages"] = CheckpointId.parse(record.model.id).stages or None
     if record.study in ("harmony", "suite"):
         (values["request"]["task"],) = record.request["tasks"].values()
-    if record.training:
-        # On a CPU nothing was decided while it ran: what is automatic is float32 there.
+    if record.training and record.training.keys.get("precision") == "auto":
+        # On a CPU nothing was decided while it ran: it is float32 there.
         precision = (record.training.ran or {}).get("precision", "float32")
-        keys = values["training"]["keys"]
-        if keys.get("precision") == "auto":
-            keys["precision"] = precision
-    return Cell(record.study, record.model.id, item, record.protocol.name, values)
-
-
-def make_stage(training: TrainingRecord) -> dict[str, Any]:
-    """Return all that a stage of a chunked model was trained with, by the keys of its recipe."""
-    request, report = training.request, training.report
-    own = {"validation": request["validation"], "seed": request["seed"]}
-    ran = {"precision": report["precision"], "attention": report["attention"]}
-    return request["keys"] | own | training.data["data"] | ran
+        values["training"]["keys"]["precision"] = precision
+    return record, item, values
 
 
 def read_cells(
     records: Iterable[Path],
-    trainings: Iterable[Path] = (),
     checkpoints: Collection[str] = (),
-    runs: Mapping[str, str] | None = None,
+    runs: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Cell]:
     """Read the cells that have a published number, or a published script.
 
     `checkpoints` are the models of MMLU with one, `runs` names the published run of each prompt run.
     """
-    stages = {
-        training.trained.id: {training.trained.id.rpartition("+")[2]: make_stage(training)}
-        for training in map(read_training_record, trainings)
-    }
     for path in records:
         record = read_without_items(path)
         if isinstance(record, Broken):
             continue
-        task, model = record.task.name, record.model.id
+        task = record.task.name
         match record.study:
             case "harmony" if record.protocol.name in (DIRECT, TRAINED) and task in TEST_ITEMS:
                 yield make_cell(record, task)
-            case "mmlu" if model in checkpoints:
-                parents = [name for name in stages if model.startswith(name)]
-                trained = {key: keys for name in parents for key, keys in stages[name].items()}
-                yield make_cell(record, None, **trained)
-            case "prompts" if task in (runs or {}):
-                yield make_cell(record, f"run {(runs or {})[task]}")
-            case "chunking" | "latency":
-                yield make_cell(record, task)
-            case "suite" if task in LEADERBOARD_TASKS:
+            case "mmlu" if record.model.id in checkpoints:
+                yield make_cell(record, None)
+            case "prompts" if task in runs:
+                yield make_cell(record, f"run {runs[task]}")
+            case "chunking" | "latency" | "suite":
                 yield make_cell(record, task)
 
 
 def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> pd.DataFrame:
     """Compute a row for each difference of each cell from the published protocol of its study."""
-    rows = [
-        {
-            "study": cell.study,
-            "of": cell.model,
-            "item": cell.item,
-            "protocol": cell.protocol,
-            "decides": "yes" if fact.get("decides", True) else "no",
-            "because": fact.get("because"),
-            "known_from": fact["known_from"],
-            **difference,
-        }
-        for cell in cells
-        for fact in protocols[cell.study]["facts"]
-        for difference in _compare_fact(cell, fact)
-    ]
+    rows = []
+    for record, item, values in cells:
+        cell = {"study": record.study, "of": record.model.id, "item": item}
+        cell["protocol"] = record.protocol.name
+        for fact in protocols[record.study]["facts"]:
+            reasons = {key: fact.get(key) for key in ("because", "known_from")}
+            reasons["decides"] = "yes" if fact.get("decides", True) else "no"
+            for difference in _compare_fact(fact, record.model.id, item, values):
+                rows.append(cell | reasons | difference)
     return pd.DataFrame(rows, columns=_COLUMNS).fillna("").drop_duplicates(ignore_index=True)
 
 
-def _compare_fact(cell: Cell, fact: dict[str, Any]) -> Iterator[dict[str, str]]:
-    key, item = fact.get("key", ""), cell.item
+def _compare_fact(
+    fact: dict[str, Any], model: str, item: str | None, values: dict[str, Any]
+) -> Iterator[dict[str, str]]:
+    key = fact.get("key", "")
     root = key.partition(".")[0]
-    if (root and cell.values.get(root) is None) or item not in fact.get("only", [item]):
+    if (root and values.get(root) is None) or item not in fact.get("only", [item]):
         return
     published = fact.get("is")
     for name, value in fact.get("differing", {}).items():
-        if name == item or cell.model.startswith(name):
+        if name == item or model.startswith(name):
             published = value
     facts = [(fact["what"], key, published)]
     if "each" in fact:
         each = fact["each"].items()
         facts = [(f"{fact['what']}: {name}", f"{key}.{name}", value) for name, value in each]
     for what, path, value in facts:
-        ours = fact["ours"] if "ours" in fact else get_value(cell.values, path)
+        ours = fact["ours"] if "ours" in fact else get_value(values, path)
         if ours != value:
-            yield {"what": what, "published": _format_value(value), "ours": _format_value(ours)}
+            shown = {"published": value, "ours": ours}
+            yield {"what": what} | {name: _format_value(one) for name, one in shown.items()}
 
 
 def get_value(values: Any, path: str) -> Any:
@@ -154,10 +127,8 @@ def get_value(values: Any, path: str) -> Any:
 
 
 def _format_value(value: Any) -> str:
-    words = {None: "none", True: "yes", False: "no"}
-    if value is None or isinstance(value, bool):
-        return words[value]
-    return f"{value:,}" if isinstance(value, int) else str(value)[:MAX_CHARACTERS]
+    words = {"None": "none", "True": "yes", "False": "no"}
+    return words.get(str(value), str(value)[:MAX_CHARACTERS])
 
 
 def withhold_verdicts(
@@ -213,11 +184,10 @@ def main(
     records: list[Path],
     protocols: Path,
     table: list[Path],
-    trainings: Sequence[Path] = (),
     checkpoints: Collection[str] = (),
-    runs: Mapping[str, str] | None = None,
+    runs: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    cells = read_cells(records, trainings, checkpoints, runs)
+    cells = read_cells(records, checkpoints, runs)
     results = compute_differences(cells, read_protocols(protocols))
     title = "Where this run's protocol is not the published one"
     write_table(results, table, title=title, note=NOTE, shown=format_columns(results))

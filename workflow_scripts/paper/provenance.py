@@ -6,7 +6,7 @@ from typing import Any
 
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.named import InputFiles, OutputFiles
-from workflow_scripts.core.records import Broken, read_without_items
+from workflow_scripts.core.records import Broken, Record, read_without_items
 
 
 def gather_provenance(inputs: InputFiles, config: dict[str, Any], outputs: OutputFiles) -> None:
@@ -14,47 +14,44 @@ def gather_provenance(inputs: InputFiles, config: dict[str, Any], outputs: Outpu
 
 
 def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
-    """One dictionary for all records, sorted, so that the same records give the same bytes.
+    """Gather one dictionary of all records, sorted, so that the same records give the same bytes.
 
-    The items beside the records are not read again: collecting the scores has held them together.
+    The items beside the records are not read again: collecting the scores has checked them.
     """
     studies: dict[str, Counter[str]] = {}
-    seen: dict[str, set] = {key: set() for key in _SEEN}
+    seen: dict[str, set[str]] = {}
     models, datasets, broken = {}, {}, []
     for path in sorted(records):
         record = read_without_items(path)
         if isinstance(record, Broken):
             broken.append(record.model_dump())
             continue
-        study = studies.setdefault(record.study, Counter())
-        study["records"] += 1
-        study["items"] += record.items.n
-        study["tokens"] += record.cost.tokens
-        models[record.model.id] = (record.model.commit, record.model.weights_sha256)
+        counts = {"items": record.items.n, "records": 1, "tokens": record.cost.tokens}
+        studies.setdefault(record.study, Counter()).update(counts)
+        models[record.model.id] = record.model.model_dump(include={"commit", "weights_sha256"})
         datasets[record.task.dataset] = record.task.dataset_commit
-        for key, of in _SEEN.items():
-            seen[key] |= of(record)
+        for key, values in _describe_run(record).items():
+            seen.setdefault(key, set()).update(values)
     return {
-        "studies": {name: dict(sorted(studies[name].items())) for name in sorted(studies)},
-        "seen": {key: sorted(values) for key, values in seen.items()},
-        "models": {
-            name: {"commit": commit, "weights_sha256": sha}
-            for name, (commit, sha) in sorted(models.items())
-        },
+        "studies": {name: dict(studies[name]) for name in sorted(studies)},
+        "seen": {key: sorted(filter(None, values)) for key, values in seen.items()},
+        "models": dict(sorted(models.items())),
         "datasets": dict(sorted(datasets.items())),
         "broken": broken,
         "config": config,
     }
 
 
-# What may differ from record to record; a report with two of a kind says so.
-_SEEN = {
-    "commits": lambda record: {record.provenance.code_commit or "not from a git checkout"},
-    "packages": lambda record: {f"{n} {v}" for n, v in record.provenance.packages.items()},
-    "hosts": lambda record: {record.volatile.host},
-    "devices": lambda record: {record.cost.device},
-    "dtypes": lambda record: {record.protocol.dtype},
-    "attention": lambda record: {record.protocol.attention},
-    "engines": lambda record: {record.protocol.engine} if record.protocol.engine else set(),
-    "dates": lambda record: {record.volatile.started[:10]},
-}
+def _describe_run(record: Record) -> dict[str, list[str]]:
+    """Return what may differ from record to record; a report with two of a kind says so."""
+    provenance, protocol, volatile = record.provenance, record.protocol, record.volatile
+    return {
+        "commits": [provenance.code_commit or "not from a git checkout"],
+        "packages": [f"{name} {version}" for name, version in provenance.packages.items()],
+        "hosts": [volatile.host],
+        "devices": [record.cost.device],
+        "dtypes": [protocol.dtype],
+        "attention": [protocol.attention],
+        "engines": [protocol.engine or ""],
+        "dates": [volatile.started[:10]],
+    }

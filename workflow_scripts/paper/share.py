@@ -67,7 +67,6 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
         "protocol": protocol.name,
         "num_fewshot": str(task.shots),
         "seed": str(protocol.seed),
-        "generation": json.dumps(protocol.generation),
     }
     served = (protocol.engine or "").startswith("served")
     details = {
@@ -81,16 +80,8 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
         details["parameters"] = str(model.parameters)
     if record.training is not None:
         details["trained_on"] = task.name
-        details["training"] = json.dumps(record.training.keys, sort_keys=True)
-    data = {
-        "dataset_name": task.dataset,
-        "source_type": "other",
-        "additional_details": {
-            "commit": task.dataset_commit,
-            "subset": task.subset or "",
-            "split": task.split,
-        },
-    }
+    data: dict[str, Any] = {"dataset_name": task.dataset, "source_type": "other"}
+    data["additional_details"] = {"commit": task.dataset_commit, "split": task.split}
     return {
         "schema_version": VERSION,
         "evaluation_id": f"{name}/{model.id}/{finished}",
@@ -104,7 +95,6 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
         "eval_library": {
             "name": task.harness,
             "version": task.harness_version,
-            "additional_details": dict(record.provenance.packages),
         },
         "model_info": {
             "name": model.id,
@@ -126,29 +116,22 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
 
 def get_name(record: Record, subset: str | None = None) -> str:
     """Return the task's own name, and how it was asked if not directly."""
-    protocol = record.protocol.name
-    parts = [record.task.name, protocol if protocol != "direct" else None, subset]
-    return "/".join(filter(None, parts))
+    protocol = record.protocol.name.replace("direct", "")
+    return "/".join(filter(None, [record.task.name, protocol, subset]))
 
 
 def describe_score(metric: Metric) -> dict[str, Any]:
-    name = bare(metric.name)
-    base_name = name.removesuffix("_macro")
+    name = bare(metric.name).removesuffix("_macro")
     condition = metric.condition.model_dump(exclude_none=True) if metric.condition else {}
     if metric.subset is not None:
         condition["subset"] = metric.subset
-    config = {
-        "metric_id": name,
+    config: dict[str, Any] = {
         "metric_name": metric.name,
-        "lower_is_better": base_name.endswith(LOWER_IS_BETTER),
-        "metric_parameters": {
-            "best_constant": metric.best_constant,
-            "chance": metric.chance,
-            **condition,
-        },
+        "lower_is_better": name.endswith(LOWER_IS_BETTER),
+        "metric_parameters": metric.model_dump(include={"best_constant", "chance"}) | condition,
     }
-    if base_name in RANGES:
-        low, high = RANGES[base_name]
+    if name in RANGES:
+        low, high = RANGES[name]
         config |= {"score_type": "continuous", "min_score": low, "max_score": high}
     uncertainty: dict[str, Any] = {"num_samples": metric.n}
     if metric.stderr is not None:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.device import FORWARD_FLOPS, FROZEN_FLOPS, TRAINING_FLOPS
 from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.load import Settings
@@ -20,6 +19,8 @@ from workflow_scripts.settings.requests import Request
 from workflow_scripts.settings.tables import ModelRow, WorkRow
 from workflow_scripts.settings.training_keys import TrainingKeys
 
+# FLOPs per parameter and token: a forward pass; a training step, without and with gradients of the weights.
+FORWARD_FLOPS, FROZEN_FLOPS, TRAINING_FLOPS = 2, 4, 6
 _START_SECONDS = 12  # before a model is loaded
 _ITEM_SECONDS = 0.006  # tokenising, scoring and writing
 _DISK_MB_PER_SECOND, _DOWNLOAD_MB_PER_SECOND = 500, 50
@@ -94,8 +95,9 @@ class Planner:
         row = self._work("mmlu_helm")
         items = self._mmlu_items(self._settings.mmlu.max_items_per_subject)
         tokens = row.test_tokens * (4 if self._miniature else 2)
-        seconds = self._read_seconds(checkpoint, items, tokens, row.new_tokens)
-        return self._evaluate(checkpoint, seconds)
+        return self._evaluate(
+            checkpoint, self._read_seconds(checkpoint, items, tokens, row.new_tokens)
+        )
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         chosen = self._settings.prompt_runs[run]
@@ -141,16 +143,13 @@ class Planner:
         chunking, layers = self._settings.chunking, self._row(checkpoint).layers
         measures, model = chunking.measures, CheckpointId.parse(checkpoint).model
         plans = measures.latency_plans(model, layers, chunking.checkpoints)
-        chunks = max((len(plan.plan(layers).chunks) for plan in plans), default=1)
-        devices = [number for number in measures.devices if number <= chunks] or [1]
-        rounds = 3 * len(plans) * len(devices)
+        rounds = 3 * len(plans) * len(measures.devices) * (1 + measures.repeats)
         tokens = 32 if self._miniature else 100
-        each = sum(
+        seconds = rounds * sum(
             self._read_seconds(checkpoint, measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
         )
-        seconds = rounds * (1 + measures.repeats) * each
-        return self._load(checkpoint, seconds, models=2, gpus=max(devices))
+        return self._load(checkpoint, seconds, models=2, gpus=max(measures.devices))
 
     def verification(self, checkpoint: str) -> Need:
         """Return those of comparing two models in float32 on a few sentences."""
@@ -164,55 +163,53 @@ class Planner:
         harmony = self._settings.harmony
         recipe = harmony.task_recipe(self._settings.source)
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
-        seconds, longest = 0.0, 0
-        for task in tasks:
-            row = self._work(task)
+        rows = [self._work(task) for task in tasks]
+        seconds = 0.0
+        for row in rows:
             length = row.training_tokens
             items = _cap(row.training_items, recipe.max_training_items)
             held_out = _cap(items, recipe.max_validation_items)
-            one = self._train_seconds(checkpoint, recipe, items, length)
-            one += recipe.epochs * self._read_seconds(checkpoint, held_out, length, row.new_tokens)
+            each = self._train_seconds(checkpoint, recipe, recipe.epochs * items, length)
+            each += recipe.epochs * self._read_seconds(checkpoint, held_out, length, row.new_tokens)
             if not recipe.adapters_alone:
-                one += self._load_seconds(checkpoint)
-            seconds += seeds * (rates * one + self._test_seconds(checkpoint, row, shots=0))
-            longest = max(longest, length)
+                each += self._load_seconds(checkpoint)
+            seconds += seeds * (rates * each + self._test_seconds(checkpoint, row, shots=0))
+        longest = max((row.training_tokens for row in rows), default=0)
         return self._train(checkpoint, recipe, seconds, _LONGEST_SAMPLE * longest)
 
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
         """Return those of training on a text, of some four bytes a token."""
         recipe = self._settings.harmony.task_recipe(self._settings.source)
-        length, samples = recipe.max_length, megabytes * MB / 4 / recipe.max_length
-        seconds = self._train_seconds(checkpoint, recipe, samples, length)
-        return self._train(checkpoint, recipe, 2 * seconds, length)
+        samples = recipe.epochs * megabytes * MB / 4 / recipe.max_length
+        seconds = self._train_seconds(checkpoint, recipe, samples, recipe.max_length)
+        return self._train(checkpoint, recipe, 2 * seconds, recipe.max_length)
 
     @cache
     def stage(self, checkpoint: str) -> Need:
         """Return those of the last stage of a checkpoint's training."""
-        wanted = CheckpointId.parse(checkpoint)
-        recipe = self._settings.stage_recipe(wanted.stages[-1])[1]
-        samples = 1_000 if self._miniature else recipe.max_samples or 1_000_000
-        tokens = 15 if self._miniature else min(recipe.max_length, _CHAT_TOKENS)
+        stage = CheckpointId.parse(checkpoint).stages[-1]
+        recipe = self._settings.stage_recipe(stage)[1]
         if recipe.data == "text":
             tokens = recipe.max_length
-            whole = _MINIATURE_TOKENS if self._miniature else _TEXT_TOKENS
-            samples = min(samples, whole // tokens)
-        held_out = samples * recipe.validation
-        steps = max(1.0, recipe.epochs * (samples - held_out) / recipe.batch_size)
-        share = min(steps, recipe.max_steps or steps) / steps
-        evaluations = max(1.0, share * steps / (recipe.evaluate_every or steps))
-        seconds = share * self._train_seconds(checkpoint, recipe, samples - held_out, tokens)
-        evaluated = self._read_seconds(checkpoint, held_out, tokens, rows=8)
-        seconds += evaluations * evaluated / recipe.gpus
+            samples = (_MINIATURE_TOKENS if self._miniature else _TEXT_TOKENS) // tokens
+        else:
+            tokens = 15 if self._miniature else min(recipe.max_length, _CHAT_TOKENS)
+            samples = 1_000 if self._miniature else 1_000_000
+        samples = recipe.epochs * _cap(samples, recipe.max_samples)
+        if recipe.max_steps:
+            samples = min(samples, recipe.max_steps * recipe.batch_size)
+        seconds = self._train_seconds(checkpoint, recipe, samples, tokens)
         return self._train(checkpoint, recipe, seconds, recipe.max_length, states=1)
 
     # Downloads
 
     def download(self, kind: str, repository: str) -> Need:
-        tasks = self._settings.tasks
-        names = [name for name in tasks if tasks[name].dataset == repository]
-        megabytes = self._work(names[0] if names else "").download_mb
-        if kind == "model" and repository in self._settings.models:
-            megabytes = 2 * self._settings.models[repository].parameters // MB
+        settings = self._settings
+        if kind == "model" and repository in settings.models:
+            megabytes = 2 * settings.models[repository].parameters // MB
+        else:
+            names = [name for name, row in settings.tasks.items() if row.dataset == repository]
+            megabytes = self._work(names[0] if names else "").download_mb
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
     # Seconds
@@ -236,26 +233,25 @@ class Planner:
         return items * _ITEM_SECONDS + self._compute_seconds(checkpoint, self._dtype, flops, passes)
 
     def _train_seconds(
-        self, checkpoint: str, keys: TrainingKeys, items: float, tokens: float
+        self, checkpoint: str, keys: TrainingKeys, samples: float, tokens: float
     ) -> float:
-        """Return the seconds of all epochs over items of so many tokens on average."""
-        flops = FROZEN_FLOPS if keys.adapters_alone else TRAINING_FLOPS
+        """Return the seconds of training on samples of so many tokens on average."""
+        flops: float = FROZEN_FLOPS if keys.adapters_alone else TRAINING_FLOPS
         if CheckpointId.parse(checkpoint).distillation:  # the teacher's pass
             flops += FORWARD_FLOPS
         if self._training_memory(checkpoint, keys, _LONGEST_SAMPLE * int(tokens))[1]:
             flops += FORWARD_FLOPS
-        samples = keys.epochs * items / keys.gpus
-        rows = keys.micro_batch_size or min(8, keys.batch_size)
-        passes = _TRAINING_PASSES * samples / rows
+        rows = keys.gpus * (keys.micro_batch_size or min(8, keys.batch_size))
         dtype = self._choose_dtype(keys.precision)
-        return self._compute_seconds(checkpoint, dtype, flops * samples * tokens, passes)
+        flops *= samples / keys.gpus * tokens
+        return self._compute_seconds(checkpoint, dtype, flops, _TRAINING_PASSES * samples / rows)
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
         """Return the seconds of FLOPs per parameter, in passes that each read the weights and launch all layers."""
         row, device = self._row(checkpoint), self._device
-        speed = self._settings.cluster.utilisation
-        if not self._on_gpus:  # the table has what one core reaches
-            speed = self._settings.compute.threads
+        # On CPUs the table has what one core reaches.
+        cores = self._settings.compute.threads
+        speed = self._settings.cluster.utilisation if self._on_gpus else cores
         computing = flops * (row.active_parameters or row.parameters) / device.peak(dtype) / speed
         reading = row.parameters * BYTES[dtype] / (device.bandwidth_gb_s * 1e9 * speed)
         waiting = passes * max(reading, row.layers * device.layer_us * 1e-6)
@@ -296,7 +292,7 @@ class Planner:
         weights_mb = self._weights_mb(checkpoint)
         trained_mb = 4 * self._count_trained(checkpoint, keys) / MB
         # A state has the parameters and AdamW's two moments.
-        disk_mb = int(3 * states * trained_mb + weights_mb) if states else 0
+        disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
             mem_mb = keys.gpus * (LIBRARIES_MB + weights_mb + device_mb)
             return Need(seconds, int(mem_mb), disk_mb=disk_mb)
@@ -309,16 +305,17 @@ class Planner:
     ) -> tuple[float, bool]:
         """Return the MB of a device for one sample, and whether activations are calculated twice to fit."""
         row, length = self._row(checkpoint), min(length, keys.max_length)
-        weights = row.parameters * BYTES[self._choose_dtype(keys.precision)]
-        state = weights + OF_TRAINED * self._count_trained(checkpoint, keys)
-        state += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
-        tokens = length * self._width(checkpoint)
-        once = (state + tokens * _KEPT_BYTES * row.layers) / MB
-        twice = (state + tokens * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB
-        is_large = self._on_gpus and once > self._free_mb
-        wanted = keys.gradient_checkpointing
-        recomputes = wanted == "yes" or (wanted == "auto" and is_large)
-        return twice if recomputes else once, recomputes
+        fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
+        fixed += OF_TRAINED * self._count_trained(checkpoint, keys)
+        fixed += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
+        activations = length * self._width(checkpoint)
+        memory = (fixed + activations * _KEPT_BYTES * row.layers) / MB
+        is_large = self._on_gpus and memory > self._free_mb
+        if keys.gradient_checkpointing == "no" or not (
+            is_large or keys.gradient_checkpointing == "yes"
+        ):
+            return memory, False
+        return (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB, True
 
     # Sizes
 

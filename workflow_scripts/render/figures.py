@@ -10,7 +10,6 @@ import pandas as pd
 
 from workflow_scripts.core.files import atomic_path
 
-FORMATS = ("pdf", "png")
 # Okabe and Ito's palette, its pale yellow left out because it vanishes on paper.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 _STYLE = {
@@ -81,9 +80,11 @@ def model_colours(models: list[str]) -> dict[str, object]:
 
 
 def save_both(fig, files: Sequence[Path]) -> None:
-    """Save the figure as PDF and PNG."""
-    for path, kind in zip(files, FORMATS, strict=True):
-        save(fig, path, kind)
+    """Save the figure as PDF and PNG, without a date or a version: the same figure has the same bytes."""
+    nothing = {"pdf": ("CreationDate", "Producer", "Creator"), "png": ("Software",)}
+    for path, (kind, keys) in zip(files, nothing.items(), strict=True):
+        with atomic_path(path) as temporary:
+            fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys))
 
 
 def say_empty(axes, sentence: str) -> None:
@@ -131,12 +132,3 @@ def name_missing(axes, names: Iterable[str]) -> None:
     """In the legend: what was asked for, and has no line because its cell is broken."""
     for name in names:
         axes.plot([], [], " ", label=f"{name}: not measured")
-
-
-def save(fig, path: Path, kind: str) -> None:
-    """Write without a date or a version, so that the same figure has the same bytes."""
-    metadata = {"pdf": {"CreationDate": None, "Producer": None, "Creator": None}}.get(
-        kind, {"Software": None}
-    )
-    with atomic_path(path) as temporary:
-        fig.savefig(temporary, format=kind, metadata=metadata)

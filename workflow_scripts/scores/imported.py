@@ -100,13 +100,13 @@ def read_imported(
     is_run = "study" in frame
     if is_run:
         frame = _select_ranked(frame)
-    fields = ImportedRow.model_fields
-    missing = [name for name in fields if fields[name].is_required() and name not in frame]
-    unknown = [name for name in frame if name not in fields]
-    if missing or unknown:
-        columns = ", ".join([*missing, *unknown])
-        hint = "".join(did_you_mean(name, fields) for name in unknown)
-        raise UserError(f"{path} has missing or unknown columns: {columns}.{hint}")
+    required = {"model", "task", "protocol", "metric", "value"}
+    wrong = required.symmetric_difference(frame).difference(
+        set(ImportedRow.model_fields) - required
+    )
+    if wrong:
+        hint = "".join(did_you_mean(name, ImportedRow.model_fields) for name in wrong)
+        raise UserError(f"{path} has missing or unknown columns: {', '.join(sorted(wrong))}.{hint}")
     if frame.empty:
         raise UserError(f"{path} has no score of a task.")
     if others or is_run:

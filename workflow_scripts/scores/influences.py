@@ -68,7 +68,8 @@ def item_errors(
                     of_score = by_score.setdefault((record.task, metric.name), {})
                     of_score.setdefault(record.row, []).append(influences)
     tables = [_make_table(*key, by_score[key]) for key in sorted(by_score)]
-    return pd.concat([pd.DataFrame(columns=list(COLUMNS)), *tables]).astype(COLUMNS)
+    empty = pd.DataFrame(columns=list(COLUMNS))
+    return pd.concat(tables or [empty], ignore_index=True).astype(COLUMNS)
 
 
 def _make_table(task: str, metric: str, by_row: dict[tuple, list[Influences]]) -> pd.DataFrame:

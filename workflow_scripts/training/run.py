@@ -166,7 +166,7 @@ def _train_once(
     if latest is not None:
         first_step = read_trainer_state(latest).global_step
         print(f"Resuming from {latest.name}.", flush=True)
-    if latest is None or not _has_ended(latest, lesson):
+    if latest is None or not _has_ended(latest):
         with saver.listen():
             output = trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
         latest, seconds = state.checkpoint(output.global_step), output.metrics["train_runtime"]
@@ -201,12 +201,10 @@ def _train_once(
     )
 
 
-def _has_ended(checkpoint: Path, lesson: Lesson) -> bool:
+def _has_ended(checkpoint: Path) -> bool:
     """Return whether a checkpoint is that of the last step, after which the Trainer would make another."""
-    state = read_trainer_state(checkpoint)
-    control = state.stateful_callbacks["TrainerControl"]["args"]
-    stopped = lesson.keys.select == "patience" and control["should_training_stop"]
-    return state.global_step >= lesson.steps or stopped
+    control = read_trainer_state(checkpoint).stateful_callbacks["TrainerControl"]
+    return control["args"]["should_training_stop"]
 
 
 def _training_arguments(

@@ -6,12 +6,13 @@ of its modules, `chunk_layers_<chunk>.adapter_<place>` and `aggregation_head`.
 
 import json
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
 import torch
-import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 
 from tests.tiny_models import base_model, edit_config
+from tests.unit.chunked.reference import compute_logits, compute_states
 
 HIDDEN, INNER, LAYERS, ROPE = 32, 40, 6, 1e6
 WRAPPER = "model.wrapped_chunk_layers"
@@ -86,46 +87,27 @@ class Published:
 
     @torch.no_grad()
     def logits(self, ids: torch.Tensor) -> torch.Tensor:
-        """Every row alone, layer after layer, chunk after chunk."""
-        return torch.cat([self._one(row[None]) for row in ids])
-
-    def _one(self, row: torch.Tensor) -> torch.Tensor:
-        base, weights = self.base.model, self.weights
-        tokens = row.shape[1]
-        x = base.embed_tokens(row)
-        rotary = base.rotary_emb(x, torch.arange(tokens)[None])
-        causal = torch.full((tokens, tokens), torch.finfo(x.dtype).min).triu(1)[None, None]
-
-        def layer(number, x):
-            return base.layers[number](x, attention_mask=causal, position_embeddings=rotary)
-
-        before, chunks, behind = PLANS[self.mode]
-        for number in before:
-            x = layer(number, x)
-        outputs = []
+        """Compute every row alone, layer after layer, chunk after chunk, from the weights under their names."""
+        start, chunks, end = PLANS[self.mode]
+        config = SimpleNamespace(
+            plan=lambda: SimpleNamespace(start=start, chunks=chunks, end=end),
+            use_adapters=self.adapters,
+            aggregation_mode=self.aggregation,
+            aggregation_base="none",
+            hidden_act="silu",
+        )
+        names = {
+            "aggregation_head.linear": "aggregation.proj",
+            "aggregation_head.mlp": "aggregation",
+        }
         for chunk, numbers in enumerate(chunks):
-            y = x
             for place, number in enumerate(numbers):
-                if self.adapters:
-                    name = f"{WRAPPER}.chunk_layers_{chunk}.adapter_{place}"
-                    up, down = (weights[f"{name}.{one}_proj.weight"] for one in ("up", "down"))
-                    y = y + F.silu(y @ up.T) @ down.T
-                y = layer(number, y)
-            outputs.append(y)
-        x = self._aggregated(outputs)
-        for number in behind:
-            x = layer(number, x)
-        return self.base.lm_head(base.norm(x))
-
-    def _aggregated(self, outputs: list[torch.Tensor]) -> torch.Tensor:
-        if self.aggregation == "last":
-            return outputs[-1]
-        if self.aggregation == "mean":
-            return sum(outputs) / len(outputs)
-
-        def head(name):
-            return self.weights[f"{WRAPPER}.aggregation_head.{name}"]
-
-        x = torch.cat(outputs, dim=-1) @ head("linear.weight").T + head("linear.bias")
-        gate, up = (x @ head(f"mlp.{one}_proj.weight").T for one in ("gate", "up"))
-        return (F.silu(gate) * up) @ head("mlp.down_proj.weight").T
+                names[f"chunk_layers_{chunk}.adapter_{place}"] = f"adapters.{number}"
+        new = {
+            name.replace(f"{WRAPPER}.{theirs}.", f"{ours}."): weight
+            for name, weight in self.weights.items()
+            for theirs, ours in names.items()
+            if name.startswith(f"{WRAPPER}.{theirs}.")
+        }
+        states = [compute_states(self.base, config, new, row) for row in ids]
+        return torch.stack([compute_logits(self.base, each) for each in states])

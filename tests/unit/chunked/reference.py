@@ -15,11 +15,11 @@ from workflow_scripts.core.plan import chunk_plan
 EXACT = 1e-5
 
 
-def assert_equal(ours, reference, real=None):
-    """Where the mask `real` says that a token stands."""
-    real = torch.ones(ours.shape[:2], dtype=torch.bool) if real is None else real.bool()
-    scale = max(1.0, float(reference.abs().max()))
-    assert float((ours - reference)[real].abs().max()) <= EXACT * scale
+def assert_equal(found, expected, mask=None, tolerance=EXACT):
+    """Compare where the mask says that a token stands, by the largest value expected."""
+    mask = torch.ones(found.shape[:2], dtype=torch.bool) if mask is None else mask.bool()
+    scale = max(1.0, float(expected.abs().max()))
+    assert float((found - expected)[mask].abs().max()) <= tolerance * scale
 
 
 def added_weights(chunked) -> dict[str, torch.Tensor]:
@@ -37,64 +37,47 @@ def reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None
     new, rows = added_weights(chunked), []
     for row, real in zip(ids, mask.bool(), strict=True):
         logits = torch.zeros(len(row), base.config.vocab_size)
-        logits[real] = _logits(base, _states(base, chunked.config, new, row[real]))
+        logits[real] = compute_logits(base, compute_states(base, chunked.config, new, row[real]))
         rows.append(logits)
     return torch.stack(rows)
 
 
-def reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Of the language model, and of what it learns from itself unchunked, row by row."""
-    number, total = int((labels[:, 1:] != -100).sum()), 0.0
-    for row, wanted in zip(ids, labels[:, 1:], strict=True):
-        counts = wanted != -100
-        states = _states(base, config, new, row)
-        logits = _logits(base, states)[:-1][counts]
-        total = total + F.cross_entropy(logits, wanted[counts], reduction="sum")
+def reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor, mask=None):
+    """Of the language model, and of what it learns from itself unchunked, row by row.
+
+    As published, every position is taught, those of prompts and padding too; else those that predict a label.
+    """
+    is_published, t = config.distillation_loss == "published", config.temperature
+    behind, num_states = len(config.plan().end) + 1, base.config.num_hidden_layers + 1
+    mask = torch.ones_like(ids) if mask is None else mask
+    plain, hidden, soft = [], [], []
+    for row, targets, real in zip(ids, labels[:, 1:], mask.bool(), strict=True):
+        counts = targets != -100
+        states = compute_states(base, config, new, row, real)
+        logits = compute_logits(base, states)
+        plain.append(F.cross_entropy(logits[:-1][counts], targets[counts], reduction="none"))
         with torch.no_grad():
-            taught = _states(base, None, {}, row)
-        if config.distillation:
-            behind = taught[-1 - len(config.plan().end) :]
-            cosines = [
-                F.cosine_similarity(ours, theirs, dim=-1)[0, :-1][counts]
-                for ours, theirs in zip(states[-len(behind) :], behind, strict=True)
-            ]
-            total = total + sum(((1 - one) ** 2).sum() for one in cosines) / len(cosines)
-        if config.logits_distillation:
-            t = config.temperature
-            p = F.softmax(_logits(base, taught)[:-1][counts].detach() / t, dim=-1)
-            q = F.softmax(logits / t, dim=-1)
-            total = total + t**2 * (p * (p / q).log()).sum()
-    return total / number
-
-
-def published_loss(base, config, new, ids, labels, mask) -> torch.Tensor:
-    """As the published code takes it: every position counts, those of prompts and padding too."""
-    with torch.no_grad():
-        taught = base(ids, attention_mask=mask, output_hidden_states=True)
-    hidden, soft, wanted = 0.0, 0.0, []
-    for at, real in enumerate(mask.bool()):
-        states = _states(base, config, new, ids[at], real)
-        logits, t = _logits(base, states), config.temperature
-        states = [*states[:-1], base.model.norm(states[-1])]
-        behind = (
-            len(config.plan().end) + 1
-        )  # what goes into each layer behind the chunks, and the last
-        for ours, theirs in zip(states[-behind:], taught.hidden_states[-behind:], strict=True):
-            cosine = (ours[0] * theirs[at]).sum(-1) / ours[0].norm(dim=-1) / theirs[at].norm(dim=-1)
-            hidden = hidden + (cosine - 1).pow(2).sum()
-        p, q = (F.softmax(one / t, dim=-1) for one in (taught.logits[at], logits))
-        soft = soft + t**2 * (p * (p / q).log()).sum()
-        counts = labels[at, 1:] != -100
-        wanted.append(
-            F.cross_entropy(logits[:-1][counts], labels[at, 1:][counts], reduction="none")
-        )
-    total = torch.cat(wanted).mean()
+            taught = compute_states(base, None, {}, row, real)
+            taught_logits = compute_logits(base, taught)
+        if is_published:
+            counts = slice(None)
+            states[-1], taught[-1] = base.model.norm(states[-1]), base.model.norm(taught[-1])
+        else:
+            counts = torch.cat([counts, torch.tensor([False])])
+        cosines = [
+            F.cosine_similarity(ours, theirs, dim=-1)[0][counts]
+            for ours, theirs in zip(states[-behind:], taught[-behind:], strict=True)
+        ]
+        hidden.append((1 - torch.stack(cosines)).square().sum(0))
+        p, q = (F.softmax(each[counts] / t, dim=-1) for each in (taught_logits, logits))
+        soft.append(t**2 * (p * (p / q).log()).sum(-1))
+    total = torch.cat(plain).mean()
     if config.distillation:
-        total = total + hidden / ids.numel() / len(taught.hidden_states)
-    return total + soft / ids.numel() if config.logits_distillation else total
+        total = total + torch.cat(hidden).mean() / (num_states if is_published else behind)
+    return total + torch.cat(soft).mean() if config.logits_distillation else total
 
 
-def _logits(base, states: list[torch.Tensor]) -> torch.Tensor:
+def compute_logits(base, states: list[torch.Tensor]) -> torch.Tensor:
     return base.lm_head(base.model.norm(states[-1]))[0]
 
 
@@ -108,7 +91,7 @@ def _mask(config, number: int, tokens: int) -> torch.Tensor:
     return torch.zeros(tokens, tokens).masked_fill(hidden, torch.finfo(torch.float32).min)
 
 
-def _states(base, config, new, row: torch.Tensor, real=None) -> list[torch.Tensor]:
+def compute_states(base, config, new, row: torch.Tensor, real=None) -> list[torch.Tensor]:
     """Of the main stream, behind each shared layer and behind all chunks; without a config, unchunked.
 
     `real` says where a row that is padded behind has tokens; the others are seen by none.

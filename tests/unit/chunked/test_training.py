@@ -1,34 +1,42 @@
-"""Training: the same gradients however the model is run, and what moves weights is noticed."""
+"""Training: the same gradients however the model is run; and what others do to a model after it ran once
+(move, replace, hook, share, prune) is noticed."""
 
 import copy
+import weakref
 
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
+from torch import nn
+from torch.nn.utils import parametrize, prune
+from transformers import DynamicCache
 
-from tests.tiny_models import FAMILIES, PLAN, base_model, chunked_model
-from tests.unit.chunked.reference import fresh_ids, padded
-
-
-def twins(family="qwen2", **keys):
-    """The same model twice: fused, and as the plain loop."""
-    base = base_model(family, 6)
-    fused = chunked_model(base, **PLAN, **keys)
-    loop = copy.deepcopy(fused)
-    loop.config.chunk_execution = "loop"
-    return fused, loop
+from tests.tiny_models import PLAN, base_model, chunked_model
+from tests.unit.chunked.reference import assert_equal, fresh_ids, reference_logits
 
 
-def gradients(model, ids, mask=None):
+def make_model(**keys):
+    return chunked_model(base_model("qwen2", 6), **PLAN, **keys)
+
+
+def compute_logits(model, ids, execution):
+    model.config.chunk_execution = execution  # of a model with adapters its base's
+    with torch.no_grad():
+        return model(ids).logits
+
+
+def compute_both_ways(model, ids):
+    """Return the logits of fused layers, which are those of a loop over them."""
+    loop, fused = (compute_logits(model, ids, execution) for execution in ("loop", "fused"))
+    assert torch.allclose(fused, loop, atol=1e-4)
+    return fused
+
+
+def compute_gradients(model, ids):
     model.zero_grad()
-    labels = ids if mask is None else ids.masked_fill(mask == 0, -100)
-    loss = model(ids, attention_mask=mask, labels=labels, use_cache=False).loss
-    loss.backward()
-    return loss.detach(), {
-        name: parameter.grad.clone()
-        for name, parameter in model.named_parameters()
-        if parameter.grad is not None
-    }
+    model(ids, labels=ids, use_cache=False).loss.backward()
+    parameters = model.named_parameters()
+    return {name: p.grad.clone() for name, p in parameters if p.grad is not None}
 
 
 def assert_same_gradients(ours, theirs):
@@ -38,67 +46,24 @@ def assert_same_gradients(ours, theirs):
         assert float((gradient - theirs[name]).abs().max()) <= 1e-4 * scale, name
 
 
-@pytest.mark.parametrize("aggregation", ["mlp", "residual"])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_fused_and_loop_have_the_same_gradients(family, aggregation):
-    fused, loop = twins(family, aggregation_mode=aggregation)
-    ids = fresh_ids(3, 9)
-    for mask in (None, padded(9, "right")):
-        (loss, ours), (other_loss, theirs) = gradients(fused, ids, mask), gradients(loop, ids, mask)
-        assert float(loss) == pytest.approx(float(other_loss), abs=1e-5)
-        assert_same_gradients(ours, theirs)
-    assert len(ours) == len(list(fused.parameters()))
-
-
 @pytest.mark.parametrize("execution", ["fused", "loop"])
 @pytest.mark.parametrize("reentrant", [False, True])
 def test_gradient_checkpointing_changes_nothing(execution, reentrant):
-    model, _ = twins()
-    model.config.chunk_execution = execution
-    model.train()
-    ids = fresh_ids(2, 7)
-    loss, plain = gradients(model, ids)
+    model, ids = make_model(chunk_execution=execution).train(), fresh_ids(2, 7)
+    plain = compute_gradients(model, ids)
     model.gradient_checkpointing_enable({"use_reentrant": reentrant})
     model.enable_input_require_grads()
-    again, checkpointed = gradients(model, ids)
-    assert torch.equal(loss, again)
-    assert_same_gradients(checkpointed, plain)
+    assert_same_gradients(compute_gradients(model, ids), plain)
 
 
-def test_what_moves_weights_is_noticed():
-    """Half precision and back, a load that replaces parameters, an edit in place, a deep copy."""
-    model, _ = twins()
-    ids = fresh_ids(2, 5)
-
-    def check(model):
-        with torch.no_grad():
-            ours = model(ids).logits
-            model.config.chunk_execution = "loop"
-            assert torch.allclose(ours, model(ids).logits, atol=1e-4)
-            model.config.chunk_execution = "fused"
-        return ours
-
-    first = check(model)
-    check(model.to(torch.float64).to(torch.float32))
-    other = {name: tensor.clone() * 1.1 for name, tensor in model.state_dict().items()}
-    model.load_state_dict(other, assign=True)
-    second = check(model)
-    assert not torch.allclose(first, second, atol=1e-3)
-    model.model.layers[3].mlp.down_proj.weight.data = torch.randn(32, 40)
-    third = check(model)
-    assert not torch.allclose(second, third, atol=1e-3)
-    twin = copy.deepcopy(model)
-    with torch.no_grad():
-        twin.model.layers[3].mlp.down_proj.weight.zero_()
-    assert not torch.allclose(check(twin), third, atol=1e-3)
-    assert torch.equal(check(model), third)
-
-
-def test_weights_are_stored_once():
-    model, _ = twins()
-    model(fresh_ids(1, 3))
+def test_weights_are_stored_once_and_old_memory_is_let_go():
+    model, ids = make_model(), fresh_ids(2, 5)
+    model(ids)
     storages = {p.untyped_storage().data_ptr(): p.untyped_storage() for p in model.parameters()}
     assert sum(s.nbytes() for s in storages.values()) == sum(p.nbytes for p in model.parameters())
+    old = weakref.ref(model.model.stages[0].depths[0].stacks["qkv"].weight)
+    model.to(torch.float64)
+    assert old() is None
 
 
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -108,41 +73,137 @@ LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_
     "keys",
     [
         {"target_modules": ["v_proj"], "modules_to_save": ["wrapped_chunk_layers"]},
+        {"target_modules": ["v_proj"], "modules_to_save": ["input_layernorm"]},
         {"target_modules": LINEAR},
         {"target_modules": LINEAR, "use_dora": True},
         {"target_modules": ["q_proj"], "layers_to_transform": [2, 3]},
     ],
 )
 def test_low_rank_adapters_fused_and_as_a_loop(keys):
-    model = chunked_model(base_model("qwen2", 6), **PLAN)
-    ids = fresh_ids(2, 6)
-    plain = model(ids).logits.detach()
+    model, ids = make_model(), fresh_ids(2, 6)
+    plain = compute_both_ways(model, ids)
     lora = LoraConfig(r=2, lora_alpha=4, init_lora_weights=False, task_type="CAUSAL_LM", **keys)
-    wrapped = get_peft_model(model, lora)
-    results = {}
-    for execution in ("fused", "loop"):
+    adapted = get_peft_model(model, lora)
+    with torch.no_grad():
+        for name, parameter in adapted.named_parameters():
+            if "modules_to_save" in name:
+                parameter.mul_(1.5)
+    gradients = []
+    for execution in ("loop", "fused"):
         model.config.chunk_execution = execution
-        results[execution] = wrapped(ids).logits.detach(), gradients(wrapped, ids)[1]
-        with wrapped.disable_adapter():
-            assert torch.allclose(wrapped(ids).logits, plain, atol=1e-5)
-    (ours, our_gradients), (theirs, their_gradients) = results["fused"], results["loop"]
-    assert not torch.allclose(ours, plain, atol=1e-3)
-    assert torch.allclose(ours, theirs, atol=1e-5)
-    assert_same_gradients(our_gradients, their_gradients)
-
-    model.config.chunk_execution = "fused"
-    merged = wrapped.merge_and_unload(safe_merge=True)
-    assert torch.allclose(merged(ids).logits, ours, atol=1e-4)
+        gradients.append(compute_gradients(adapted, ids))
+        with adapted.disable_adapter(), torch.no_grad():
+            assert torch.allclose(adapted(ids).logits, plain, atol=1e-5)
+    assert_same_gradients(*gradients)
+    logits = compute_both_ways(adapted, ids)
+    assert not torch.allclose(logits, plain, atol=1e-3)
+    merged = adapted.merge_and_unload(safe_merge=True)
+    assert torch.allclose(compute_both_ways(merged, ids), logits, atol=1e-4)
 
 
 def test_autocast_to_bfloat16():
-    """What a trainer does with bf16: weights stay wide, products are narrow, gradients come back."""
-    fused, loop = twins()
-    ids = fresh_ids(2, 6)
-    for model in (fused, loop):
+    """Weights stay wide, products are narrow, gradients come back; the stream of an evaluation stays wide."""
+    model, ids = make_model(aggregation_mode="mean"), fresh_ids(3, 11)
+    exact, errors, gradients = compute_logits(model, ids, "loop"), [], []
+    for execution in ("fused", "loop"):
         with torch.autocast("cpu", torch.bfloat16):
+            logits = compute_logits(model, ids, execution)
             loss = model(ids, labels=ids).loss
+        errors.append(float((logits.float() - exact).square().mean().sqrt()))
+        model.zero_grad()
         loss.backward()  # outside, as trainers do
-    ours, theirs = (m.model.layers[3].mlp.down_proj.weight.grad for m in (fused, loop))
-    assert ours.dtype == torch.float32
-    assert torch.nn.functional.cosine_similarity(ours.flatten(), theirs.flatten(), dim=0) > 0.99
+        gradients.append(model.model.layers[3].mlp.down_proj.weight.grad.flatten())
+    assert errors[0] < 1.5 * errors[1]
+    assert gradients[0].dtype == torch.float32
+    assert torch.nn.functional.cosine_similarity(*gradients, dim=0) > 0.99
+
+
+class Twice(nn.Module):
+    def forward(self, x):
+        return 2 * x
+
+
+def replace_mlp(model):
+    model.model.layers[2].mlp = nn.Sequential(model.model.layers[2].mlp, Twice())
+
+
+def replace_layer(model):
+    slot = model.model.layers[3].self_attn.layer_idx  # its place in the cache
+    model.model.layers[3] = base_model("qwen2", 6).model.layers[3]
+    model.model.layers[3].self_attn.layer_idx = slot
+
+
+def replace_adapter(model):
+    other = make_model().model.wrapped_chunk_layers.adapters["2"]
+    model.model.wrapped_chunk_layers.adapters["2"] = other
+
+
+def replace_wrapper(model):
+    model.model.wrapped_chunk_layers = make_model().model.wrapped_chunk_layers
+
+
+def add_bias(model):
+    model.model.layers[2].mlp.down_proj.bias = nn.Parameter(torch.randn(32))
+
+
+def remove_bias(model):
+    model.model.layers[2].self_attn.q_proj.bias = None
+
+
+def prune_weight(model):
+    prune.l1_unstructured(model.model.layers[4].mlp.up_proj, "weight", 0.5)
+
+
+def parametrize_weight(model):
+    parametrize.register_parametrization(model.model.layers[4].mlp.up_proj, "weight", Twice())
+
+
+def set_data(model):
+    model.model.layers[3].mlp.down_proj.weight.data = torch.randn(32, 40)
+
+
+def load_other(model):
+    weights = {name: weight * 1.1 for name, weight in model.state_dict().items()}
+    model.to(torch.float64).to(torch.float32).load_state_dict(weights, assign=True)
+
+
+def share_weight(model):
+    layers = model.model.layers
+    layers[3].mlp.down_proj.weight = layers[2].mlp.down_proj.weight
+    compute_logits(model, fresh_ids(1, 3), "fused")
+    with torch.no_grad():
+        layers[2].mlp.down_proj.weight.mul_(2)
+
+
+CHANGES = (
+    replace_mlp, replace_layer, replace_adapter, replace_wrapper, add_bias, remove_bias, prune_weight,
+    parametrize_weight, set_data, load_other, share_weight,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_change_after_a_forward_is_noticed(change):
+    model, ids = make_model(), fresh_ids(2, 5)
+    before = compute_both_ways(model, ids)
+    twin = copy.deepcopy(model)
+    change(twin)
+    assert not torch.allclose(before, compute_both_ways(twin, ids), atol=1e-3)
+    assert torch.equal(before, compute_both_ways(model, ids))
+
+
+@pytest.mark.parametrize("place", ["", ".mlp", ".mlp.down_proj"])
+def test_hooks_set_before_the_first_forward_fire(place):
+    model, ids = make_model(), fresh_ids(2, 5)
+    module = model.get_submodule("model.layers.2" + place)
+    module.register_forward_hook(lambda _module, _inputs, out: 2 * out)
+    compute_both_ways(model, ids)
+
+
+@torch.no_grad()
+def test_pruned_model_counts_its_cache_from_the_first_layer_that_is_left():
+    base = base_model("llama", 5)
+    model = chunked_model(base, chunking_mode="prune", layers_to_prune=[1, 4])
+    ids, cache = fresh_ids(1, 6), DynamicCache()
+    steps = [model(ids[:, t : t + 1], past_key_values=cache, use_cache=True) for t in range(6)]
+    logits = torch.cat([step.logits for step in steps], dim=1)
+    assert_equal(logits, reference_logits(base, model, ids))

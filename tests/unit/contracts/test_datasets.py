@@ -4,10 +4,7 @@
   (hub/mirror.py): harnesses read the hub folder by the names they know, and look into it once
 """
 
-import json
-
 import datasets
-import pytest
 
 from tests.unit.contracts.names import assert_takes, takes
 from workflow_scripts.hub.mirror import mirror
@@ -16,30 +13,6 @@ from workflow_scripts.hub.mirror import mirror
 @takes({"datasets:load_dataset": "path name cache_dir split"})
 def test_it_takes(name, parameters):
     assert_takes(name, parameters)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    made = tmp_path / "rows"
-    made.mkdir()
-    (made / "train.jsonl").write_text(json.dumps({"a": 1}) + "\n")
-    (made / "README.md").write_text("---\nlicense: mit\n---\n")
-    return made
-
-
-def test_load_dataset_looks_into_a_folder_by_dataset_module_factory(folder, tmp_path, monkeypatch):
-    looked, look_into = [], datasets.load.dataset_module_factory
-
-    def look(path, **options):
-        looked.append((path, "name" in options, look_into(path, **options)))
-        return looked[-1][-1]
-
-    monkeypatch.setattr(datasets.load, "dataset_module_factory", look)
-    rows = datasets.load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
-    assert rows["train"][0] == {"a": 1}
-    ((path, for_one_configuration, module),) = looked
-    assert path == str(folder) and not for_one_configuration
-    assert isinstance(module.builder_kwargs, dict)
 
 
 def test_mirror_replaces_load_dataset_wherever_the_name_was_taken_to(world):

@@ -22,23 +22,14 @@
 """
 
 import multiprocessing
-from pathlib import Path
 
-import lm_eval
-import pytest
-from lm_eval.api.instance import Instance
 from lm_eval.api.metrics import bootstrap_stderr
-from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils_hf import MultiTokenEOSCriteria
-from lm_eval.tasks import TaskManager
 from lm_eval.utils import apply_template, env
 from transformers import AutoTokenizer
 
-from tests.tiny_models import tiny_model
 from tests.unit.contracts.names import assert_takes, takes
-from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.evaluation.prefix_lm import _LOOKBACK
-from workflow_scripts.hub.mirror import mirror
 
 HUGGINGFACE, UTILS = "lm_eval.models.huggingface:HFLM", "lm_eval.models.utils"
 
@@ -73,41 +64,9 @@ def test_it_takes(name, parameters):
     assert_takes(name, parameters)
 
 
-@pytest.fixture(scope="module")
-def harness(model_manifest):
+def test_multi_token_eos_criteria_looks_back_as_far_as_we_do(model_manifest):
     tokenizer = AutoTokenizer.from_pretrained(model_manifest.parent)
-    return HFLM(pretrained=tiny_model("qwen2", len(tokenizer)), tokenizer=tokenizer)
-
-
-def test_hflm_is_made_and_encodes_without_weights(model_manifest, harness):
-    """What training encodes with: a config in place of the model, which is not looked at."""
-    encoder = Encoder(AutoTokenizer.from_pretrained(model_manifest.parent), harness.config)
-    assert encoder.encoded("multiple_choice", [("the", " the")]) == [
-        tuple(harness._encode_pair("the", " the"))
-    ]
-
-
-def test_hflm_scores_all_choices_by_loglikelihood_tokens(harness, monkeypatch):
-    """_loglikelihood_tokens is given texts, context tokens and continuation tokens."""
-    asked = []
-
-    def score(requests, disable_tqdm=False, override_bs=None):
-        asked.extend(requests)
-        return [(-1.0, True)] * len(requests)
-
-    monkeypatch.setattr(harness, "_loglikelihood_tokens", score)
-    request = Instance("loglikelihood", doc={}, arguments=("the", " the"), idx=0)
-    assert harness.loglikelihood([request]) == [(-1.0, True)]
-    (texts, context, continuation), *_ = asked
-    assert texts == ("the", " the")
-    assert all(isinstance(token, int) for token in [*context, *continuation])
-    rolling = Instance("loglikelihood_rolling", doc={}, arguments=("the the",), idx=0)
-    assert harness.loglikelihood_rolling([rolling]) == [-1.0]
-    assert asked[-1][0] is None
-
-
-def test_multi_token_eos_criteria_looks_back_as_far_as_we_do(harness):
-    criteria = MultiTokenEOSCriteria("the", harness.tokenizer, 0, 1)
+    criteria = MultiTokenEOSCriteria("the", tokenizer, 0, 1)
     assert criteria.sequence_id_len == len(criteria.sequence_ids) + _LOOKBACK
 
 
@@ -118,27 +77,6 @@ def test_env_from_string_compiles_each_template_at_each_use(monkeypatch):
     monkeypatch.setattr(env, "from_string", lambda text: compiled.append(text) or original(text))
     assert apply_template("{{a}}!", {"a": 1}) == "1!"
     assert compiled == ["{{a}}!"]
-
-
-def test_task_manager_indexes_the_folders_given_and_no_others():
-    folder = Path(lm_eval.__file__).parent / "tasks" / "winogrande"
-    index = TaskManager(include_defaults=False, include_path=[folder]).task_index
-    assert set(index) == {"winogrande"}
-
-
-@pytest.fixture(scope="module")
-def task(world):
-    folder = Path(lm_eval.__file__).parent / "tasks" / "winogrande"
-    with mirror(world):
-        manager = TaskManager(include_defaults=False, include_path=[folder])
-        return manager.load(["winogrande"])["tasks"]["winogrande"]
-
-
-def test_filters_have_names_and_fill_in_filtered_resps(task):
-    (ensemble,) = task._filters
-    instance = Instance("generate_until", doc={}, arguments=("", {}), idx=0, resps=["x"])
-    ensemble.apply([instance])
-    assert instance.filtered_resps[ensemble.name] == "x"
 
 
 def test_disable_multiproc_keeps_the_bootstrap_in_this_process(monkeypatch):

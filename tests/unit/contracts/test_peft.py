@@ -7,9 +7,7 @@
 """
 
 import pytest
-import torch
 from peft import LoraConfig, get_peft_model
-from peft.tuners.tuners_utils import BaseTunerLayer
 from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
 
 from tests.tiny_models import tiny_model
@@ -26,28 +24,6 @@ from tests.unit.contracts.names import assert_takes, takes
 )
 def test_it_takes(name, parameters):
     assert_takes(name, parameters)
-
-
-@pytest.fixture(scope="module")
-def adapted():
-    return tiny_model("peft")
-
-
-def test_a_merged_layer_gives_what_layer_and_adapter_gave(adapted):
-    layers = [m for m in adapted.modules() if isinstance(m, BaseTunerLayer)]
-    assert len(layers) == 6
-    x = torch.randn(2, 32)
-    layer = next(one for one in layers if one.get_base_layer().in_features == 32)
-    before = layer(x)
-    layer.merge(safe_merge=True)
-    assert torch.allclose(layer.get_base_layer()(x), before, atol=1e-5)
-    layer.unmerge()
-
-
-def test_parameters_of_adapters_have_lora_in_their_name(adapted):
-    trained = [name for name, p in adapted.named_parameters() if p.requires_grad]
-    assert trained
-    assert all("lora_" in name for name in trained)
 
 
 def test_targets_that_no_module_has_are_a_value_error():

@@ -1,8 +1,6 @@
 """A stranger's text in what shows it: nothing in it acts, and what it says is kept."""
 
-import csv
 import html
-import io
 import random
 import re
 import string
@@ -88,6 +86,10 @@ def test_for_csv_variant(variant):
     assert for_csv(variant) == variant
 
 
+# Halves of characters are no text to pandas; what strangers say loses them before.
+WHOLE = [text for text in HOSTILE if not re.search("[\ud800-\udfff]", text)]
+
+
 def write(folder, names: list[str]) -> dict:
     files = {kind: folder / f"hostile.{kind}" for kind in ("csv", "md", "tex")}
     frame = pd.DataFrame({"name": names, "value": -0.5})
@@ -96,36 +98,29 @@ def write(folder, names: list[str]) -> dict:
     return files
 
 
-# Halves of characters are no text to pandas; what strangers say loses them before.
-WHOLE = [text for text in HOSTILE if not re.search("[\ud800-\udfff]", text)]
-
-
 def test_write_table_hostile(tmp_path):
     files = write(tmp_path, WHOLE)
-    assert read_table(files["csv"])["name"].tolist() == list(map(plain, WHOLE))
-    rows = list(csv.reader(io.StringIO(files["csv"].read_text("utf-8"), newline="")))
-    assert len(rows) == len(WHOLE) + 1 and {row[1] for row in rows[1:]} == {"-0.5"}
-    assert not [row[0] for row in rows[1:] if re.match(r"\s*[=+\-@＝＋－＠]", row[0])]
+    table = read_table(files["csv"])
+    assert table["name"].tolist() == list(map(plain, WHOLE)) and set(table["value"]) == {-0.5}
     lines = [line for line in files["md"].read_text("utf-8").splitlines() if line[:1] == "|"]
     assert len(lines) == len(WHOLE) + 2
 
 
 @pytest.mark.tex
 def test_tex_compiles(tmp_path):
-    folder, draw = tmp_path, random.Random(0)
+    """TeX sets a table of hostile and of random texts, and runs nothing of them."""
+    draw = random.Random(0)
     assigned = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
     drawn = ["".join(draw.choices(assigned, k=40)) for _ in range(200)]
     drawn += ["".join(draw.choices(string.printable, k=40)) for _ in range(200)]
-    accents = "".join(chr(number) for number in range(0xA0, 0x250))
-    files = write(folder, [*WHOLE, accents, "".join(WHOLE), *drawn])
-    assert files["tex"].read_text("utf-8").isascii()
-    (folder / "all.tex").write_text(
+    drawn.append("".join(map(chr, range(0xA0, 0x250))))
+    assert write(tmp_path, [*WHOLE, *drawn])["tex"].read_text("utf-8").isascii()
+    (tmp_path / "all.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs}\usepackage{longtable}\begin{document}"
         rf"\section{{{latex_text(WHOLE[0])}}}{latex_text(''.join(WHOLE))}"
         r"\input{hostile.tex}\end{document}"
     )
     command = [find_engine(), "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
-    run = subprocess.run([*command, "all.tex"], cwd=folder, capture_output=True, text=True)
+    run = subprocess.run([*command, "all.tex"], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-3000:]
-    assert (folder / "all.pdf").stat().st_size > 1_000
     assert "root:" not in run.stdout and "(/etc/passwd" not in run.stdout

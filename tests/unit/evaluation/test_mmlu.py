@@ -1,15 +1,12 @@
 """MMLU beside lighteval's own model and numbers; in a process of its own, as lighteval must be."""
 
 import json
-import random
-import string
 from itertools import permutations
 
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from tests.processes import ROOT, python
+from tests.processes import python
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
@@ -18,8 +15,6 @@ from workflow_scripts.evaluation.requests import MmluRequest
 
 SUBJECTS, PER_SUBJECT = 6, 3
 BLANK_LINES = {"installed": 3, "published": 1}
-PUBLISHED = pd.read_csv(ROOT / "resources/published/mmlu_baseline.csv")["task"]
-SUBJECT_NAMES = sorted(set(PUBLISHED.str.extract(r"helm:mmlu:(\w+):5")[0].dropna()) - {"_average"})
 
 CHILD = """
 import json, sys
@@ -35,10 +30,7 @@ from lighteval.logging.evaluation_tracker import EvaluationTracker
 from lighteval.metrics.metrics import Metrics
 from lighteval.models.transformers.transformers_model import TransformersModelConfig
 from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
-from lighteval.tasks.prompt_manager import PromptManager
 from lighteval.tasks.requests import Doc
-from lighteval.tasks.tasks.mmlu import TASKS_TABLE
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation import lighteval_run, mmlu
 from workflow_scripts.evaluation.scored_items import ScoredItems
 from workflow_scripts.hub.mirror import mirror
@@ -50,21 +42,7 @@ manifest, hub, out, per_subject = Path(manifest), Path(hub), Path(out), int(per_
 asked = MmluRequest(shots=5, prompt="installed", max_items_per_subject=per_subject, seed=0,
                     compute=Compute(device="cpu", batch_size=4))
 all_configs = mmlu.subject_configs
-lines = json.loads((out / "lines.json").read_text())
-
-def render(configs):
-    prompts = {}
-    for config in configs:
-        subject = mmlu.subject_of(config.name)
-        *examples, doc = [config.prompt_function(line, config.name) for line in lines[subject]]
-        doc.fewshot_samples = examples
-        prompts[subject] = PromptManager().prepare_prompt(doc)
-    return prompts
-
-said = {
-    "prompts": {prompt: render(all_configs(prompt)) for prompt in ("installed", "published")},
-    "lighteval": render(TASKS_TABLE),
-}
+said = {}
 
 # One token an answer: an untrained model would not stop behind a letter.
 def first_subjects(prompt):
@@ -152,28 +130,6 @@ print(json.dumps(said))
 """
 
 
-def random_lines():
-    """Of each subject five examples and a question, of any characters and lengths."""
-    rng = random.Random()
-    characters = [*string.printable, *"éß漢🦊"]
-
-    def text():
-        return "".join(rng.choices(characters, k=rng.randint(1, 30)))
-
-    return {
-        subject: [
-            {
-                "subject": subject,
-                "question": text(),
-                "choices": [text() for _ in LETTERS],
-                "answer": rng.randrange(4),
-            }
-            for _ in range(6)
-        ]
-        for subject in SUBJECT_NAMES
-    }
-
-
 def mmlu_prompt(lines, blank_lines):
     """Write down HELM's prompt from its description; the last line is the question."""
     about = lines[0]["subject"].replace("_", " ")
@@ -192,7 +148,6 @@ def mmlu_prompt(lines, blank_lines):
 @pytest.fixture(scope="module")
 def run(world, model_manifest, tmp_path_factory):
     out = tmp_path_factory.mktemp("mmlu")
-    (out / "lines.json").write_text(json.dumps(random_lines()))
     options = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(out)}
     said = python(CHILD, model_manifest, world, out, SUBJECTS, PER_SUBJECT, **options)
     record = read_record(out / "whole.json")
@@ -234,18 +189,6 @@ def test_an_item_holds_the_answer_and_what_each_metric_made_of_it(run):
     assert (record.task.dataset, record.task.shots) == ("lighteval/mmlu", 5)
     assert MmluRequest.of(record.request).max_items_per_subject == PER_SUBJECT
     assert record.protocol.engine == "prefix sharing"
-
-
-@pytest.mark.parametrize("prompt", BLANK_LINES)
-def test_prompt_has_every_character_of_its_version(run, prompt):
-    said, _, _, out = run
-    lines = json.loads((out / "lines.json").read_text())
-    expected = {
-        subject: mmlu_prompt(lines[subject], BLANK_LINES[prompt]) for subject in SUBJECT_NAMES
-    }
-    assert len(expected) == 57
-    assert said["prompts"][prompt] == expected
-    assert (said["lighteval"] == expected) == (prompt == "installed")
 
 
 def test_each_question_is_asked_with_the_chosen_prompt(run, world):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tiny_models import tiny_model
-from tests.tiny_tokenizers import FAMILIES, tokenizer_like, with_template
+from tests.tiny_tokenizers import FAMILIES, with_template
 from workflow_scripts.evaluation.perplexity import (
     perplexity_metrics,
     response_perplexity,
@@ -55,9 +55,8 @@ def test_windows_of_a_text_against_plain_arithmetic(loaded):
     perplexity, bits_per_byte = perplexity_metrics(pieces)
     nats = sum(piece.nats for piece in pieces)
     assert perplexity.value == pytest.approx(math.exp(nats / (len(ids) - 1)))
-    assert bits_per_byte.value == pytest.approx(
-        nats / math.log(2) / sum(piece.bytes for piece in pieces)
-    )
+    size = len(text.encode()) - len(loaded.tokenizer.decode(ids[:1]).encode())
+    assert bits_per_byte.value == pytest.approx(nats / math.log(2) / size)
 
 
 def test_the_mean_over_windows_is_that_of_a_loop_over_transformers_own_loss(loaded):
@@ -84,30 +83,22 @@ def test_the_mean_over_windows_is_that_of_a_loop_over_transformers_own_loss(load
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_each_window_begins_with_the_start_token_where_the_tokenizer_has_one(family):
+def test_windows_and_cut_conversations_keep_the_start_token_of_their_tokenizer(family):
     text = "The fox sees the dog, and the dog sees the fox. " * 9 + "One and two."
-    tokenizer = tokenizer_like(family)
-    model = tiny_model("qwen2", len(tokenizer))
-    whole = tokenizer(text)["input_ids"]
-    first = len(whole) - len(tokenizer(text, add_special_tokens=False)["input_ids"])
-    pieces = text_perplexity(model, tokenizer, text, window=16, stride=5)
-    spans = list(windows(len(whole), 16, 5))
-    for piece, (seen, scored, end) in zip(pieces, spans, strict=True):
-        row = [*whole[:first], *whole[seen + first : end]]
-        assert piece.nats == pytest.approx(nats_by_hand(model, row, scored - seen), abs=1e-3)
-    unscored = "" if FAMILIES[family] else tokenizer.decode(whole[:1])
-    assert sum(piece.bytes for piece in pieces) == len(text.encode()) - len(unscored.encode())
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_conversation_that_is_cut_keeps_its_start_token(family):
     tokenizer = with_template(None, family)
     model = tiny_model("qwen2", len(tokenizer))
+    start = [tokenizer.bos_token_id] * FAMILIES[family]
+    whole = [*start, *tokenizer(text, add_special_tokens=False)["input_ids"]]
+    pieces = text_perplexity(model, tokenizer, text, window=16, stride=5)
+    for piece, (seen, scored, end) in zip(pieces, windows(len(whole), 16, 5), strict=True):
+        row = [*start, *whole[seen + len(start) : end]]
+        assert piece.nats == pytest.approx(nats_by_hand(model, row, scored - seen), abs=1e-3)
+    unscored = "" if start else tokenizer.decode(whole[:1])
+    assert sum(piece.bytes for piece in pieces) == len(text.encode()) - len(unscored.encode())
     pair = ("the fox " * 30, "sees the dog")
     (piece,) = response_perplexity(model, tokenizer, [pair], window=32)
     answer = tokenizer(pair[1], add_special_tokens=False)["input_ids"]
     prompt = tokenizer(pair[0] + "\n", add_special_tokens=False)["input_ids"]
-    start = [tokenizer.bos_token_id] * FAMILIES[family]
     row = [*start, *[*prompt, *answer][len(start) - 32 :]]
     assert piece.nats == pytest.approx(nats_by_hand(model, row, 32 - len(answer)), abs=1e-3)
 

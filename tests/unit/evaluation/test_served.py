@@ -50,9 +50,8 @@ def test_record_equals_that_of_the_weights(world, chunkable, tmp_path, task, met
     "options, key, problem",
     [
         ({"key": "open-sesame"}, "open-sesame", None),
-        ({"failures": 1}, None, None),
         ({"key": "open-sesame"}, None, "401"),
-        ({"failures": 9}, None, "503"),
+        ({"status": 503}, None, "503"),
         ({"has_logprobs": False}, None, "expected a completions API"),
         (None, None, "Connect"),
     ],

@@ -9,7 +9,6 @@ from transformers import AutoModelForCausalLM, GenerationConfig
 
 from tests.tiny_models import put_in_hub, tiny_model
 from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation.requests import WrittenRequest
@@ -74,48 +73,35 @@ def write_likeliest(model, ids, tokens):
     return ids
 
 
+@pytest.mark.parametrize(("scored", "mean"), [("response", "tokens"), ("published", "windows")])
 @torch.no_grad()
-def losses(base, writer, tokenizer, scored):
-    """Of each prompt the mean loss by transformers, and how many tokens it is of."""
-    found = []
-    for prompt in PROMPTS:
-        ids = asked(tokenizer, prompt)
-        row = write_likeliest(writer, ids, 7)
-        if scored == "published":
-            row = torch.cat([ids, row], dim=1)
-        labels = row.clone()
-        if scored == "response":
-            labels[:, : ids.shape[1]] = -100
-        loss = float(base(row, labels=labels, use_cache=False).loss)
-        found.append((loss, int((labels[:, 1:] != -100).sum())))
-    return found
-
-
-@pytest.mark.parametrize("scored", ["response", "published"])
-@pytest.mark.parametrize("mean", ["tokens", "windows"])
 def test_what_each_plan_writes_is_read_by_the_unchanged_model(
     manifest, tokenizer, tmp_path, scored, mean
 ):
-    torch.manual_seed(0)
-    record = measured(
-        manifest, tmp_path / "written.json", written_scored=scored, perplexity_mean=mean
-    )
+    path = tmp_path / "written.json"
+    record = measured(manifest, path, written_scored=scored, perplexity_mean=mean)
     base = AutoModelForCausalLM.from_pretrained(manifest.parent).eval()
-    loading = Compute(device="cpu").loading
-    chunked = load_model(manifest, chunking=PLAN.keys, **loading).model
-    found = perplexities(record)
-    assert list(found) == ["k0m0", "k2m3-sequential"]
-    for writer, metric in zip((base, chunked), found.values(), strict=True):
-        expected = losses(base, writer, tokenizer, scored)
-        if mean == "tokens":
-            loss = sum(one * n for one, n in expected) / sum(n for _, n in expected)
-        else:
-            loss = statistics.fmean(one for one, _ in expected)
+    chunked = load_model(manifest, chunking=PLAN.keys, **Compute(device="cpu").loading).model
+    metrics = perplexities(record)
+    assert list(metrics) == ["k0m0", "k2m3-sequential"]
+    for writer, metric in zip((base, chunked), metrics.values(), strict=True):
+        losses, sizes = [], []
+        for prompt in PROMPTS:
+            ids = asked(tokenizer, prompt)
+            row = write_likeliest(writer, ids, 7)
+            response = tokenizer.decode(row[0, ids.shape[1] :])
+            labels = row.clone()
+            labels[:, : ids.shape[1]] = -100
+            if scored == "published":
+                row = labels = torch.cat([ids, row], dim=1)
+            losses.append(float(base(row, labels=labels, use_cache=False).loss))
+            sizes.append(int((labels[:, 1:] != -100).sum()))
+        weights = sizes if mean == "tokens" else None
+        loss = statistics.fmean(losses, weights)
         assert metric.value == pytest.approx(math.exp(loss), rel=1e-3)
         assert metric.n == len(PROMPTS)
-    said = read_items(tmp_path / "written.parquet").to_pylist()[-1]
-    response = write_likeliest(chunked, asked(tokenizer, PROMPTS[-1]), 7)[0, -7:]
-    assert said["prediction"] == tokenizer.decode(response)
+    items = read_items(path.with_suffix(".parquet")).to_pylist()
+    assert items[-1]["prediction"] == response
 
 
 def test_tokens_are_drawn_as_the_generation_config_says_and_the_same_each_time(tokenizer, tmp_path):
@@ -134,8 +120,3 @@ def test_tokens_are_drawn_as_the_generation_config_says_and_the_same_each_time(t
     model.generation_config = GenerationConfig(pad_token_id=0)
     likeliest = measured(put_in_hub(model, tmp_path / "greedy", tokenizer), tmp_path / "third.json")
     assert perplexities(likeliest)["k0m0"].value < perplexities(first)["k0m0"].value
-
-
-def test_more_than_a_model_sees_gets_a_sentence(manifest, tmp_path):
-    with pytest.raises(UserError, match="written_tokens is 250"):
-        measured(manifest, tmp_path / "written.json", written_tokens=250)

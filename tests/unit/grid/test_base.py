@@ -1,16 +1,13 @@
 """One model for all cells of a job: its weights stay as they were loaded, and nothing of a cell stays."""
 
-import gc
-
 import pytest
-import torch
 
 from tests.cells import cell
 from tests.unit.grid.test_train_before_test import RECIPE
 from workflow_scripts.core.records import whole_record
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.grid import base as module
-from workflow_scripts.grid.base import Base, around_the_same_weights
+from workflow_scripts.grid.base import Base
 from workflow_scripts.grid.job import run_job
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.hub.load import load_model
@@ -44,20 +41,6 @@ def asked_of(*tasks: str, recipe=SMALL) -> CellsRequest:
     return one[0].model_copy(update={"tasks": together})
 
 
-def state_of(model) -> dict[str, torch.Tensor]:
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
-
-
-def live_bytes() -> int:
-    gc.collect()
-    kept = {
-        tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes()
-        for tensor in gc.get_objects()
-        if type(tensor) in (torch.Tensor, torch.nn.Parameter)
-    }
-    return sum(kept.values())
-
-
 def test_cells_of_a_job_share_a_load_and_come_out_as_they_do_alone(
     world, model_manifest, tmp_path, loads
 ):
@@ -77,17 +60,6 @@ def test_cells_of_a_job_share_a_load_and_come_out_as_they_do_alone(
         assert alone.with_suffix(".parquet").read_bytes() == record.with_suffix(".parquet").read_bytes()  # fmt: skip
 
 
-def test_nothing_of_a_cell_stays_in_memory(world, model_manifest, tmp_path):
-    base = Base.of(model_manifest, Compute(device="cpu"))
-    before = state_of(base.loaded("float32").model)
-    weights = live_bytes()
-    for at, task in enumerate(TASKS):
-        train_before_test(model_manifest, world, tmp_path / f"{at}.json", asked_of(task), base=base)
-        assert live_bytes() == weights, task
-    after = base.loaded("float32").model.state_dict()
-    assert all(torch.equal(after[name], tensor) for name, tensor in before.items())
-
-
 def test_weights_that_are_trained_are_loaded_again(world, model_manifest, tmp_path, loads):
     """Once for the training and once for the test, and the next cell finds nothing of it."""
     base = Base.of(model_manifest, Compute(device="cpu"))
@@ -98,10 +70,3 @@ def test_weights_that_are_trained_are_loaded_again(world, model_manifest, tmp_pa
     assert len(loads) == 4
     one, other = ((tmp_path / f"{at}.parquet").read_bytes() for at in range(2))
     assert one == other
-
-
-def test_tied_weights_stay_tied_in_a_copy():
-    from tests.tiny_models import tiny_model
-
-    copy = around_the_same_weights(tiny_model("tied"))
-    assert copy.lm_head.weight is copy.model.embed_tokens.weight

@@ -5,14 +5,14 @@ import errno
 import pytest
 import torch
 
-from tests.records import collected, write_example
+from tests.records import write_example
 from workflow_scripts.core.broken import broken_cells, clear_broken_cells, is_broken
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.machine import describe_machine_fault
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.scored_items import scored_beside
-from workflow_scripts.grid.cells import GridCell, give_up, run_cells, training_beside
+from workflow_scripts.grid.cells import GridCell, give_up, run_cells
 
 
 @pytest.fixture
@@ -70,39 +70,6 @@ def test_what_the_machine_is_to_blame_for_fails_the_job_and_breaks_no_cell(folde
     assert not broken_cells()
     assert not (folder / "sst2.json").exists()
     assert describe_machine_fault(error)
-
-
-def test_what_a_cell_goes_on_from_is_removed_only_when_its_record_is_kept(folder, monkeypatch):
-    """Or a job that is killed in between, and loses its record, would begin at the beginning."""
-
-    def measure(cell):
-        scored_beside(cell.record).parent.mkdir(parents=True, exist_ok=True)
-        scored_beside(cell.record).touch()
-        training_beside(cell.record).mkdir()
-        write_example(cell.record, task=cell.name)
-
-    def killed(*arguments):
-        raise KeyboardInterrupt
-
-    (cell,) = cells(folder, ["mnli"])
-    with monkeypatch.context() as patch:
-        patch.setattr("workflow_scripts.core.finished.os.link", killed)
-        with pytest.raises(KeyboardInterrupt):
-            run_cells([cell], measure)
-    states = [scored_beside(cell.record), training_beside(cell.record)]
-    assert all(state.exists() for state in states)
-    for state in states:
-        state.rmdir() if state.is_dir() else state.unlink()
-    run_cells([cell], measure)
-    assert not any(state.exists() for state in states)
-
-
-def test_scores_leave_a_broken_cell_out(folder, capsys):
-    run_cells(cells(folder), Measure(sst2=RuntimeError("no such layer")))
-    scores = collected([cell.record for cell in cells(folder)])
-    assert set(scores["task"]) == {"mnli", "cola"}
-    assert "sst2.json is of a broken cell" in capsys.readouterr().out
-    assert broken_cells()[0]["reason"] == "RuntimeError: no such layer"
 
 
 def test_the_next_run_tries_the_broken_cell_again_and_no_other(folder):

@@ -131,23 +131,3 @@ def test_the_published_text_has_one_start_token_and_one_end(world, family):
                     *end,
                 ]
                 assert tokens.count(tokenizer.bos_token_id) == starts
-
-
-def test_a_template_without_a_system_turn_gets_none(world):
-    with mirror(world):
-        (task,) = load_tasks(["nq_open"]).values()
-        row = next(iter(task.training_docs()))
-        text = texts_of(task, PUBLISHED, chat=True, family="gemma").text(row)
-    question, answer = published_question_and_answer(task, row)
-    turns = f"<start_of_turn>user\n{question}<end_of_turn>\n<start_of_turn>model\n"
-    assert text.whole == f"<bos>{turns}{answer}<end_of_turn>\n"
-
-
-def test_a_published_answer_has_all_accepted_ones(world):
-    with mirror(world):
-        (task,) = load_tasks(["nq_open"]).values()
-        row = {"question": "who wrote it", "answer": ["Ana", "Ana Bo"]}
-        theirs = texts_of(task, PUBLISHED, chat=False).text(row)
-        ours = texts_of(task, RECIPE, chat=False).text(row)
-    assert theirs.whole == "Q: who wrote it?\nA: Ana Ana Bo"
-    assert ours.whole == "Answer these questions:\n\nQ: who wrote it?\nA: Ana"

@@ -11,25 +11,13 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
 from huggingface_hub.utils.sha import git_hash
 
 LARGE = (".safetensors", ".parquet")
-
-
-@dataclass
-class Repository:
-    commits: dict[str, dict[str, bytes]]  # newest last; the default branch is at the newest
-    tags: dict[str, str] = field(default_factory=dict)
-    card: dict | None = None
-    gated: bool | str = False
-
-    def get_files(self, revision: str) -> tuple[str, dict[str, bytes]] | None:
-        commit = list(self.commits)[-1] if revision == "main" else self.tags.get(revision, revision)
-        return (commit, self.commits[commit]) if commit in self.commits else None
 
 
 @dataclass
@@ -55,7 +43,9 @@ class Request:
 
 class FakeHub:
     def __init__(self):
-        self.repositories: dict[tuple[str, str], Repository] = {}
+        self.answers: dict[str, bytes] = {}  # by path
+        self.gated: set[str] = set()  # names of repositories
+        self.commits: dict[tuple[str, str], str] = {}  # the newest by kind and name
         self.faults: list[Fault] = []
         self.requests: list[Request] = []
         self.closing = threading.Event()
@@ -71,11 +61,40 @@ class FakeHub:
             server.shutdown()
             server.server_close()
 
-    def add(self, kind: str, name: str, commits: Iterable[dict[str, bytes]], **about) -> list[str]:
-        """Add a repository with these commits, oldest first; return their hashes."""
-        hashed = {hashlib.sha1(repr(files).encode()).hexdigest(): files for files in commits}
-        self.repositories[kind, name] = Repository(hashed, **about)
-        return list(hashed)
+    def add(
+        self,
+        kind: str,
+        name: str,
+        commits: Iterable[dict[str, bytes]],
+        card: dict | None = None,
+        gated: bool | str = False,
+        tags: Iterable[str] = (),
+    ) -> list[str]:
+        """Add a repository with these commits, oldest first, whose tags are at it; return their hashes."""
+        hashes = []
+        if gated:
+            self.gated.add(name)
+        for files in commits:
+            commit = hashlib.sha1(repr(files).encode()).hexdigest()
+            hashes.append(commit)
+            self.commits[kind, name] = commit
+            described = [_describe(path, body) for path, body in files.items()]
+            info = {
+                "id": name,
+                "sha": commit,
+                "siblings": described,
+                "gated": gated,
+                "cardData": card,
+            }
+            api, answer = f"/api/{kind}s/{name}", json.dumps(info).encode()
+            paths = [f"/revision/{revision}" for revision in (commit, "main")]
+            paths += [f"/revision/{tag}" for tag in tags if commit == hashes[0]]
+            self.answers |= {f"{api}{path}": answer for path in ["", *paths]}
+            self.answers[f"{api}/tree/{commit}"] = json.dumps(described).encode()
+            folder = "datasets/" if kind == "dataset" else ""
+            for path, body in files.items():
+                self.answers[f"/{folder}{name}/resolve/{commit}/{path}"] = body
+        return hashes
 
     def get_fetched(self) -> list[str]:
         """List the names of files whose contents were requested."""
@@ -105,72 +124,46 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = unquote(urlsplit(self.path).path)
-        self.request_seen = Request(
-            self.role, self.command, path, self.headers.get("Authorization")
-        )
-        self.hub.requests.append(self.request_seen)
-        self.fault = None
-        if self.command == "GET" and not (self.role == "hub" and path.endswith(LARGE)):
-            faults = (f for f in self.hub.faults if f.path in path and f.times > 0)
-            self.fault = next(faults, None)
-        if self.fault:
-            self.fault.times -= 1
-        if self.fault and self.fault.status:
+        redirects = self.role == "hub" and path.endswith(LARGE)
+        self.seen = Request(self.role, self.command, path, self.headers.get("Authorization"))
+        self.hub.requests.append(self.seen)
+        faults = [f for f in self.hub.faults if f.path in path and f.times > 0]
+        self.fault = faults[0] if faults and self.command == "GET" and not redirects else Fault("")
+        self.fault.times -= 1
+        body = self.hub.answers.get(path)
+        repository = path.partition("/resolve/")[0].removeprefix("/datasets").strip("/")
+        if self.fault.status:
             self._reply(self.fault.status, self.fault.body)
+        elif self.role == "hub" and repository in self.hub.gated:
+            self._refuse(403 if self.seen.authorization else 401, "GatedRepo")
+        elif body is None and path.partition("/revision/")[0] not in self.hub.answers:
+            self._refuse(401, "RepoNotFound")
+        elif body is None:
+            self._refuse(404, "RevisionNotFound")
         elif path.startswith("/api/"):
-            self._api(path.removeprefix("/api/"))
+            self._reply(200, body)
         else:
-            self._resolve(path.removeprefix("/"))
+            self._send_file(body, path.partition("/resolve/")[2].partition("/")[0], redirects)
 
     do_HEAD = do_GET
 
-    def _api(self, path: str) -> None:
-        name, _, revision = path.partition("/revision/")
-        name, _, tree = name.partition("/tree/")
-        kind, _, name = name.partition("s/")
-        repository = self.hub.repositories.get((kind, name))
-        if repository is None:
-            return self._refuse(401, "RepoNotFound", "Invalid username or password.")
-        commit_files = repository.get_files(tree or revision or "main")
-        if commit_files is None:
-            return self._refuse(404, "RevisionNotFound", f"Invalid rev id: {revision}")
-        commit, files = commit_files
-        if tree:
-            answer = [{"type": "file", **_describe(*file)} for file in files.items()]
-            return self._reply(200, json.dumps(answer).encode())
-        siblings = [{"rfilename": path, **_describe(path, body)} for path, body in files.items()]
-        answer = {"id": name, "sha": commit, "siblings": siblings, "gated": repository.gated}
-        return self._reply(200, json.dumps(answer | {"cardData": repository.card}).encode())
-
-    def _resolve(self, path: str) -> None:
-        kind = "dataset" if path.startswith("datasets/") else "model"
-        name, _, rest = path.removeprefix("datasets/").partition("/resolve/")
-        revision, _, file = rest.partition("/")
-        repository = self.hub.repositories[kind, name]
-        commit, files = repository.get_files(revision)
-        if self.role == "hub" and repository.gated:
-            status = 403 if self.request_seen.authorization else 401
-            return self._refuse(status, "GatedRepo", f"Access to {kind} {name} is restricted.")
-        if file not in files:
-            return self._refuse(404, "EntryNotFound", "Entry not found")
-        body = files[file]
+    def _send_file(self, body: bytes, commit: str, redirects: bool) -> None:
         headers = {"ETag": f'"{git_hash(body)}"', "X-Repo-Commit": commit}
-        if self.role == "hub" and file.endswith(LARGE):
+        if redirects:
             headers |= {
                 "Location": f"{self.hub.cdn_url}{self.path}",
                 "X-Linked-Size": str(len(body)),
                 "X-Linked-Etag": f'"{hashlib.sha256(body).hexdigest()}"',
             }
             return self._reply(302, b"", headers)
-        if self.fault and self.fault.alter:
-            body = self.fault.alter(body)
+        body = self.fault.alter(body) if self.fault.alter else body
         first, _, last = self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")
         part = body[int(first) : int(last or sys.maxsize) + 1]
         headers["Content-Range"] = f"bytes {first}-{int(first) + len(part) - 1}/{len(body)}"
         return self._reply(206 if len(part) < len(body) else 200, part, headers)
 
-    def _refuse(self, status: int, code: str, message: str) -> None:
-        self._reply(status, b"", {"X-Error-Message": message, "X-Error-Code": code})
+    def _refuse(self, status: int, code: str) -> None:
+        self._reply(status, b"", {"X-Error-Code": code})
 
     def _reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
@@ -178,22 +171,21 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if self.command == "HEAD":
-            return
-        stall_after = self.fault.stall_after if self.fault else None
-        self.wfile.write(body[:stall_after])
-        self.request_seen.sent += len(body[:stall_after])
-        if stall_after is not None:
-            self.hub.closing.wait()
+        if self.command == "GET":
+            part = body[: self.fault.stall_after]
+            self.wfile.write(part)
+            self.seen.sent += len(part)
+            if self.fault.stall_after is not None:
+                self.hub.closing.wait()
 
 
 def _describe(path: str, body: bytes) -> dict:
     """Describe a file with the keys of both the listing and the tree."""
-    about = {"path": path, "size": len(body), "blobId": git_hash(body), "oid": git_hash(body)}
-    if path.endswith(LARGE):
-        sha256 = hashlib.sha256(body).hexdigest()
-        about["lfs"] = {"sha256": sha256, "oid": sha256, "size": len(body), "pointerSize": 135}
-    return about
+    sha256, blob = hashlib.sha256(body).hexdigest(), git_hash(body)
+    lfs = {"sha256": sha256, "oid": sha256, "size": len(body), "pointerSize": 135}
+    about = {"type": "file", "path": path, "rfilename": path, "size": len(body)}
+    about |= {"blobId": blob, "oid": blob}
+    return about | ({"lfs": lfs} if path.endswith(LARGE) else {})
 
 
 def safetensors(size: int, seed: int = 0) -> bytes:

@@ -68,29 +68,23 @@ def test_fetch_dataset(hub, tmp_path):
     assert verify(tmp_path, manifest) == []
 
 
-def test_fetch_revisions_and_lock(hub, folder, tmp_path):
-    old, new = hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
-    hub.repositories["model", MODEL].tags = {"v1": old, "refs/convert/parquet": old}
-    revisions = {None: new, "v1": old, old: old, "refs/convert/parquet": old}
-    for number, (revision, commit) in enumerate(revisions.items()):
-        manifest = fetch("model", MODEL, revision, tmp_path / str(number))
+def test_fetch_revisions_and_lock(hub, folder):
+    """Each fetch leaves nothing of another commit, and a lock changes no byte of the manifest."""
+    first = model_files(seed=1) | {"vocab.txt": b"", "additional_chat_templates/a.jinja": b""}
+    tags = ["v1", "refs/convert/parquet"]
+    old, new = hub.add("model", MODEL, [first, model_files(seed=2)], tags=tags)
+    revisions = {"v1": old, old: old, "refs/convert/parquet": old, None: new}
+    for revision, commit in revisions.items():
+        manifest = fetch("model", MODEL, revision, folder)
         assert (manifest.revision, manifest.commit) == (revision, commit)
-    unlocked = (tmp_path / "0" / MANIFEST).read_bytes()
+        assert list_names(folder) == {file.path for file in manifest.files} | {MANIFEST}
+        assert verify(folder, manifest) == []
+    unlocked = (folder / MANIFEST).read_bytes()
     fetch("model", MODEL, None, folder, commit=new)
-    assert (folder / MANIFEST).read_bytes() == unlocked, "a lock changes no byte of it"
+    assert (folder / MANIFEST).read_bytes() == unlocked
     assert fetch("model", MODEL, None, folder, commit=old).commit == old
     with pytest.raises(UserError, match=f"pins {MODEL} to commit {new}, the lock to {old}"):
         fetch("model", MODEL, new, folder, commit=old)
-
-
-def test_fetch_another_commit(hub, folder):
-    first = model_files(seed=1) | {"vocab.txt": b"", "additional_chat_templates/a.jinja": b""}
-    old, new = hub.add("model", MODEL, [first, model_files(seed=2)])
-    fetch("model", MODEL, old, folder)
-    (folder / "model.fp16.safetensors").write_bytes(b"by hand")
-    manifest = fetch("model", MODEL, new, folder)
-    assert list_names(folder) == {file.path for file in manifest.files} | {MANIFEST}
-    assert verify(folder, manifest) == []
 
 
 @pytest.mark.parametrize(
@@ -145,7 +139,7 @@ def test_fetch_killed(hub, tmp_path, folder):
     files = model_files(3_000_000)
     hub.add("model", MODEL, [files])
     hub.faults.append(Fault("model.safetensors", stall_after=2_000_000))
-    step = start_step(hub, tmp_path, "fetch_model", folder)
+    step = start_step(hub, tmp_path, folder)
     while not hub.count_sent() or not (folder / "tokenizer.json").exists():
         assert step.poll() is None, (tmp_path / "logs/fetch_model.log").read_text()
         time.sleep(0.05)
@@ -153,14 +147,11 @@ def test_fetch_killed(hub, tmp_path, folder):
     step.communicate()
     assert not {MANIFEST, "model.safetensors"} & list_names(folder)
     hub.requests.clear()
-    step = start_step(hub, tmp_path, "fetch_model", folder)
+    step = start_step(hub, tmp_path, folder)
     assert (step.communicate()[0], step.returncode) == ("", 0)
     assert hub.get_fetched() == ["model.safetensors"]
     assert list_names(folder) == {*files, MANIFEST} - {".gitattributes"}
     assert verify(folder, read_manifest(folder / MANIFEST)) == []
-
-
-LOGIN = b"<html>Welcome to the airport</html>"
 
 
 @pytest.mark.parametrize(
@@ -168,57 +159,54 @@ LOGIN = b"<html>Welcome to the airport</html>"
     [
         (Fault("tokenizer.json", status=502), Unreachable, "502"),
         (Fault("/api/", status=429), Unreachable, "429"),
-        (Fault("/api/", status=200, body=LOGIN), UserError, "cannot be had from http"),
+        (Fault("/api/", status=200, body=b"<html>Log in"), UserError, "cannot be had from http"),
+        (None, UserError, "Accept its licence there, and set HF_TOKEN"),
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_fetch_server_fault(hub, folder, monkeypatch, fault, error, words):
+def test_fetch_faults(hub, folder, monkeypatch, fault, error, words):
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    hub.add("model", MODEL, [model_files()])
-    hub.faults.append(replace(fault, times=99))
+    hub.add("model", MODEL, [model_files()], gated=fault is None)
+    hub.faults += [replace(fault, times=99)] if fault else []
     with pytest.raises(error, match=words):
         fetch("model", MODEL, None, folder)
     assert MANIFEST not in list_names(folder)
 
 
-def test_fetch_absent_gated_unreachable(hub, folder, monkeypatch):
-    def check(error, words, kind="model", revision=None):
-        with pytest.raises(error, match=words) as raised:
-            fetch(kind, MODEL, revision, folder)
-        assert f"The {kind} {MODEL} cannot be had from" in str(raised.value)
-
-    check(UserError, "Repository Not Found")
-    hub.add("model", MODEL, [model_files()], gated=True)
-    check(UserError, "Revision Not Found", revision="v9")
-    check(UserError, "Accept its licence there, and set HF_TOKEN")
-    monkeypatch.setenv("HF_TOKEN", TOKEN)
-    hub.add("dataset", MODEL, [{"a.parquet": b"PAR1"}], gated=True)
-    check(UserError, "Accept its licence there", kind="dataset")
+def test_fetch_absent_or_unreachable(hub, folder, monkeypatch):
+    with pytest.raises(UserError, match=f"The model {MODEL} cannot be had .* Repository Not Found"):
+        fetch("model", MODEL, None, folder)
+    hub.add("model", MODEL, [model_files()])
+    with pytest.raises(UserError, match="Revision Not Found"):
+        fetch("model", MODEL, "v9", folder)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    check(Unreachable, "HF_HUB_OFFLINE")
+    with pytest.raises(Unreachable, match="HF_HUB_OFFLINE"):
+        fetch("model", MODEL, None, folder)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     point_client(monkeypatch, "http://127.0.0.1:9")
-    check(Unreachable, "refused")
+    with pytest.raises(Unreachable):
+        fetch("model", MODEL, None, folder)
 
 
 RUN_STEP = """
 import json, runpy, sys
 from types import SimpleNamespace
-told = json.loads(sys.argv[1])
+job = json.loads(sys.argv[1])
 snakemake = SimpleNamespace(
-    rule=told["rule"], threads=1, log=[told["log"]], input={}, wildcards={},
-    output={"manifest": told["manifest"]}, params=told["params"],
+    rule="fetch_model", threads=1, log=[job["log"]], input={}, wildcards={},
+    output={"manifest": job["manifest"]}, params=job["params"],
 )
 runpy.run_path("workflow_scripts/steps/fetch.py", init_globals={"snakemake": snakemake})
 """
 
 
-def start_step(hub, tmp_path: Path, rule: str, folder: Path, **environment) -> subprocess.Popen:
-    params = {"kind": "model", "repository": MODEL, "revision": None}
-    params["lock"] = str(tmp_path / "hub.lock.tsv")
-    job = {"rule": rule, "log": str(tmp_path / "logs" / f"{rule}.log"), "params": params}
-    job["manifest"] = str(folder / MANIFEST)
-    plain = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+def start_step(hub, tmp_path: Path, folder: Path, **environment) -> subprocess.Popen:
+    """Run the step of the rule in a process of its own, told by the environment alone."""
+    params = {"kind": "model", "repository": MODEL, "revision": None, "lock": None}
+    log = str(tmp_path / "logs/fetch_model.log")
+    job = {"log": log, "params": params, "manifest": str(folder / MANIFEST)}
+    names = ("PATH", "LD_LIBRARY_PATH")
+    plain = {name: os.environ[name] for name in names if name in os.environ}
     plain |= {"HF_ENDPOINT": hub.url, "HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         [sys.executable, "-c", RUN_STEP, json.dumps(job)],
@@ -235,7 +223,7 @@ def test_fetch_token(hub, tmp_path, folder, gated):
     """The token goes to the hub and nowhere else; a refusal is a sentence in the log."""
     hub.add("model", MODEL, [model_files()], gated=gated)
     # HF_DEBUG makes the client log every request with its headers.
-    step = start_step(hub, tmp_path, "fetch_model", folder, HF_TOKEN=TOKEN, HF_DEBUG="1")
+    step = start_step(hub, tmp_path, folder, HF_TOKEN=TOKEN, HF_DEBUG="1")
     output = step.communicate()[0]
     assert (step.returncode == 1) == gated
     tokens = {(r.server, r.authorization) for r in hub.requests if MODEL in r.path}

@@ -86,17 +86,17 @@ def test_choose_device(sign, monkeypatch):
     assert choose_device("auto") == choose_device("cuda") == "cuda"
 
 
-def test_over_cards(model_manifest, monkeypatch):
-    manifest = read_manifest(model_manifest).model_copy(update={"parameters": 70_000_000_000})
-    cards = 4
+@pytest.mark.parametrize(
+    ("cards", "billions", "device", "spread"),
+    [(4, 70, "cuda", True), (4, 30, "cuda", False), (4, 70, "cpu", False), (1, 70, "cuda", False)],
+)
+def test_over_cards(model_manifest, monkeypatch, cards, billions, device, spread):
+    manifest = read_manifest(model_manifest).model_copy(update={"parameters": billions * 10**9})
     monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
     monkeypatch.setattr("workflow_scripts.hub.load.room_on", lambda _: 79 * 10**9)
-    options = over_cards(manifest, "bfloat16", "cuda")
-    assert (options["device_map"], sorted(options["max_memory"])) == ("balanced", [0, 1, 2, 3])
-    small = manifest.model_copy(update={"parameters": 30_000_000_000})
-    assert over_cards(small, "bfloat16", "cuda") == over_cards(manifest, "bfloat16", "cpu") == {}
-    cards = 1
-    assert over_cards(manifest, "bfloat16", "cuda") == {}
+    memory = dict.fromkeys(range(cards), 79 * 10**9)
+    options = {"device_map": "balanced", "max_memory": memory} if spread else {}
+    assert over_cards(manifest, "bfloat16", device) == options
 
 
 def test_load_model(world, model_manifest, monkeypatch):

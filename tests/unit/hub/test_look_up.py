@@ -31,17 +31,7 @@ def look_up(name=MODEL):
 
 
 def test_look_up_model(hub):
-    hub.add("model", MODEL, [make_files()], card={"license": 'a "licence"\tof\nmine'})
-    row = look_up()
-    assert (row.model, row.source, row.licence, row.gated) == (
-        *(MODEL, "huggingface", "a licence of mine", False),
-    )
-    assert (row.layers, row.kind, row.revision, row.tokens_billion) == (16, "base", None, None)
-    assert row.parameters == 500_000  # of a file of a million bytes, two for each
-
-
-def test_look_up_model_shards(hub):
-    """Parameters of many files add up, and no weights are sent."""
+    """Facts are the hub's and the config's; parameters of many files add up, and no weights are sent."""
     files = make_files()
     del files["model.safetensors"]
     names = [f"model-{number:05}-of-00003.safetensors" for number in (1, 2, 3)]
@@ -49,31 +39,29 @@ def test_look_up_model_shards(hub):
     index = {"metadata": {}, "weight_map": {f"weight{name}": name for name in names}}
     files["model.safetensors.index.json"] = json.dumps(index).encode()
     files["consolidated.safetensors"] = safetensors(12_000_000)  # the same once more
-    hub.add("model", MODEL, [files])
+    hub.add("model", MODEL, [files], card={"license": 'a "licence"\tof\nmine'})
     row = look_up()
+    assert (row.model, row.source, row.licence) == (MODEL, "huggingface", "a licence of mine")
+    assert (row.layers, row.kind, row.revision, row.gated) == (16, "base", None, False)
     assert row.parameters == 1_000_000 + 2_000_000 + 3_000_000
-    assert row.licence == "not stated"
     assert hub.count_sent() < 600_000, "more than the heads of the files was sent"
 
 
 @pytest.mark.parametrize(
-    ("name", "files", "card", "expected"),
+    ("name", "template", "base_model", "kind", "family"),
     [
-        ("acme/Rocket-1B-Instruct", make_files(), {}, "base"),  # it cannot be asked as a chat
-        (MODEL, make_files(tokenizer=TEMPLATE), {}, "base"),  # as Qwen2.5's base models
-        ("acme/rocket-1b-it", make_files(tokenizer=TEMPLATE), {}, "instruct"),
-        (f"{MODEL}-Chat", make_files(**{"chat_template.jinja": b"x"}), {}, "instruct"),
-        (MODEL, make_files(tokenizer=TEMPLATE), {"base_model": "acme/Rocket"}, "instruct"),
-        (f"{MODEL}-Base", make_files(tokenizer=TEMPLATE), {"base_model": "acme/Rocket-0"}, "base"),
-        ("acme/Meta-Llama-9-1B", make_files(), {}, "Llama"),
-        ("acme/qwen7-0.5b", make_files(), {}, "Qwen"),
-        ("acme/SmolLM2-135M-Instruct", make_files(), {}, "SmolLM2"),
+        ("acme/Rocket-1B-Instruct", False, None, "base", "Rocket"),  # it cannot be asked as a chat
+        ("acme/Meta-Llama-9-1B", True, None, "base", "Llama"),  # as Qwen2.5's base models
+        ("acme/qwen7-0.5b-it", True, None, "instruct", "Qwen"),
+        ("acme/SmolLM2-135M", True, "acme/SmolLM2", "instruct", "SmolLM2"),
+        ("acme/Yi-1B-Base", True, "acme/Yi-0", "base", "Yi"),
     ],
 )
-def test_look_up_model_kind_and_family(hub, name, files, card, expected):
-    hub.add("model", name, [files], card=card)
+def test_look_up_kind_and_family(hub, name, template, base_model, kind, family):
+    files = make_files(tokenizer=TEMPLATE if template else None)
+    hub.add("model", name, [files], card={"base_model": base_model})
     row = look_up(name)
-    assert expected in (row.kind, row.family)
+    assert (row.kind, row.family, row.licence) == (kind, family, "not stated")
 
 
 @pytest.mark.parametrize(
@@ -85,15 +73,9 @@ def test_look_up_model_kind_and_family(hub, name, files, card, expected):
         (make_files() | {"model.safetensors": b"version https://git-lfs"}, "cannot be had"),
     ],
 )
-def test_look_up_model_refused(hub, files, words):
+def test_look_up_model_refused(hub, monkeypatch, files, words):
     hub.add("model", MODEL, [files])
     with pytest.raises(UserError, match=words):
-        look_up()
-
-
-def test_look_up_model_gated_or_unreachable(hub, monkeypatch):
-    hub.add("model", MODEL, [make_files()], gated="manual")
-    with pytest.raises(UserError, match="Accept its licence"):
         look_up()
     point_client(monkeypatch, "http://127.0.0.1:9")
     with pytest.raises(Unreachable):

@@ -61,32 +61,13 @@ def test_ranking_after_training_stands_beside_the_one_before(tmp_path):
         assert (row["mnli"] is None) == (label == lacking)
 
 
-def test_a_chunked_checkpoint_joins_plan_training_and_mmlu(tmp_path):
-    variants = [None, "@k2m2", "@k2m2+cpt"]
-    stages = pd.DataFrame({"variant": variants, "wikitext": [9.5, 10.5, 11.5]})
-    empty = ("recipe", "trained_parameters", "steps", "tokens", "held_out_loss")
-    stages = stages.assign(stage="untrained", **dict.fromkeys(empty), **{"wikitext stderr": 0.5})
-    plans = pd.DataFrame({"variant": ["@k0m0", "@k2m2"], "depth": [4, 3], "plan": ["0 1", "[0|1]"]})
-    numbers = ("parameters", "new_parameters", "fused_from_loop", "fused_from_base", "layers")
-    plans = plans.assign(dtype="float32", **dict.fromkeys(numbers, 1))
-    mmlu = pd.DataFrame({"variant": variants}).assign(
-        subject="macro", n=4, floor=0.25, published_qem=None, published_stderr=None
-    )
-    for metric in ("qem", "em", "acc"):
-        mmlu = mmlu.assign(**{metric: 0.5, f"{metric}_stderr": 0.1, f"{metric}_z": 0.1})
-    files = {}
-    for name, table in (("plans", plans), ("stages", stages), ("mmlu", mmlu)):
-        files[name] = [tmp_path / f"{name}.csv"]
-        table.assign(model="a/b").to_csv(files[name][0], index=False)
-    fields = ("name", "stage", "depth", "wikitext", "wikitext_stderr", "acc", "acc_stderr")
-    tab = make_chunked_tab(**files)
-    assert [tuple(row[field] for field in fields) for row in tab.rows] == [
-        ("a/b", "original", 4, 9.5, 0.5, 0.5, 0.1),
-        ("a/b@k2m2", "untrained", 3, 10.5, 0.5, 0.5, 0.1),
-        ("a/b@k2m2+cpt", "cpt", 3, 11.5, 0.5, 0.5, 0.1),
-    ]
-    without_plans = make_chunked_tab(**files | {"plans": []})
-    assert "depth" not in {column.field for column in without_plans.columns}
+def test_a_chunked_checkpoint_has_a_row(tmp_path):
+    rows = {"model": "a/b", "variant": [None, "@k2m2+cpt"], "stage": ["untrained", "cpt"]}
+    rows |= {"accuracy": 0.5, "accuracy_stderr": 0.1, "speedup": [1.0, None]}
+    pd.DataFrame(rows).to_csv(tmp_path / "quality.csv", index=False)
+    tab = make_chunked_tab(tmp_path / "quality.csv")
+    assert [row["name"] for row in tab.rows] == ["a/b", "a/b@k2m2+cpt"]
+    assert (tab.rows[1]["accuracy"], tab.rows[1]["speedup"]) == (0.5, None)
 
 
 @pytest.mark.parametrize("measures", [True, False])

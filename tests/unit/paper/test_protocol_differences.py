@@ -21,7 +21,6 @@ from workflow_scripts.paper.protocol_differences import (
     withhold_verdicts,
 )
 from workflow_scripts.render.verdict import AGREES, DIFFERS, OTHER_PROTOCOL, make_table
-from workflow_scripts.settings.training import Recipe
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 PROTOCOLS = read_protocols(ROOT / "resources/published/protocols.yaml")
@@ -55,8 +54,8 @@ def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.
     return find_decisive(make_record(task, params, name=protocol, **changes), task)
 
 
-def find_decisive(record: Record, item: str | None, **stages: Any) -> pd.DataFrame:
-    table = compute_differences([make_cell(record, item, **stages)], PROTOCOLS)
+def find_decisive(record: Record, item: str | None) -> pd.DataFrame:
+    table = compute_differences([make_cell(record, item)], PROTOCOLS)
     return table[table["decides"] == "yes"]
 
 
@@ -93,19 +92,14 @@ def test_a_key_that_a_record_lacks_does_not_pass_for_the_published():
 
 def test_the_published_recipes_of_the_settings_are_the_published_protocols():
     exact = settings("paper_exact")
-    recipes = {"harmony": exact.harmony.task_recipe(exact.source).model_dump(mode="json")}
-    for stage in ("cpt", "sft"):
-        recipe = Recipe.model_validate(load({}).training.recipes[stage].model_dump()).model_dump(
-            mode="json"
-        )
-        recipes[stage] = recipe | {"precision": "bfloat16"}  # auto, on GPUs
-    for study, what, recipe in (
-        ("harmony", "training", "harmony"),
-        *(("mmlu", s, s) for s in ("cpt", "sft")),
-    ):
-        facts = PROTOCOLS[study]["facts"]
-        (each,) = (f["each"] for f in facts if f["what"] == what and "decides" not in f)
-        assert {key: recipes[recipe][key] for key in each} == each
+    facts = PROTOCOLS["harmony"]["facts"]
+    (each,) = (f["each"] for f in facts if f["what"] == "training" and "decides" not in f)
+    ours = exact.harmony.task_recipe(exact.source).model_dump(mode="json")
+    assert {key: ours[key] for key in each} == each
+    for stage, keys in PROTOCOLS["mmlu"]["recipes"].items():
+        ours = settings("paper").training.recipes[stage].model_dump(mode="json")
+        ours["precision"] = "bfloat16"  # auto, on GPUs
+        assert {key: ours[key] for key in keys} == keys
 
 
 @pytest.mark.parametrize("number", ["2", "7"])
@@ -124,11 +118,17 @@ def test_the_prompt_runs_are_as_published_but_for_words_and_examples(number):
     assert found["what"].tolist() == (words if number == "2" else [])
 
 
-def test_of_chunked_models_the_stages_before_count_too():
-    record = make_record("mmlu_helm", {"prompt": "published"}, study="mmlu")
-    found = find_decisive(record, None, cpt={"learning_rate": 2e-3}).set_index("what")["ours"]
-    assert found["cpt: learning_rate"] == "0.002"
-    assert not found.index.str.startswith("sft").any()
+def test_of_chunked_models_it_is_named_how_their_stages_were_trained_otherwise():
+    fields = {"prompt": "published"}, {"study": "mmlu", "max_items": None, "dtype": "bfloat16"}
+    plain, trained = (
+        set(
+            find_decisive(make_record("mmlu_helm", fields[0], model=model, **fields[1]), None)[
+                "what"
+            ]
+        )
+        for model in (QWEN, f"{QWEN}@k2m12+cpt")
+    )
+    assert "samples of a step of training" in trained - plain
 
 
 def test_what_a_difference_touches_gets_no_verdict_and_nothing_else_changes():

@@ -56,16 +56,12 @@ def test_a_score_below_its_floor_shows_nothing_and_one_above_is_named(z, is_clea
     assert values["mmlu.qem_gain"] == pytest.approx(10) and "forgives" in text
 
 
-def test_plans_and_checkpoints_are_told_of_apart():
-    plans = pd.DataFrame({"token_faster": [1.8, 1.1], "plan": ["k2m1", "k2m2"]})
-    plans["variant"] = "@" + plans["plan"] + "-residual-noadapters"
-    about = {"model": "a/b", "aggregation": "residual", "adapters": None, "batch": 2, "devices": 1}
-    plans = plans.assign(way="fused", token_seconds=1 / plans["token_faster"], **about)
-    trained = plans.assign(variant="@k2m1", aggregation="mlp.residual", adapters="adapters")
-    assert "adapters" not in story(CHUNKING, CHUNKING.values({"chunking_latency": plans}))
-    values = CHUNKING.values({"chunking_latency": pd.concat([plans, trained])})
-    assert (values["chunking.fastest"], values["chunking.trained"]) == ("k2m1", "@k2m1")
-    assert "adapters" in story(CHUNKING, values)
+def test_the_fastest_plan_is_named_with_its_model():
+    plans = {"model": "a/b", "variant": ["@k2m1", "@k2m2"], "token_faster": [0.8, 0.9], "batch": 2}
+    plans |= {"devices": 1, "way": "fused"}
+    values = CHUNKING.values({"chunking_latency": pd.DataFrame(plans)})
+    assert (values["chunking.fastest"], values["chunking.fastest_speedup"]) == ("a/b@k2m2", 0.9)
+    assert values["chunking.fastest_slower"] == 2
 
 
 @pytest.mark.parametrize(("p", "greatest"), [(1e-5, -10), (0.4, None)])

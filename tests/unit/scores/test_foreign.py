@@ -180,10 +180,10 @@ def test_a_half_written_file_a_second_cell_and_an_empty_folder_are_refused(folde
     for other, said in (("{", "cannot be read"), (whole, r"org/net on rte is in .* too")):
         (where / "other.json").write_text(other)
         with pytest.raises(UserError, match=said):
-            read_folder(where, NAMES, TASKS)
+            list(read_folder(where, NAMES, TASKS))
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=r"no file that ends in \.json"):
-        read_folder(tmp_path / "empty", {}, {})
+        list(read_folder(tmp_path / "empty", {}, {}))
 
 
 @pytest.mark.parametrize(
@@ -240,4 +240,4 @@ def test_lighteval_s_results_and_details_become_one_task_with_subjects(tmp_path)
     }
     (details / f"details_mmlu:anatomy|5_{DATE}.parquet").unlink()
     with pytest.raises(UserError, match="mmlu has parts without details"):
-        read_folder(root, NAMES, TASKS)
+        list(read_folder(root, NAMES, TASKS))

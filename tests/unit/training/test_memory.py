@@ -73,9 +73,3 @@ def test_gradients_are_checkpointed_after_one_sample(
     reduce_memory(keys, state, device, CUDA)
     assert state.memory["micro_batch_size"] == expected
     assert checkpoints_gradients(keys, state) == (micro == 1)
-
-
-def test_other_errors_are_raised(tmp_path):
-    error = torch.AcceleratorError("CUDA error: an illegal memory access was encountered")
-    with pytest.raises(torch.AcceleratorError, match="illegal memory"):
-        train_small(tmp_path, load=limit_samples(2, error), **OPTIONS)

@@ -95,11 +95,3 @@ def test_the_weights_are_stored_in_the_bases_format(base, tmp_path):
     trained_and_saved(base, tmp_path / "one", **WAYS["merged"])
     found = AutoModelForCausalLM.from_pretrained(tmp_path / "one")
     assert {p.dtype for p in found.parameters()} == {torch.bfloat16}
-
-
-def test_what_the_base_has_besides_weights_comes_along(base, tmp_path):
-    trained_and_saved(base, tmp_path / "one")
-    manifest = read_manifest(tmp_path / "one/manifest.json")
-    paths = {file.path for file in manifest.files}
-    assert {"tokenizer.json", "tokenizer_config.json", "config.json"} <= paths
-    assert (manifest.repository, manifest.licence) == ("org/base+cpt", "mit")

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from tests.tiny_models import tiny_model
-from tests.unit.training.small import adapted, keys_of, losses, model_of, samples_of, train_small
+from tests.unit.training.small import adapted, keys_of, model_of, samples_of
 from workflow_scripts.training import attention
 from workflow_scripts.training.attention import choose_packing, packing_arguments, supports_varlen
 from workflow_scripts.training.loss import summed_loss
@@ -92,30 +92,6 @@ def test_loss_and_gradients_are_those_of_whole_logits(monkeypatch, kind, packing
         assert float((gradient - expected[name]).abs().max()) <= 1e-4 * scale, name
 
 
-@pytest.mark.parametrize("packing", ["stretches", "row"])
-@pytest.mark.parametrize("kind", ["qwen2", "gpt_neox", "fused", "loop"])
-@torch.no_grad()
-def test_no_sample_sees_another(kind, packing):
-    """Another sample in the middle of the row moves its own logits and no others."""
-    model, lengths = model_of(kind), (40, 600, 30, 2, 50)
-    assert choose_packing(model, keys_of(compile=packing == "row")) == packing
-    samples = samples_of(lengths, seed=1)
-
-    def logits(samples):
-        inputs = Collator(True, 0)(samples)
-        del inputs["labels"]
-        inputs |= packing_arguments(model, inputs.pop("lengths"))
-        return model(**inputs, use_cache=False).logits[0].split(list(lengths))
-
-    before = logits([samples[number] for number in range(5)])
-    for changed in range(5):
-        other = samples_of(lengths, seed=2)[changed]
-        after = logits([other if number == changed else samples[number] for number in range(5)])
-        for number in range(5):
-            moved = float((after[number] - before[number]).abs().max())
-            assert moved > 0.1 if number == changed else moved < 1e-4, (changed, number)
-
-
 def test_a_model_whose_samples_see_one_another_is_padded(monkeypatch):
     model = model_of("qwen2")
     forward = model.forward
@@ -157,11 +133,3 @@ def test_every_sample_is_in_one_step_of_an_epoch(samples, batch, micro, processe
     seen = [n for step in by_step for own in step for some in own for n in some]
     assert sorted(n for n in seen if n != BLANK) == list(range(samples))
     assert [len(list(order)) for order in orders] == [len(order) for order in orders]
-
-
-def test_packing_and_padding_train_to_the_same_loss(tmp_path):
-    packed = train_small(tmp_path / "a", "llama", learning_rate=1e-5)
-    padded = train_small(tmp_path / "b", "llama", learning_rate=1e-5, packing=False)
-    assert losses(packed) == pytest.approx(losses(padded), abs=1e-3)
-    assert packed.facts["tokens"] == padded.facts["tokens"]
-    assert (packed.report["packing"], padded.report["packing"]) == ("stretches", "none")

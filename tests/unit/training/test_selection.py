@@ -5,13 +5,10 @@ import torch
 
 from tests.unit.training.small import drawn_samples, losses, model_of, same, train_small
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training import watching
-from workflow_scripts.training.evaluated import as_evaluated, left_as_it_was
+from workflow_scripts.training.evaluated import as_evaluated
 from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import Collator
-from workflow_scripts.training.precision import choose_precision
-from workflow_scripts.training.state import StateFolder, is_sealed
-from workflow_scripts.training.trained_parameters import copy_parameters
+from workflow_scripts.training.state import is_sealed
 from workflow_scripts.training.trainer import PackedTrainer
 
 HELD_OUT = drawn_samples(7, seed=1)
@@ -114,26 +111,6 @@ def test_evaluating_changes_nothing_about_the_training(tmp_path, method):
         assert torch.equal(logits[-1], as_evaluated(often.model)(input_ids=tokens).logits)
 
 
-def test_an_evaluation_that_fails_leaves_the_model_as_it_was():
-    model = model_of("llama").train()
-    model.config.dtype = torch.bfloat16
-    before = copy_parameters(model)
-    with pytest.raises(ValueError, match="no score"), left_as_it_was(model):
-        assert not model.training
-        raise ValueError("no score")
-    assert model.training and same(copy_parameters(model), before)
-
-
-@pytest.mark.parametrize(("gpu", "dtype"), [((7, 5), "float32"), ((8, 0), "bfloat16")])
-def test_bfloat16_where_the_gpu_has_it(monkeypatch, gpu, dtype):
-    """A T4 (7.5) emulates it, and PyTorch says yes."""
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda *_: gpu)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda *_: True)
-    assert (
-        choose_precision("auto", "cuda") == dtype and choose_precision("auto", "cpu") == "float32"
-    )
-
-
 @pytest.mark.parametrize(("factor", "name"), [("nan", "loss"), ("inf", "grad_norm")])
 def test_a_loss_or_gradient_that_is_no_number_stops(tmp_path, monkeypatch, factor, name):
     """At that step, with the last good state kept, from which the training goes on."""
@@ -154,22 +131,3 @@ def test_a_loss_or_gradient_that_is_no_number_stops(tmp_path, monkeypatch, facto
     assert is_sealed(tmp_path / "a/checkpoint-6") and not (tmp_path / "a/checkpoint-8").exists()
     again = train_small(tmp_path / "a", samples=samples)
     assert same(again.parameters, train_small(tmp_path / "b", samples=samples).parameters)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "every", "expected"),
-    [(0, None, [1, 2, 3, 4, 5, 6]), (10**6, None, [6]), (0, 4, [4, 6])],
-)
-def test_states_are_saved_by_time_or_by_steps(tmp_path, monkeypatch, seconds, every, expected):
-    monkeypatch.setattr(watching, "SAVE_SECONDS", seconds)
-    sealed, seal = [], StateFolder.seal
-    monkeypatch.setattr(
-        StateFolder, "seal", lambda self, step: sealed.append(step) or seal(self, step)
-    )
-    train_small(tmp_path, save_every=every)
-    assert sealed == expected
-
-
-def test_nothing_to_train_on_is_a_sentence(tmp_path):
-    with pytest.raises(UserError, match="not one sample to train on"):
-        train_small(tmp_path, samples=drawn_samples(0))

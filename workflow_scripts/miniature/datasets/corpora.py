@@ -38,7 +38,7 @@ def build(items: int) -> dict[str, Repository]:
 def _make_page(rng: Random) -> list[str]:
     """Write a heading, an opening paragraph and some sections, in wikitext's spaced-out spelling."""
     subject = rng.choice([*KINDS, *TOWNS])
-    describe = prose.describe_kind if isinstance(subject, Kind) else prose.describe_town
+    describe = prose.describe_kind if isinstance(subject, Kind) else prose.describe_others
     opening = " ".join(describe(rng, subject))
     lines = [f"= {subject.name.capitalize()} =", _space_marks(opening)]
     for heading in rng.sample(["Nature", "History", "Daily life", "Stories"], rng.randint(1, 3)):

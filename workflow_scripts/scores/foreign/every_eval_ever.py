@@ -42,7 +42,9 @@ def _get_validator(kind: str) -> Any:
     return Draft7Validator(json.loads(path.read_text(encoding="utf-8")))
 
 
-def read_every_eval_ever(path: Path, content: dict[str, Any]) -> Iterator[Measured]:
+def read(
+    path: Path, content: dict[str, Any], names: dict[str, Any], tasks: dict[str, Any]
+) -> Iterator[Measured]:
     """Read each evaluation of a task, with its parts; what was varied within it is left out."""
     check_schema(path, content)
     model, library = content["model_info"], content["eval_library"]

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -15,49 +15,42 @@ from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import ItemsFile
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
-from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, ImportedScore, Measured
+from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, Measured
 from workflow_scripts.scores.imported import RANKED
 from workflow_scripts.settings.imports import paths_in
 
+READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
 TOLERANCE = 1e-6  # between the mean of the items and the score beside them
 
 
 def import_results(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Write the cells of a folder with their scores, and the items of each where there are some."""
     folder, tasks = Path(request["folder"]), request["tasks"]
+    cells: list[ImportedCell] = []
     with atomic_dir(outputs["folder"]) as target:
-
-        def write_measured(number: int, measured: Measured) -> Measured:
-            """Write the items at once: those of thousands of files are not held together."""
-            cell, items = measured
-            path = target / f"{number:05}.parquet"
+        for cell, items in read_folder(folder, request["names"], tasks):
+            update: dict[str, Any] = {"file": Path(cell.file).relative_to(folder).as_posix()}
             if items:
+                path = target / f"{len(cells):05}.parquet"
                 write_items(path, items)
-                file = ItemsFile(file=path.name, sha256=sha256_file(path), n=len(items))
-                cell = cell.model_copy(update={"items": file})
-            return cell, []
-
-        measured = read_folder(folder, request["names"], tasks, write_measured)
-        origins = name_origins(request["name"], [cell for cell, _ in measured], tasks)
-        content = []
-        for (cell, _), origin in zip(measured, origins, strict=True):
-            file = Path(cell.file).relative_to(folder).as_posix()
-            update = {"study": origin, "file": file}
-            content.append(cell.model_copy(update=update).model_dump(mode="json"))
+                digest = sha256_file(path)
+                update["items"] = ItemsFile(file=path.name, sha256=digest, n=len(items))
+            cells.append(cell.model_copy(update=update))
+        origins = name_origins(request["name"], cells, tasks)
+        content = [
+            cell.model_copy(update={"study": origin}).model_dump(mode="json")
+            for cell, origin in zip(cells, origins, strict=True)
+        ]
         write_json(target / CELLS, content)
 
 
 def read_folder(
-    folder: Path,
-    names: dict[str, dict[str, str]],
-    tasks: dict[str, dict[str, Any]],
-    process: Callable[[int, Measured], Measured] = lambda number, measured: measured,
-) -> list[Measured]:
-    """Read each JSON file whole; all problems are reported at once, and then nothing is taken.
+    folder: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
+) -> Iterator[Measured]:
+    """Read each JSON file whole; all problems are raised together behind the last.
 
     `names` has, by harness and its own name for a task, ours; `tasks` what this config says of ours.
     """
-    measured: list[Measured] = []
     problems: list[str] = []
     first: dict[tuple, str] = {}
     # A link that leads nowhere is a file that cannot be read, and no reason to take the others alone.
@@ -65,12 +58,10 @@ def read_folder(
     for path in files:
         try:
             for cell, items in _read_file(path, names, tasks):
-                checked = check_cell(cell, items, cell.task in tasks)
                 key = (*_get_weights(cell), cell.task, cell.protocol, cell.seed, cell.shots)
-                if key in first:
+                if first.setdefault(key, str(path)) != str(path):
                     raise UserError(f"{path}: {cell.model} on {cell.task} is in {first[key]} too.")
-                first[key] = str(path)
-                measured.append(process(len(measured), (checked, items)))
+                yield check_cell(cell, items, cell.task in tasks), items
         except UserError as error:
             problems += error.problems
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
@@ -79,29 +70,19 @@ def read_folder(
         problems.append(f"{folder} has no file that ends in .json.")
     if problems:
         raise UserError(problems)
-    return measured
 
 
 def _read_file(
     path: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
-) -> list[Measured]:
+) -> Iterator[Measured]:
     content = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: None)
     keys = set(content) if isinstance(content, dict) else set()
-    cells: Iterable[Measured]
-    if keys.issuperset(lm_eval_files.KEYS):
-        known = {name: tasks[ours] for name, ours in names.get("lm_eval", {}).items()}
-        cells = lm_eval_files.read_lm_eval(path, content, known)
-    elif keys.issuperset(lighteval_files.KEYS):
-        cells = lighteval_files.read_lighteval(path, content, names.get("lighteval", {}))
-    elif keys.issuperset(every_eval_ever.KEYS):
-        cells = every_eval_ever.read_every_eval_ever(path, content)
-    else:
+    readers = [reader for reader in READERS if keys.issuperset(reader.KEYS)]
+    if not readers:
         raise UserError(f"{path} is no result file of lm-eval, lighteval or Every Eval Ever.")
-    measured = []
-    for cell, items in cells:
+    for cell, items in readers[0].read(path, content, names, tasks):
         task = names.get(cell.harness, {}).get(cell.task, cell.task)
-        measured.append((cell.model_copy(update={"task": task}), items))
-    return measured
+        yield cell.model_copy(update={"task": task}), items
 
 
 def check_cell(cell: ImportedCell, items: Sequence[Item], is_known: bool) -> ImportedCell:
@@ -114,45 +95,26 @@ def check_cell(cell: ImportedCell, items: Sequence[Item], is_known: bool) -> Imp
         low, high = RANGES.get(bare(score.name) if is_known else "", (-math.inf, math.inf))
         members = [item for item in items if score.subset in (None, item.subset)]
         n = len(members) or score.n
-        means = compute_means(score.name, members)
+        values = [item.scores.get(score.name, math.nan) for item in members]
+        # A group of tasks may have the mean of its members' scores.
+        is_group = len({item.subset for item in members}) > 1
         problem = None
         if not low - TOLERANCE <= score.value <= high + TOLERANCE:
             problem = f"expected {low:g} to {high:g}"
         elif score.n not in (None, n):
             problem = f"of {score.n} items, and {n} are there"
-        elif means and min(abs(mean - score.value) for mean in means) > TOLERANCE:
-            problem = f"and the mean over its items is {means[0]:.6g}"
+        elif values and not is_group and abs(fmean(values) - score.value) > TOLERANCE:
+            problem = f"and the mean over its items is {fmean(values):.6g}"
         if problem:
             where = f"{cell.file}: {cell.task}: {score.name}"
             raise UserError(f"{where} is {score.value:g}; {problem}.")
-        scores.append(score.model_copy(update={"n": n, **compute_floors(score, members)}))
+        update: dict[str, Any] = {"n": n}
+        golds = Counter(item.gold for item in members)
+        if members and all(item.choices for item in members):
+            update["chance"] = fmean(1 / len(item.choices or ()) for item in members)
+            update["best_constant"] = max(golds.values()) / len(members)
+        scores.append(score.model_copy(update=update))
     return cell.model_copy(update={"scores": tuple(scores)})
-
-
-def compute_means(name: str, items: Sequence[Item]) -> list[float]:
-    """Average over all items, and over the means of the parts, which is a group's score too."""
-    if not items or any(name not in item.scores for item in items):
-        return []
-    parts: dict[str | None, list[float]] = {}
-    for item in items:
-        parts.setdefault(item.subset, []).append(item.scores[name])
-    return [fmean(item.scores[name] for item in items), fmean(map(fmean, parts.values()))]
-
-
-def compute_floors(score: ImportedScore, items: Sequence[Item]) -> dict[str, float | None]:
-    """Compute the best fixed answer and chance, of items that are choices between given answers."""
-    choices = [item.choices for item in items if item.choices]
-    if not items or len(choices) < len(items):
-        return {"best_constant": score.best_constant, "chance": score.chance}
-    # A harness says which answer is right by its place, or by its text.
-    golds = [
-        dict(enumerate(answers)).get(int(item.gold), item.gold)
-        if item.gold and item.gold.isdecimal()
-        else item.gold
-        for item, answers in zip(items, choices, strict=True)
-    ]
-    best = None if None in golds else max(Counter(golds).values()) / len(golds)
-    return {"best_constant": best, "chance": fmean(1 / len(answers) for answers in choices)}
 
 
 def _get_weights(cell: ImportedCell) -> tuple[str, str, str, str]:
@@ -168,24 +130,23 @@ def name_origins(
     of examples that this config asks with goes without saying.
     """
     variants: dict[tuple, set] = {}
+    keys = []
     for cell in cells:
         study, model, dtype, commit = _get_weights(cell)
-        question = cell.task, cell.protocol
-        variants.setdefault((model, "dtype"), set()).add(dtype)
-        variants.setdefault((model, "commit"), set()).add(commit)
-        variants.setdefault((model, study, *question), set()).add(cell.shots)
+        parts = {
+            (model, "dtype"): dtype or "dtype unknown",
+            (model, "commit"): commit[:7] or "commit unknown",
+            (model, study, cell.task, cell.protocol): f"{cell.shots}-shot",
+        }
+        keys.append(parts)
+        for key, value in parts.items():
+            variants.setdefault(key, set()).add(value)
     names = []
-    for cell in cells:
-        study, model, dtype, commit = _get_weights(cell)
-        shots = variants[model, study, cell.task, cell.protocol]
-        usual = shots.intersection(tasks.get(cell.task, {}).get("shots", ()))
-        parts = [study if study not in ("", RANKED) else ""]
-        if len(shots) > 1 and usual != {cell.shots}:
-            parts.append(f"{cell.shots}-shot")
-        if len(variants[model, "dtype"]) > 1:
-            parts.append(dtype or "dtype unknown")
-        if len(variants[model, "commit"]) > 1:
-            parts.append(commit[:7] or "commit unknown")
-        text = ", ".join(filter(None, parts))
-        names.append(f"{folder} ({text})" if text else folder)
+    for cell, parts in zip(cells, keys, strict=True):
+        usual = {f"{shots}-shot" for shots in tasks.get(cell.task, {}).get("shots", ())}
+        texts = [value for key, value in parts.items() if len(variants[key]) > 1]
+        texts = [text for text in texts if text not in usual]
+        if cell.study not in ("", RANKED):
+            texts.insert(0, cell.study)
+        names.append(f"{folder} ({', '.join(texts)})" if texts else folder)
     return names

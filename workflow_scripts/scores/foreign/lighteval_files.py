@@ -1,7 +1,7 @@
 """Read lighteval's results_*.json, and its details, Parquet files in a folder beside."""
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from workflow_scripts.scores.foreign.cells import (
 KEYS = ("config_general", "results", "config_tasks")
 
 
-def read_lighteval(
-    path: Path, content: dict[str, Any], known: Container[str]
+def read(
+    path: Path, content: dict[str, Any], names: dict[str, dict[str, str]], _: dict[str, Any]
 ) -> Iterator[Measured]:
     """Read each task; of a known one the parts, such as subjects, are its items' subsets.
 
@@ -33,7 +33,9 @@ def read_lighteval(
         name, _, shots = key.rpartition("|")
         if name and not name.endswith(("all", "_average")):
             whole = name.partition(":")[0]
-            parts.setdefault((whole if whole in known else name, int(shots)), []).append(key)
+            parts.setdefault(
+                (whole if whole in names.get("lighteval", ()) else name, int(shots)), []
+            ).append(key)
     for (task, shots), keys in parts.items():
         items = {key: _read_details(path, key, len(keys) > 1) for key in keys}
         if len(keys) > 1 and not all(items.values()):

@@ -25,8 +25,11 @@ KEYS = ("results", "configs", "n-shot")
 _UNKNOWN_TASK = {"metric": "acc", "cluster": []}
 
 
-def read_lm_eval(
-    path: Path, content: dict[str, Any], tasks: dict[str, dict[str, Any]]
+def read(
+    path: Path,
+    content: dict[str, Any],
+    names: dict[str, dict[str, str]],
+    tasks: dict[str, dict[str, Any]],
 ) -> Iterator[Measured]:
     """Read each task, and each group of tasks that has a score, with the items of its members."""
     groups = content.get("group_subtasks") or {}
@@ -40,7 +43,7 @@ def read_lm_eval(
     name = arguments.get("pretrained") or arguments.get("model") or content.get("model_name")
     dtype = str(config.get("model_dtype") or arguments.get("dtype") or "")
     for task in [name for name in results if name in scored - members]:
-        known = tasks.get(task, _UNKNOWN_TASK)
+        known = tasks.get(names.get("lm_eval", {}).get(task, ""), _UNKNOWN_TASK)
         leaves = [
             leaf for leaf in (task, *_list_members(task, groups)) if leaf in content["configs"]
         ]

@@ -10,28 +10,23 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.studies.chunking.frame import TEXT
-from workflow_scripts.studies.chunking.latency import is_bare
 from workflow_scripts.studies.mmlu.numbers import mmlu_numbers
 
 
 def count_quality(table: pd.DataFrame) -> Values:
     """Compare the trained checkpoint that reads wikitext best with itself untrained and with the whole model."""
-    values: Values = {
-        "chunking.models": table["model"].nunique(),
-        "chunking.checkpoints": table["variant"].fillna("").ne("").sum(),
-    }
     table = table.set_index(table["model"] + table["variant"].fillna(""))
     trained = table[table["tokens"].fillna(0) > 0].dropna(subset=["perplexity"])
     if trained.empty:
-        return values
+        return {}
     best = str(trained["perplexity"].idxmin())
     checkpoint = CheckpointId.parse(best)
-    values["chunking.best"] = best
+    values: Values = {"chunking.best": best}
     for name in ("agreement", "speedup"):
         if pd.notna(value := table.at[best, name]):
             values[f"chunking.best_{name}"] = value
-    before = str(replace(checkpoint, stages=()))
-    for key, name in (("best", best), ("before", before), ("whole", checkpoint.model)):
+    untrained = str(replace(checkpoint, stages=()))
+    for key, name in (("best", best), ("before", untrained), ("whole", checkpoint.model)):
         if name in table.index:
             values[f"chunking.{key}_wikitext"] = table.at[name, "perplexity"]
             values[f"chunking.{key}_wikitext_stderr"] = table.at[name, "perplexity_stderr"]
@@ -39,30 +34,30 @@ def count_quality(table: pd.DataFrame) -> Values:
 
 
 def count_ratios(table: pd.DataFrame) -> Values:
-    cut = table[(table["chunks"] > 1) & (table["task"] == TEXT)]
+    """Name the smallest and the largest ratio of perplexities."""
+    cut = table[(table["chunks"] > 1) & (table["task"] == TEXT)].dropna(subset=["ratio"])
     values: Values = {}
-    for key, rows in (("least", cut.nsmallest(1, "ratio")), ("most", cut.nlargest(1, "ratio"))):
-        for row in rows.itertuples():
-            values[f"chunking.ratio_{key}"] = row.ratio
-            values[f"chunking.ratio_{key}_chunks"] = row.chunks
+    for key, choose in (("least", "idxmin"), ("most", "idxmax")) if len(cut) else ():
+        row = cut.loc[getattr(cut["ratio"], choose)()]
+        values[f"chunking.ratio_{key}"] = row["ratio"]
+        values[f"chunking.ratio_{key}_chunks"] = row["chunks"]
     return values
 
 
 def count_speedups(table: pd.DataFrame) -> Values:
-    """Name the plans that write fastest with their chunks run as one: the layers alone, and as trained."""
+    """Name the plan that writes fastest with its chunks run as one on one device."""
     fused = table[(table["way"] == "fused") & (table["devices"] == 1)]
     fused = fused.dropna(subset=["token_faster"])
-    several = table["model"].nunique() > 1
-    values: Values = {}
-    for key, rows in (("fastest", fused[is_bare(fused)]), ("trained", fused[~is_bare(fused)])):
-        for row in rows.nlargest(1, "token_faster").itertuples():
-            name = row.plan if key == "fastest" else row.variant
-            values[f"chunking.{key}"] = f"{name} of {row.model}" if several else name
-            values[f"chunking.{key}_batch"] = row.batch
-            values[f"chunking.{key}_speedup"] = row.token_faster
-            values[f"chunking.{key}_timed"] = len(rows)
-            values[f"chunking.{key}_slower"] = (rows["token_faster"] < 1).sum()
-    return values
+    if fused.empty:
+        return {}
+    fastest = fused.loc[fused["token_faster"].idxmax()]
+    return {
+        "chunking.fastest": fastest["model"] + fastest["variant"],
+        "chunking.fastest_batch": fastest["batch"],
+        "chunking.fastest_speedup": fastest["token_faster"],
+        "chunking.fastest_timed": len(fused),
+        "chunking.fastest_slower": (fused["token_faster"] < 1).sum(),
+    }
 
 
 def count_pruned(table: pd.DataFrame) -> Values:

@@ -1,6 +1,5 @@
 """Measure how much faster a chunked model reads and writes than the unchanged one."""
 
-import itertools
 from pathlib import Path
 
 import pandas as pd
@@ -72,11 +71,6 @@ def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
     return rows.astype(dict.fromkeys(_COUNTS, "Int64"))
 
 
-def is_bare(table: pd.DataFrame) -> pd.Series:
-    """Say which rows are of a plan with no parameters between its layers."""
-    return table["aggregation"].isin(["residual", "mean"]) & table["adapters"].isna()
-
-
 def _format_columns(table: pd.DataFrame) -> ShownColumns:
     adapters = table["adapters"].fillna("none").replace(USUAL_ADAPTERS, "full width")
     return {
@@ -101,45 +95,35 @@ def format_seconds(table: pd.DataFrame, kind: str) -> list[str | None]:
 
 
 def plot_latency(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Plot the speedup at writing by batch size: a row for each model, a column for each number of devices."""
+    """Plot the speedup at writing by batch size: a line for each variant and way, a panel for each device count."""
     rows = table[table["token_faster"].notna() & (table["way"] != "unchanged")]
-    models = list(rows["model"].unique()) or [""]
     devices = sorted(rows["devices"].unique()) or [1]
-    size = 2 + 4 * len(devices), 1.4 + 2.8 * len(models)
-    shape = {"nrows": len(models), "ncols": len(devices)}
-    with drawing([pdf, png], *size, **shape, sharey="row", squeeze=False) as (fig, grid):
+    size = 2 + 4 * len(devices), 4.2
+    with drawing([pdf, png], *size, ncols=len(devices), sharey=True, squeeze=False) as (fig, grid):
         if rows.empty:
             say_empty(grid[0, 0], "Nothing was measured: all cells of this figure are broken.")
             return
-        for model, panels in zip(models, grid, strict=True):
-            for count, axes in zip(devices, panels, strict=True):
-                _draw(axes, rows, (rows["model"] == model) & (rows["devices"] == count))
-                axes.set_title(f"{model}, devices: {count}")
-                axes.set_xlabel("rows in a batch")
-            panels[0].set_ylim(bottom=0)
-            panels[0].set_ylabel("writing a token, times faster\nthan the unchanged model")
+        several = rows["model"].nunique() > 1
+        names = rows["model"] + rows["variant"] if several else rows["variant"]
+        colours = model_colours(list(dict.fromkeys(names)))
+        for count, axes in zip(devices, grid[0], strict=True):
+            for (name, way), lines in rows.groupby([names, "way"], sort=False):
+                line = lines[lines["devices"] == count]
+                style = {"color": colours[name], "marker": "o", "markersize": 4}
+                axes.plot(
+                    line["batch"],
+                    line["token_faster"],
+                    _STYLES[way],
+                    label=f"{name}, {way}",
+                    **style,
+                )
+            axes.set_title(f"devices: {count}")
+            axes.set_xlabel("rows in a batch")
+            set_doubling_axis(axes, rows["batch"])
+        grid[0, 0].set_ylim(bottom=0)
+        grid[0, 0].set_ylabel("writing a token, times faster\nthan the unchanged model")
         name_missing(grid[0, 0], table.loc[table["way"].isna(), "model"])
         legend_below(fig, grid[0, 0], 1 + len(devices))
-
-
-def _draw(axes, rows: pd.DataFrame, in_panel: pd.Series) -> None:
-    """Draw the lines of one panel; each variant has its place in the legend of every panel."""
-    colours = model_colours(list(dict.fromkeys(rows["plan"])))
-    for plan, of_plan in rows.groupby("plan", sort=False):
-        markers = itertools.cycle("s^Dv")
-        for variant, lines in of_plan.groupby("variant", sort=False):
-            bare = is_bare(lines).all()
-            look = {"color": colours[plan], "marker": "o" if bare else next(markers)}
-            look["markersize"] = 4
-            label = f"{plan}, layers alone" if bare else f"{variant[1:]}, as trained"
-            axes.plot([], [], **look, label=label)
-            for way, style in _STYLES.items():
-                line = lines[in_panel[lines.index] & (lines["way"] == way)]
-                axes.plot(line["batch"], line["token_faster"], style, **look)
-    for way, style in _STYLES.items():
-        axes.plot([], [], style, color="0.3", label=way)
-    set_doubling_axis(axes, rows["batch"])
-    axes.set_axisbelow(True)
 
 
 def main(scores: Path, table: list[Path], figure: list[Path], models: list[str]) -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import PALETTE, name_missing, save_lines
+from workflow_scripts.render.figures import model_colours, name_missing, save_lines
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, perplexity, shown, with_errors
 from workflow_scripts.studies.chunking.frame import count_chunks, pivot_metrics, set_doubling_axis
@@ -71,24 +71,17 @@ def plot_perplexity(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
-    measured, failed = table[table["ratio"].notna()], table[table["ratio"].isna()]
-    several = table["model"].nunique() > 1
-    aggregations = list(measured["aggregation"].dropna().unique())
-    texts = list(measured["task"].unique())
-    for (model, text), rows in measured.groupby(["model", "task"], sort=False):
-        style = texts.index(text)
-        for aggregation, colour in zip(aggregations, PALETTE, strict=False):
-            line = rows[(rows["aggregation"] == aggregation) | (rows["chunks"] == 1)]
-            line = line.sort_values("chunks")
-            axes.plot(
-                line["chunks"],
-                line["ratio"],
-                color=colour,
-                linestyle=("-", "--", ":")[style % 3],
-                marker="os^D"[style % 4],
-                markersize=4,
-                label=" · ".join([model] * several + [aggregation, text]),
-            )
+    measured = table[table["ratio"].notna()]
+    lines = measured.dropna(subset=["aggregation"])
+    names = lines["aggregation"] + " · " + lines["task"]
+    if measured["model"].nunique() > 1:
+        names = lines["model"] + " · " + names
+    colours = model_colours(list(dict.fromkeys(names)))
+    for name, line in lines.groupby(names, sort=False):
+        line = line.sort_values("chunks")
+        style = {"color": colours[name], "marker": "o", "markersize": 4}
+        axes.plot(line["chunks"], line["ratio"], label=name, **style)
+    failed = table[table["ratio"].isna()]
     name_missing(axes, failed["model"] + " · " + failed["task"])
     axes.set_yscale("log")
     set_doubling_axis(axes, measured["chunks"])

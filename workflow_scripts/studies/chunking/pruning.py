@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import PALETTE, save_lines, set_log_axis
+from workflow_scripts.render.figures import model_colours, save_lines, set_log_axis
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, perplexity, with_errors
 from workflow_scripts.studies.chunking.frame import TEXT
@@ -60,26 +60,24 @@ def plot_pruning(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 
 def _draw(axes, table: pd.DataFrame) -> None:
     sets = list(table["left_out"].unique())
-    models = table.groupby("model", sort=False)
-    for number, (model, rows) in enumerate(models):
-        colour = PALETTE[number % len(PALETTE)]
-        measured = rows["perplexity"].notna().any()
+    colours = model_colours(list(table["model"].unique()))
+    for model, rows in table.groupby("model", sort=False):
         axes.errorbar(
             rows["perplexity"],
-            [sets.index(name) + 0.12 * number for name in rows["left_out"]],
+            [sets.index(name) for name in rows["left_out"]],
             xerr=2 * rows["perplexity_stderr"],
             fmt="o",
             markersize=4.5,
-            color=colour,
-            label=model if measured else f"{model}: not measured",
+            color=colours[model],
+            label=model if rows["perplexity"].notna().any() else f"{model}: not measured",
         )
-        axes.axvline(rows["perplexity"][rows["left_out"] == "none"].max(), color=colour, lw=0.8)
+        whole = rows["perplexity"][rows["left_out"] == "none"].max()
+        axes.axvline(whole, color=colours[model], lw=0.8)
     axes.set_yticks(range(len(sets)), sets)
-    axes.set_ylim(len(sets) - 0.4, -0.6)
+    axes.invert_yaxis()
     set_log_axis(axes, perplexity)
     axes.set_xlabel("perplexity on wikitext, with two standard errors each way")
     axes.set_ylabel("layers left out")
-    axes.grid(axis="x", which="both", color="0.9", linewidth=0.6)
 
 
 def main(

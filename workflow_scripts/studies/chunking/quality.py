@@ -33,6 +33,8 @@ NOTE = (
     " faster of its ways of running, before training, to the unchanged model, which took turns. A dash was not"
     " measured."
 )
+_COLUMNS = ["model", "variant", "stage", "tokens", "perplexity", "perplexity_stderr", "ratio"]
+_COLUMNS += ["agreement", "accuracy", "accuracy_stderr", "floor", "n", "speedup"]
 _PANELS = {
     "ratio": "perplexity, times the\nunchanged model's",
     "agreement": "same likeliest letter\nas the unchanged model",
@@ -54,34 +56,28 @@ def compute_quality(
     """
     ids = [CheckpointId.parse(name) for name in checkpoints]
     models = [id.model for id in ids]
-    texts = _index_checkpoints(stages, checkpoints, ["tokens", TEXT, f"{TEXT} stderr"])
-    micro = mmlu[mmlu["subject"] == MICRO]
-    scores = _index_checkpoints(micro, checkpoints, ["acc", "acc_stderr", "floor", "n"])
-    table = pd.DataFrame(
-        {
-            "model": models,
-            "variant": [id.variant for id in ids],
-            "stage": [id.stages[-1] if id.stages else UNTRAINED for id in ids],
-            "tokens": [_sum_tokens(id, texts["tokens"]) for id in ids],
-            "perplexity": texts[TEXT].to_numpy(),
-            "perplexity_stderr": texts[f"{TEXT} stderr"].to_numpy(),
-            "ratio": (texts[TEXT] / texts[TEXT].reindex(models).to_numpy()).to_numpy(),
-            "agreement": [_compute_agreement(letters, str(id), id.model) for id in ids],
-            "accuracy": scores["acc"].to_numpy(),
-            "accuracy_stderr": scores["acc_stderr"].to_numpy(),
-            "floor": scores["floor"].to_numpy(),
-            "n": scores["n"].to_numpy(),
-            "speedup": _find_speedups(ids, latency),
-        }
+    columns = {"tokens": "tokens", TEXT: "perplexity", f"{TEXT} stderr": "perplexity_stderr"}
+    texts = _index_checkpoints(stages, checkpoints, columns)
+    columns = {"acc": "accuracy", "acc_stderr": "accuracy_stderr", "floor": "floor", "n": "n"}
+    scores = _index_checkpoints(mmlu[mmlu["subject"] == MICRO], checkpoints, columns)
+    table = texts.join(scores).assign(
+        model=models,
+        variant=[id.variant for id in ids],
+        stage=[id.stages[-1] if id.stages else UNTRAINED for id in ids],
+        tokens=[_sum_tokens(id, texts["tokens"]) for id in ids],
+        ratio=texts["perplexity"] / texts["perplexity"].reindex(models).to_numpy(),
+        agreement=[_compute_agreement(letters, str(id), id.model) for id in ids],
+        speedup=_find_speedups(ids, latency),
     )
-    return table.astype({"tokens": "Int64", "n": "Int64"})
+    return table.astype({"tokens": "Int64", "n": "Int64"}).reset_index(drop=True)[_COLUMNS]
 
 
 def _index_checkpoints(
-    table: pd.DataFrame, checkpoints: Sequence[str], columns: list[str]
+    table: pd.DataFrame, checkpoints: Sequence[str], columns: Mapping[str, str]
 ) -> pd.DataFrame:
     table = table.set_axis(table["model"] + table["variant"].fillna(""))
-    return table.reindex(index=checkpoints, columns=columns).astype(float)
+    table = table.reindex(index=checkpoints, columns=list(columns)).astype(float)
+    return table.rename(columns=columns)
 
 
 def _sum_tokens(id: CheckpointId, tokens: pd.Series) -> float:
@@ -96,13 +92,13 @@ def _compute_agreement(letters: Mapping[str, pd.Series], name: str, model: str) 
     return float((ours == theirs).mean())
 
 
-def _find_speedups(ids: Sequence[CheckpointId], latency: pd.DataFrame | None) -> list[float]:
-    if latency is None:
-        return [np.nan] * len(ids)
-    rows = compute_speedups(latency)
+def _find_speedups(
+    ids: Sequence[CheckpointId], latency: pd.DataFrame | None
+) -> list[float] | float:
+    rows = compute_speedups(latency) if latency is not None else pd.DataFrame()
+    if rows.empty:  # nothing was timed, or its cell failed
+        return np.nan
     rows = rows[(rows["devices"] == 1) & (rows["way"] != "unchanged")]
-    if rows.empty:  # its cell failed
-        return [np.nan] * len(ids)
     rows = rows[rows["batch"] == rows["batch"].min()]
     fastest = rows.groupby(rows["model"] + rows["variant"])["token_faster"].max()
     return [
@@ -137,35 +133,27 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
 
 
 def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Plot a row for each variant, a panel for each measure, a colour for each stage."""
-    ids = [CheckpointId.parse(f"{row.model}{row.variant}") for row in table.itertuples()]
-    variants = [str(replace(id, stages=())) for id in ids]
-    if table["model"].nunique() == 1:
-        variants = [name.removeprefix(ids[0].model) or "as it is" for name in variants]
-    rows = list(dict.fromkeys(variants))
-    table = table.assign(row=[rows.index(name) for name in variants])
+    """Plot a row for each checkpoint, a panel for each measure, a colour for each stage."""
+    names = table["variant"].replace("", "as it is")
+    if table["model"].nunique() > 1:
+        names = table["model"] + table["variant"]
     colours = model_colours(list(table["stage"].unique()))
-    size = 9.0, 1.5 + 0.3 * max(4, len(rows))
+    size = 9.0, 1.5 + 0.25 * max(4, len(table))
     with drawing([pdf, png], *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
             axes.set_xlabel(label, fontsize=8)
             rule(axes, "both")
-            if table[column].isna().all():
-                axes.text(0.5, 0.5, "not measured", ha="center", transform=axes.transAxes)
-                continue
             for stage, marks in table.groupby("stage", sort=False):
                 error = 2 * marks["accuracy_stderr"] if column == "accuracy" else None
-                axes.errorbar(
-                    marks[column], marks["row"], xerr=error, fmt="o", markersize=4,
-                    color=colours[stage], label=stage,
-                )  # fmt: skip
+                style = {"fmt": "o", "markersize": 4, "color": colours[stage], "label": stage}
+                axes.errorbar(marks[column], marks.index, xerr=error, **style)
             for value in table.loc[table["variant"] == "", column]:
                 axes.axvline(value, color="0.4", linewidth=0.8, zorder=0)
         if table["ratio"].notna().any():
             set_log_axis(panels[0], perplexity)
-        panels[0].set_yticks(range(len(rows)), rows, fontsize=7.5)
-        panels[0].set_ylim(len(rows) - 0.5, -0.5)
-        legend_below(fig, max(panels, key=lambda axes: len(axes.containers)), 6)
+        panels[0].set_yticks(table.index, names, fontsize=7.5)
+        panels[0].invert_yaxis()
+        legend_below(fig, panels[0], 6)
 
 
 def main(

@@ -49,37 +49,35 @@ def compute_by_subject(
 
     `checkpoints` has the published table of the same variant, if any, of each checkpoint.
     """
-    if not checkpoints:
-        raise UserError(
-            "There is no model to show MMLU of: chunking.checkpoints and mmlu.models are empty;"
-            " expected at least one entry in either."
-        )
     scores = scores[(scores["study"] == "mmlu") & (scores["protocol"] == "few_shot")]
-    duplicated = scores.duplicated(["model", "variant", "subset", "metric"])
-    if duplicated.any():
-        twice = scores[duplicated].iloc[0]
+    duplicated = scores[scores.duplicated(["model", "variant", "subset", "metric"])]
+    for row in duplicated.itertuples():
         raise UserError(
-            f"There are several scores {twice['metric']} of {twice['model']}{twice['variant']} in the"
-            " study mmlu; expected one. Delete results/scores/mmlu.parquet."
+            f"There are several scores {row.metric} of {row.model}{row.variant} in the study mmlu; expected"
+            " one. Delete results/scores/mmlu.parquet."
         )
     subjects = (MICRO, MACRO, *sorted(scores["subset"].dropna().unique()))
-    macro = scores["metric"].str.endswith("_macro")
+    is_macro = scores["metric"].str.endswith("_macro")
     scores = scores.assign(
-        subject=scores["subset"].fillna(MICRO).mask(macro, MACRO),
+        subject=scores["subset"].fillna(MICRO).mask(is_macro, MACRO),
         metric=scores["metric"].str.removesuffix("_macro"),
     )
-    scores = scores[scores["metric"].isin(METRICS)]
+    scores = scores[scores["metric"].isin(METRICS)].set_index(_KEYS)
     printed = {name: published_scores(table) for name, table in published.items()}
-    rows = [
-        _build_row(subject, CheckpointId.parse(id), printed.get(table or "", {}))
-        for subject in subjects
-        for id, table in checkpoints.items()
-    ]
-    table = pd.DataFrame(rows).set_index(_KEYS)
+    rows = []
+    for subject in subjects:
+        for name, source in checkpoints.items():
+            checkpoint = CheckpointId.parse(name)
+            value, stderr = printed.get(source or "", {}).get(subject, (None, None))
+            if subject == MACRO:  # what is printed beside their average is no standard error of it
+                stderr = None
+            rows.append([subject, checkpoint.model, checkpoint.variant, value, stderr])
+    table = pd.DataFrame(rows, columns=[*_KEYS, "published_qem", "published_stderr"])
+    table = table.set_index(_KEYS)
     # One floor for the three metrics: the fraction of the most frequent letter, or of a random one.
     table[["n", "floor"]] = scores.groupby(_KEYS)[["n", "floor"]].max()
     for metric in METRICS:
-        values = scores[scores["metric"] == metric].set_index(_KEYS)
+        values = scores[scores["metric"] == metric]
         table[metric] = values["value"]
         table[f"{metric}_stderr"] = values["stderr"]
         table[f"{metric}_z"] = errors_above(
@@ -87,18 +85,6 @@ def compute_by_subject(
         )
     numeric = dict.fromkeys(_COLUMNS[len(_KEYS) :], "float64") | {"n": "Int64"}
     return table.reset_index()[_COLUMNS].astype(numeric)
-
-
-def _build_row(subject: str, checkpoint: CheckpointId, printed: dict) -> dict:
-    value, stderr = printed.get(subject, (None, None))
-    return {
-        "subject": subject,
-        "model": checkpoint.model,
-        "variant": checkpoint.variant,
-        "published_qem": value,
-        # What is printed beside their average is no standard error of the average.
-        "published_stderr": None if subject == MACRO else stderr,
-    }
 
 
 def published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
@@ -135,34 +121,35 @@ def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Plot how far each checkpoint is from the floor: subjects down, metrics across, a dot if clearly above."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    cells = table.assign(checkpoint=table["model"] + table["variant"])
-    subjects = list(dict.fromkeys(cells["subject"]))
-    columns = [(metric, name) for name in dict.fromkeys(cells["checkpoint"]) for metric in METRICS]
-    cells = cells.set_index(["subject", "checkpoint"])
-
-    def spread(values: pd.DataFrame) -> np.ndarray:
-        return values.unstack("checkpoint").loc[subjects, columns].to_numpy()
-
-    above = spread(cells[list(METRICS)].sub(cells["floor"], axis=0))
-    clear = spread(cells[[f"{m}_z" for m in METRICS]].set_axis(METRICS, axis=1) >= CLEAR)
+    names = table["model"] + table["variant"]
+    subjects, checkpoints = table["subject"].unique(), names.unique()
+    cells = table.set_index([table["subject"], names])
+    labels, above, clear = [], [], []
+    for name in checkpoints:
+        rows = cells.xs(name, level=1).loc[subjects]
+        for metric in METRICS:
+            labels.append(f"{name} {metric}")
+            above.append((rows[metric] - rows["floor"]).to_numpy())
+            clear.append((rows[f"{metric}_z"] >= CLEAR).to_numpy())
     # Grey below: how far below the floor a score lies says nothing about what a model knows.
     colours = LinearSegmentedColormap.from_list("floor", ["0.6", "white", PALETTE[0]])
     reach = max(0.1, np.nanmax(np.abs(above), initial=0.0))
-    width, height = 3.0 + 0.3 * max(len(columns), 9), 4.0 + 0.15 * len(subjects)
+    width, height = 3.0 + 0.3 * max(len(labels), 9), 4.0 + 0.15 * len(subjects)
     with drawing([pdf, png], width, height) as (fig, axes):
-        mesh = axes.pcolormesh(above, cmap=colours, vmin=-reach, vmax=reach, edgecolors="0.85")
-        downs, acrosses = np.nonzero(clear)
+        mesh = axes.pcolormesh(
+            np.transpose(above), cmap=colours, vmin=-reach, vmax=reach, edgecolors="0.85"
+        )
+        columns, rows = np.nonzero(clear)
         axes.plot(
-            acrosses + 0.5,
-            downs + 0.5,
+            columns + 0.5,
+            rows + 0.5,
             "o",
             color="black",
             markersize=3,
             label=f"above the floor by {CLEAR} standard errors or more",
         )
         axes.set_yticks(np.arange(len(subjects)) + 0.5, _titles(subjects), fontsize=7)
-        labels = [f"{name} {metric}" for metric, name in columns]
-        axes.set_xticks(np.arange(len(columns)) + 0.5, labels, fontsize=7, rotation=90)
+        axes.set_xticks(np.arange(len(labels)) + 0.5, labels, fontsize=7, rotation=90)
         axes.invert_yaxis()
         fig.colorbar(mesh, ax=axes, label="score minus floor (white: at the floor)")
         fig.legend(loc="outside lower center")

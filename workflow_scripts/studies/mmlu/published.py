@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.frames import cells
+from workflow_scripts.render.frames import cells, checkpoint_of
 from workflow_scripts.render.verdict import GENERATED, verdict
 from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, MmluComparison
 from workflow_scripts.studies.mmlu.by_subject import MACRO, published_scores
@@ -17,14 +17,20 @@ _VARIANTS = {table: PUBLISHED_MODEL + variant for variant, table in PUBLISHED.it
 def compare_mmlu(
     published: dict[str, pd.DataFrame], ours: pd.DataFrame | None, request: MmluComparison
 ) -> Iterator[dict]:
-    """A row for each subject and the macro average of each published table."""
+    """Compare each subject and the macro average of each published table."""
     rows = cells(ours) if ours is not None else []
-    found = {(row["model"] + row["variant"], row["subject"]): row for row in rows}
+    measured = {(checkpoint_of(row), row["subject"]): row for row in rows}
     for source, table in published.items():
         checkpoint = request.checkpoints.get(source)
         why_not = _why_not(source, checkpoint, request)
-        for subject, value, stderr in _rows(table):
-            row = found.get((checkpoint, subject), {})
+        scores = published_scores(table)
+        average, _ = scores.pop(MACRO)
+        # The standard error of the average follows from the subjects', which are printed.
+        error = math.hypot(*(stderr for _, stderr in scores.values())) / len(scores)
+        for subject, (value, stderr) in (
+            {MACRO: (average, error)} | dict(sorted(scores.items()))
+        ).items():
+            row = measured.get((checkpoint, subject), {})
             score = row.get("qem"), row.get("qem_stderr")
             yield {
                 "source": source,
@@ -38,14 +44,6 @@ def compare_mmlu(
                 "n": row.get("n"),
                 **verdict(value, stderr, *score, why_not, printed_to=_PRINTED_TO),
             }
-
-
-def _rows(table: pd.DataFrame) -> list[tuple[str, float, float]]:
-    """Subject, value, standard error. That of the average follows from the subjects', which are printed."""
-    found = published_scores(table)
-    average, _ = found.pop(MACRO)
-    error = math.sqrt(sum(stderr**2 for _, stderr in found.values())) / len(found)
-    return [(MACRO, average, error), *((name, *cell) for name, cell in sorted(found.items()))]
 
 
 def _why_not(source: str, checkpoint: str | None, request: MmluComparison) -> str | None:

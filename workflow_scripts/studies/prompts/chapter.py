@@ -21,7 +21,7 @@ def _runs(table: pd.DataFrame) -> Values:
     steps = table[table["p"].notna()].copy()
     steps["p"] = holm(steps["p"])
     changed = steps[steps["p"] < LEVEL]
-    return {
+    values = {
         "prompts.models": table["model"].nunique(),
         "prompts.runs": table["run"].nunique(),
         "prompts.questions": whole["n"].max(),
@@ -30,35 +30,25 @@ def _runs(table: pd.DataFrame) -> Values:
         "prompts.clear": (z >= CLEAR).sum(),
         "prompts.steps": len(steps),
         "prompts.steps_changed": len(changed),
-        **_ends(whole, "micro", "lowest", "highest"),
-        # A run by log-likelihood has no outputs.
-        **_ends(whole.dropna(subset=["format_met"]), "format_met", "least_format", "most_format"),
-        **_greatest(changed),
     }
-
-
-def _ends(runs: pd.DataFrame, column: str, least: str, most: str) -> Values:
-    if runs.empty:
-        return {}
-    low, high = runs.loc[runs[column].idxmin()], runs.loc[runs[column].idxmax()]
-    return {
-        f"prompts.{least}": low[column],
-        f"prompts.{least}_run": low["run"],
-        f"prompts.{most}": high[column],
-        f"prompts.{most}_run": high["run"],
-    }
-
-
-def _greatest(changed: pd.DataFrame) -> Values:
-    if changed.empty:
-        return {}
-    most = changed.loc[changed["difference"].abs().idxmax()]
-    return {
-        "prompts.step": 100 * most["difference"],
-        "prompts.step_run": most["run"],
-        "prompts.step_after": most["after"],
-        "prompts.step_what": most["changed"],
-    }
+    for column, low, high in (
+        ("micro", "lowest", "highest"),
+        ("format_met", "least_format", "most_format"),  # a run by log-likelihood has no outputs
+    ):
+        scores = whole[column].dropna()
+        if len(scores):
+            for name, index in ((low, scores.idxmin()), (high, scores.idxmax())):
+                values[f"prompts.{name}"] = scores[index]
+                values[f"prompts.{name}_run"] = whole.loc[index, "run"]
+    if len(changed):
+        most = changed.loc[changed["difference"].abs().idxmax()]
+        values |= {
+            "prompts.step": 100 * most["difference"],
+            "prompts.step_run": most["run"],
+            "prompts.step_after": most["after"],
+            "prompts.step_what": most["changed"],
+        }
+    return values
 
 
 PROMPTS = Study(

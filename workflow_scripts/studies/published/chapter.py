@@ -20,27 +20,28 @@ PANELS = (*BOTH, "base", "instruct")
 _GROUPS = {ALL: "", QWEN: "_qwen"}
 
 
-def _agreement(table: pd.DataFrame) -> Values:
+def _describe_agreement(table: pd.DataFrame) -> Values:
     values: Values = {
         "published.models": table["models"].max(),
         "published.tasks": table.loc[table["statistic"] == frame.TASK, "first"].nunique(),
     }
-    for row in table[table["statistic"] == frame.MEAN].itertuples():
-        name = f"published.{frame.KEYS[row.protocol]}.{row.measure}"
-        values |= {name: row.value, f"{name}_low": row.families_low}
-        values[f"{name}_high"] = row.families_high
-    for row in table[table["statistic"] == frame.DIFFERENCE].itertuples():
-        name = f"published.rise_{row.measure}"
-        values |= {name: row.value, f"{name}_low": row.families_low}
-        values[f"{name}_high"] = row.families_high
-    for row in table[table["statistic"] == frame.SHARE].itertuples():
-        values[f"published.rising_{row.measure}"] = round(row.value * row.pairs)
-        values[f"published.rising_{row.measure}_share"] = row.value
-        values[f"published.pairs_{row.measure}"] = row.pairs
+    for row in table.itertuples():
+        names = {
+            frame.MEAN: f"published.{frame.KEYS[row.protocol]}.{row.measure}",
+            frame.DIFFERENCE: f"published.rise_{row.measure}",
+        }
+        if row.statistic in names:
+            name = names[row.statistic]
+            values |= {name: row.value, f"{name}_low": row.families_low}
+            values[f"{name}_high"] = row.families_high
+        elif row.statistic == frame.SHARE:
+            values[f"published.rising_{row.measure}"] = round(row.value * row.pairs)
+            values[f"published.rising_{row.measure}_share"] = row.value
+            values[f"published.pairs_{row.measure}"] = row.pairs
     return values
 
 
-def _categories(table: pd.DataFrame) -> Values:
+def _describe_categories(table: pd.DataFrame) -> Values:
     known = table[table["measure"] == "kendall"].set_index(["first", "second"])
     direct, trained = (known.loc[known["protocol"] == one, "value"] for one in BOTH)
     if direct.dropna().empty:
@@ -53,7 +54,7 @@ def _categories(table: pd.DataFrame) -> Values:
     }
 
 
-def _components(table: pd.DataFrame) -> Values:
+def _describe_components(table: pd.DataFrame) -> Values:
     first = table[table["component"] == frame.FIRST_COMPONENT]
     values: Values = {}
     for row in first[first["release"] == RELEASE].itertuples():
@@ -64,7 +65,7 @@ def _components(table: pd.DataFrame) -> Values:
     return {**values, "published.leaderboard_component": whole["share"].max()}
 
 
-def _compute(table: pd.DataFrame) -> Values:
+def _describe_compute(table: pd.DataFrame) -> Values:
     values: Values = {}
     for protocol in BOTH:
         rows = table[table["protocol"] == protocol]
@@ -76,7 +77,7 @@ def _compute(table: pd.DataFrame) -> Values:
     return {**values, "published.compute_models": known.nunique()}
 
 
-def _perplexity(table: pd.DataFrame) -> Values:
+def _describe_texts(table: pd.DataFrame) -> Values:
     values: Values = {}
     for panel in PANELS:
         rows = table[(table["panel"] == panel) & table["task"].notna()]
@@ -85,16 +86,16 @@ def _perplexity(table: pd.DataFrame) -> Values:
     return values
 
 
-def _bits(table: pd.DataFrame) -> Values:
+def _describe_bits(table: pd.DataFrame) -> Values:
     return {f"published.{frame.KEYS[key]}.bits": table[key].mean() for key in BOTH if key in table}
 
 
-def _text_pairs(table: pd.DataFrame) -> Values:
+def _describe_text_pairs(table: pd.DataFrame) -> Values:
     means = table.groupby("protocol")["value"].mean()
     return {f"published.{frame.KEYS[key]}.texts": means.get(key) for key in BOTH}
 
 
-def _ranks(table: pd.DataFrame) -> Values:
+def _describe_ranks(table: pd.DataFrame) -> Values:
     """The pairs of models that two tasks surely order in opposite ways."""
     values: Values = {}
     for protocol in BOTH:
@@ -107,38 +108,35 @@ def _ranks(table: pd.DataFrame) -> Values:
     return values
 
 
-def _releases(table: pd.DataFrame) -> Values:
-    of_task, every = table[table["task"].notna()], table[table["task"].isna()]
-    values: Values = {}
-    for row in every.itertuples():
-        values |= {
-            "published.release_cells": row.cells,
-            "published.release_differing": row.differing,
-            "published.release_furthest": 100 * row.furthest,
-            "published.release_apart": row.apart,
-            "published.release_tested": row.tested,
-            "published.release_share": row.apart / row.tested if row.tested else None,
-            "published.below_direct": row.below_direct,
-        }
-    furthest = of_task.nlargest(1, "furthest")["task"]
-    return {**values, "published.release_task": next(iter(furthest), None)}
+def _describe_releases(table: pd.DataFrame) -> Values:
+    of_task, total = table[table["task"].notna()], table[table["task"].isna()].iloc[0]
+    return {
+        "published.release_cells": total["cells"],
+        "published.release_differing": total["differing"],
+        "published.release_furthest": 100 * total["furthest"],
+        "published.release_apart": total["apart"],
+        "published.release_tested": total["tested"],
+        "published.release_share": total["apart"] / total["tested"],
+        "published.below_direct": total["below_direct"],
+        "published.release_task": of_task.nlargest(1, "furthest")["task"].iloc[0],
+    }
 
 
 PUBLISHED = Study(
     key="published",
     prose=Path(__file__).with_name("chapter.md.j2"),
     computed=(
-        ("published_agreement", _agreement),
+        ("published_agreement", _describe_agreement),
         ("published_agreement_by_size", partial(tell_by_size, study="published")),
-        ("published_categories", _categories),
-        ("published_components", _components),
+        ("published_categories", _describe_categories),
+        ("published_components", _describe_components),
         ("published_variance", partial(tell_variance, study="published")),
-        ("published_compute", _compute),
-        ("published_text_agreement", _perplexity),
-        ("published_bits", _bits),
-        ("published_text_pairs", _text_pairs),
-        ("published_task_pair", _ranks),
-        ("published_releases", _releases),
+        ("published_compute", _describe_compute),
+        ("published_text_agreement", _describe_texts),
+        ("published_bits", _describe_bits),
+        ("published_text_pairs", _describe_text_pairs),
+        ("published_task_pair", _describe_ranks),
+        ("published_releases", _describe_releases),
         ("published_price", partial(tell_price, study="published")),
     ),
 )

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import with_errors
@@ -28,6 +27,8 @@ _COLUMNS = [
     *("protocol", "note", "file", "row", "average", "average_stderr", "missing"),
     *("behind", "behind_stderr", "flag", "flag_link"),
 ]
+_OF_REQUEST = ("precision", "model_type", "weight_type", "protocol", "note")
+_PARTS = ("stderr", "n", "floor", "chance")
 # What identifies the errors of a row's scores.
 _KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
 Task = dict[str, Any]
@@ -50,7 +51,7 @@ def make_leaderboard(
     rows = [_make_row(entry, scores, tasks, flags) for entry in accepted(entries)]
     names = list(_COLUMNS)
     for task in metrics:
-        names += [f"{task}{part}" for part in ("", "_stderr", "_n", "_floor", "_chance")]
+        names += [task, *(f"{task}_{part}" for part in _PARTS)]
     table = pd.DataFrame(rows, columns=[*names, "key"]).sort_values(
         ["average", "model", "precision"],
         ascending=[False, True, True],
@@ -95,30 +96,25 @@ def _make_row(
     flags: Sequence[dict[str, Any]],
 ) -> dict[str, Any]:
     request = entry["request"]
-    row_scores = _select_scores(entry, scores)
-    if row_scores["task"].duplicated().any():
-        raise UserError(f"{request['name']} in {request['precision']} has a task's score twice.")
-    by_task = row_scores.set_index("task")
-    measured = [task["task"] for task in tasks if task["task"] in by_task.index]
-    by_task = by_task.loc[measured]
     flag = next((flag for flag in flags if marks(flag, entry)), {})
     row = {
         "model": request["name"],
-        "precision": request["precision"],
-        **{key: entry[key] for key in ("commit", "licence", "file", "row")},
         "parameters": parameters_of(entry),
-        **{key: request[key] for key in ("model_type", "weight_type", "protocol", "note")},
         "flag": flag.get("reason"),
         "flag_link": flag.get("link"),
+        **{key: entry[key] for key in ("commit", "licence", "file", "row")},
+        **{key: request[key] for key in _OF_REQUEST},
     }
-    for name, score in by_task.iterrows():
+    row_scores = _select_scores(entry, scores).set_index("task")
+    names = [task["task"] for task in tasks]
+    measured = row_scores.reindex(names).dropna(subset="value")
+    for name, score in measured.iterrows():
         row["key"] = tuple(score[_KEY])
         row[name] = score["value"]
-        row |= {f"{name}_{part}": score[part] for part in ("stderr", "n", "floor", "chance")}
-    missing = [task["task"] for task in tasks if task["task"] not in measured]
-    row["missing"] = " ".join(missing) or None
-    if not missing:
-        values, stderrs = (by_task[name].to_numpy(float) for name in ("value", "stderr"))
+        row |= {f"{name}_{part}": score[part] for part in _PARTS}
+    row["missing"] = " ".join(name for name in names if name not in measured.index) or None
+    if not row["missing"]:
+        values, stderrs = (measured[name].to_numpy(float) for name in ("value", "stderr"))
         row["average"] = float(np.mean(values))
         row["average_stderr"] = float(np.linalg.norm(stderrs) / len(tasks))
     return row

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -39,42 +38,39 @@ def compute_stages(
     texts: Sequence[str],
 ) -> pd.DataFrame:
     """Compute one row per checkpoint, with its perplexity and standard error on each text."""
-    rows = scores[scores["metric"] == "perplexity"]
-    keys = zip(rows["model"] + rows["variant"].fillna(""), text_of(rows), strict=True)
-    found = dict(zip(keys, zip(rows["value"], rows["stderr"], strict=True), strict=True))
-    by_record = {record.trained.id: record for record in trained}
-    table = []
-    for name in checkpoints:
-        checkpoint = CheckpointId.parse(name)
-        row: dict[str, Any] = {
-            "model": checkpoint.model,
-            "variant": checkpoint.variant or None,
-            "stage": checkpoint.stages[-1] if checkpoint.stages else UNTRAINED,
+    ids = [CheckpointId.parse(name) for name in checkpoints]
+    table = pd.DataFrame(
+        {
+            "model": [id.model for id in ids],
+            "variant": [id.variant or None for id in ids],
+            "stage": [id.stages[-1] if id.stages else UNTRAINED for id in ids],
+        },
+        index=checkpoints,
+    )
+    facts = {
+        record.trained.id: {
+            "recipe": record.recipe,
+            "trained_parameters": record.report["trained_parameters"],
+            "steps": record.facts["steps"],
+            "tokens": record.facts["tokens"],
+            "held_out_loss": _held_out(record),
         }
-        if record := by_record.get(name):
-            row |= {
-                "recipe": record.recipe,
-                "trained_parameters": record.report["trained_parameters"],
-                "steps": record.facts["steps"],
-                "tokens": record.facts["tokens"],
-                "held_out_loss": _held_out(record),
-            }
-        for text in texts:  # where its cell is broken, there is nothing
-            row[text], row[f"{text} stderr"] = found.get((name, text), (None, None))
-        table.append(row)
-    perplexities = [column for text in texts for column in (text, f"{text} stderr")]
-    numeric = dict.fromkeys(["held_out_loss", *perplexities], "float64")
-    numeric |= dict.fromkeys(_INTEGERS, "Int64")
-    return pd.DataFrame(table, columns=[*_COLUMNS, *perplexities]).astype(numeric)
+        for record in trained
+    }
+    table = table.join(pd.DataFrame.from_dict(facts, orient="index", columns=_COLUMNS[3:]))
+    rows = scores[scores["metric"] == "perplexity"]
+    rows = rows.assign(id=rows["model"] + rows["variant"].fillna(""), text=text_of(rows))
+    for text in texts:  # where its cell is broken, there is nothing
+        read = rows[rows["text"] == text].set_index("id").reindex(table.index)
+        table[text], table[f"{text} stderr"] = read["value"], read["stderr"]
+    numeric = dict.fromkeys(_INTEGERS, "Int64") | {"held_out_loss": "float64"}
+    return table.astype(numeric).reset_index(drop=True)
 
 
 def _held_out(record: TrainingRecord) -> float | None:
-    """At the kept state, which may be an earlier one than the last."""
-    kept = record.selected["step"]
-    found = [
-        entry.held_out["loss"] for entry in record.curve if entry.held_out and entry.step == kept
-    ]
-    return found[-1] if found else None
+    """Return the loss of the kept state, which may be an earlier one than the last."""
+    losses = {entry.step: entry.held_out["loss"] for entry in record.curve if entry.held_out}
+    return losses.get(record.selected["step"])
 
 
 def _format_columns(table: pd.DataFrame) -> ShownColumns:

@@ -1,7 +1,6 @@
 """The exact text and tokens that a run sends."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -70,12 +69,6 @@ def test_shots_are_fixed_by_their_seed_or_those_of_the_subject(renderer, runs, d
     assert shots(changed(runs["run6"], shots={"number": 2})) == own[:2]
 
 
-def test_a_shot_s_answer_is_json_whatever_it_holds(renderer, runs):
-    shot = {"question": "?", "choices": ['it\'s "5" <b>', "b"], "answer": 'it\'s "5" <b>'}
-    run = changed(runs["run2"], shots={"source": "hand_made", "number": 1, "examples": [shot]})
-    assert '{"Answer": "it\'s \\"5\\" <b>"}' in renderer(run).prompt(QUESTION).text
-
-
 def test_examples_can_be_turns_of_the_conversation(renderer, runs):
     run = changed(
         runs["run6"],
@@ -105,31 +98,15 @@ def test_raw_text_has_one_start_token_and_the_vendor_s_message_two(renderer, run
     assert tokens[0] == start and loaded.tokenizer.decode(tokens[1:]) == QUESTION.text
 
 
-VENDOR_PROMPTS = [
-    "plain\n\nThe best answer is ",
-    'it\'s a "cap"',
-    "back\\slash\tt\r\né 😀 \u2028\x00",
-    "<|eot_id|>['x']",
-]
-
-
-@pytest.mark.parametrize("text", VENDOR_PROMPTS)
-def test_run_seven_sends_what_a_chat_template_makes_of_the_dataset_s_array(
-    text, renderer, runs, loaded, tmp_path
-):
-    path = tmp_path / "details.parquet"
-    pd.DataFrame({"input_final_prompts": [[text]]}).to_parquet(path)
-    array = pd.read_parquet(path).iloc[0]["input_final_prompts"]
-    assert isinstance(array, np.ndarray)
-    # The transformers of that time gave Jinja2 what it was given, and Llama 3.2's template trims it. Today's
-    # sends the name of the type.
+def test_run_seven_sends_what_a_chat_template_made_of_the_dataset_s_array(renderer, runs, loaded):
+    """The transformers of that time gave Jinja2 the array itself, and Llama 3.2's template trims it."""
     trimmed = ImmutableSandboxedEnvironment().from_string("{{ content | trim }}")
-    printed = trimmed.render(content=array)
-    assert printed == f"[{text!r}]"
-    question = Question("a/0", "a", "Q", ("a", "b"), 0, prompt=text)
-    assert renderer(runs["run7"]).prompt(question).text == loaded.tokenizer.apply_chat_template(
-        [{"role": "system", "content": printed}], tokenize=False, add_generation_prompt=True
-    )
+    for text in ("plain\n\nThe best answer is ", 'it\'s a "cap"', "back\\slash\r\né 😀 \u2028\x00"):
+        printed = trimmed.render(content=np.array([text], dtype=object))
+        question = Question("a/0", "a", "Q", ("a", "b"), 0, prompt=text)
+        assert renderer(runs["run7"]).prompt(question).text == loaded.tokenizer.apply_chat_template(
+            [{"role": "system", "content": printed}], tokenize=False, add_generation_prompt=True
+        )
 
 
 def test_letters_are_scored_as_the_tokens_they_are_behind_the_prompt(renderer, runs, world, loaded):

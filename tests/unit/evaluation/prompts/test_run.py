@@ -1,11 +1,8 @@
 """Asking: what is drawn depends on the question alone, and a killed run goes on to the same bytes."""
 
-import json
-
 import pytest
 import torch
 
-from tests.processes import kill_when, python
 from tests.unit.evaluation.prompts.conftest import changed
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import read_record
@@ -90,51 +87,6 @@ def test_letters_are_scored_as_the_model_does_alone(world, loaded, runs):
                 logits = loaded.model(ids).logits[0, -len(target) - 1 : -1].log_softmax(-1)
             alone = sum(float(logits[at, token]) for at, token in enumerate(target))
             assert value == pytest.approx(alone, abs=1e-4)
-
-
-CHILD = """
-import json, sys, time
-from pathlib import Path
-import datasets, torch
-datasets.disable_progress_bars()
-torch.set_num_threads(1)
-from workflow_scripts.evaluation.prompts.run import ask_prompt_run
-from workflow_scripts.evaluation.scored_items import ScoredItems
-from workflow_scripts.evaluation.prompts.requests import PromptRequest
-
-manifest, hub, path, request, pause = sys.argv[1:]
-add = ScoredItems.add
-def slowly(self, key, value):
-    add(self, key, value)
-    time.sleep(float(pause))
-ScoredItems.add = slowly
-ask_prompt_run(Path(manifest), Path(hub), Path(path), PromptRequest.of(json.loads(request)))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["run6", "run9"])
-def test_killed_in_the_middle_it_goes_on_to_the_same_bytes(
-    world, chat_manifest, runs, tmp_path, name
-):
-    request = request_of("r", changed(runs[name], dtype="float32")).as_params()
-
-    killed, left = tmp_path / "killed/r.json", tmp_path / "killed/.r.scored"
-
-    def arguments(path, pause):
-        return CHILD, chat_manifest, world, path, json.dumps(request), pause
-
-    kill_when(
-        lambda: left.exists() and left.read_bytes().count(b"\n") >= 9, *arguments(killed, 0.2)
-    )
-    assert not killed.exists()
-    assert 9 <= left.read_bytes().count(b"\n") < 57
-    for path in (killed, tmp_path / "whole/r.json"):
-        python(*arguments(path, 0), HF_HUB_OFFLINE="1")
-    whole = tmp_path / "whole"
-    assert killed.with_suffix(".parquet").read_bytes() == (whole / "r.parquet").read_bytes()
-    first, second = (read_record(path) for path in (killed, whole / "r.json"))
-    assert first.stable_bytes() == second.stable_bytes()
 
 
 def test_the_record_holds_what_was_asked_and_an_altered_one_is_refused(

@@ -107,8 +107,8 @@ def test_speedup_is_compared_with_what_took_turns_with_it():
     )
     assert all(CheckpointId.parse(f"{MODEL}{variant}") for variant in table["variant"])
     values = CHUNKING.values({"chunking_latency": table})
-    assert (values["chunking.fastest_speedup"], values["chunking.fastest_timed"]) == (4, 1)
-    assert values["chunking.trained"] == "@k2m12-mlp.none-adapters64"
+    assert values["chunking.fastest"] == f"{MODEL}@k2m12-mlp.none-adapters64"
+    assert values["chunking.fastest_speedup"] == pytest.approx(6)
 
 
 def test_pruning_joins_perplexity_and_time(scores):
@@ -129,22 +129,14 @@ def test_plans_are_shown_with_what_they_hold(tmp_path):
     assert "0 → [1 \\| 2] → 3" in line and "1,200" in line
 
 
-# A cell that failed has no score; its row has dashes.
-
-
 @pytest.mark.parametrize("measured", [ONE, []])
-def test_a_failed_cell_of_perplexity_has_a_row_of_dashes(scores, measured, tmp_path):
+def test_a_failed_cell_has_a_row_of_dashes(scores, measured, tmp_path):
     path = write_scores(tmp_path, scores[scores["model"].isin(measured)])
     table, text, size = run_main(tmp_path, perplexity.main, scores=path, models=TWO, texts=TEXTS)
     failed = table[table["perplexity"].isna()]
     assert failed["model"].nunique() == 2 - len(measured) and set(failed["task"]) == set(TEXTS)
     (line,) = [x for x in text.splitlines() if "org/other" in x and "wikitext" in x]
     assert line.count("—") == 7 and size > 3000
-
-
-@pytest.mark.parametrize("measured", [ONE, []])
-def test_a_failed_cell_of_latency_has_a_row_of_dashes(scores, measured, tmp_path):
-    path = write_scores(tmp_path, scores[scores["model"].isin(measured)])
     table, text, size = run_main(tmp_path, latency.main, scores=path, models=TWO)
     failed = list(table.loc[table["way"].isna(), "model"])
     assert failed == [model for model in TWO if model not in measured]
@@ -158,8 +150,6 @@ def test_pruning_without_one_of_its_cells(scores, failed, tmp_path):
     table, text, size = run_main(tmp_path, pruning.main, perplexity=path, latency=path, models=TWO)
     ours = table[table["model"] == MODEL]
     assert list(ours["left_out"]) == (["none", "3, 5"] if len(failed) == 1 else ["none"])
-    assert ours["perplexity"].isna().all() == ("perplexity" in failed)
-    assert ours["prefill_faster"].isna().all() == ("latency" in failed)
     assert all(model in text for model in TWO) and size > 3000
 
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.unit.settings.test_tables import LM_HARMONY_TASKS
 from tests.unit.studies.published.published_study import ROOT, made
 
 
@@ -10,7 +9,7 @@ from tests.unit.studies.published.published_study import ROOT, made
     ("name", "words"),
     [
         ("agreement_matrices", ["direct\nmean agreement 0.517\n(0.322 to 0.713 over families)"]),
-        ("agreement_by_task", LM_HARMONY_TASKS),
+        ("agreement_by_task", ["direct", "train-before-test"]),
         ("agreement_by_size_figure", ["all models\n61 models", "5B to 10B\n22 models"]),
         ("categories_figure", ["Language\nUnderstanding"]),
         ("components_figure", ["61 models, all families", "26 models, Qwen alone"]),

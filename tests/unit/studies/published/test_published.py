@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from tests.unit.settings.test_tables import LM_HARMONY_CATEGORIES, LM_HARMONY_MODELS
+from tests.unit.settings.test_tables import LM_HARMONY_MODELS
 from tests.unit.stories import story
 from tests.unit.studies.published.published_study import (
     CONFIG,
@@ -36,6 +36,15 @@ from workflow_scripts.studies.ranking.errors import estimate_trainings, index_mo
 from workflow_scripts.studies.ranking.grid_settings import list_known_models
 
 DIRECT, TRAINED = "direct", "train_before_test"
+# The tasks of the published ranking, by its own categories.
+LM_HARMONY_CATEGORIES = {
+    "Language Understanding": "mnli qnli rte cola sst2 mrpc qqp wic anli_r1",
+    "Commonsense Reasoning": "winogrande commonsense_qa hellaswag social_iqa",
+    "Question Answering": "openbookqa nq_open boolq arc_easy arc_challenge",
+    "Physics/Biology/Chemistry": "sciq piqa",
+    "Math": "mathqa gsm8k",
+    "Medicine": "medmcqa headqa_en",
+}
 TASKS = [task for names in LM_HARMONY_CATEGORIES.values() for task in names.split()]
 TEXTS = ["wiki_2025", "arxiv_2025", "stackexchange_2025"]
 

@@ -52,14 +52,6 @@ def test_perplexity_before_and_after_stands_beside_what_was_trained(tmp_path):
     assert "| 30 ± 0.30" in text and "1,200" in text
 
 
-def test_a_model_trained_as_it_is_has_a_row():
-    names = (*NAMES, f"{MODEL}+tuned")
-    better = scores((30.0, 40.0, 20.0), (2.0, 4.0, 3.0))
-    tuned = better[better["variant"] == ""].assign(variant="+tuned", value=10.0)
-    table = compute(pd.concat([better, tuned]), names)
-    assert table["stage"].tolist()[-1] == "tuned" and table["wikitext"].tolist()[-1] == 10
-
-
 @pytest.mark.parametrize("wikitext", [(20.0, None, 30.0), (20.0, 40.0, None), (None, None, None)])
 def test_a_broken_cell_has_a_dash_and_the_others_their_numbers(wikitext, tmp_path):
     table = compute(scores(wikitext))
