@@ -19,7 +19,7 @@ from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.flags import Flag, read_flags
 from workflow_scripts.settings.grids import GridFile, read_grid_files
-from workflow_scripts.settings.names import Registry, LookUp, find_file, find_folder
+from workflow_scripts.settings.names import LookUp, Registry, find_file, find_folder
 from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.requests import Request, read_requests

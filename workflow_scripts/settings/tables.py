@@ -206,4 +206,3 @@ def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
 
 read_models = partial(read_table, ModelRow)
 read_tasks = partial(read_table, TaskRow)
-read_devices = partial(read_table, DeviceRow)
