@@ -18,8 +18,8 @@ from lighteval.tasks.requests import Doc
 from workflow_scripts.core.files import canonical_json
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
-from workflow_scripts.evaluation.prefix.choosing import StopStrings, UnsupportedGeneration
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+from workflow_scripts.evaluation.prefix.sampling import StopStrings, UnsupportedGeneration
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 from workflow_scripts.evaluation.shared_text import SharedText
 

@@ -26,8 +26,8 @@ from workflow_scripts.core.files import canonical_json
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.encode_once import EncodeOnce
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
-from workflow_scripts.evaluation.prefix.choosing import StopStrings, UnsupportedGeneration
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
+from workflow_scripts.evaluation.prefix.sampling import StopStrings, UnsupportedGeneration
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 
 # HFLM looks for a stop string in as many tokens as it has and two more.

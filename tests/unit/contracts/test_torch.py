@@ -1,19 +1,16 @@
 """Check what the package uses of PyTorch beyond its promises.
 
-- _scaled_dot_product_flash_attention_for_cpu, _efficient_attention_forward, the shape of what
-  varlen_attn gives (evaluation/prefix/kernels.py): the log-sum-exps of scores, without which
-  parts cannot be put together
 - nn.attention.varlen.varlen_attn, which is marked as a prototype; TORCH_CUDNN_SDPA_DEPRIORITIZED
-  (training/varlen.py, hub/load.py): packed rows without a mask; no plan for each new shape
+  (training/varlen.py, evaluation/prefix/attention.py, hub/load.py): packed rows without a mask; no
+  plan for each new shape
 - _parameters, _modules, _forward_hooks and their like, _apply (chunked): weights that were moved
   or replaced, and layers with hooks, are noticed
 """
 
-import pytest
 import torch
+from torch import nn
 
 from tests.unit.contracts.names import assert_takes, takes
-from workflow_scripts.evaluation.prefix import kernels
 
 
 @takes(
@@ -28,26 +25,23 @@ def test_it_takes(name, parameters):
     assert_takes(name, parameters)
 
 
-_OWN = {"causal": True}
-_WINDOW = _OWN | {"window": 4}
+def test_a_module_has_its_parts_and_hooks_in_dictionaries():
+    for name in ("parameters", "modules", "forward_hooks", "forward_pre_hooks", "backward_hooks"):
+        assert isinstance(getattr(nn.Linear(1, 1), f"_{name}"), dict)
 
 
-@pytest.mark.parametrize(
-    ("kernel", "how"),
-    [
-        *((kernels.on_cpu, how) for how in ({}, _OWN)),
-        *((gpu, how) for gpu in (kernels.flash, kernels.efficient) for how in ({}, _OWN, _WINDOW)),
-    ],
-)
-def test_attention_of_segments_takes_and_gives_what_it_did(kernel, how):
-    """On tensors without contents: names, arguments and the shapes of what comes back."""
-    q = torch.zeros(7, 4, 64, device="meta", dtype=torch.bfloat16)
-    k, v = torch.zeros(2, 7, 2, 64, device="meta", dtype=torch.bfloat16)
-    call = kernels.Call([3, 4], [3, 4], **how, device="meta")
-    out, logsum = kernel(q, k, v, call, 0.3, None)
-    assert out.shape == q.shape
-    assert logsum.shape == q.shape[:2]
-    assert logsum.dtype == torch.float32
+def test_modules_and_parameters_are_the_ones_that_run():
+    outer = nn.Sequential(nn.Linear(1, 1))
+    assert outer._modules["0"] is outer[0]
+    assert outer[0]._parameters["weight"] is outer[0].weight
+    outer[0] = nn.Identity()
+    assert outer._modules["0"] is outer[0]
+
+
+def test_products_of_narrow_numbers_can_be_had_in_float32():
+    """On a GPU; without contents here."""
+    a, b = torch.zeros(3, 4, 8, device="meta", dtype=torch.bfloat16).split([2, 2], dim=1)
+    assert torch.bmm(a, b.mT, out_dtype=torch.float32).dtype == torch.float32
 
 
 def test_waiting_for_a_gpu_can_be_made_an_error():

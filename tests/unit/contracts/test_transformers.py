@@ -3,15 +3,14 @@
 - config._attn_implementation (chunked, evaluation, hub/load.py, training): the attention that
   runs, for the record and for what depends on it
 - _prepare_generation_config, _prepare_special_tokens, _get_logits_processor, _eos_token_tensor
-  (evaluation/prefix/choosing.py): tokens are chosen by its own processors, one request at a time
+  (evaluation/prefix/sampling.py): tokens are chosen by its own processors, one request at a time
 - arguments of forward reach the attention that was registered under a name, and the
   _attn_implementation of the config changes it between two calls
-  (evaluation/prefix/attention.py): packed tokens attend without masks
+  (evaluation/prefix/attention.py): packed tokens attend without masks of all tokens and keys
 - masks of four dimensions, and dicts of them by layer type, are passed through
-  (evaluation/prefix/model.py, training/attention.py): trees of tokens and rows of samples have
-  masks of their own
+  (training/attention.py): rows of samples have masks of their own
 - layer_class_to_replicate, DynamicLayer.lazy_initialization, attention right after Cache.update
-  of its layer (evaluation/prefix/cache.py, answer_rows.py): a cache that drops entries and copies
+  of its layer (evaluation/prefix/cache.py): a cache that drops entries and copies
   none; rows that share a start
 - conversion_mapping: the names that weights have in files, by type of model
   (chunked/__init__.py): experts of a base model's files are found

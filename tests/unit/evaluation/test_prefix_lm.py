@@ -9,7 +9,7 @@ from transformers import AutoTokenizer
 
 from tests.tiny_models import tiny_model
 from tests.unit.evaluation.drawn import WithoutCache, fresh_seed
-from workflow_scripts.evaluation.prefix.choosing import StopStrings
+from workflow_scripts.evaluation.prefix.sampling import StopStrings
 from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
 KINDS = ("qwen2", "llama", "gpt_neox", "peft")

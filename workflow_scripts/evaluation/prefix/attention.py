@@ -1,194 +1,160 @@
-"""Attention over a trie, branch by branch, without a mask of tokens and keys.
+"""Attention of packed tries and of answers, without a mask of all tokens and keys.
 
-A token sees its own branch up to itself, and of what lies before the branch everything. So the own
-branches are one causal call, and what several branches see, level by level from the root on, is one call
-without any mask a level: no key is read for a token that does not see it, and none is copied for another
-branch. The log-sum-exps of the scores put the parts together (cascade attention).
-
-Where a layer looks through a window that is shorter than the sequences, each branch is given the keys
-that its tokens can see, in one call.
+A token of a packed trie sees its ancestors, an answer's token a start that all answers share and a row of its own.
+Layers pass their own scale, cap and window, so that nothing needs to be known of a model.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import pairwise
+from functools import cached_property
+from itertools import accumulate, pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface
-from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
-from workflow_scripts.evaluation.prefix.kernels import Call, kernel_for
-from workflow_scripts.evaluation.prefix.sight import Range, Sight, joined, last_of
-
-NAME, START = "branches", "shared_start"
-# Taken for a finished mask and passed through, so that transformers makes none.
-NO_MASK = torch.ones(1, 1, 1, 1, dtype=torch.bool)
+NAME = "prefix_sharing"
+# Tokens that attend in one call where no kernel takes segments: the more, the more masked keys each of them reads.
+_ROWS = 128
+_WIDEST_FLASH_HEAD = 256
 
 
-@dataclass(frozen=True)
-class Level:
-    """Which rows and keys one call of a kernel is about."""
+class TrieAttention:
+    """Attention of one packed row: every token sees its ancestors in the trie and itself."""
 
-    rows: slice | Tensor
-    keys: slice | Tensor
-    call: Call
+    def __init__(self, trie, nodes: np.ndarray, count: int, device):
+        """Take the nodes in the cache, of which the last `count` are those of the row."""
+        self._trie = trie
+        self._nodes = nodes
+        self._count = count
+        self._device = device
+        self._masks: dict[tuple, list[Tensor]] = {}
 
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, **options) -> Tensor:
+        """Attend with query [1, heads, tokens, width] to all cache entries of a layer."""
+        if _runs_flash(query, options["softcap"]):
+            return self.attend_varlen(query, key, value, options["scale"], options["window"])
+        masks = self._get_masks(options["window"], query.shape[1] // key.shape[1], query.dtype)
+        outputs = [
+            _attend(
+                query[:, :, rows], _gather(key, ranges), _gather(value, ranges), mask, **options
+            )
+            for (rows, ranges), mask in zip(self._calls, masks, strict=True)
+        ]
+        return torch.cat(outputs, dim=2)
 
-class Cascade:
-    """The calls that a row of tokens takes; made once for all layers."""
+    def find_entries(self, start: int, end: int) -> np.ndarray:
+        """Return the cache entries that some neighbouring tokens of the row see, themselves included."""
+        first = len(self._nodes) - self._count
+        visible = self._nodes[: first + end]
+        return np.flatnonzero(self._trie.ends[visible] > visible[first + start])
 
-    def __init__(self, sight: Sight, device):
-        self._sight, self._device = sight, device
-        self._before = len(sight.numbers) - sight.rows
-        self._levels: list[Level] | None = None
-        self._near: dict[int, list[Level]] = {}
-        self.longest = int(sight.depths.max()) + 1
+    @cached_property
+    def _calls(self) -> list[tuple[slice, list[slice]]]:
+        """The rows of each call, and the ranges of the cache that they see."""
+        calls = []
+        for start in range(0, self._count, _ROWS):
+            end = min(start + _ROWS, self._count)
+            entries = self.find_entries(start, end)
+            ranges = np.split(entries, np.flatnonzero(np.diff(entries) > 1) + 1)
+            slices = [slice(int(part[0]), int(part[-1]) + 1) for part in ranges]
+            calls.append((slice(start, end), slices))
+        return calls
 
-    def levels(self, window: int | None) -> list[Level]:
-        if window and window < self.longest:
-            if window not in self._near:
-                self._near[window] = [self._windowed(window)]
-            return self._near[window]
-        if self._levels is None:
-            self._levels = [self._own(), *self._shared()]
-        return self._levels
+    def _get_masks(self, window: int | None, groups: int, dtype) -> list[Tensor]:
+        options = (window, groups, dtype)
+        if options not in self._masks:
+            row_nodes = self._nodes[len(self._nodes) - self._count :]
+            self._masks[options] = [
+                self._build_mask(
+                    row_nodes[rows],
+                    np.concatenate([self._nodes[part] for part in ranges]),
+                    *options,
+                )
+                for rows, ranges in self._calls
+            ]
+        return self._masks[options]
 
-    def _own(self) -> Level:
-        rows = [(one.start, one.start + one.rows) for one in self._sight.branches]
-        keys = [((self._before + start, self._before + end),) for start, end in rows]
-        return self._level(rows, keys, causal=True)
+    def _build_mask(self, rows: np.ndarray, keys: np.ndarray, window, groups, dtype) -> Tensor:
+        rows = rows[:, None]
+        hidden = (keys > rows) | (self._trie.ends[keys] <= rows)
+        if window:
+            hidden |= self._trie.depths[rows] - self._trie.depths[keys] >= window
+        return _additive(torch.from_numpy(hidden).to(self._device), dtype).repeat(groups, 1)
 
-    def _shared(self) -> Iterator[Level]:
-        """From the root on; neighbouring branches that see the same are together."""
-        rows: list[list[Range]] = []
-        keys: list[list[tuple[Range, ...]]] = []
-        for branch in self._sight.branches:
-            end = branch.start + branch.rows
-            for depth, seen in enumerate(branch.seen):
-                if depth == len(rows):
-                    rows.append([])
-                    keys.append([])
-                if (
-                    rows[depth]
-                    and rows[depth][-1][1] == branch.start
-                    and keys[depth][-1] == (seen,)
-                ):
-                    rows[depth][-1] = (rows[depth][-1][0], end)
-                else:
-                    rows[depth].append((branch.start, end))
-                    keys[depth].append((seen,))
-        for of_level, seen_by in zip(rows, keys, strict=True):
-            yield self._level(of_level, seen_by)
+    def attend_varlen(
+        self, query: Tensor, key: Tensor, value: Tensor, scale: float, window: int | None
+    ) -> Tensor:
+        """Attend in one call of PyTorch's flash attention for GPUs, sequence by sequence."""
+        from torch.nn.attention.varlen import varlen_attn
 
-    def _windowed(self, window: int) -> Level:
-        rows, keys = [], []
-        for branch in self._sight.branches:
-            start, end = branch.start, branch.start + branch.rows
-            rows.append((start, end))
-            own = (self._before + start, self._before + end)
-            keys.append(joined(last_of(branch.seen, window - 1), own))
-        return self._level(rows, keys, causal=True, window=window)
+        entries, *lengths = self._segments
+        query, key, value = (x[0].transpose(0, 1) for x in (query, key, value))
+        output = varlen_attn(
+            query, key[entries], value[entries], *lengths, scale=scale,
+            window_size=(window - 1 if window else -1, 0),
+            enable_gqa=query.shape[1] != key.shape[1],
+        )  # fmt: skip
+        return output.transpose(0, 1)[None]
 
-    def _level(
-        self, rows: list[Range], keys: Sequence[tuple[Range, ...]], *, causal=False, window=None
-    ) -> Level:
-        return Level(
-            _chosen(rows, self._device),
-            _chosen([one for ranges in keys for one in ranges], self._device),
-            Call(
-                _lengths([(one,) for one in rows]),
-                _lengths(keys),
-                causal=causal,
-                window=window,
-                device=self._device,
-            ),
+    @cached_property
+    def _segments(self) -> tuple[Tensor, Tensor, Tensor, int, int]:
+        """The cache entries of each sequence in the row, where their tokens and entries begin, and the most of each."""
+        first = int(self._nodes[-self._count])
+        starts = self._trie.starts
+        inside = starts[(first < starts) & (starts < first + self._count)] - first
+        edges = [0, *inside.tolist(), self._count]
+        entries = [self.find_entries(*pair) for pair in pairwise(edges)]
+        counts = [len(part) for part in entries]
+        key_edges = [0, *accumulate(counts)]
+        return (
+            torch.from_numpy(np.concatenate(entries)).to(self._device),
+            torch.tensor(edges, dtype=torch.int32, device=self._device),
+            torch.tensor(key_edges, dtype=torch.int32, device=self._device),
+            int(np.diff(edges).max()),
+            max(counts),
         )
 
 
-def _lengths(of_segments: Sequence[tuple[Range, ...]]) -> list[int]:
-    return [sum(end - start for start, end in ranges) for ranges in of_segments]
+class RowAttention:
+    """Attention of the next token of several answers: to a start that all share, and to a row of keys of its own."""
 
+    def __init__(self, lengths: Tensor, count: int, cache):
+        """Let each answer see its first `lengths` keys and the next, of `count` that are read."""
+        self._distances = lengths[:, None] - torch.arange(count, device=lengths.device)
+        self._cache = cache
+        self._masks: dict[int | None, Tensor] = {}
 
-def _chosen(ranges: list[Range], device) -> slice | Tensor:
-    """One slice if they follow one another, and otherwise each entry."""
-    if all(before[1] == behind[0] for before, behind in pairwise(ranges)):
-        return slice(ranges[0][0], ranges[-1][1])
-    entries = np.concatenate([np.arange(start, end) for start, end in ranges])
-    return torch.from_numpy(entries).to(device)
-
-
-def branch_attention(  # noqa: PLR0913 (the arguments that transformers passes)
-    module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask,
-    *,
-    cascade: Cascade,
-    scaling: float | None = None,
-    softcap: float | None = None,
-    sliding_window: int | None = None,
-    s_aux: Tensor | None = None,
-    **_,
-) -> tuple[Tensor, None]:
-    """As transformers calls attention: one row of tokens, heads before tokens."""
-    if s_aux is not None:
-        raise ValueError("attention sinks are not among the keys")
-    q, k, v = (x[0].transpose(0, 1) for x in (query, key, value))
-    scale = q.shape[-1] ** -0.5 if scaling is None else scaling
-    levels = cascade.levels(sliding_window)
-    parts = (
-        kernel_for(q, v, level.call, softcap)(
-            q[level.rows], k[level.keys], v[level.keys], level.call, scale, softcap
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, *, scale, softcap, window
+    ) -> Tensor:
+        if window not in self._masks:
+            distances = self._distances
+            hidden = (distances < 0) | (distances >= window) if window else distances < 0
+            self._masks[window] = _additive(hidden, torch.float32)[:, None, None]
+        start_keys, start_values = self._cache.current.start
+        rows, heads, _, width = query.shape
+        shared = key.shape[1]
+        groups = heads // shared
+        query = (query * scale).view(rows, shared, groups, width)
+        start = _multiply(query.transpose(0, 1).flatten(1, 2), start_keys)
+        own = _multiply(query.flatten(0, 1), key.flatten(0, 1))
+        scores = torch.cat(
+            [
+                start.view(shared, rows, groups, start.shape[-1]).transpose(0, 1),
+                own.view(rows, shared, groups, own.shape[-1]),
+            ],
+            dim=-1,
         )
-        for level in levels
-    )
-    out, total = next(parts)  # of the own branches, which are all rows
-    for level, part in zip(levels[1:], parts, strict=True):
-        _merge(out, total, level.rows, *part)
-    return out.to(query.dtype)[None], None
-
-
-def _merge(out: Tensor, total: Tensor, rows: slice | Tensor, part: Tensor, logsum: Tensor) -> None:
-    """Add to some rows what other keys contribute, weighed by the sums of their exponentials."""
-    share = torch.sigmoid(logsum - total[rows])[..., None]
-    out[rows] = torch.lerp(out[rows].float(), part.float(), share).to(out.dtype)
-    total[rows] = torch.logaddexp(total[rows], logsum)
-
-
-def start_attention(
-    module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor,
-    *,
-    answers,
-    scaling: float | None = None,
-    softcap: float | None = None,
-    **_,
-) -> tuple[Tensor, None]:
-    """Attend with one query a row to the start that all rows share, whose keys the mask has first, and to its own."""
-    layer = answers.current
-    rows, heads, _, width = query.shape
-    shared, groups = key.shape[1], heads // key.shape[1]
-    query = query.reshape(rows, shared, groups, width) * (
-        width**-0.5 if scaling is None else scaling
-    )
-    of_start = _multiply(query.transpose(0, 1).flatten(1, 2), layer.start_keys)
-    of_start = of_start.view(shared, rows, groups, -1).transpose(0, 1)
-    own = _multiply(query.flatten(0, 1), key.flatten(0, 1)).view(rows, shared, groups, -1)
-    scores = torch.cat([of_start, own], dim=-1)
-    if softcap is not None:
-        scores = torch.tanh(scores / softcap) * softcap
-    weights = (scores.float() + attention_mask).softmax(-1).to(value.dtype)
-    of_start, own = weights.split([layer.start_keys.shape[1], key.shape[2]], dim=-1)
-    start = of_start.transpose(0, 1).flatten(1, 2) @ layer.start_values
-    out = own @ value + start.view(shared, rows, groups, -1).transpose(0, 1)
-    return out.reshape(rows, 1, heads, -1), None
+        if softcap:
+            scores = torch.tanh(scores / softcap) * softcap
+        weights = (scores + self._masks[window]).softmax(-1).to(value.dtype)
+        of_start, of_own = weights.split([start.shape[-1], own.shape[-1]], dim=-1)
+        output = of_start.transpose(0, 1).flatten(1, 2) @ start_values
+        output = of_own @ value + output.view(shared, rows, groups, width).transpose(0, 1)
+        return output.reshape(rows, heads, 1, width)
 
 
 def _multiply(query: Tensor, key: Tensor) -> Tensor:
@@ -198,21 +164,81 @@ def _multiply(query: Tensor, key: Tensor) -> Tensor:
     return query @ key.mT
 
 
-@contextmanager
-def attending(model, name: str) -> Iterator[None]:
-    """Have a model attend in a registered way; then again as before, which need not be its usual way.
+def _gather(states: Tensor, ranges: list[slice]) -> Tensor:
+    parts = [states[:, :, part] for part in ranges]
+    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
 
-    Its config alone is told, which every layer asks at each call. `set_attn_implementation` would walk
-    through all modules as well, and this is done around every block of tokens.
-    """
+
+def _additive(hidden: Tensor, dtype) -> Tensor:
+    mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device)
+    return mask.masked_fill_(hidden, torch.finfo(dtype).min)
+
+
+def _attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor,
+    *,
+    scale: float,
+    softcap: float | None,
+    window: int | None,
+) -> Tensor:
+    batch, heads, rows, width = query.shape
+    # Heads that share keys become rows of one head, so that no key is repeated.
+    query = query.reshape(batch, key.shape[1], -1, width)
+    if softcap:
+        scores = torch.tanh(query @ key.mT * (scale / softcap)) * softcap
+        output = (scores + mask).softmax(-1, dtype=torch.float32).to(value.dtype) @ value
+    else:
+        output = scaled_dot_product_attention(query, key, value, mask, scale=scale)
+    return output.reshape(batch, heads, rows, -1)
+
+
+def _runs_flash(query: Tensor, softcap: float | None) -> bool:
+    return (
+        query.is_cuda
+        and not softcap
+        and query.dtype in (torch.float16, torch.bfloat16)
+        and query.shape[-1] % 8 == 0
+        and query.shape[-1] <= _WIDEST_FLASH_HEAD
+        and torch.cuda.get_device_capability(query.device) >= (8, 0)
+    )
+
+
+def prefix_attention(  # noqa: PLR0913 (the arguments that transformers passes)
+    module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask,
+    *,
+    prefix_sharing: TrieAttention | RowAttention,
+    scaling: float | None = None,
+    softcap: float | None = None,
+    sliding_window: int | None = None,
+    s_aux: Tensor | None = None,
+    **_,
+) -> tuple[Tensor, None]:
+    """Attend as transformers calls an attention function."""
+    if s_aux is not None:
+        raise ValueError("attention sinks are not among the keys")
+    scale = query.shape[-1] ** -0.5 if scaling is None else scaling
+    output = prefix_sharing.attend(
+        query, key, value, scale=scale, softcap=softcap, window=sliding_window
+    )
+    return output.transpose(1, 2).contiguous(), None
+
+
+@contextmanager
+def use_attention(model) -> Iterator[None]:
+    """Let every layer of a model attend by this file, which it looks up in the config at each call."""
     before = model.config._attn_implementation
-    model.config._attn_implementation = name
+    model.config._attn_implementation = NAME
     try:
         yield
     finally:
         model.config._attn_implementation = before
 
 
-for _name, _attention in ((NAME, branch_attention), (START, start_attention)):
-    AttentionInterface.register(_name, _attention)
-    AttentionMaskInterface.register(_name, sdpa_mask)
+AttentionInterface.register(NAME, prefix_attention)

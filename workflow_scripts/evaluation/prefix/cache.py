@@ -1,9 +1,12 @@
-"""A key-value cache of fixed size whose entries can be dropped, for one row of packed tokens."""
+"""Key-value caches of fixed size: of one packed row whose entries can be dropped, and of rows that grow together."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import torch
-from transformers.cache_utils import DynamicCache, DynamicLayer
+from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 
 class _TreeLayer(DynamicLayer):
@@ -11,17 +14,16 @@ class _TreeLayer(DynamicLayer):
 
     def __init__(self, capacity: int):
         super().__init__()
-        self.capacity, self.used = capacity, 0
+        self.capacity = capacity
+        self.used = 0
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         self.dtype, self.device = key_states.dtype, key_states.device
-        self.keys = self._buffer(key_states)
-        self.values = self._buffer(value_states)
+        self.keys, self.values = (
+            states.new_empty(1, states.shape[1], self.capacity, states.shape[-1])
+            for states in (key_states, value_states)
+        )
         self.is_initialized = True
-
-    def _buffer(self, like: torch.Tensor) -> torch.Tensor:
-        batch, heads, _, width = like.shape
-        return like.new_empty(batch, heads, self.capacity, width)
 
     def update(self, key_states, value_states, *args, **kwargs):
         if not self.is_initialized:
@@ -35,19 +37,9 @@ class _TreeLayer(DynamicLayer):
     def get_seq_length(self) -> int:
         return self.used
 
-    def keep(self, slots: torch.Tensor, unmoved: int) -> None:
-        """Keep these entries, in order, of which the first `unmoved` are where they belong."""
-        if not self.is_initialized:
-            return
-        moved = slots[unmoved:].to(self.keys.device)
-        self.used = len(slots)
-        if len(moved):
-            self.keys[:, :, unmoved : self.used] = self.keys[:, :, moved]
-            self.values[:, :, unmoved : self.used] = self.values[:, :, moved]
-
 
 class TreeCache(DynamicCache):
-    """As many layers as the model fills in: a pruned or chunked model has fewer than its config."""
+    """A cache with as many layers as the model fills in: a pruned or chunked model has fewer than its config."""
 
     def __init__(self, capacity: int):
         super().__init__()
@@ -55,22 +47,99 @@ class TreeCache(DynamicCache):
         self.layer_class_to_replicate = partial(_TreeLayer, capacity)
 
     @property
-    def used(self) -> int:
-        return max((layer.used for layer in self.layers), default=0)
+    def filled(self) -> list[_TreeLayer]:
+        return [layer for layer in self.layers if layer.is_initialized]
 
-    def keep(self, slots: torch.Tensor) -> None:
-        """Drop all entries but these; they end up side by side at the start."""
-        places = torch.arange(len(slots))
-        moved = torch.nonzero(slots != places)
-        unmoved = int(moved[0]) if len(moved) else len(slots)
-        for layer in self.layers:
-            layer.keep(slots, unmoved)
+    def keep(self, entries: torch.Tensor) -> None:
+        """Drop all entries but these, which ascend; they end up side by side at the start."""
+        moved = entries[entries != torch.arange(len(entries))]
+        first = len(entries) - len(moved)
+        for layer in self.filled:
+            layer.used = len(entries)
+            if len(moved):
+                source = moved.to(layer.keys.device)
+                layer.keys[:, :, first : layer.used] = layer.keys[:, :, source]
+                layer.values[:, :, first : layer.used] = layer.values[:, :, source]
 
     @property
     def bytes(self) -> int:
-        return sum(
-            buffer.numel() * buffer.element_size()
-            for layer in self.layers
-            if layer.is_initialized
-            for buffer in (layer.keys, layer.values)
+        return sum(layer.keys.nbytes + layer.values.nbytes for layer in self.filled)
+
+
+@dataclass(frozen=True)
+class RowShape:
+    rows: int
+    capacity: int  # entries of a row
+    start: int  # entries that all rows share
+
+
+class _RowLayer(DynamicLayer):
+    def __init__(self, source: _TreeLayer, shape: RowShape, lengths: torch.Tensor):
+        super().__init__()
+        self.is_initialized = True
+        self.lengths = lengths
+        self.count = 0  # entries of a row that a step reads
+        # Zeros: whatever lies in entries that are masked must be a number.
+        self.keys, self.values = (
+            buffer.new_zeros(shape.rows, buffer.shape[1], shape.capacity, buffer.shape[-1])
+            for buffer in (source.keys, source.values)
         )
+        self.start = [
+            buffer.new_zeros(buffer.shape[1], shape.start, buffer.shape[-1])
+            for buffer in (source.keys, source.values)
+        ]
+
+    def update(self, key_states, value_states, *args, **kwargs):
+        rows, heads = key_states.shape[:2]
+        lengths = self.lengths[:rows].to(self.keys.device)
+        firsts = self.keys.shape[2] * torch.arange(rows * heads, device=self.keys.device)
+        places = firsts + lengths.repeat_interleave(heads)
+        for buffer, states in ((self.keys, key_states), (self.values, value_states)):
+            buffer.view(-1, buffer.shape[-1]).index_copy_(0, places, states.flatten(0, 2))
+        return self.keys[:rows, :, : self.count], self.values[:rows, :, : self.count]
+
+    def get_seq_length(self) -> int:
+        return self.count
+
+
+class RowCache(Cache):
+    """Keys and values of answers that take their next token in the same call, one row each."""
+
+    current: _RowLayer  # that was updated last, to which attention follows at once
+
+    def __init__(self, source: TreeCache, shape: RowShape, lengths: torch.Tensor):
+        """Allocate rows with a layer for each that the model has filled in; `lengths` tell how full rows are."""
+        super().__init__(
+            layers=[
+                _RowLayer(layer, shape, lengths) if layer.is_initialized else layer
+                for layer in source.layers
+            ]
+        )
+
+    def update(self, key_states, value_states, layer_idx, *args, **kwargs):
+        self.current = self.layers[layer_idx]
+        return super().update(key_states, value_states, layer_idx, *args, **kwargs)
+
+    def fill_start(self, entries: np.ndarray, source: TreeCache) -> None:
+        """Copy what all prompts begin with from what was read."""
+        for layer, read in zip(self._filled(), source.filled, strict=True):
+            layer.start[0].copy_(read.keys[0][:, entries])
+            layer.start[1].copy_(read.values[0][:, entries])
+
+    def fill(self, row: int, entries: np.ndarray, source: TreeCache) -> None:
+        """Copy the rest of a prompt."""
+        for layer, read in zip(self._filled(), source.filled, strict=True):
+            layer.keys[row, :, : len(entries)] = read.keys[0][:, entries]
+            layer.values[row, :, : len(entries)] = read.values[0][:, entries]
+
+    def move(self, source: int, target: int) -> None:
+        for layer in self._filled():
+            layer.keys[target] = layer.keys[source]
+            layer.values[target] = layer.values[source]
+
+    def set_count(self, count: int) -> None:
+        for layer in self._filled():
+            layer.count = count
+
+    def _filled(self) -> Iterator[_RowLayer]:
+        return (layer for layer in self.layers if isinstance(layer, _RowLayer))

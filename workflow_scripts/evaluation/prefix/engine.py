@@ -11,30 +11,31 @@ from typing import Any
 
 import torch
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest
-from workflow_scripts.evaluation.prefix.budget import Budget
-from workflow_scripts.evaluation.prefix.choosing import GenerationRules
-from workflow_scripts.evaluation.prefix.generation import (
-    AtOnce,
-    PackedGeneration,
-    generate_plain,
+from .answer import Answer, GenerationRequest
+from .generation import PackedGeneration, generate_plain
+from .model import CausalModel
+from .sampling import GenerationRules
+from .scores import (
+    LogprobAccumulator,
+    Score,
+    ScoreRequest,
+    score_packed,
+    score_plain,
 )
-from workflow_scripts.evaluation.prefix.loglikelihood import score
-from workflow_scripts.evaluation.prefix.model import CausalModel
-from workflow_scripts.evaluation.prefix.scores import Score, ScoreRequest, Tally
-from workflow_scripts.evaluation.prefix.trie import build_trie
-from workflow_scripts.planning.memory import GPU_SHARE, room_on
+from .trie import build_trie
 
 # On a CPU a constant, so that results do not depend on what else the machine is doing.
 CPU_BUDGET = 2**30
+GPU_SHARE = 0.5  # of the memory that is free beside the weights
 # Answers that grow side by side.
 CPU_ANSWERS, GPU_ANSWERS = 64, 256
 # Tokens that they take before anybody looks at them: looking waits for the device.
 CPU_STEPS, GPU_STEPS = 1, 8
-# Tokens of one call, where memory is enough. Enough to keep the device busy; with masks of tokens and
-# keys more only lengthens the rows attended to.
-CPU_TOKENS, GPU_TOKENS, GPU_TOKENS_WITH_MASKS = 512, 2**16, 2**12
+# Tokens of one call, where memory is enough.
+CPU_TOKENS, GPU_TOKENS = 512, 2**13
+_MIN_TOKENS = 16  # with fewer a call would read all weights for next to nothing
+# Tensors as wide as a layer that live at once in a call; copies of a row of logits.
+_LIVE_ACTIVATIONS, _LOGIT_COPIES = 8, 2
 
 
 class PrefixEngine:
@@ -46,36 +47,24 @@ class PrefixEngine:
         *,
         memory_budget: int | None = None,
         tokens_per_call: int | None = None,
-        by_branch: bool | None = None,
         plain: bool = False,
     ):
-        self.model = CausalModel(model, by_branch=by_branch, plain=plain)
-        on_gpu = torch.device(self.model.device).type == "cuda"
-        if memory_budget is None:
-            room = room_on(self.model.device)
-            memory_budget = CPU_BUDGET if room is None else int(GPU_SHARE * room)
-        self.budget = Budget.of(self.model, memory_budget)
-        on_gpu_at_once = GPU_TOKENS if self.model.by_branch else GPU_TOKENS_WITH_MASKS
-        self.at_once = AtOnce(
-            tokens=tokens_per_call or (on_gpu_at_once if on_gpu else CPU_TOKENS),
-            answers=GPU_ANSWERS if on_gpu else CPU_ANSWERS,
-            steps=GPU_STEPS if on_gpu else CPU_STEPS,
-            static=on_gpu,  # as CUDA graphs need it
-        )
+        """Try how a model can be run; with `plain` nothing is packed."""
+        self.model = CausalModel(model, plain=plain)
+        on_gpu = self.model.device.type == "cuda"
+        self.memory_budget = memory_budget or _measure_memory(self.model.device)
+        self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
+        self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
+        self.steps = GPU_STEPS if on_gpu else CPU_STEPS
+        self.static = on_gpu  # as CUDA graphs need it
         self.trie_tokens = 0  # what running each shared stretch once comes to, so far
         self.tokens = 0  # what the requests so far take, also those that were known already
 
     @property
     def description(self) -> str:
-        """For the record: which engine ran, and why not the better one."""
-        if reason := self.model.why_not_packed:
-            return f"plain batches: {reason}"
-        reason = self.model.why_not_by_branch
-        return (
-            f"prefix sharing, with masks of tokens and keys: {reason}"
-            if reason
-            else "prefix sharing"
-        )
+        """Which engine ran, and why not the better one, for the record."""
+        reason = self.model.why_not_packed
+        return f"plain batches: {reason}" if reason else "prefix sharing"
 
     @property
     def tokens_run(self) -> int:
@@ -84,9 +73,10 @@ class PrefixEngine:
     def loglikelihoods(
         self, requests: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int, **options
     ) -> list[Score]:
-        """Each continuation is scored after its context, cut on the left to the model's window."""
+        """Score each continuation after its context, cut on the left to the model's window."""
         return self.score(
-            [ScoreRequest.of(context, target, window) for context, target in requests], **options
+            [ScoreRequest.from_pair(context, target, window) for context, target in requests],
+            **options,
         )
 
     def score(
@@ -96,20 +86,23 @@ class PrefixEngine:
         known: Mapping[int, Score] | None = None,
         on_scored: Callable[[int, Score], None] | None = None,
     ) -> list[Score]:
-        """`known` are results of an earlier run of the same requests, by their place in the list.
+        """Score requests; `known` are results of an earlier run of the same ones, by their index.
 
         `on_scored` is called with each other result as soon as there is one, in whatever order they come.
         """
         if not requests:
             return []
-        tally = Tally(requests, on_scored, known or {})
-        trie, places = build_trie([request.read for request in requests])
-        self.trie_tokens += trie.tokens
+        accumulator = LogprobAccumulator(requests, known or {}, on_scored)
         with torch.inference_mode():
-            self.tokens += score(
-                self.model, trie, places, requests, tally, self.budget, self.at_once.tokens
-            )
-        return [tally.score(at) for at in range(len(requests))]
+            if self.model.why_not_packed:
+                self.tokens += score_plain(self.model, requests, accumulator, self.tokens_per_call)
+            else:
+                trie, places = build_trie([request.read for request in requests])
+                self.trie_tokens += len(trie)
+                self.tokens += len(trie)
+                block = self._get_block(trie.longest, self.memory_budget)
+                score_packed(self.model, trie, places, requests, accumulator, block)
+        return [accumulator.get_score(index) for index in range(len(requests))]
 
     def generate(
         self,
@@ -119,7 +112,7 @@ class PrefixEngine:
         known: Mapping[int, list[int]] | None = None,
         on_generated: Callable[[int, list[int]], None] | None = None,
     ) -> list[list[int]]:
-        """The new tokens of each request, up to and with what ended it.
+        """Return the new tokens of each request, up to and with what ended it.
 
         `options` are those of transformers' generate (do_sample, temperature, ...); what they leave
         open is the model's own generation config. Beam search and the like are refused.
@@ -127,32 +120,65 @@ class PrefixEngine:
         if not requests:
             return []
         if any(not request.context or request.new_tokens < 1 for request in requests):
-            raise UserError(
-                "A generation request has an empty context or new_tokens below 1; expected are at"
-                " least one token to read and one to write."
-            )
+            raise ValueError("A generation request has an empty context or new_tokens below 1.")
         rules = GenerationRules(self.model.model, options or {})
-        known = known or {}
-        found = dict(known)
+        answers = dict(known or {})
 
-        def keep(at: int, tokens: list[int]) -> None:
-            if at not in found:
-                found[at] = tokens
+        def keep(index: int, tokens: list[int]) -> None:
+            if index not in answers:
+                answers[index] = tokens
                 if on_generated:
-                    on_generated(at, tokens)
+                    on_generated(index, tokens)
 
-        def begin(at: int) -> Answer:
-            return Answer(requests[at], rules, partial(keep, at))
+        def begin(index: int) -> Answer:
+            return Answer(requests[index], rules, partial(keep, index))
 
         with torch.inference_mode():
             if self.model.why_not_packed:
-                rows = partial(self.budget.plain_rows, preferred_tokens=self.at_once.tokens)
-                generate_plain(self.model, requests, rows, begin, known)
+                unknown = [index for index in range(len(requests)) if index not in answers]
+                generate_plain(self.model, begin, unknown, self.tokens_per_call)
             else:
-                packed = PackedGeneration(self.model, requests, self.budget, self.at_once)
+                packed = self._plan_generation(requests)
                 self.trie_tokens += packed.trie_tokens
                 self.tokens += packed.trie_tokens
-                packed.run(begin, known)
+                packed.run(begin, frozenset(answers))
         # The last token of an answer is not read.
-        self.tokens += sum(len(tokens) - 1 for tokens in found.values())
-        return [found[at] for at in range(len(requests))]
+        self.tokens += sum(len(tokens) - 1 for tokens in answers.values())
+        return [answers[index] for index in range(len(requests))]
+
+    def _plan_generation(self, requests: list[GenerationRequest]) -> PackedGeneration:
+        """Give half of the memory to reading prompts and half to the rows of answers."""
+        longest = max(len(request.context) for request in requests)
+        return PackedGeneration(
+            self.model,
+            requests,
+            block=self._get_block(longest, self.memory_budget // 2),
+            memory=self.memory_budget // 2,
+            max_rows=self.answers,
+            steps=self.steps,
+            static=self.static,
+        )
+
+    def _get_block(self, longest: int, memory: int) -> int:
+        """Return how many tokens of a packed row, on top of the longest sequence, fit into some memory."""
+        item = self.model.dtype.itemsize
+        widths = [
+            max(size for size in parameter.shape if size != self.model.vocabulary)
+            for parameter in self.model.model.parameters()
+            if parameter.dim() == 2
+        ]
+        token = item * (_LIVE_ACTIVATIONS * max(widths) + _LOGIT_COPIES * self.model.vocabulary)
+        block = self.tokens_per_call
+        while block > _MIN_TOKENS:
+            if block * token + (longest + block) * self.model.cache_bytes <= memory:
+                break
+            block //= 2
+        return block
+
+
+def _measure_memory(device: torch.device) -> int:
+    """Return the bytes that calls may take: on a GPU of what nobody has and PyTorch keeps without using it."""
+    if device.type != "cuda":
+        return CPU_BUDGET
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(GPU_SHARE * (torch.cuda.mem_get_info(device)[0] + kept))

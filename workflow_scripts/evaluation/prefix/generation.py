@@ -1,184 +1,194 @@
-"""Generation in batches of prompts that start alike: what they share is read and kept once.
+"""Generation in batches of prompts that are neighbours in the trie: what they share is read once.
 
-Which requests make a batch follows from all of them. A batch whose answers are known is left out, and any
-other is run as a whole, so that a run that was interrupted ends in the same bytes.
+Which requests make a batch follows from all of them. A batch whose answers are known is left out and any other is run
+as a whole, so that a run that was interrupted ends in the same bytes.
 """
 
-from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
 import torch
 
-from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest, take_next
-from workflow_scripts.evaluation.prefix.answer_rows import AnswerRows, RowShape, get_row_shape
-from workflow_scripts.evaluation.prefix.budget import Budget
-from workflow_scripts.evaluation.prefix.model import get_attention, text_config
-from workflow_scripts.evaluation.prefix.packed import PackedRun
-from workflow_scripts.evaluation.prefix.score_packed import cut
-from workflow_scripts.evaluation.prefix.trie import build_trie
+from .answer import Answer, GenerationRequest
+from .attention import RowAttention
+from .cache import RowCache, RowShape, TreeCache
+from .graphs import StepGraphs
+from .packed import PackedRun, cut_blocks
+from .trie import build_trie
 
-# A shorter common start is cheaper to keep with each answer.
-_MIN_START = 32
-# Blocks of prompts are not made smaller than this for the sake of answers.
-_MIN_BLOCK = 256
-# Copies of a step's attention scores, in float32, that live at once.
-_SCORE_COPIES = 6
-
-Begin = Callable[[int], Answer]
+# On a GPU, entries of a row that a step reads come in multiples of this, so that few shapes occur.
+_STATIC_ENTRIES = 128
 
 
-@dataclass(frozen=True)
-class AtOnce:
-    """What a device does at once."""
+class AnswerRows:
+    """The rows of a batch: their cache, and what their next step runs."""
 
-    tokens: int  # of one call while prompts are read
-    answers: int  # that take a token in the same call
-    steps: int  # before anybody looks at the answers
-    static: bool  # shapes rounded up, so that few occur
+    def __init__(self, model, source: TreeCache, shape: RowShape, static: bool):
+        self._model = model  # a CausalModel
+        self.shape = shape
+        self._static = static
+        # Of each row the token to run, how many entries it has and how many it may have.
+        self._state = torch.zeros(3, shape.rows, dtype=torch.long, device=model.device)
+        self._cache = RowCache(source, shape, self._state[1])
+        self.fill_start = self._cache.fill_start
+        self._graphs = StepGraphs(model) if static and model.device.type == "cuda" else None
+
+    def fill(self, row: int, answer: Answer, entries: np.ndarray, source: TreeCache) -> None:
+        """Copy a prompt, and set the token to run behind it."""
+        self._cache.fill(row, entries, source)
+        # The last token of an answer is not read.
+        limit = len(entries) + max(answer.request.new_tokens - 2, 0)
+        self._state[:, row] = torch.tensor([answer.tokens[-1], len(entries), limit])
+
+    def move(self, source: int, target: int) -> None:
+        """Let a row stand where another has ended."""
+        self._cache.move(source, target)
+        self._state[:, target] = self._state[:, source]
+
+    def set_tokens(self, tokens: list[int]) -> None:
+        """Set what the first rows are to run, where it is not the likeliest token."""
+        self._state[0, : len(tokens)] = torch.tensor(tokens)
+
+    def run(self, rows: int, longest: int, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Run some steps of the first rows, the longest of which has so many entries.
+
+        Returns the likeliest token of each row at each step, and the logits of the last step.
+        """
+        width, count = rows, longest + steps
+        if self._static:
+            width = min(1 << (rows - 1).bit_length(), self.shape.rows)
+            count = -(-count // _STATIC_ENTRIES) * _STATIC_ENTRIES
+        count = min(count, self.shape.capacity)
+        self._cache.set_count(count)
+        likeliest = []
+        for _ in range(steps):
+            if self._graphs is None:
+                logits = self._step(width, count)
+            else:
+                step = lambda: self._step(width, count)  # noqa: E731 (recorded with its shape)
+                logits = self._graphs.run((width, count), step, self._state)
+            self._model.tokens_run += width
+            likeliest.append(self._state[0, :rows].clone())
+        return torch.stack(likeliest), logits[:rows]
+
+    def _step(self, width: int, count: int) -> torch.Tensor:
+        """Run the token of each of the first rows; its likeliest successor is run next."""
+        ids, lengths, limits = self._state[:, :width]
+        start = self.shape.start
+        positions = lengths + start
+        attention = RowAttention(positions, start + count, self._cache)
+        logits = self._model.decode(ids, positions, attention, self._cache)
+        ids.copy_(logits.argmax(-1))
+        # A row that has ended goes on in place, for nothing.
+        lengths.copy_(torch.minimum(lengths + 1, limits))
+        return logits
 
 
 class PackedGeneration:
     """Generation of a CausalModel that runs packed."""
 
     def __init__(
-        self, model, requests: Sequence[GenerationRequest], budget: Budget, at_once: AtOnce
+        self,
+        model,
+        requests: Sequence[GenerationRequest],
+        *,
+        block: int,
+        memory: int,
+        max_rows: int,
+        steps: int,
+        static: bool,
     ):
-        self._model, self._requests = model, requests
-        self._budget, self._at_once = budget, at_once
-        self._trie, self._places = build_trie([request.context for request in requests])
-        longest = max(map(len, self._trie.sequences))
-        new = max(request.new_tokens for request in requests)
-        self._block = budget.block(2 * longest + new, at_once.tokens)
-        while self._block > _MIN_BLOCK and self._reading_bytes(longest) > budget.bytes // 2:
-            self._block //= 2
-        self._room = budget.bytes - self._reading_bytes(longest)
+        """Let answers whose rows fit into some memory grow side by side, and look at them after so many steps."""
+        self._model = model
+        self._requests = requests
+        self._block, self._memory = block, memory
+        self._max_rows, self._steps, self._static = max_rows, steps, static
         self._rows: AnswerRows | None = None
+        self._trie, self._places = build_trie([request.context for request in requests])
+        self.trie_tokens = len(self._trie)
 
-    @property
-    def trie_tokens(self) -> int:
-        return self._trie.tokens
-
-    def run(self, begin: Begin, known: Container[int]) -> None:
+    def run(self, begin: Callable[[int], Answer], known: Container[int]) -> None:
         """Answer all requests that are not known; `begin` starts an answer."""
-        for batch, shape in self._batches():
-            if not all(request in known for request in batch):
-                self._grow(self._read(batch, shape, begin))
+        for batch, shape in self._build_batches():
+            if not all(index in known for index in batch):
+                self._grow(self._read([begin(index) for index in batch], shape))
 
-    def _reading_bytes(self, longest: int) -> int:
-        rows = min(self._block, self._budget.logit_rows)
-        return self._budget.packed_bytes(self._block, longest + self._block, rows)
+    def _build_batches(self) -> Iterator[tuple[list[int], RowShape]]:
+        """Put together requests whose prompts are neighbours, as many as the memory allows.
 
-    def _batches(self) -> list[tuple[list[int], RowShape]]:
-        """Requests whose prompts are neighbours, as many as the memory allows.
-
-        Once a quarter of the rows is taken, a prompt that would halve the common start begins another batch.
+        Once a quarter of the rows is taken, a prompt that would halve the common prefix begins another batch.
         """
-        most = min(self._at_once.answers, self._budget.logit_rows)
-        batches: list[tuple[list[int], RowShape]] = []
         batch: list[int] = []
-        longest = new = common = before = 0
-        shape = RowShape(0, 0, 0)
-        for request in np.argsort(self._places, kind="stable").tolist():
-            place = int(self._places[request])
-            length = len(self._trie.sequences[place])
-            shared = (
-                int(self._trie.shared[before + 1 : place + 1].min()) if before < place else length
-            )
-            before = place
-            if batch:
-                narrowed = min(common, shared)
-                wider = self._shape(
-                    len(batch) + 1,
-                    max(longest, length),
-                    max(new, self._requests[request].new_tokens),
-                    narrowed,
-                )
-                leaves = 4 * len(batch) >= most and 2 * narrowed < common
-                if len(batch) < most and not leaves and self._row_bytes(wider) <= self._room:
-                    batch.append(request)
-                    longest, common, shape = max(longest, length), narrowed, wider
-                    new = max(new, self._requests[request].new_tokens)
-                    continue
-                batches.append((batch, shape))
-            batch, longest, common = [request], length, length
-            new = self._requests[request].new_tokens
-            shape = self._shape(1, longest, new, common)
-        return [*batches, (batch, shape)]
+        common = 0
+        place = -1
+        for index in np.argsort(self._places, kind="stable").tolist():
+            length = len(self._requests[index].context)
+            is_same, place = place == self._places[index], self._places[index]
+            narrowed = common if is_same else min(common, int(self._trie.shared[place]))
+            shape = self._get_shape([*batch, index], narrowed)
+            leaves = 4 * len(batch) >= self._max_rows and 2 * narrowed < common
+            if batch and (leaves or len(batch) == self._max_rows or not self._fits(shape)):
+                yield batch, self._get_shape(batch, common)
+                batch = []
+            common = narrowed if batch else length
+            batch.append(index)
+        yield batch, self._get_shape(batch, common)
 
-    def _shape(self, rows: int, longest: int, new: int, common: int) -> RowShape:
-        shares = self._model.by_branch and rows > 1 and common >= _MIN_START
-        start = common if shares else 0
-        return get_row_shape(rows, longest - start + new, start, self._at_once.static)
+    def _get_shape(self, batch: list[int], common: int) -> RowShape:
+        requests = [self._requests[index] for index in batch]
+        capacity = max(len(request.context) + request.new_tokens for request in requests)
+        step = _STATIC_ENTRIES if self._static else 1
+        start = common // step * step if len(batch) > 1 else 0
+        return RowShape(len(batch), -(-(capacity - start) // step) * step, start)
 
-    def _row_bytes(self, shape: RowShape) -> int:
-        heads = getattr(text_config(self._model.model), "num_attention_heads", None) or 1
-        eager = get_attention(self._model.model) == "eager"  # repeats keys and values for all heads
-        entry = self._budget.cache_entry if eager else self._model.cache_bytes
-        scores = heads * 4 * _SCORE_COPIES * shape.rows * (shape.own + shape.start)
-        return (shape.rows * shape.own + shape.start) * entry + scores
+    def _fits(self, shape: RowShape) -> bool:
+        entries = shape.rows * shape.capacity + shape.start
+        return entries * self._model.cache_bytes <= self._memory
 
-    def _read(self, batch: list[int], shape: RowShape, begin: Begin) -> list[Answer]:
-        """Read the prompts of a batch; returns the answers that go on, by their rows."""
-        contexts = [self._requests[request].context for request in batch]
-        trie, places = build_trie(contexts)
-        common = min(trie.shared[1:].tolist(), default=len(trie.sequences[0]))
-        start = common if shape.start else 0
-        run = PackedRun(self._model, trie, max(map(len, trie.sequences)) + self._block)
-        ends = run.order.starts[1:] - 1  # the last token of each prompt
+    def _read(self, batch: list[Answer], shape: RowShape) -> list[Answer]:
+        """Read the prompts of a batch and return the answers that go on, by their rows."""
+        trie, places = build_trie([answer.request.context for answer in batch])
+        run = PackedRun(self._model, trie, self._block)
+        nodes = trie.last_nodes[places]
         growing: list[Answer] = []
-        filled_start = False
-        for first, last in cut(run.order, self._block, ends, self._budget.logit_rows):
-            run.forget_before(first)
-            ending = range(*np.searchsorted(ends, [first, last]))
-            logits = run.run(first, last, ends[ending.start : ending.stop])
-            if not ending:
-                continue
-            rows = [row for row, place in enumerate(places.tolist()) if place in ending]
-            answers = [begin(batch[row]) for row in rows]
-            of_rows = [int(places[row]) - ending.start for row in rows]
+        for start, end in cut_blocks(trie, self._block):
+            ending = np.flatnonzero((start <= nodes) & (nodes < end))
+            distinct, rows = np.unique(nodes[ending], return_inverse=True)
+            logits = run.run(start, end, distinct)
             likeliest = logits.argmax(-1).tolist()
-            take_next(answers, logits[of_rows], [likeliest[row] for row in of_rows])
-            entries = run.ended()
-            for row, answer in zip(rows, answers, strict=True):
+            for index, row in zip(ending.tolist(), rows.tolist(), strict=True):
+                answer = batch[index]
+                answer.add_next(logits[row], likeliest[row])
                 if answer.done:
                     continue
-                path = entries[int(places[row])]
-                answer_rows = self._get_rows(run, shape)
-                if not filled_start:
-                    answer_rows.fill_start(path[:start], run.cache)
-                    filled_start = True
-                answer_rows.fill(
-                    len(growing),
-                    path[start:],
-                    answer.tokens[-1],
-                    answer.request.new_tokens,
-                    run.cache,
-                )
-                answer.own = len(path) - start
+                entries = run.find_entries(int(nodes[index]))
+                if not growing:
+                    self._prepare_rows(run.cache, shape, entries)
+                self._rows.fill(len(growing), answer, entries[shape.start :], run.cache)
                 growing.append(answer)
         return growing
 
-    def _get_rows(self, run: PackedRun, shape: RowShape) -> AnswerRows:
-        """Return rows of this shape: those of the batch before, with their graphs, where they have it."""
+    def _prepare_rows(self, source: TreeCache, shape: RowShape, entries: np.ndarray) -> None:
+        """Reuse the rows of the batch before, with their graphs, where they have the same shape."""
         if self._rows is None or self._rows.shape != shape:
             self._rows = None
-            self._rows = AnswerRows(self._model, run.cache, shape, static=self._at_once.static)
-        return self._rows
+            self._rows = AnswerRows(self._model, source, shape, self._static)
+        self._rows.fill_start(entries[: shape.start], source)
 
     def _grow(self, answers: list[Answer]) -> None:
         """Run the rows until all answers have ended."""
         rows = self._rows
         while answers:
             assert rows is not None
-            is_argmax = answers[0].chooser.is_argmax
-            steps = self._at_once.steps if is_argmax else 1
+            is_argmax = answers[0].sampler.is_argmax
+            steps = self._steps if is_argmax else 1
             steps = min(steps, max(answer.missing for answer in answers))
-            longest = max(answer.own + len(answer.tokens) - 1 for answer in answers)
+            longest = max(answer.length for answer in answers) - 1 - rows.shape.start
             likeliest, logits = rows.run(len(answers), longest, steps)
-            # Looking at them waits for the device.
+            # Copying them waits for the device.
             for tokens in likeliest.tolist():
-                take_next(answers, logits, tokens)
+                for row, answer in enumerate(answers):
+                    answer.add_next(logits[row], tokens[row])
             if not is_argmax:
                 rows.set_tokens([answer.tokens[-1] for answer in answers])
             for row in reversed(range(len(answers))):
@@ -190,30 +200,18 @@ class PackedGeneration:
 
 
 def generate_plain(
-    model,
-    requests: Sequence[GenerationRequest],
-    rows: Callable[[int], int],
-    begin: Begin,
-    known: Container[int],
+    model, begin: Callable[[int], Answer], unknown: Sequence[int], max_tokens: int
 ) -> None:
-    """Generate without a cache: everything is read again for each token. `rows` fit into a batch of a length."""
-    active = [begin(at) for at in range(len(requests)) if at not in known]
-    while active:
-        active.sort(key=lambda answer: -_length(answer))
-        rest = active
-        while rest:
-            longest = _length(rest[0])
-            batch, rest = rest[: rows(longest)], rest[rows(longest) :]
-            ids = torch.zeros(len(batch), longest, dtype=torch.long)
-            last = torch.zeros(len(batch), longest, dtype=torch.bool)
-            for row, answer in enumerate(batch):
-                tokens = [*answer.request.context, *answer.tokens]
-                ids[row, : len(tokens)] = torch.tensor(tokens)
-                last[row, len(tokens) - 1] = True
-            logits = model.plain(ids, last)
-            take_next(batch, logits, logits.argmax(-1).tolist())
-        active = [answer for answer in active if not answer.done]
-
-
-def _length(answer: Answer) -> int:
-    return len(answer.request.context) + len(answer.tokens)
+    """Generate without a cache: everything is read again for each token."""
+    answers = [begin(index) for index in unknown]
+    while answers:
+        answers.sort(key=lambda answer: -answer.length)
+        start = 0
+        while start < len(answers):
+            batch = answers[start : start + max(1, max_tokens // answers[start].length)]
+            start += len(batch)
+            logits = model.plain([[*answer.request.context, *answer.tokens] for answer in batch])
+            for answer, rows in zip(batch, logits, strict=True):
+                row = rows[answer.length - 1]
+                answer.add_next(row, int(row.argmax()))
+        answers = [answer for answer in answers if not answer.done]

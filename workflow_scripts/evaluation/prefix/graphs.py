@@ -4,7 +4,7 @@ Recording is tried, never relied on: where it fails, for whatever reason, steps 
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 
 import torch
 
@@ -15,61 +15,45 @@ Step = Callable[[], torch.Tensor]
 
 
 class StepGraphs:
+    """The recorded steps of a CausalModel, which remembers where its steps cannot be recorded."""
+
     def __init__(self, model):
-        """Of a CausalModel, which remembers where its steps cannot be recorded."""
         self._model = model
         # A graph would lose the weights that autocast has cast.
-        self._casts_weights = torch.is_autocast_enabled("cuda")
-        self._recorded: dict[Hashable, tuple[torch.cuda.CUDAGraph, torch.Tensor]] = {}
-        self._times: Counter[Hashable] = Counter()
-        self._pool = None
+        self._is_off = torch.is_autocast_enabled("cuda")
+        self._graphs: dict[Hashable, tuple[torch.cuda.CUDAGraph, torch.Tensor]] = {}
+        self._counts: Counter[Hashable] = Counter()
 
-    def run(self, shape: Hashable, step: Step, state: Sequence[torch.Tensor]) -> torch.Tensor:
-        """A step's logits; `state` are the tensors that it reads and changes in place."""
-        if shape not in self._recorded and self._is_worth_it(shape):
-            before = [tensor.clone() for tensor in state]
+    def run(self, shape: Hashable, step: Step, state: torch.Tensor) -> torch.Tensor:
+        """Return a step's logits; `state` is what it reads and changes in place."""
+        self._counts[shape] += 1
+        is_off = self._is_off or not self._model.records_steps
+        if shape not in self._graphs and not is_off and self._counts[shape] > OFTEN:
+            before = state.clone()
             self._record(shape, step)
-            for tensor, value in zip(state, before, strict=True):
-                tensor.copy_(value)
-        if shape not in self._recorded:
+            state.copy_(before)
+        if shape not in self._graphs:
             return step()
-        graph, logits = self._recorded[shape]
+        graph, logits = self._graphs[shape]
         graph.replay()
         return logits
 
-    def _is_worth_it(self, shape: Hashable) -> bool:
-        self._times[shape] += 1
-        can = self._model.records_steps and not self._casts_weights
-        return can and self._times[shape] > OFTEN
-
     def _record(self, shape: Hashable, step: Step) -> None:
+        stream = torch.cuda.current_stream()
+        mode = torch.cuda.get_sync_debug_mode()
         try:
-            _rehearse(step)
-            self._pool = self._pool or torch.cuda.graph_pool_handle()
-            self._recorded[shape] = _captured(step, self._pool)
-        except RuntimeError as error:  # a model that waits for the device, or no memory is left
+            # A step that waits for the device would spoil what is recorded beyond repair: try it before.
+            torch.cuda.set_sync_debug_mode("error")
+            step()
+            torch.cuda.set_sync_debug_mode(mode)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                logits = step()
+            self._graphs[shape] = graph, logits
+        except RuntimeError as error:
             print(f"Steps of generation are not recorded as CUDA graphs: {error}", flush=True)
             self._model.records_steps = False
-            self._recorded.clear()  # and with them what they take
-
-
-def _rehearse(step: Step) -> None:
-    """Run a step that may not wait for the device: one that does would spoil what is being recorded,
-    and what is spoilt cannot be cleaned up altogether."""
-    before = torch.cuda.get_sync_debug_mode()
-    torch.cuda.set_sync_debug_mode("error")
-    try:
-        step()
-    finally:
-        torch.cuda.set_sync_debug_mode(before)
-
-
-def _captured(step: Step, pool) -> tuple[torch.cuda.CUDAGraph, torch.Tensor]:
-    graph = torch.cuda.CUDAGraph()
-    stream = torch.cuda.current_stream()
-    try:
-        with torch.cuda.graph(graph, pool=pool):
-            logits = step()
-    finally:  # PyTorch leaves its own stream only where recording can be ended
-        torch.cuda.set_stream(stream)
-    return graph, logits
+            self._graphs.clear()  # and with them the memory that they take
+        finally:  # PyTorch leaves its own stream only where recording can be ended
+            torch.cuda.set_sync_debug_mode(mode)
+            torch.cuda.set_stream(stream)

@@ -1,118 +1,80 @@
 """Run a trie through a model in packed rows: no padding, no token twice, one cache.
 
-The tokens of the trie stand in one row in depth-first order, cut into blocks. Each token sees its own
-ancestors only, and its position is its depth. Between blocks the cache keeps what later
-tokens can still see: the ancestors of the next token, and nothing else. (Whoever comes later and
-sees a token of an earlier block descends from it, and so does everything between the two.)
+The nodes of the trie stand in one row in depth-first order, cut into blocks. Each token sees its ancestors alone, and
+its position is its depth. Between blocks the cache keeps the ancestors of the next token: whatever comes later and
+sees a token of an earlier block descends from it, and so does everything between the two.
 """
-
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from workflow_scripts.evaluation.prefix.cache import TreeCache
-from workflow_scripts.evaluation.prefix.sight import Branch, Range, Sight, first_of, joined
-from workflow_scripts.evaluation.prefix.trie import DepthFirst, Trie
-
-
-@dataclass(frozen=True)
-class _Piece:
-    """The part of one sequence's stretch that lies in a block."""
-
-    sequence: int
-    branch: Branch
-    path: tuple[Range, ...]  # entries of the cache from the root to its last token
-    ends: bool  # with the last token of the sequence
+from .attention import TrieAttention
+from .cache import TreeCache
+from .trie import Trie
 
 
 class PackedRun:
-    """One pass over a trie, block after block in order; one that is left out must hold nothing that
-    a later one sees, see `with_ancestors`."""
+    """One pass over a trie, block after block in order.
 
-    def __init__(self, model, trie: Trie, capacity: int):
+    A block may be left out if no later one sees its tokens (see `select_blocks`).
+    """
+
+    def __init__(self, model, trie: Trie, block: int):
         self.model = model  # a CausalModel
-        self.order = DepthFirst(trie)
-        self.cache = TreeCache(capacity)
-        # Entries of the cache: `kept` ancestors by depth, then all tokens from number `first` on.
-        self.kept, self.first = 0, 0
-        self._ancestors = np.zeros(0, dtype=np.int64)  # the numbers of the kept ones
-        self._ran: list[_Piece] = []
-        self._seen: tuple[Range, ...] = ()  # entries from the root to the last token that ran
-        self._walk = self.order.walk()
-        self._at, self._path = next(self._walk)
+        self.trie = trie
+        self.cache = TreeCache(min(trie.longest + block, len(trie)))
+        self._cached = np.zeros(0, dtype=np.int64)  # the nodes in the cache, ascending
 
-    def run(self, start: int, end: int, wanted: np.ndarray) -> torch.Tensor:
-        """Run tokens start..end; the logits at the wanted ones (numbers)."""
-        order, pieces = self.order, list(self._pieces(start, end))
-        self._ran = pieces
-        numbers = np.concatenate([self._ancestors, np.arange(self.first, end)])
-        depths = np.concatenate([np.arange(self.kept), order.depths[self.first : end]])
-        sight = Sight(numbers, order.ends[numbers], depths, tuple(piece.branch for piece in pieces))
+    def run(self, start: int, end: int, nodes: np.ndarray) -> torch.Tensor:
+        """Run the nodes from start to end and return the logits at some of them."""
+        trie = self.trie
+        kept = np.flatnonzero(trie.ends[self._cached] > start)
+        self.cache.keep(torch.from_numpy(kept))
+        self._cached = np.concatenate([self._cached[kept], np.arange(start, end)])
+        self._attention = TrieAttention(trie, self._cached, end - start, self.model.device)
+        self._start = start
         return self.model.packed(
-            tokens=order.tokens[start:end],
-            positions=order.depths[start:end],
-            sight=sight,
-            cache=self.cache,
-            wanted=wanted - start,
+            trie.tokens[start:end],
+            trie.depths[start:end],
+            self._attention,
+            self.cache,
+            nodes - start,
         )
 
-    def ended(self) -> dict[int, np.ndarray]:
-        """For each sequence that ended in the last block the cache entries it is made of."""
-        return {
-            piece.sequence: np.concatenate([np.arange(*entries) for entries in piece.path])
-            for piece in self._ran
-            if piece.ends
-        }
-
-    def forget_before(self, start: int) -> None:
-        """Keep of the cache what the token of this number and all after it can still see."""
-        self._advance_to(start)
-        ancestors = self._path[: self.order.depths[start]]
-        self.cache.keep(torch.from_numpy(self._entries(ancestors)))
-        self.kept, self.first = len(ancestors), start
-        self._ancestors = ancestors.copy()
-        self._seen = joined((), (0, self.kept))
-
-    def _entries(self, tokens: np.ndarray) -> np.ndarray:
-        """Where in the cache these tokens are: a kept ancestor at its depth, others in order."""
-        return np.where(
-            tokens < self.first, np.arange(len(tokens)), tokens - self.first + self.kept
-        )
-
-    def _pieces(self, start: int, end: int) -> Iterator[_Piece]:
-        at, before = start, self.kept - self.first
-        while at < end:
-            self._advance_to(at)
-            stretch_end = int(self.order.starts[self._at + 1])
-            stop = min(end, stretch_end)
-            seen = first_of(self._seen, int(self.order.depths[at]))
-            self._seen = joined(seen, (at + before, stop + before))
-            yield _Piece(
-                self._at, Branch(at - start, stop - at, seen), self._seen, stop == stretch_end
-            )
-            at = stop
-
-    def _advance_to(self, token: int) -> None:
-        while token >= self.order.starts[self._at + 1]:
-            self._at, self._path = next(self._walk)
+    def find_entries(self, node: int) -> np.ndarray:
+        """Return the cache entries of a node of the last block and all of its ancestors."""
+        row = node - self._start
+        return self._attention.find_entries(row, row + 1)
 
 
-def with_ancestors(order: DepthFirst, starts: list[int], wanted: np.ndarray) -> np.ndarray:
-    """Which blocks (given by their starts) to run so that the wanted ones can be run."""
-    if wanted.all():
-        return wanted
-    needed = wanted.copy()
-    before = []  # for each block the blocks that its first token's ancestors are in
-    walk = order.walk()
-    at, path = next(walk)
-    for start in starts:
-        while start >= order.starts[at + 1]:
-            at, path = next(walk)
-        ancestors = path[: order.depths[start]]
-        before.append(np.unique(np.searchsorted(starts, ancestors, side="right") - 1))
-    for block in reversed(range(len(starts))):
-        if needed[block]:
-            needed[before[block]] = True
-    return needed
+def cut_blocks(trie: Trie, block: int) -> list[tuple[int, int]]:
+    """Cut the nodes of a trie into blocks of at most so many tokens.
+
+    They end where sequences do if they can, and what a sequence adds begins a block if it is long: then a block depends
+    on those that hold its prefix and not on the one before it, which a resumed job may leave out.
+    """
+    starts = trie.starts
+    long_starts = starts[:-1][np.diff(starts) >= block / 2]
+    blocks = []
+    start = 0
+    while start < len(trie):
+        end = min(start + block, len(trie))
+        last_start = int(starts[np.searchsorted(starts, end, side="right") - 1])
+        if last_start > start:
+            end = last_start
+        following = long_starts[np.searchsorted(long_starts, start, side="right") :]
+        if len(following):
+            end = min(end, int(following[0]))
+        blocks.append((start, end))
+        start = end
+    return blocks
+
+
+def select_blocks(trie: Trie, blocks: list[tuple[int, int]], needed: np.ndarray) -> np.ndarray:
+    """Select the needed blocks and those with ancestors of their tokens."""
+    selected = needed.copy()
+    ends = np.array([trie.ends[start:end].max() for start, end in blocks])
+    for index in reversed(range(len(blocks))):
+        if selected[index]:
+            selected[:index] |= ends[:index] > blocks[index][0]
+    return selected

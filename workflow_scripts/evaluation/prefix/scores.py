@@ -1,4 +1,4 @@
-"""From logits to log-likelihoods and greedy flags, request by request."""
+"""Log-likelihoods and greedy flags of continuations, request by request."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,70 +6,44 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.planning.memory import scored_at_once
+from .packed import PackedRun, cut_blocks, select_blocks
+from .trie import Trie
 
 Score = tuple[float, bool]  # log-likelihood, and whether greedy decoding gives the continuation
 
 
-def rows_at_once(device) -> int:
-    """Rows of logits while their log-probabilities are taken."""
-    return scored_at_once(torch.device(device).type)
-
-
 @dataclass(frozen=True)
 class ScoreRequest:
-    """What a model reads, and the tokens it should predict at the last of its positions."""
+    """What a model reads, and the tokens that it should predict at the last of its positions."""
 
     read: Sequence[int]
     targets: Sequence[int]
 
     @classmethod
-    def of(cls, context: Sequence[int], continuation: Sequence[int], window: int) -> "ScoreRequest":
-        """As lm-eval cuts it: the last token is only predicted, and the left end gives way."""
+    def from_pair(
+        cls, context: Sequence[int], continuation: Sequence[int], window: int
+    ) -> "ScoreRequest":
+        """Cut a pair to the window on the left, as lm-eval does; the last token is only predicted."""
         if not context or not 0 < len(continuation) <= window:
-            raise UserError(
-                f"A request has {len(context)} tokens of context and {len(continuation)} of"
-                f" continuation; expected are at least one of each, and a continuation that fits"
-                f" into the model's window of {window}."
+            raise ValueError(
+                f"A request has {len(context)} tokens of context and {len(continuation)} of continuation; expected are"
+                f" at least one of each, and a continuation that fits into the model's window of {window}."
             )
         tokens = [*context, *continuation]
         return cls(tokens[-(window + 1) :][:-1], continuation)
 
 
-def _of_targets(
-    logits: torch.Tensor, rows: np.ndarray, targets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The log-probability of each target in its row, rows in ascending order, and whether it is the likeliest."""
-    row_of = torch.from_numpy(rows).to(logits.device)
-    target_of = torch.from_numpy(targets).to(logits.device)
-    some = rows_at_once(logits.device)
-    chosen, greedy = [], []
-    # In float32 and a few rows at a time: in bf16 sums would be coarse, and copies large.
-    for start in range(0, len(logits), some):
-        here = slice(*np.searchsorted(rows, [start, start + some]))
-        part, row, target = (
-            logits[start : start + some].float(),
-            row_of[here] - start,
-            target_of[here],
-        )
-        chosen.append(part[row, target] - part.logsumexp(-1)[row])
-        greedy.append(part.argmax(-1)[row] == target)
-    # Looked at once, when all are on their way: each look waits for the device.
-    return torch.cat(chosen).double().cpu().numpy(), torch.cat(greedy).cpu().numpy()
-
-
-class Tally:
+class LogprobAccumulator:
     """Adds up the log-probabilities of each request as its positions come in, in any order."""
 
     def __init__(
         self,
         requests: Sequence[ScoreRequest],
-        on_scored: Callable[[int, Score], None] | None,
         known: Mapping[int, Score],
+        on_scored: Callable[[int, Score], None] | None,
     ):
+        self.is_unknown = np.array([index not in known for index in range(len(requests))])
         self._known = known
-        self._unknown = np.array([at not in known for at in range(len(requests))])
         self._sums = np.zeros(len(requests))
         self._greedy = np.ones(len(requests), dtype=bool)
         self._missing = np.array([len(request.targets) for request in requests])
@@ -78,23 +52,94 @@ class Tally:
     def add(
         self, logits: torch.Tensor, rows: np.ndarray, targets: np.ndarray, requests: np.ndarray
     ) -> None:
-        """Row `rows[i]` of the logits predicts `targets[i]` for the request `requests[i]`."""
-        by_row = np.argsort(rows, kind="stable")
-        rows, targets, requests = rows[by_row], targets[by_row], requests[by_row]
-        found, best = _of_targets(logits, rows, targets)
-        np.add.at(self._sums, requests, found)
-        np.logical_and.at(self._greedy, requests, best)
+        """Add that row `rows[i]` of the logits predicts `targets[i]` for the request `requests[i]`; rows ascend."""
+        logprobs, is_best = _compute_logprobs(logits, rows, targets)
+        np.add.at(self._sums, requests, logprobs)
+        np.logical_and.at(self._greedy, requests, is_best)
         np.subtract.at(self._missing, requests, 1)
         if self._on_scored:
             for request in np.unique(requests):
-                if self._missing[request] == 0 and self._unknown[request]:
-                    self._on_scored(int(request), self.score(int(request)))
+                if self._missing[request] == 0 and self.is_unknown[request]:
+                    self._on_scored(int(request), self.get_score(int(request)))
 
-    def is_unknown(self, requests: np.ndarray) -> bool:
-        """Whether any of these still has to be scored."""
-        return bool(self._unknown[requests].any())
-
-    def score(self, request: int) -> Score:
+    def get_score(self, request: int) -> Score:
         if request in self._known:
             return self._known[request]
         return float(self._sums[request]), bool(self._greedy[request])
+
+
+def _compute_logprobs(
+    logits: torch.Tensor, rows: np.ndarray, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    row_index = torch.from_numpy(rows).to(logits.device)
+    target_index = torch.from_numpy(targets).to(logits.device)
+    # In float32, as sums would be coarse in bfloat16, and a few rows at a time, as the copies are large.
+    step = 1024 if logits.is_cuda else 32
+    logprobs, is_best = [], []
+    for start in range(0, len(logits), step):
+        part = logits[start : start + step].float()
+        chosen = slice(*np.searchsorted(rows, [start, start + step]))
+        row, target = row_index[chosen] - start, target_index[chosen]
+        logprobs.append(part[row, target] - part.logsumexp(-1)[row])
+        is_best.append(part.argmax(-1)[row] == target)
+    # Copied to the CPU when all are under way: each copy waits for the device.
+    return torch.cat(logprobs).double().cpu().numpy(), torch.cat(is_best).cpu().numpy()
+
+
+def score_packed(
+    model,
+    trie: Trie,
+    places: np.ndarray,
+    requests: list[ScoreRequest],
+    accumulator: LogprobAccumulator,
+    block: int,
+) -> None:
+    """Score requests of which the sequence at `places[i]` of the trie is what request i reads.
+
+    What is known already does not change how the rest is run, so that a job which resumes computes the same bytes as
+    one that never stopped.
+    """
+    counts = [len(request.targets) for request in requests]
+    depths = [
+        np.arange(len(request.read) - count, len(request.read))
+        for request, count in zip(requests, counts, strict=True)
+    ]
+    targets = np.concatenate([np.asarray(request.targets, dtype=np.int64) for request in requests])
+    nodes = trie.find_nodes(np.repeat(places, counts), np.concatenate(depths))
+    order = np.argsort(nodes, kind="stable")
+    nodes = nodes[order]
+    targets = targets[order]
+    indices = np.repeat(np.arange(len(requests)), counts)[order]
+    blocks = cut_blocks(trie, block)
+    spans = [slice(*np.searchsorted(nodes, edges)) for edges in blocks]
+    needed = np.array([accumulator.is_unknown[indices[span]].any() for span in spans])
+    run = PackedRun(model, trie, block)
+    for number in np.flatnonzero(select_blocks(trie, blocks, needed)):
+        span = spans[number]
+        distinct, rows = np.unique(nodes[span], return_inverse=True)
+        logits = run.run(*blocks[number], distinct)
+        if len(rows):
+            accumulator.add(logits, rows, targets[span], indices[span])
+
+
+def score_plain(
+    model, requests: list[ScoreRequest], accumulator: LogprobAccumulator, max_tokens: int
+) -> int:
+    """Score requests in batches padded to the right, the longest first; returns the tokens that all of them take."""
+    order = sorted(range(len(requests)), key=lambda index: -len(requests[index].read))
+    tokens = 0
+    while order:
+        longest = len(requests[order[0]].read)
+        size = max(1, max_tokens // longest)
+        batch, order = order[:size], order[size:]
+        tokens += len(batch) * longest
+        if not accumulator.is_unknown[batch].any():
+            continue
+        logits = model.plain([requests[index].read for index in batch])
+        for row, index in enumerate(batch):
+            end, targets = len(requests[index].read), np.asarray(requests[index].targets)
+            rows = np.arange(len(targets))
+            accumulator.add(
+                logits[row, end - len(targets) : end], rows, targets, np.full(len(rows), index)
+            )
+    return tokens

@@ -123,7 +123,7 @@ def answer(
 
 def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list[dict]:
     from workflow_scripts.evaluation.prefix.answer import GenerationRequest
-    from workflow_scripts.evaluation.prefix.choosing import StopStrings
+    from workflow_scripts.evaluation.prefix.sampling import StopStrings
 
     stop = StopStrings(tokenizer, decoding.stop, _STOP_LOOKBACK) if decoding.stop else None
     questions, requests = [], []

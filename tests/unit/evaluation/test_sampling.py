@@ -1,4 +1,4 @@
-"""Which token is next: all rows of a step at once, and each as if it were alone."""
+"""Which token is next, and whether an answer ends with it."""
 
 import random
 
@@ -8,8 +8,7 @@ import torch
 from tests.tiny_models import VOCABULARY, tiny_model
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from tests.unit.evaluation.drawn import Requests, fresh_seed
-from workflow_scripts.evaluation.prefix import choosing
-from workflow_scripts.evaluation.prefix.choosing import GenerationRules, StopStrings, choose
+from workflow_scripts.evaluation.prefix.sampling import GenerationRules, StopStrings
 
 OPTIONS = {
     "penalty": {"do_sample": False, "repetition_penalty": 1.3, "no_repeat_ngram_size": 3},
@@ -18,42 +17,29 @@ OPTIONS = {
         "do_sample": True, "temperature": 2.0, "top_k": 60, "top_p": 0.9, "repetition_penalty": 1.2,
     },
 }  # fmt: skip
-STEPS, ROWS = 6, 5
-
-
-def one_by_one(rules: GenerationRules, context: list[int], seed: int, logits) -> list[int]:
-    """One row's tokens, each looked at before the next thing is done."""
-    ids, processors = torch.tensor([context]), rules.chooser(context, 0).processors
-    generator = torch.Generator().manual_seed(seed)
-    for of_step in logits:
-        scores = processors(ids, of_step.float()[None])
-        token = (
-            torch.multinomial(scores[0].softmax(-1), 1, generator=generator)
-            if rules.samples
-            else scores.argmax(-1)
-        )
-        ids = torch.cat([ids, token[None]], dim=1)
-    return ids[0, len(context) :].tolist()
+STEPS = 6
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("at_once", [2, 32])
-def test_rows_choose_together_what_each_chooses_alone(options, dtype, at_once, monkeypatch):
-    monkeypatch.setattr(choosing, "rows_at_once", lambda device: at_once)
+def test_choices_equal_a_plain_loop(options, dtype):
     rules = GenerationRules(tiny_model("qwen2"), options)
     seed = fresh_seed()
-    requests = Requests(seed)
-    contexts = [requests.tokens(1, 30) for _ in range(ROWS)]
+    context = Requests(seed).tokens(1, 30)
     torch.manual_seed(seed)
-    logits = (3 * torch.randn(STEPS, ROWS, VOCABULARY)).to(dtype)
-    choosers = [rules.chooser(context, seed + at) for at, context in enumerate(contexts)]
+    logits = (3 * torch.randn(STEPS, VOCABULARY)).to(dtype)
     kept = logits.clone()
-    found = [choose(choosers, of_step) for of_step in logits]
-    for at, context in enumerate(contexts):
-        expected = one_by_one(rules, context, seed + at, kept[:, at])
-        assert [tokens[at] for tokens in found] == expected
-        assert choosers[at].ids.tolist() == [[*context, *expected]]
+    sampler = rules.build_sampler(context, seed)
+    tokens = [sampler.choose(row) for row in logits]
+    ids = torch.tensor([context])
+    generator = torch.Generator().manual_seed(seed)
+    for row in kept:
+        scores = sampler.processors(ids, row.float()[None])
+        token = scores.argmax(-1)
+        if rules.samples:
+            token = torch.multinomial(scores[0].softmax(-1), 1, generator=generator)
+        ids = torch.cat([ids, token[None]], dim=1)
+    assert sampler.ids.tolist() == ids.tolist() == [[*context, *tokens]]
     assert torch.equal(logits, kept), "logits are somebody else's"
 
 
