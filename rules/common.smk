@@ -210,5 +210,4 @@ def report_files(outputs):
 include: "chunking_inputs.smk"
 include: "training_inputs.smk"
 include: "harmony_inputs.smk"
-include: "ranking_inputs.smk"
 include: "scores.smk"

@@ -1,5 +1,102 @@
 """Grids of models, tasks and protocols: what a run measures, and what others released, each table by one rule."""
 
+from workflow_scripts.settings.grids import OWN_GRID, grid_inputs
+from workflow_scripts.studies.records import has_texts, ranks_models
+from workflow_scripts.studies.ranking.grid_settings import (
+    choose_task_pair,
+    count_training_tokens,
+    list_grid_models,
+    list_known_models,
+    list_shown_tasks,
+    list_wanted_cells,
+    read_grid_settings,
+)
+
+# By what the names of its results begin with, the name of each grid in config/grids.
+GRIDS = {grid.files or name: name for name, grid in SETTINGS.grids.items()}
+OWN = SETTINGS.grids[OWN_GRID].files
+OTHERS = [grid for grid in GRIDS if grid != OWN]
+GRID_SETTINGS = {grid: read_grid_settings(SETTINGS, name) for grid, name in GRIDS.items()}
+
+
+wildcard_constraints:
+    grid=one_of(GRIDS),
+
+
+def grids_with(key):
+    """List the grids of others whose file has this key."""
+    return [grid for grid in OTHERS if getattr(SETTINGS.grids[GRIDS[grid]], key)]
+
+
+GRIDS_WITH_PEARSON = [grid for grid in GRIDS if "pearson" in SETTINGS.grids[GRIDS[grid]].measures]
+GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *grids_with("texts")]
+
+
+def grid_sources(wildcards):
+    """Return the files that a grid is built from, by name."""
+    if wildcards.grid != OWN:
+        grid = SETTINGS.grids[GRIDS[wildcards.grid]]
+        files = grid_inputs(grid, Path(SETTINGS.workflow_folder))
+        return {name: paths if name == "scores" else paths[0] for name, paths in files.items()}
+    published = [f"published/harmony_{name}.csv" for name in ("leaderboard", "cells")]
+    return {
+        "scores": ["results/scores/harmony.parquet"],
+        "errors": "results/scores/harmony_errors.parquet",
+        "imports": list_import_folders(SETTINGS),
+        "imported": list(SETTINGS.harmony.imported_scores),
+        "released": list(map(SETTINGS.resource, published)),
+        "correlations": SETTINGS.resource("published/items/correlations.csv"),
+    }
+
+
+def text_sources(wildcards):
+    """Return the files with bits per byte of texts."""
+    if wildcards.grid == OWN:
+        return ["results/scores/corpora.parquet"]
+    return grid_sources(wildcards)["scores"]
+
+
+def release_source(wildcards):
+    """Return the second release of a grid's scores, if it has one."""
+    return grid_sources(wildcards).get("release", [])
+
+
+# These take the wildcards alone: Snakemake hands paths and resources to any other parameter of a params function.
+def settings_of_grid(wildcards):
+    """Return what every script of a grid is given of the config."""
+    return {"settings": GRID_SETTINGS[wildcards.grid]}
+
+
+def drawn_settings(wildcards):
+    """Return the same with the number of bootstrap draws and the seed."""
+    draws = {"bootstrap_draws": SETTINGS.harmony.bootstrap_draws, "seed": SETTINGS.seed}
+    return settings_of_grid(wildcards) | draws
+
+
+def figure_files(name, grid="{grid}"):
+    """Return the two files of a figure, of which the report has one."""
+    png, caption = f"results/figures/{grid}_{name}.png", f"../docs/captions/{name}.rst"
+    return [png.replace(".png", ".pdf"), report(png, caption=caption, category="Rankings")]
+
+
+def list_outputs(made, grid):
+    """List the files that rules make of a grid."""
+    return [path for table in made for path in expand(list(table.output), grid=grid)]
+
+
+def list_results(grid):
+    """List the tables and figures of a grid of others."""
+    needs = {
+        "attributes": (rules.compute,),
+        "newer": (rules.newer,),
+        "pair": (rules.task_pair,),
+        "release": (rules.releases, rules.price),
+        "texts": OF_TEXTS,
+    }
+    more = [table for key, made in needs.items() if grid in grids_with(key) for table in made]
+    pearson = (rules.agreement_pearson,) if grid in GRIDS_WITH_PEARSON else ()
+    return list_outputs((*OF_ANY_GRID, *pearson, *more), grid)
+
 
 rule build_grid:
     """A grid as matrices of models and tasks, with what its scores are uncertain by."""
@@ -10,18 +107,16 @@ rule build_grid:
         models="results/grids/{grid}_models.parquet",
     log:
         "logs/build_grid/{grid}.log",
-    wildcard_constraints:
-        grid=one_of(GRIDS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(
-            wildcards,
-            known_models=list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
-            wanted=list_wanted_cells(SETTINGS, GRIDS[wildcards.grid]),
-        ),
+        arguments=lambda wildcards: settings_of_grid(wildcards)
+        | {
+            "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
+            "wanted": list_wanted_cells(SETTINGS, GRIDS[wildcards.grid]),
+        },
     script:
         "../workflow_scripts/studies/ranking/build_grid.py"
 
@@ -33,26 +128,9 @@ rule agreement:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_agreement", ".csv", ".md", ".tex"),
-        matrices=[
-            "results/figures/{grid}_agreement.pdf",
-            report(
-                "results/figures/{grid}_agreement.png",
-                caption="../docs/captions/agreement.rst",
-                category="Rankings",
-            ),
-        ],
-        by_task=[
-            "results/figures/{grid}_agreement_by_task.pdf",
-            report(
-                "results/figures/{grid}_agreement_by_task.png",
-                caption="../docs/captions/agreement_by_task.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("agreement"),
     log:
         "logs/agreement/{grid}.log",
-    wildcard_constraints:
-        grid=one_of(GRIDS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -68,14 +146,7 @@ rule agreement_pearson:
     input:
         agreement="results/tables/{grid}_agreement.csv",
     output:
-        figure=[
-            "results/figures/{grid}_agreement_pearson.pdf",
-            report(
-                "results/figures/{grid}_agreement_pearson.png",
-                caption="../docs/captions/agreement_pearson.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("agreement_pearson"),
     log:
         "logs/agreement_pearson/{grid}.log",
     wildcard_constraints:
@@ -97,18 +168,9 @@ rule agreement_by_size:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_agreement_by_size", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_agreement_by_size.pdf",
-            report(
-                "results/figures/{grid}_agreement_by_size.png",
-                caption="../docs/captions/agreement_by_size.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("agreement_by_size"),
     log:
         "logs/agreement_by_size/{grid}.log",
-    wildcard_constraints:
-        grid=one_of(GRIDS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -126,18 +188,9 @@ rule categories:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_categories", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_categories.pdf",
-            report(
-                "results/figures/{grid}_categories.png",
-                caption="../docs/captions/categories.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("categories"),
     log:
         "logs/categories/{grid}.log",
-    wildcard_constraints:
-        grid=one_of(GRIDS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -155,14 +208,7 @@ rule task_pair:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_task_pair", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_task_pair.pdf",
-            report(
-                "results/figures/{grid}_task_pair.png",
-                caption="../docs/captions/task_pair.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("task_pair"),
     log:
         "logs/task_pair/{grid}.log",
     wildcard_constraints:
@@ -172,9 +218,8 @@ rule task_pair:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(
-            wildcards, task_pair=choose_task_pair(SETTINGS, GRIDS[wildcards.grid])
-        ),
+        arguments=lambda wildcards: settings_of_grid(wildcards)
+        | {"task_pair": choose_task_pair(SETTINGS, GRIDS[wildcards.grid])},
     script:
         "../workflow_scripts/studies/ranking/task_pair.py"
 
@@ -187,24 +232,15 @@ rule components:
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_components", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_components.pdf",
-            report(
-                "results/figures/{grid}_components.png",
-                caption="../docs/captions/components.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("components"),
     log:
         "logs/components/{grid}.log",
-    wildcard_constraints:
-        grid=one_of(GRIDS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(wildcards, seed=SETTINGS.seed),
+        arguments=lambda wildcards: settings_of_grid(wildcards) | {"seed": SETTINGS.seed},
     script:
         "../workflow_scripts/studies/ranking/components.py"
 
@@ -217,18 +253,9 @@ rule variance:
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_variance", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_variance.pdf",
-            report(
-                "results/figures/{grid}_variance.png",
-                caption="../docs/captions/variance.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("variance"),
     log:
         "logs/variance/{grid}.log",
-    wildcard_constraints:
-        grid=one_of(GRIDS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -246,14 +273,7 @@ rule compute:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_compute", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_compute.pdf",
-            report(
-                "results/figures/{grid}_compute.png",
-                caption="../docs/captions/compute.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("compute"),
     log:
         "logs/compute/{grid}.log",
     wildcard_constraints:
@@ -275,14 +295,7 @@ rule newer:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_newer", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_newer.pdf",
-            report(
-                "results/figures/{grid}_newer.png",
-                caption="../docs/captions/newer.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("newer"),
     log:
         "logs/newer/{grid}.log",
     wildcard_constraints:
@@ -303,14 +316,7 @@ rule bits:
         texts=text_sources,
     output:
         table=multiext("results/tables/{grid}_bits", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_bits.pdf",
-            report(
-                "results/figures/{grid}_bits.png",
-                caption="../docs/captions/bits.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("bits"),
     log:
         "logs/bits/{grid}.log",
     wildcard_constraints:
@@ -331,14 +337,7 @@ rule text_pairs:
         texts=text_sources,
     output:
         table=multiext("results/tables/{grid}_text_pairs", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_text_pairs.pdf",
-            report(
-                "results/figures/{grid}_text_pairs.png",
-                caption="../docs/captions/text_pairs.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("text_pairs"),
     log:
         "logs/text_pairs/{grid}.log",
     wildcard_constraints:
@@ -361,14 +360,7 @@ rule text_agreement:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_text_agreement", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_text_agreement.pdf",
-            report(
-                "results/figures/{grid}_text_agreement.png",
-                caption="../docs/captions/text_agreement.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("text_agreement"),
     log:
         "logs/text_agreement/{grid}.log",
     wildcard_constraints:
@@ -413,14 +405,6 @@ rule price:
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_price", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_price.pdf",
-            report(
-                "results/figures/{grid}_price.png",
-                caption="../docs/captions/price.rst",
-                category="Rankings",
-            ),
-        ],
     log:
         "logs/price/{grid}.log",
     wildcard_constraints:
@@ -430,9 +414,8 @@ rule price:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(
-            wildcards, training_tokens=count_training_tokens(SETTINGS), seed=SETTINGS.seed
-        ),
+        arguments=lambda wildcards: settings_of_grid(wildcards)
+        | {"training_tokens": count_training_tokens(SETTINGS), "seed": SETTINGS.seed},
     script:
         "../workflow_scripts/studies/ranking/price.py"
 
@@ -444,14 +427,7 @@ rule leaderboard_table:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_leaderboard", ".csv", ".md", ".tex"),
-        bump=[
-            "results/figures/{grid}_bump.pdf",
-            report(
-                "results/figures/{grid}_bump.png",
-                caption="../docs/captions/bump.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("bump"),
     log:
         "logs/leaderboard_table/{grid}.log",
     wildcard_constraints:
@@ -495,14 +471,7 @@ rule panel:
         panel=SETTINGS.harmony.panel or SETTINGS.resource("published/harmony_leaderboard.csv"),
     output:
         table=multiext("results/tables/{grid}_panel", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/{grid}_panel.pdf",
-            report(
-                "results/figures/{grid}_panel.png",
-                caption="../docs/captions/panel.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("panel"),
     log:
         "logs/panel/{grid}.log",
     wildcard_constraints:
@@ -512,10 +481,8 @@ rule panel:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(
-            wildcards,
-            families={one.model: one.family for one in list_known_models(SETTINGS)},
-        ),
+        arguments=lambda wildcards: settings_of_grid(wildcards)
+        | {"families": {one.model: one.family for one in list_known_models(SETTINGS)}},
     script:
         "../workflow_scripts/studies/ranking/panel.py"
 
@@ -528,14 +495,7 @@ rule scores:
         imported=list(SETTINGS.harmony.imported_scores),
     output:
         table=multiext("results/tables/harmony_scores", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/harmony_scores.pdf",
-            report(
-                "results/figures/harmony_scores.png",
-                caption="../docs/captions/scores.rst",
-                category="Rankings",
-            ),
-        ],
+        figure=figure_files("scores", "harmony"),
     log:
         "logs/scores.log",
     localrule: True

@@ -27,7 +27,6 @@ TABLES = (
 FIGURES = [
     "scores",
     "agreement",
-    "agreement_by_task",
     "agreement_by_size",
     "categories",
     "components",
@@ -166,10 +165,11 @@ def test_a_training_item_is_shown_as_trained_on_and_as_tested(copy):
     assert "'<|begin_of_text|>'" not in pythia
 
 
-def test_a_second_run_does_nothing(finished):
+def test_a_second_run_does_nothing(finished, tmp_path):
+    """With another temporary folder too, which no parameter may hold."""
     folder, _ = finished
     before = results_of(folder)
-    result = run_snakemake(folder, *SMALL)
+    result = run_snakemake(folder, *SMALL, TMPDIR=str(tmp_path))
     assert result.returncode == 0
     assert "Nothing to be done" in result.stdout + result.stderr
     assert results_of(folder) == before

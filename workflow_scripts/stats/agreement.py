@@ -1,18 +1,12 @@
 """How alike tasks rank models: Kendall's tau-b between tasks, and its means over pairs of tasks."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_scores
-
 Pairs = tuple[np.ndarray, np.ndarray]  # of models, by their places
-
-
-# Models, of more of which sorting takes less than comparing every two.
-_MOST_COMPARED = 1000
+MOST_COMPARED = 1000  # models, of more of which sorting takes less than comparing every two
 
 
 def compare_pairs(values: np.ndarray, pairs: Pairs) -> np.ndarray:
@@ -22,6 +16,7 @@ def compare_pairs(values: np.ndarray, pairs: Pairs) -> np.ndarray:
 
 
 def pair_all(models: int) -> Pairs:
+    """Return every two of so many models."""
     return np.triu_indices(models, 1)
 
 
@@ -34,92 +29,79 @@ def kendall_matrix(scores: pd.DataFrame, pairs: Pairs | None = None) -> pd.DataF
     is NaN where no pair is shared, or one of the tasks ties all of them. Over all pairs of models, or over `pairs`
     of their places alone.
     """
-    values = checked_scores(scores)
-    if pairs is None and len(values) > _MOST_COMPARED:
+    values = scores.to_numpy(dtype=float)
+    if pairs is None and len(values) > MOST_COMPARED:
         return pd.DataFrame(values, columns=scores.columns).corr(method="kendall")
     first, second = pair_all(len(values)) if pairs is None else pairs
     order = compare_pairs(values, (first, second))
-    known = ~np.isnan(values)
-    ordered = np.abs(order).T @ (known[first] & known[second])  # [a, b]: that a orders, and b has
+    measured = ~np.isnan(values)
+    ordered = np.abs(order).T @ (measured[first] & measured[second])  # [a, b]: a orders, b has
     with np.errstate(invalid="ignore", divide="ignore"):
         tau = order.T @ order / np.sqrt(ordered * ordered.T)
     return pd.DataFrame(tau, scores.columns, scores.columns)
 
 
-def mean_of_pairs(matrix: np.ndarray) -> float:
-    """Mean over pairs of different tasks whose tau is defined; NaN where there is none."""
-    return _mean(matrix[np.triu_indices(len(matrix), 1)])
+def mean_of_pairs(matrix: pd.DataFrame) -> float:
+    """Average over pairs of different tasks whose tau is defined; NaN where there is none."""
+    return float(pd.Series(matrix.to_numpy()[np.triu_indices(len(matrix), 1)]).mean())
 
 
 def mean_agreement(scores: pd.DataFrame) -> float:
-    """Mean of Kendall's tau-b over all pairs of different tasks: 2 / (T (T - 1)) sum_{a<b} tau(a, b).
-
-    Pairs for which tau is not defined are left out of the mean; NaN where that is all of them.
-    """
-    return mean_of_pairs(kendall_matrix(scores).to_numpy())
+    """Compute the mean of Kendall's tau-b over all pairs of different tasks for which it is defined."""
+    return mean_of_pairs(kendall_matrix(scores))
 
 
 def agreement_by_task(matrix: pd.DataFrame) -> pd.Series:
-    """For each task a the mean of tau(a, b) over the other tasks b, those not defined left out."""
-    values = matrix.to_numpy(dtype=float, copy=True)
-    np.fill_diagonal(values, np.nan)
-    return pd.DataFrame(values, index=matrix.index, columns=matrix.columns).mean(axis=1)
+    """Average for each task a tau(a, b) over the other tasks b, those not defined left out."""
+    return _without_diagonal(matrix).mean(axis=1)
 
 
 def agreement_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> pd.DataFrame:
-    """Mean tau over pairs of different tasks, one of the row's category and one of the column's.
+    """Average tau over pairs of different tasks, one of the row's category and one of the column's.
 
     On the diagonal that is the agreement within a category; NaN where it has a single task.
     """
-    if unknown := [task for task in matrix.columns if task not in categories]:
-        raise ValueError(f"categories lacks the task {unknown[0]!r}; expected one for each task.")
-    values = matrix.to_numpy(dtype=float, copy=True)
-    np.fill_diagonal(values, np.nan)
-    of = np.array([categories[task] for task in matrix.columns])
-    names = list(dict.fromkeys(of))
-    means = [[_mean(values[np.ix_(of == row, of == column)]) for column in names] for row in names]
-    return pd.DataFrame(means, index=names, columns=names)
+    tau = _without_diagonal(matrix).stack()
+    pairs = [tau.index.get_level_values(level).map(categories) for level in (0, 1)]
+    names = list(dict.fromkeys(matrix.columns.map(categories)))
+    return tau.groupby(pairs).mean().unstack().reindex(index=names, columns=names)
 
 
-def _mean(values: np.ndarray) -> float:
-    """Of those that are known; NaN where there is none."""
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else float("nan")
+def _without_diagonal(matrix: pd.DataFrame) -> pd.DataFrame:
+    return matrix.mask(np.eye(len(matrix), dtype=bool))
 
 
-class Improvement(NamedTuple):
-    """How many pairs of tasks agree more under the second protocol."""
+def share_improving(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, int]:
+    """Compute the share of pairs of tasks with tau(second) > tau(first), and of how many pairs it is.
 
-    share: float
-    pairs: int
-
-
-def share_improving(first: pd.DataFrame, second: pd.DataFrame) -> Improvement:
-    """Share of pairs of tasks with tau(second) > tau(first), among those defined in both matrices.
-
-    Both are matrices of `kendall_matrix` over the same tasks. A pair with equal tau has not improved.
+    Both are matrices of `kendall_matrix` over the same tasks. Pairs count that are defined in both.
     """
-    if not first.columns.equals(second.columns):
-        raise ValueError(
-            "second has other tasks than first; expected two matrices over the same tasks, in the"
-            " same order."
-        )
     above = np.triu_indices(len(first), 1)
-    one, other = first.to_numpy(dtype=float)[above], second.to_numpy(dtype=float)[above]
-    known = ~(np.isnan(one) | np.isnan(other))
-    if not known.any():
-        return Improvement(float("nan"), 0)
-    return Improvement(float((other > one)[known].mean()), int(known.sum()))
+    rise = pd.Series(second.to_numpy()[above] - first.to_numpy()[above]).dropna()
+    return float((rise > 0).mean()), len(rise)
 
 
 def shared_cells(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Two protocols over what both have: the same models, tasks and cells; other cells become NaN.
+    """Reduce two protocols to the models, tasks and cells that both have; other cells become NaN.
 
     Two protocols are compared on equal terms only: a model that one of them lacks on a task would
     move one side alone.
     """
-    models = first.index.intersection(second.index, sort=False)
-    tasks = first.columns.intersection(second.columns, sort=False)
-    first, second = first.loc[models, tasks], second.loc[models, tasks]
-    known = first.notna() & second.notna()
-    return first.where(known), second.where(known)
+    first, second = first.align(second, join="inner")
+    measured = first.notna() & second.notna()
+    return first.where(measured), second.where(measured)
+
+
+def cross_agreement(
+    first: pd.DataFrame, second: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Compute Kendall's tau-b, Pearson's r and the number of models of each column of `first` and each of `second`.
+
+    Over the models (rows) that have both; NaN where these are fewer than two, or all tied.
+    """
+    both = pd.concat([first, second], axis=1, join="inner", keys=[0, 1])
+    measured = both.notna().astype(int)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        tables = kendall_matrix(both), both.corr(min_periods=2), measured.T @ measured
+    kendall, pearson, models = (table.loc[0, 1] for table in tables)
+    return kendall, pearson, models

@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_draws, checked_scores
 from workflow_scripts.stats.item_errors import ItemErrors
 from workflow_scripts.stats.normal_rows import estimated
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 FEWEST = 3  # scores of a model and of a task, below which none is estimated of it
-_NEAREST = 5  # scores, whose errors stand for one that is not known
+NEAREST = 5  # scores, whose errors stand for one that is not known
 
 
 class Completed(NamedTuple):
@@ -24,9 +23,9 @@ class Completed(NamedTuple):
     """Whether the score was estimated."""
 
     def imputed(self, draws: int, seed: int) -> Iterator[pd.DataFrame]:
-        """The scores, each filled one drawn within its error; those that were measured stay as they are."""
+        """Draw each filled score within its error; those that were measured stay as they are."""
         generator, moved = np.random.default_rng(seed), self.errors.stderrs.where(self.filled, 0.0)
-        for _ in range(checked_draws(draws)):
+        for _ in range(draws):
             yield self.errors.scores + moved * generator.standard_normal(moved.shape)
 
 
@@ -40,34 +39,31 @@ def complete(errors: ScoreErrors) -> Completed:
     five scores on its task that are nearest; it stays missing where the task has fewer than three. It is
     taken for that score's own, as is what an estimate is uncertain by.
     """
-    values = checked_scores(errors.scores)
-    known = ~np.isnan(values)
-    models = np.flatnonzero(known.sum(axis=1) >= np.maximum(FEWEST, known.shape[1] / 2))
-    tasks = np.flatnonzero(known[models].sum(axis=0) >= FEWEST)
-    part = np.ix_(models, tasks)
-    scores, unsure = values.copy(), np.full(values.shape, np.nan)
-    if not known[part].all():
-        scores[part], unsure[part] = estimated(values[part])
-    of = {"index": errors.scores.index, "columns": errors.scores.columns}
-    filled = ~np.isnan(unsure)
-    items = {}
-    for at, task in enumerate(errors.scores):
+    scores = errors.scores.astype(float)
+    models = scores.count(axis=1) >= max(FEWEST, scores.shape[1] / 2)
+    tasks = scores[models].count() >= FEWEST
+    part = scores.loc[models, tasks]
+    unsure = scores * np.nan
+    if part.isna().to_numpy().any():
+        scores.loc[models, tasks], unsure.loc[models, tasks] = estimated(part.to_numpy())
+    filled, items = unsure.notna(), {}
+    for task, values in errors.scores.items():
         measured = errors.items[task]
-        own = _with_likely_errors(values[:, at], np.sqrt(measured.variances))
-        own = np.where(filled[:, at], unsure[:, at], own)
+        own = _add_likely_errors(values.to_numpy(float), np.sqrt(measured.variances))
+        own = np.where(filled[task], unsure[task], own)
         alone = ItemErrors(np.zeros_like(measured.shared), own)
-        items[task] = measured.where(~np.isnan(measured.variances) & ~filled[:, at], alone)
-    training = errors.training.mask(pd.DataFrame(filled, **of), 0.0)
-    completed = ScoreErrors(pd.DataFrame(scores, **of), items, training, errors.stream)
-    return Completed(completed, pd.DataFrame(filled, **of))
+        items[task] = measured.where(
+            ~np.isnan(measured.variances) & ~filled[task].to_numpy(), alone
+        )
+    training = errors.training.mask(filled, 0.0)
+    return Completed(ScoreErrors(scores, items, training, errors.stream), filled)
 
 
-def _with_likely_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+def _add_likely_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     known = ~np.isnan(values) & ~np.isnan(errors)
-    if known.sum() < FEWEST:
-        return errors
-    found = errors.copy()
-    for at in np.flatnonzero(~np.isnan(values) & np.isnan(errors)):
-        nearest = np.argsort(np.abs(values[known] - values[at]), kind="stable")[:_NEAREST]
-        found[at] = np.median(errors[known][nearest])
-    return found
+    likely = errors.copy()
+    if known.sum() >= FEWEST:
+        for at in np.flatnonzero(~np.isnan(values) & np.isnan(errors)):
+            nearest = np.argsort(np.abs(values[known] - values[at]), kind="stable")[:NEAREST]
+            likely[at] = np.median(errors[known][nearest])
+    return likely

@@ -1,6 +1,6 @@
 """Where a new model with a handful of scores would stand on a panel that is fully measured."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -9,47 +9,20 @@ from workflow_scripts.stats.jackknife import few_groups
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.unseen_families import NORMAL, Learned, learn
 
-_NEIGHBOURS = 3
-
 
 class Fitted(NamedTuple):
     """What a panel says about models that are measured on some of its tasks; the same for all of them."""
 
     values: pd.DataFrame
     """The panel's scores on these tasks."""
-    standard: np.ndarray
-    """The same standardised."""
-    means: np.ndarray
-    spreads: np.ndarray
     target: np.ndarray
     """The panel's first principal component, of all its tasks."""
     learned: Learned
     coverage: float
-    others: list[Learned]
-    """By task what predicts it from the others."""
+    """Share of the panel's models that an interval holds, each placed by the other families."""
 
 
-class Placement(NamedTuple):
-    """A new model on the panel."""
-
-    pc1: float
-    low: float
-    high: float
-    rank: int
-    """Its rank among the panel's models, were it one of them."""
-    best_rank: int
-    worst_rank: int
-    coverage: float
-    """Share of the panel's models that such an interval holds, each placed by the other families."""
-    neighbours: pd.Series
-    """The nearest panel models by distance: root mean square of the differences of standardised scores."""
-    residuals: pd.Series
-    """By task: how far the score lies from what the other tasks predict, in standard deviations."""
-    outside: tuple[str, ...]
-    """Tasks on which the model lies outside of the panel's range: there the panel predicts little."""
-
-
-def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> Placement:
+def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> dict[str, Any]:
     """Place a model measured on some of the panel's tasks; same units, protocol and metrics as there.
 
     The panel's first principal component is predicted from the standardised scores z on the measured
@@ -58,79 +31,59 @@ def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> Placement:
     wide. What the model's own standard errors s add, the normal quantile 1.96 times
     sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the panel's errors hold as much of the
     panel's own; an error that is not known adds nothing. `fitted` is what `fit` learns for these tasks.
+
+    Returned are pc1 with its interval, the ranks that these have among the panel's models, and the tasks on which the
+    model lies outside of the panel's range: there the panel predicts little.
     """
     tasks = list(fitted.values)
-    scores, errors = (of.reindex(tasks).to_numpy(dtype=float) for of in (measured, stderrs))
-    new = ((scores - fitted.means) / fitted.spreads)[None]
-    (half,), (pc1,) = fitted.learned.half_width(new), fitted.learned.predicted(new)
-    noise = errors / fitted.spreads * fitted.learned.weights[1:]
-    half = np.hypot(half, NORMAL * np.sqrt(np.nansum(noise**2)))
-    distances = np.sqrt(((fitted.standard - new) ** 2).mean(axis=1))
-    nearest = np.argsort(distances, kind="stable")[:_NEIGHBOURS]
-    beyond = (scores < fitted.values.min()) | (scores > fitted.values.max())
-    return Placement(
-        float(pc1),
-        float(pc1 - half),
-        float(pc1 + half),
-        1 + int((fitted.target > pc1).sum()),
-        1 + int((fitted.target > pc1 + half).sum()),
-        1 + int((fitted.target > pc1 - half).sum()),
-        fitted.coverage,
-        pd.Series(distances[nearest], index=fitted.values.index[nearest]),
-        pd.Series(_compute_residuals(fitted, new[0]), index=tasks),
-        tuple(np.array(tasks)[beyond]),
-    )
+    scores = measured.reindex(tasks).astype(float)
+    means, spreads = fitted.values.mean(), fitted.values.std(ddof=0)
+    new = ((scores - means) / spreads).to_numpy()
+    (half,), (pc1,) = fitted.learned.half_width(new[None]), fitted.learned.predicted(new[None])
+    errors = stderrs.reindex(tasks).astype(float) / spreads
+    half = np.hypot(half, NORMAL * np.sqrt(((errors * fitted.learned.weights[1:]) ** 2).sum()))
+    ends = {"": pc1, "best_": pc1 + half, "worst_": pc1 - half}
+    return {
+        "pc1": float(pc1),
+        "low": float(pc1 - half),
+        "high": float(pc1 + half),
+        **{f"{name}rank": 1 + int((fitted.target > end).sum()) for name, end in ends.items()},
+        "coverage": fitted.coverage,
+        "outside": list(
+            scores.index[(scores < fitted.values.min()) | (scores > fitted.values.max())]
+        ),
+    }
 
 
 def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
     """Learn from the panel what placing models measured on these tasks takes."""
-    values = panel[[task for task in panel.columns if task in tasks]]
+    values = panel[[task for task in panel if task in tasks]]
     standard, target = _standardise(panel, list(values))
     groups, _ = few_groups(families.reindex(panel.index))
     unseen = without_families(panel, list(values), families)
-    held = (unseen["low"] <= unseen["pc1"]) & (unseen["pc1"] <= unseen["high"])
-    others = [
-        learn(np.delete(standard, at, axis=1), standard[:, at], groups)
-        for at in range(len(tasks) if len(tasks) > 1 else 0)
-    ]
-    means, spreads = values.mean().to_numpy(), values.std(ddof=0).to_numpy()
-    learned, coverage = learn(standard, target, groups), float(held.mean())
-    return Fitted(values, standard, means, spreads, target, learned, coverage, others)
+    coverage = float(unseen["pc1"].between(unseen["low"], unseen["high"]).mean())
+    return Fitted(values, target, learn(standard, target, groups), coverage)
 
 
 def without_families(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> pd.DataFrame:
-    """Each panel model placed by the other families alone: columns pc1 (its own), predicted, low, high.
+    """Place each panel model by the other families alone: columns pc1 (its own), predicted, low, high.
 
     Penalty and width of the interval are chosen again without the family, so that the share of
     intervals that hold is what a new family's model may count on.
     """
     standard, target = _standardise(panel, tasks)
     groups, _ = few_groups(families.reindex(panel.index))
-    found = pd.DataFrame(
-        index=panel.index, columns=["pc1", "predicted", "low", "high"], dtype=float
-    )
-    for one in np.unique(groups):
-        out = groups == one
+    columns = ["pc1", "predicted", "low", "high"]
+    placed = pd.DataFrame(index=panel.index, columns=columns, dtype=float)
+    for group in np.unique(groups):
+        out = groups == group
         learned = learn(standard[~out], target[~out], groups[~out])
         predicted, half = learned.predicted(standard[out]), learned.half_width(standard[out])
-        found[out] = np.column_stack([target[out], predicted, predicted - half, predicted + half])
-    return found
+        placed[out] = np.column_stack([target[out], predicted, predicted - half, predicted + half])
+    return placed
 
 
 def _standardise(panel: pd.DataFrame, tasks: list[str]) -> tuple[np.ndarray, np.ndarray]:
     target = principal_components(panel).scores["PC1"].to_numpy()
     values = panel[tasks].to_numpy(dtype=float)
     return (values - values.mean(axis=0)) / values.std(axis=0), target
-
-
-def _compute_residuals(fitted: Fitted, new: np.ndarray) -> np.ndarray:
-    """By task the error of its prediction from the others, over the spread of the panel's own."""
-    if not fitted.others:
-        return np.full(len(new), np.nan)
-    return np.array(
-        [
-            (new[at] - float(others.predicted(np.delete(new, at)[None])[0]))
-            / np.sqrt((others.errors**2).mean())
-            for at, others in enumerate(fitted.others)
-        ]
-    )

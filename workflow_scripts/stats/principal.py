@@ -5,12 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_scores
 from workflow_scripts.stats.jackknife import over_families
 
 
 class PrincipalComponents(NamedTuple):
-    """What `principal_components` found; components are named PC1, PC2 and so on."""
+    """Components are named PC1, PC2 and so on."""
 
     scores: pd.DataFrame
     """Models in rows, components in columns, 100 times the component, as published."""
@@ -19,15 +18,14 @@ class PrincipalComponents(NamedTuple):
 
 
 def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
-    """Principal components of the scores (models in rows, tasks in columns), larger being better.
+    """Compute the principal components of the scores (models in rows, tasks in columns), larger being better.
 
     Z has the scores with each task's mean m taken off and divided by its standard deviation s
     (divisor: the number of models). With Z = U S V', the component k of the models is 100 U_k S_k
     = 100 Z V_k, and its share of the variance S_k^2 / sum_j S_j^2. The sign of each component is such
     that its loadings V_k sum to something positive: better on most tasks is larger.
 
-    A missing cell is refused, never filled, and so is a task on which all models score the same,
-    which cannot be standardised.
+    A missing cell is refused, never filled.
     """
     shape, spread, _ = _decompose(scores)
     names = component_names(len(spread))
@@ -38,22 +36,22 @@ def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
 
 
 def component_loadings(scores: pd.DataFrame) -> pd.DataFrame:
-    """Tasks in rows, components in columns: V of `principal_components`, columns of length 1."""
+    """Compute V of `principal_components`: tasks in rows, components in columns of length 1."""
     _, spread, loadings = _decompose(scores)
     return pd.DataFrame(loadings.T, index=scores.columns, columns=component_names(len(spread)))
 
 
 def component_names(count: int) -> list[str]:
-    return [f"PC{at + 1}" for at in range(count)]
+    return [f"PC{number}" for number in range(1, count + 1)]
 
 
 def explained_over_families(scores: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
-    """Interval of each explained variance ratio, had other families been taken: low, high, groups, of.
+    """Compute the interval of each explained variance ratio, had other families been taken: low, high, groups, of.
 
     Within 0 and 1. The last components of few models hardly occur without a family: their intervals
     mean little. A task on which the models that are left score alike has no variance to share.
     """
-    values = _check_complete(scores)
+    values = scores.to_numpy(dtype=float)
     names = component_names(min(values.shape))
 
     def compute_ratios(kept: np.ndarray) -> np.ndarray:
@@ -64,7 +62,7 @@ def explained_over_families(scores: pd.DataFrame, families: pd.Series) -> pd.Dat
 
     reach = over_families(compute_ratios, families)
     ends = {"low": reach.low.clip(0, 1), "high": reach.high.clip(0, 1)}
-    return pd.DataFrame(ends, index=names).assign(groups=reach.groups, of=reach.of)
+    return pd.DataFrame(ends, names).assign(groups=reach.groups, of=reach.of)
 
 
 def compute_first_component(values: np.ndarray) -> np.ndarray:
@@ -84,25 +82,9 @@ def _standardise(values: np.ndarray) -> np.ndarray:
 
 
 def _decompose(scores: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    standard = _standardise(_check_complete(scores))
-    flat = ~standard.any(axis=0)
-    if flat.any():
-        raise ValueError(
-            f"scores of the task {scores.columns[flat][0]!r} are the same for all models; expected"
-            " some spread: leave that task out."
-        )
+    if scores.isna().to_numpy().any():
+        raise ValueError("scores has missing cells; expected none, as none is filled.")
+    standard = _standardise(scores.to_numpy(dtype=float))
     shape, spread, loadings = np.linalg.svd(standard, full_matrices=False)
     signs = np.where(loadings.sum(axis=1) < 0, -1.0, 1.0)
     return shape * signs, spread, loadings * signs[:, None]
-
-
-def _check_complete(scores: pd.DataFrame) -> np.ndarray:
-    values = checked_scores(scores)
-    models, tasks = values.shape
-    missing = int(np.isnan(values).sum())
-    if models < 2 or tasks < 1 or missing:
-        raise ValueError(
-            f"scores has {models} models, {tasks} tasks and {missing} missing cells; expected at least two"
-            " models, one task and no missing cell, as none is filled."
-        )
-    return values

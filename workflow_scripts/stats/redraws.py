@@ -1,27 +1,19 @@
 """What drawing items and trainings again does to the agreement of tasks: its intervals and ceilings."""
 
 from itertools import islice, pairwise
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.agreement import (
     compare_pairs,
-    kendall_matrix,
     mean_agreement,
-    mean_of_pairs,
     pair_all,
 )
-from workflow_scripts.stats.checks import TAILS, checked_draws
+from workflow_scripts.stats.checks import TAILS
 from workflow_scripts.stats.score_errors import ScoreErrors
 
-
-class Interval(NamedTuple):
-    """Both ends; NaN where the interval cannot be computed."""
-
-    low: float
-    high: float
+Interval = tuple[float, float]  # both ends; NaN where it cannot be computed
 
 
 def interval_drawn(errors: ScoreErrors, draws: int, seed: int = 0) -> Interval:
@@ -31,9 +23,8 @@ def interval_drawn(errors: ScoreErrors, draws: int, seed: int = 0) -> Interval:
     and set around the measured value m: [m + q_low - mean, m + q_high - mean], within -1 and 1.
     Of many models a sample is drawn again. Unknown where any score lacks its error.
     """
-    value = mean_agreement(errors.scores)
-    low, high = _set_around(value, _draw_means(errors, draws, seed))
-    return Interval(max(low, -1.0), min(high, 1.0))
+    low, high = _set_around(mean_agreement(errors.scores), _draw_means(errors, draws, seed))
+    return max(low, -1.0), min(high, 1.0)
 
 
 def difference_drawn(
@@ -51,16 +42,15 @@ def _draw_means(errors: ScoreErrors, draws: int, seed: int) -> np.ndarray:
     if not errors.are_known:
         return np.full(draws, np.nan)
     drawn = errors.sampled().drawn(draws, seed)
-    return np.array([mean_of_pairs(kendall_matrix(pd.DataFrame(one)).to_numpy()) for one in drawn])
+    return np.array([mean_agreement(pd.DataFrame(scores)) for scores in drawn])
 
 
 def _set_around(value: float, drawn: np.ndarray) -> Interval:
     """Set the spread of what was drawn around what was measured, which is within it in any case."""
-    known = drawn[~np.isnan(drawn)]
-    if known.size * 2 < drawn.size or np.isnan(value):
-        return Interval(float("nan"), float("nan"))
-    low, high = np.quantile(known, TAILS) - known.mean()
-    return Interval(float(value + min(low, 0.0)), float(value + max(high, 0.0)))
+    if np.isnan(drawn).mean() > 0.5 or np.isnan(value):
+        return float("nan"), float("nan")
+    low, high = np.nanquantile(drawn, TAILS) - np.nanmean(drawn)
+    return float(value + min(low, 0.0)), float(value + max(high, 0.0))
 
 
 def agree_with_redraw(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.Series:
@@ -69,13 +59,11 @@ def agree_with_redraw(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.Seri
     Cells without an error are left out; NaN where fewer than two models are left. Of many models a sample is drawn.
     """
     errors = errors.sampled()
-    pairs = pair_all(len(errors.scores))
-    measured = compare_pairs(
-        errors.scores.where(errors.stderrs.notna()).to_numpy(dtype=float), pairs
-    )
-    total = np.zeros(errors.scores.shape[1])
+    pairs, total = pair_all(len(errors.scores)), 0.0
+    known = errors.scores.where(errors.stderrs.notna())
+    measured = compare_pairs(known.to_numpy(dtype=float), pairs)
     # The first draw is left out, so that these are the draws that ceilings are made of.
-    for drawn in islice(errors.drawn(checked_draws(draws) + 1, seed), 1, None):
+    for drawn in islice(errors.drawn(draws + 1, seed), 1, None):
         again = compare_pairs(drawn, pairs)
         ordered = np.abs(measured).sum(axis=0) * np.abs(again).sum(axis=0)
         with np.errstate(invalid="ignore"):
@@ -93,14 +81,13 @@ def ceiling_of_pairs(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataF
     generous for small tasks, never too low. Of many models a sample is drawn, a fifth as often: what is
     unsure is then which models it has.
     """
-    every, errors = errors, errors.sampled()
-    draws = draws if errors is every else max(draws // 5, 1)
-    scores = errors.scores
+    sample = errors.sampled()
+    draws = draws if sample is errors else max(draws // 5, 1)
+    scores = sample.scores
     first, second = pair_all(len(scores))
-    known = scores.notna().to_numpy(dtype=bool)
-    both = (known[first] & known[second]).astype(float)
-    redrawn = np.zeros((scores.shape[1], scores.shape[1]))
-    drawn = errors.drawn(checked_draws(draws) + 1, seed)
+    measured = scores.notna().to_numpy(dtype=bool)
+    both, redrawn = (measured[first] & measured[second]).astype(float), 0.0
+    drawn = sample.drawn(draws + 1, seed)
     for one, other in pairwise(compare_pairs(values, (first, second)) for values in drawn):
         # [a, b]: of task a, over the models that b has too.
         ordered = (np.abs(one).T @ both) * (np.abs(other).T @ both)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_draws, checked_scores
 from workflow_scripts.stats.item_errors import ItemErrors
 
 # Another training moves most scores by little, and some that did not learn by much. Student's t of so many
@@ -38,10 +37,9 @@ class ScoreErrors:
 
     @property
     def items_alone(self) -> pd.DataFrame:
-        """The standard error of each score by itself from items; NaN where none is known."""
+        """Standard errors of each score by itself from items; NaN where none is known."""
         errors = {task: np.sqrt(self.items[task].variances) for task in self.scores}
-        found = pd.DataFrame(errors, self.scores.index, self.scores.columns)
-        return found.where(self.scores.notna())
+        return pd.DataFrame(errors, *self.scores.axes).where(self.scores.notna())
 
     @property
     def stderrs(self) -> pd.DataFrame:
@@ -58,10 +56,10 @@ class ScoreErrors:
 
         A cell without an error is NaN in every draw: what is not known is not drawn.
         """
-        values, spread = checked_scores(self.scores), self.training.to_numpy(dtype=float)
+        values, spread = self.scores.to_numpy(dtype=float), self.training.to_numpy(dtype=float)
         of_items = np.random.default_rng(seed)
         of_each = np.random.default_rng([seed, 1 + self.stream])
-        for _ in range(checked_draws(draws)):
+        for _ in range(draws):
             own = of_each.standard_normal(values.shape)
             trained = of_each.standard_t(_STRAYING, values.shape) / _SIZE_OF_T
             drawn = values + spread * trained
@@ -107,11 +105,11 @@ class ScoreErrors:
 
     def floored_by(self, floor: "ScoreErrors", scores: pd.DataFrame) -> "ScoreErrors":
         """Of `scores`, each the better of this and the floor's, where both are known."""
-        one, other = self.part(scores), floor.part(scores.where(scores.notna()))
         higher = floor.scores.reindex_like(scores) > self.scores.reindex_like(scores)
+        raw, floor = self.part(scores), floor.part(scores)
         items = {
-            task: one.items[task].where(~higher[task].to_numpy(), other.items[task])
+            task: raw.items[task].where(~higher[task].to_numpy(), floor.items[task])
             for task in scores
         }
-        training = one.training.mask(higher, other.training)
+        training = raw.training.mask(higher, floor.training)
         return ScoreErrors(scores, items, training, self.stream)

@@ -1,6 +1,5 @@
 """Errors of shares where the plain formula fails: where none or all items are right, and at a floor."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,7 @@ import pandas as pd
 from workflow_scripts.stats.partial_order import SIGNIFICANT
 
 
-def standard_error(
-    value: np.ndarray, n: np.ndarray, lowest: np.ndarray | float = 0.0
-) -> np.ndarray:
+def standard_error(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
     """Compute the standard error of a score on `n` items, from the score alone.
 
     For a share p of right answers, lowest 0: sqrt(p (1 - p) / n). For a coefficient r on [-1, 1] such
@@ -19,25 +16,19 @@ def standard_error(
     frequent, since r = 2p - 1 there, and near it elsewhere. In one formula, with highest value 1:
     sqrt((1 - v) (v - lowest) / n).
     """
-    value, n, lowest = (np.asarray(x, dtype=float) for x in (value, n, lowest))
-    if (n < 1).any():
-        raise ValueError(f"n is {n[n < 1].flat[0]:g}; expected a whole number of at least 1.")
-    outside = (value > 1) | (value < lowest)
-    if outside.any():
-        raise ValueError(
-            f"value is {np.broadcast_to(value, outside.shape)[outside].flat[0]:g}; expected a fraction"
-            " of at most 1 and not below the metric's lowest value."
-        )
+    value, n, lowest = _to_floats(value, n, lowest)
+    if (n < 1).any() or ((value > 1) | (value < lowest)).any():
+        raise ValueError("expected fractions between the lowest value and 1, of 1 item or more.")
     return np.sqrt((1 - value) * (value - lowest) / n)
 
 
 def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's 95% interval of a share p of n items: both ends, never below 0, above 1 or of no width.
+    """Compute Wilson's 95% interval of a share p of n items: both ends, never below 0, above 1 or of no width.
 
     It holds each q that p lies no more than z = 1.96 of q's own standard errors from,
     |p - q| <= z sqrt(q (1 - q) / n). Of a coefficient on [-1, 1], lowest -1, it is that of (r + 1) / 2.
     """
-    value, n, lowest = _numbers(value, n, lowest)
+    value, n, lowest = _to_floats(value, n, lowest)
     share, weight = (value - lowest) / (1 - lowest), SIGNIFICANT**2 / n
     middle = (share + weight / 2) / (1 + weight)
     half = np.sqrt(weight * share * (1 - share) + weight**2 / 4) / (1 + weight)
@@ -46,8 +37,8 @@ def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarra
 
 
 def share_error(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
-    """The plain standard error, and where that is 0 half the width of Wilson's interval over z."""
-    plain = standard_error(*_numbers(value, n, lowest))
+    """Compute the plain standard error, and where that is 0 half the width of Wilson's interval over z."""
+    plain = standard_error(value, n, lowest)
     low, high = wilson(value, n, lowest)
     return np.where(plain > 0, plain, (high - low) / (2 * SIGNIFICANT))
 
@@ -55,22 +46,24 @@ def share_error(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
 def score_interval(
     value: Any, error: Any, n: Any, lowest: Any = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """95% interval of a score: Wilson's where n and the metric's range are known, else z errors each way."""
-    value, error, n, lowest = _numbers(value, error, n, lowest)
-    ends = zip(wilson(value, n, lowest), (-SIGNIFICANT, SIGNIFICANT), strict=True)
+    """Compute the 95% interval of a score: Wilson's where n and the range are known, else z errors each way."""
+    value, error, n, lowest = _to_floats(value, error, n, lowest)
     known = (n >= 1) & (value >= lowest) & (value <= 1)
-    low, high = (np.where(known, end, value + z * error) for end, z in ends)
-    return low, high
+    low, high = wilson(value, n, lowest)
+    reach = SIGNIFICANT * error
+    return np.where(known, low, value - reach), np.where(known, high, value + reach)
 
 
 def errors_above(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
-    """How many standard errors a score lies above its floor f: those of a model that is at the floor.
+    """Compute how many standard errors a score lies above its floor f: those of a model that is at the floor.
 
     That is sqrt((1 - f) (f - lowest) / n), with f at least one item from either end, and larger by as
     much as the score's own error is larger than its plain one, as where parts of a task weigh more than
     others. Where n or the metric's range is not known it is the score's own error; NaN without any.
     """
-    value, error, floor, n, lowest = np.broadcast_arrays(*_numbers(value, error, floor, n, lowest))
+    value, error, floor, n, lowest = np.broadcast_arrays(
+        *_to_floats(value, error, floor, n, lowest)
+    )
     null = np.where(error > 0, error, np.nan)
     known = ~np.isnan(n) & (value >= lowest) & (value <= 1)
     least, items = lowest[known], n[known]
@@ -84,30 +77,26 @@ def errors_above(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) 
 
 
 def coefficient_step(value: float, positive: int, negative: int) -> float:
-    """How far Matthews' coefficient may move when one answer changes, for the answers that may be behind it.
+    """Compute how far Matthews' coefficient may move when one answer changes, for the answers that may be behind it.
 
     With a negative and b positive items called negative, of N and P, it is (a P - b N) / sqrt(m (n - m) P N),
     m = a + b, and 0 of a model that answers always the same. There one answer moves it furthest. Of all
     (a, b) within 1 / n of the value the largest step to a neighbour is taken.
     """
-    found = _coefficients(positive, negative)
-    near = np.abs(found - value) <= 1 / (positive + negative)
-    steps = [
-        np.where(near[:-1] | near[1:], np.abs(np.diff(found, axis=0)), 0.0),
-        np.where(near[:, :-1] | near[:, 1:], np.abs(np.diff(found, axis=1)), 0.0),
-    ]
-    return float(max(one.max(initial=0.0) for one in steps))
-
-
-@lru_cache(maxsize=1)
-def _coefficients(positive: int, negative: int) -> np.ndarray:
     right, wrong = np.arange(negative + 1.0)[:, None], np.arange(positive + 1.0)
     called = right + wrong
     spread = called * (positive + negative - called) * positive * negative
-    return (right * positive - wrong * negative) / np.sqrt(np.where(spread > 0, spread, np.inf))
+    found = (right * positive - wrong * negative) / np.sqrt(np.where(spread > 0, spread, np.inf))
+    near = np.abs(found - value) <= 1 / (positive + negative)
+    return max(
+        float(np.abs(np.diff(table, axis=0))[close[:-1] | close[1:]].max(initial=0.0))
+        for table, close in ((found, near), (found.T, near.T))
+    )
 
 
-def _numbers(*given: Any) -> list[np.ndarray]:
-    """As arrays of floats, also of pandas' whole numbers with missing ones among them."""
-    series = (x.astype("Float64").astype(float) if isinstance(x, pd.Series) else x for x in given)
-    return [np.asarray(x, dtype=float) for x in series]
+def _to_floats(*numbers: Any) -> list[np.ndarray]:
+    """Make arrays of floats, also of pandas' whole numbers with missing ones among them."""
+    return [
+        x.to_numpy(float, na_value=np.nan) if isinstance(x, pd.Series) else np.asarray(x, float)
+        for x in numbers
+    ]

@@ -7,17 +7,17 @@ import numpy as np
 
 
 def z_test(difference: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """z = difference / stderr, and the two-sided p = 2 (1 - Phi(|z|)).
+    """Compute z = difference / stderr, and the two-sided p = 2 (1 - Phi(|z|)).
 
     The error is that of the difference, of two models on the same items for instance. Of equal scores
     z is 0; without an error, or with one of 0, z and p are NaN.
     """
     difference, stderr = (np.asarray(x, dtype=float) for x in (difference, stderr))
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = np.where((stderr == 0) & (difference == 0), 0.0, difference / stderr)
-    z = np.where(np.isinf(z), np.nan, z)
+        z = np.where(difference == 0, 0.0 * (1 + stderr), difference / stderr)
     from scipy.stats import norm  # slow to import, and needed here alone
 
+    z = np.where(np.isinf(z), np.nan, z)
     return z, 2 * norm.sf(np.abs(z))
 
 
@@ -30,38 +30,28 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
-    """McNemar's exact test of two models on the same items, in the same order.
+    """Compute McNemar's exact test of two models on the same items, in the same order.
 
     Only items on which the two differ count: b that only the first got right, c that only the second
     did. If neither is better, b is binomial with b + c trials of probability 1/2, and
     p = min(1, 2 P(X <= min(b, c))).
     """
-    if len(first) != len(second):
-        raise ValueError(
-            f"first has {len(first)} items and second {len(second)}; expected the same items in both."
-        )
-    one, other = (np.asarray(list(side)) for side in (first, second))
-    for name, side in (("first", one), ("second", other)):
-        if not len(side) or side.dtype != bool:
-            found = "no items" if not len(side) else f"items of type {side.dtype}"
-            raise ValueError(f"{name} has {found}; expected true or false for each item.")
-    b, c = int((one & ~other).sum()), int((~one & other).sum())
     from scipy.stats import binomtest  # slow to import, and needed here alone
 
+    apart = np.asarray(first, dtype=int) - np.asarray(second, dtype=int)
+    b, c = int((apart > 0).sum()), int((apart < 0).sum())
     return McNemar(b, c, float(binomtest(b, b + c).pvalue) if b + c else 1.0)
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Holm's correction: p-values that may all be held against one level.
+    """Correct p-values by Holm's method, so that all may be held against one level.
 
     In rising order p_(1) <= ... <= p_(m), the corrected p_(i) is max_{j <= i} min(1, (m - j + 1) p_(j)).
     The chance of a single false alarm among all m is then at most the level. NaN stands for a test
     that was not made: it stays NaN and is not counted.
     """
-    p = np.asarray(p_values, dtype=float)
-    corrected = np.full(p.shape, np.nan)
-    made = np.flatnonzero(~np.isnan(p))
-    rising = made[np.argsort(p[made], kind="stable")]
-    factors = len(rising) - np.arange(len(rising))
-    corrected[rising] = np.maximum.accumulate(np.minimum(1.0, factors * p[rising]))
+    corrected = np.array(p_values, dtype=float)
+    rising = np.argsort(corrected, kind="stable")[: int((~np.isnan(corrected)).sum())]
+    factors = np.arange(len(rising), 0, -1)
+    corrected[rising] = np.maximum.accumulate(np.minimum(1.0, factors * corrected[rising]))
     return corrected

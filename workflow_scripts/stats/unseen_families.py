@@ -7,9 +7,7 @@ import numpy as np
 
 from workflow_scripts.stats.checks import TAILS
 
-NORMAL = NormalDist().inv_cdf(
-    TAILS[1]
-)  # standard deviations that 95 % of normal numbers stay within
+NORMAL = NormalDist().inv_cdf(TAILS[1])  # standard deviations that hold 95% of normal numbers
 # Ridge penalties to choose from, as shares of the number of models.
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 FEWEST = 4  # models of a family, below which their errors say too little by themselves
@@ -30,17 +28,18 @@ class Learned(NamedTuple):
     spread: float
 
     def predicted(self, models: np.ndarray) -> np.ndarray:
-        return _with_one(models) @ self.weights
+        return _add_constant(models) @ self.weights
 
     def half_width(self, models: np.ndarray) -> np.ndarray:
-        """Half of a 95% interval around what is predicted."""
-        design = _with_one(models)
-        far = (design @ self.inverse * design).sum(axis=1)
-        return NORMAL * self.spread * _size(self.slope, design @ self.weights, self.top, far)
+        """Compute half of a 95% interval around what is predicted."""
+        design = _add_constant(models)
+        leverage = (design @ self.inverse * design).sum(axis=1)
+        size = _model_size(self.slope, design @ self.weights, self.top, leverage)
+        return NORMAL * self.spread * size
 
 
 def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learned:
-    """b = (X'X + n p D)^-1 X'y with a constant that D leaves free, and the errors of unseen families.
+    """Fit b = (X'X + n p D)^-1 X'y with a constant that D leaves free, and the errors of unseen families.
 
     Family g is predicted by the others, whose inverse A_g is without its part of X'X, with the errors e_g, and
     the diagonal of X_g A_g X_g' says how far its models lie from the others' (their leverage).
@@ -50,38 +49,41 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     family shall be held, and a further one may stray farther than all. Those of fewer than four models
     count as one.
     """
-    design = _with_one(models)
+    design = _add_constant(models)
     free = len(design) * np.eye(design.shape[1])
     free[0, 0] = 0.0
-    members = [np.flatnonzero(families == one) for one in np.unique(families)]
+    members = [np.flatnonzero(families == family) for family in np.unique(families)]
     gram, moment = design.T @ design, design.T @ target
     penalised = gram + np.multiply.outer(PENALTIES, free)  # with all penalties at once
-    tried, fars = np.empty((2, len(PENALTIES), len(target)))
-    for of in members:
-        own = design[of]
+    tried, leverages = np.empty((2, len(PENALTIES), len(target)))
+    for rows in members:
+        own = design[rows]
         others = np.linalg.inv(penalised - own.T @ own)
-        tried[:, of] = target[of] - others @ (moment - own.T @ target[of]) @ own.T
-        fars[:, of] = (own @ others * own).sum(axis=-1)
+        tried[:, rows] = target[rows] - others @ (moment - own.T @ target[rows]) @ own.T
+        leverages[:, rows] = (own @ others * own).sum(axis=-1)
     least = (tried**2).sum(axis=1).argmin()
-    inverse, errors, far = np.linalg.inv(penalised[least]), tried[least], fars[least]
-    predicted, top = target - errors, float((target - errors).max())
+    inverse, errors, leverage = np.linalg.inv(penalised[least]), tried[least], leverages[least]
+    predicted = target - errors
+    top = float(predicted.max())
     # An error near 0 says little of its size and would have a logarithm without bound.
     sizes = np.maximum(np.abs(errors), np.median(np.abs(errors)) / 10 + 1e-12)
     across = predicted - predicted.mean()
-    logs = np.log(sizes) - np.log1p(far) / 2
+    logs = np.log(sizes) - np.log1p(leverage) / 2
     slope = min(float(across @ logs / max(across @ across, 1e-12)), 0.0)
-    scaled = errors / _size(slope, predicted, top, far)
-    large = [of for of in members if len(of) >= FEWEST]
-    small = [of for of in members if len(of) < FEWEST]
-    groups = [*large, *([np.concatenate(small)] if small else [])]
-    farthest = max(float((scaled[of] ** 2).mean()) for of in groups)
+    squares = (errors / _model_size(slope, predicted, top, leverage)) ** 2
+    large = [rows for rows in members if len(rows) >= FEWEST]
+    small = [rows for rows in members if len(rows) < FEWEST]
+    groups = large + ([np.concatenate(small)] if small else [])
+    farthest = max(float(squares[rows].mean()) for rows in groups)
     spread = np.sqrt(farthest * (len(members) + 1) / len(members))
     return Learned(inverse @ moment, inverse, errors, slope, top, spread)
 
 
-def _size(slope: float, predicted: np.ndarray, top: float, far: np.ndarray) -> np.ndarray:
-    return np.exp(slope * np.minimum(predicted, top)) * np.sqrt(1 + far)
+def _model_size(
+    slope: float, predicted: np.ndarray, top: float, leverage: np.ndarray
+) -> np.ndarray:
+    return np.exp(slope * np.minimum(predicted, top)) * np.sqrt(1 + leverage)
 
 
-def _with_one(models: np.ndarray) -> np.ndarray:
+def _add_constant(models: np.ndarray) -> np.ndarray:
     return np.column_stack([np.ones(len(models)), models])

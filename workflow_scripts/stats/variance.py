@@ -6,8 +6,6 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.checks import checked_scores
-
 PARTS = ("model", "together", "items", "training")
 RELIABLE = 0.9  # of a mean over tasks: what is told first of them
 WANTED = (0.8, RELIABLE, 0.95)
@@ -30,13 +28,12 @@ class Variance(NamedTuple):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Of the sum of the components, none below 0; all NaN where models do not differ."""
-        found = {name: np.maximum(getattr(self, name), 0.0) for name in PARTS}
-        total = sum(value for value in found.values() if not math.isnan(value))
-        return {name: value / total if total else math.nan for name, value in found.items()}
+        """Shares of the sum of the components, none below 0; all NaN where models do not differ."""
+        parts = pd.Series(self._asdict())[list(PARTS)].clip(lower=0)
+        return (parts / (parts.sum() or math.nan)).to_dict()
 
     def reliability(self, tasks: int) -> float:
-        """Of the models' means over so many tasks of the kind: m / (m + l / T), from 0 to 1.
+        """Compute m / (m + l / T) of the models' means over so many tasks of the kind, from 0 to 1.
 
         It is the correlation that two such means would have, each over other tasks (Spearman and Brown's
         formula, and the coefficient of generalizability over tasks).
@@ -47,7 +44,7 @@ class Variance(NamedTuple):
         return model / (model + self.left / tasks)
 
     def tasks_for(self, reliability: float) -> float:
-        """How many tasks that takes; NaN where models do not differ beyond their tasks."""
+        """Count how many tasks that takes; NaN where models do not differ beyond their tasks."""
         if not self.model > 0:
             return math.nan
         odds = reliability / (1 - reliability)
@@ -68,22 +65,17 @@ def variance_of(
     of them is the task's, and the share of items is rather too large.
     """
     spread = scores.std(ddof=1)
-    used = spread.index[spread > 1e-12]
-    spread = spread[used]
-    values = checked_scores(scores[used] / spread)
-    errors = checked_scores(stderrs.reindex_like(scores)[used] / spread)
-    left = unexplained(values)
-    model = 1 - left
-    items = _mean(np.where(np.isnan(values), np.nan, errors**2))
-    chance = math.nan
-    if training is not None:
-        chance = _mean((training.reindex_like(scores)[used] / spread**2).to_numpy())
-    together = left - sum(part for part in (items, chance) if not math.isnan(part))
-    return Variance(model, left, together, items, chance, len(used))
+    spread = spread[spread > 1e-12]
+    values = scores[spread.index] / spread
+    left = unexplained(values.to_numpy(dtype=float))
+    items = _mean((stderrs[spread.index] / spread).where(values.notna()) ** 2)
+    chance = math.nan if training is None else _mean(training[spread.index] / spread**2)
+    together = left - pd.Series([items, chance]).sum()
+    return Variance(1 - left, left, together, items, chance, len(spread))
 
 
 def unexplained(values: np.ndarray) -> float:
-    """Mean square of what models (rows) and tasks (columns) leave of the values; NaN where nothing is left.
+    """Compute the mean square of what models (rows) and tasks (columns) leave of the values; NaN if nothing is left.
 
     By least squares over the cells that are known; the divisor is their number less that of the effects.
     Each model's effect is the mean of what the tasks' effects leave of it, so that these alone are solved for.
@@ -99,15 +91,12 @@ def unexplained(values: np.ndarray) -> float:
     free = int(known.sum()) - len(values) - int(rank)
     if free < 1:
         return math.nan
-    off = np.where(known, values - of_tasks, 0.0)
-    rest = np.where(
-        known, off - off.sum(axis=1, keepdims=True) / count.sum(axis=1, keepdims=True), 0.0
-    )
-    return float((rest**2).sum() / free)
+    off = pd.DataFrame(values - of_tasks)
+    return float(off.sub(off.mean(axis=1), axis=0).pow(2).sum().sum() / free)
 
 
 def of_rerun(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """The variance that training has in each cell, from two runs that trained the same models: one number.
+    """Compute the variance that training has in each cell, from two runs that trained the same models: one number.
 
     Both ask the same items, which cancel in the differences; and a shift of a whole task or model is no
     chance of a cell. Half the mean square of what is left of the differences, task by task in units of
@@ -116,12 +105,9 @@ def of_rerun(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     """
     spread = first.std(ddof=1)
     off = (first - second.reindex_like(first)) / spread.where(spread > 1e-12)
-    off = off.dropna(axis=1, how="all")
-    variance = unexplained(checked_scores(off)) / 2
-    one = pd.DataFrame(variance, first.index, first.columns) * spread**2
-    return one.where(first.notna())
+    variance = unexplained(off.dropna(axis=1, how="all").to_numpy(dtype=float)) / 2
+    return (first * 0 + variance) * spread**2
 
 
-def _mean(values: np.ndarray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else math.nan
+def _mean(values: pd.DataFrame) -> float:
+    return float(values.stack().mean())

@@ -7,14 +7,13 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from tests.unit.stats.random_scores import SEEDS, published_scores, random_scores
+from tests.unit.stats.random_scores import SEEDS, random_scores
 from workflow_scripts.stats.agreement import (
     agreement_by_category,
     agreement_by_task,
     kendall_matrix,
     mean_agreement,
     share_improving,
-    shared_cells,
 )
 
 
@@ -33,17 +32,6 @@ def test_each_cell_is_scipys_tau_b_over_the_models_both_tasks_have(seed, gaps):
         assert matrix.loc[b, a] == pytest.approx(matrix.loc[a, b], nan_ok=True, abs=0)
     pairs = [reference(scores, a, b) for a, b in combinations(scores.columns, 2)]
     assert mean_agreement(scores) == pytest.approx(np.nanmean(pairs), abs=1e-12)
-
-
-def test_all_pairs_of_the_published_table_are_scipys():
-    scores = published_scores()
-    matrix = kendall_matrix(scores)
-    assert matrix.shape == (24, 24)
-    worst = max(
-        abs(matrix.loc[a, b] - reference(scores, a, b)) for a, b in combinations(scores.columns, 2)
-    )
-    assert worst < 1e-12
-    assert mean_agreement(scores) == pytest.approx(0.7399, abs=1e-4)
 
 
 def test_what_cannot_be_ranked_is_nan_and_left_out_of_the_mean():
@@ -70,8 +58,6 @@ def test_means_by_task_and_by_category_leave_a_task_itself_out():
     between = [matrix.loc[b, other] for other in (a, c, d)]
     assert table.loc["x", "y"] == table.loc["y", "x"] == pytest.approx(np.mean(between))
     assert np.isnan(table.loc["y", "y"]), "one task agrees with nothing"
-    with pytest.raises(ValueError, match="categories lacks the task 'task 3'"):
-        agreement_by_category(matrix, {a: "x", b: "y", c: "x"})
 
 
 def test_the_share_of_pairs_that_improve_counts_strictly_and_only_what_both_know():
@@ -79,22 +65,3 @@ def test_the_share_of_pairs_that_improve_counts_strictly_and_only_what_both_know
     first = pd.DataFrame([[1, 0.2, 0.5], [0.2, 1, np.nan], [0.5, np.nan, 1]], names, names)
     second = pd.DataFrame([[1, 0.3, 0.5], [0.3, 1, 0.9], [0.5, 0.9, 1]], names, names)
     assert share_improving(first, second) == (0.5, 2)
-    with pytest.raises(ValueError, match="other tasks"):
-        share_improving(first, second[["b", "a", "c"]])
-
-
-def test_two_protocols_are_compared_over_the_cells_that_both_have():
-    direct = random_scores(1, models=5, tasks=3)
-    trained = random_scores(2, models=6, tasks=3).drop(index="model 0")
-    direct.iloc[1, 1] = np.nan
-    one, other = shared_cells(direct, trained)
-    assert list(one.index) == list(other.index) == [f"model {at}" for at in range(1, 5)]
-    assert np.isnan(other.loc["model 1", "task 1"])
-    assert one.notna().equals(other.notna())
-    assert other.notna().to_numpy().sum() == 11
-
-
-def test_a_score_that_is_not_finite_is_refused():
-    scores = pd.DataFrame({"a": [1, np.inf]}, index=["m", "n"])
-    with pytest.raises(ValueError, match="The score of 'n' on 'a' is inf"):
-        kendall_matrix(scores)

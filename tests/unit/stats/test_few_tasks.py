@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen
+from workflow_scripts.stats.few_tasks import chosen
 from workflow_scripts.stats.principal import principal_components
 
 
@@ -38,20 +38,3 @@ def test_of_all_sets_that_are_paid_for_few_leave_less(panel, budget):
     less = [one for one in paid if left_of(standard, component, one) < ours * (1 - 1e-9)]
     # It shrinks the correlations, which this reference does not.
     assert len(less) <= 0.1 * len(paid)
-
-
-def test_nothing_is_chosen_that_nobody_can_pay_and_everything_that_everybody_can(panel):
-    scores, prices = panel
-    assert chosen(scores, prices, prices.min() / 2) == []
-    assert sorted(chosen(scores, prices, prices.sum() + 1)) == sorted(scores)
-
-
-def test_the_cheapest_are_as_many_as_there_can_be_and_random_ones_are_paid_for(panel):
-    _, prices = panel
-    found = cheapest(prices, 0.5)
-    assert prices[found].sum() <= 0.5 < prices.sort_values().iloc[: len(found) + 1].sum()
-    drawn = [at_random(prices, 0.5, np.random.default_rng(seed)) for seed in range(20)]
-    assert len({tuple(sorted(one)) for one in drawn}) > 3
-    for one in drawn:
-        rest = prices.drop(one)
-        assert prices[one].sum() <= 0.5 < prices[one].sum() + rest.min()

@@ -40,19 +40,6 @@ def test_draws_have_the_covariance_and_differences_the_errors_that_they_say():
     assert errors.of_difference(np.array([2]), np.array([2])) == 0
 
 
-def test_more_models_than_are_kept_exactly_keep_their_variances(monkeypatch):
-    monkeypatch.setattr("workflow_scripts.stats.item_errors._EXACT", 10)
-    monkeypatch.setattr("workflow_scripts.stats.item_errors._FACTORS", 5)
-    generator = np.random.default_rng(3)
-    common = generator.normal(size=(1, 200))
-    influences = common + 0.3 * generator.normal(size=(40, 200))
-    expected = influences @ influences.T * 200 / 199
-    errors = measured_errors(influences, np.zeros(40))
-    assert errors.shared.shape == (40, 5)
-    assert np.diag(covariance(errors)) == pytest.approx(np.diag(expected))
-    assert covariance(errors) == pytest.approx(expected, rel=0.15)
-
-
 def test_models_without_items_go_together_with_the_others_by_the_correlation_that_is_assumed():
     generator = np.random.default_rng(5)
     influences = generator.normal(size=(1, 300)) + 0.8 * generator.normal(size=(6, 300))
@@ -65,19 +52,6 @@ def test_models_without_items_go_together_with_the_others_by_the_correlation_tha
     assert covariance(assumed_errors(np.array([2.0, 1.0]), 0.36))[0, 1] == pytest.approx(0.72)
 
 
-def test_two_protocols_are_drawn_with_the_same_items_and_trainings_of_their_own():
-    scores = random_scores(6, models=8, tasks=3, digits=6)
-    shared = with_errors(scores, scores * 0 + 0.2, correlation=1.0)
-    other = ScoreErrors(scores + 1, shared.items, shared.training, stream=1)
-    for one, two in zip(shared.drawn(5, 0), other.drawn(5, 0), strict=True):
-        assert two - one == pytest.approx(1, abs=1e-12)
-    trained = ScoreErrors(scores, shared.items, scores * 0 + 0.1, stream=1)
-    moved = [
-        two - one for one, two in zip(shared.drawn(400, 0), trained.drawn(400, 0), strict=True)
-    ]
-    assert np.std(moved) == pytest.approx(0.1, rel=0.05)
-
-
 def test_the_error_of_a_mean_over_tasks_is_that_of_what_is_drawn():
     scores = random_scores(6, models=4, tasks=12, digits=6)
     scores.iloc[1, :5] = np.nan
@@ -87,17 +61,6 @@ def test_the_error_of_a_mean_over_tasks_is_that_of_what_is_drawn():
     drawn = np.array(list(errors.drawn(3000, 0)))
     spread = np.nanmean(drawn[:, first] - drawn[:, second], axis=2).std(axis=0)
     assert errors.of_mean_differences(first, second) == pytest.approx(spread, rel=0.05)
-
-
-def test_a_part_and_the_better_of_two_keep_each_score_its_own_error():
-    scores = random_scores(7, models=6, tasks=3, digits=6)
-    errors = with_errors(scores, scores.abs() + 0.1, training=0.05)
-    part = errors.part(scores.iloc[[4, 1], [2, 0]])
-    assert part.stderrs.equals(errors.stderrs.iloc[[4, 1], [2, 0]])
-    floor = with_errors(scores.iloc[::-1] * 0, scores * 0 + 7.0)
-    better = errors.floored_by(floor, scores.clip(lower=0))
-    expected = errors.stderrs.where(scores >= 0, 7.0)
-    assert better.stderrs.to_numpy() == pytest.approx(expected.to_numpy())
 
 
 def test_the_correlations_are_those_of_the_released_items():

@@ -46,13 +46,3 @@ def test_too_few_families_are_told_and_models_of_no_family_stand_by_themselves()
     assert (unknown.groups, unknown.of) == (4, "families")
     two = over_families(lambda kept: np.array(1.0), pd.Series(["Qwen", "Yi"]))
     assert np.isnan([two.low, two.high]).all(), "two models are one pair"
-
-
-def test_the_interval_of_a_mean_over_many_models_is_as_wide_when_they_are_dealt_into_groups():
-    values = np.random.default_rng(0).standard_normal(2000)
-    unknown = pd.Series([None] * 2000, dtype=object)
-    found = over_families(lambda kept: np.array(values[kept].mean()), unknown)
-    assert (found.groups, found.of) == (24, "groups")
-    assert (found.high - found.low) / 2 == pytest.approx(1.96 / 2000**0.5, rel=0.4)
-    few = over_families(lambda kept: np.array(values[:60][kept].mean()), unknown[:60])
-    assert (few.groups, few.of) == (60, "families")

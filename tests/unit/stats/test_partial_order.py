@@ -7,9 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.unit.stats.random_scores import SEEDS, random_scores, with_errors
-from workflow_scripts.stats import partial_order
 from workflow_scripts.stats.partial_order import (
-    SIGNIFICANT,
     joint_ranks,
     opposed_models,
     partial_orders,
@@ -99,32 +97,3 @@ def test_a_copy_of_a_model_shares_its_places(seed):
         assert ranks[task].nunique() == 15
         assert ranks[task].min() == 1
         assert ranks[task].max() >= 15
-
-
-def test_orders_are_the_same_a_few_models_at_a_time(monkeypatch):
-    scores = random_scores(1, models=25, tasks=2)
-    known = with_errors(scores, errors_like(scores, 1), 0.3)
-    at_once = partial_orders(known)
-    monkeypatch.setattr(partial_order, "_AT_ONCE", 80)
-    assert at_once.any()
-    assert (partial_orders(known) == at_once).all()
-
-
-def test_models_that_tasks_order_in_opposite_ways_are_counted():
-    scores = pd.DataFrame({"a": [1.0, 0.5, 0.0], "b": [0.0, 0.5, 1.0]})
-    small = pd.DataFrame(0.05, scores.index, scores.columns)
-    assert opposed_models(partial_orders(with_errors(scores, small))).tolist() == [2, 2, 2]
-    far = opposed_models(partial_orders(with_errors(scores, small * 5.5)))
-    assert far.tolist() == [1, 0, 1], "only the first and the last are far enough apart"
-    unknown = partial_orders(with_errors(scores, small * np.nan))
-    assert opposed_models(unknown).sum() == 0, "without errors nothing is sure"
-
-
-def test_a_missing_cell_is_refused_and_the_limit_is_the_published_one():
-    scores = random_scores(0, models=5, tasks=2, gaps=0.5)
-    with pytest.raises(ValueError, match="missing cells"):
-        known = with_errors(scores, errors_like(scores, 0))
-        joint_ranks(known, partial_orders(known))
-    with pytest.raises(ValueError, match="3 tasks; expected two"):
-        opposed_models(np.zeros((3, 5, 5), bool))
-    assert SIGNIFICANT == 1.96

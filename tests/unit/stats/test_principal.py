@@ -1,14 +1,12 @@
 """Principal components: the published leaderboard, and scikit-learn on random scores."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.decomposition import PCA
 
 from tests.unit.stats.random_scores import SEEDS, published, published_scores, random_scores
 from workflow_scripts.stats.principal import (
     component_loadings,
-    explained_over_families,
     principal_components,
 )
 from workflow_scripts.stats.ranks import ranks
@@ -26,13 +24,6 @@ def test_the_published_leaderboard_follows_from_its_24_columns():
     assert found.explained_variance_ratio["PC1"] == pytest.approx(0.8546, abs=5e-5)
 
 
-def test_percent_or_fraction_and_the_order_of_models_and_tasks_change_nothing():
-    scores = published_scores()
-    pc1 = principal_components(scores).scores["PC1"]
-    other = principal_components((scores / 100).iloc[::-1, ::-1]).scores["PC1"]
-    assert (other - pc1).abs().max() < 1e-8
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_components_are_scikit_learns_up_to_their_sign(seed):
     scores = random_scores(seed, models=15, tasks=6)
@@ -47,24 +38,3 @@ def test_components_are_scikit_learns_up_to_their_sign(seed):
     loadings = component_loadings(scores)
     assert (loadings.sum() > 0).all(), "better on most tasks is larger"
     assert (100 * standard @ loadings).to_numpy() == pytest.approx(found.scores.to_numpy())
-
-
-def test_intervals_of_shares_hold_them_and_are_unknown_for_two_models():
-    scores = published_scores()
-    families = pd.Series(scores.index.str.split("/").str[0], scores.index)
-    interval = explained_over_families(scores, families)
-    ratio = principal_components(scores).explained_variance_ratio["PC1"]
-    assert interval.loc["PC1", "low"] < ratio < interval.loc["PC1", "high"] <= 1
-    two = explained_over_families(scores.iloc[:2], families.iloc[:2])
-    assert two[["low", "high"]].isna().to_numpy().all()
-
-
-def test_missing_cells_and_tasks_without_spread_are_refused_by_name():
-    scores = random_scores(3)
-    with pytest.raises(ValueError, match="'task 1' are the same for all models"):
-        principal_components(scores.assign(**{"task 1": 0.1 + 0.2}))
-    scores.iloc[2, 3] = np.nan
-    with pytest.raises(ValueError, match="1 missing cells; expected"):
-        principal_components(scores)
-    with pytest.raises(ValueError, match="1 models, 5 tasks"):
-        principal_components(scores.iloc[:1])

@@ -54,32 +54,6 @@ def test_the_reliability_is_the_correlation_of_means_over_other_tasks():
     assert np.mean(said) == pytest.approx(np.mean(agreed), abs=0.02)
 
 
-def test_so_many_tasks_reach_the_reliability_and_one_fewer_does_not():
-    scores, errors, _ = simulated(3)
-    found = variance_of(scores, errors)
-    enough = int(found.tasks_for(0.9))
-    assert found.reliability(enough) >= 0.9 > found.reliability(enough - 1)
-
-
-def test_what_is_not_known_is_not_there_and_stays_with_model_and_task_together():
-    scores, errors, second = simulated(0)
-    whole = variance_of(scores, errors, of_rerun(scores, second))
-    without = variance_of(scores, errors)
-    nothing = variance_of(scores, errors * np.nan)
-    assert np.isnan(without.shares["training"])
-    assert without.together == pytest.approx(whole.together + whole.training)
-    assert np.isnan([nothing.shares["items"], nothing.shares["training"]]).all()
-    assert nothing.together == pytest.approx(nothing.left)
-    assert sum(v for v in without.shares.values() if not np.isnan(v)) == pytest.approx(1)
-
-
-def test_errors_beyond_what_is_left_leave_nothing_to_model_and_task_together():
-    scores, errors, _ = simulated(0)
-    found = variance_of(scores, 3 * errors)
-    assert found.together < 0 == found.shares["together"]
-    assert found.shares["model"] + found.shares["items"] == pytest.approx(1)
-
-
 def test_without_missing_cells_it_is_the_textbooks_analysis_of_variance():
     scores = random_scores(0, models=8, tasks=5).astype(float)
     standard = ((scores - scores.mean()) / scores.std()).to_numpy()
@@ -89,14 +63,6 @@ def test_without_missing_cells_it_is_the_textbooks_analysis_of_variance():
     found = variance_of(scores, scores * np.nan)
     assert found.left == pytest.approx(rest)
     assert found.model == pytest.approx((between - rest) / 5)
-
-
-def test_too_few_cells_or_no_spread_give_nothing():
-    assert np.isnan(unexplained(np.array([[1.0, 2.0]])))
-    flat = pd.DataFrame(np.ones((4, 3)))
-    assert np.isnan(variance_of(flat, flat).left)
-    assert np.isnan(list(variance_of(flat, flat).shares.values())).all()
-    assert np.isnan(variance_of(flat, flat).tasks_for(0.9))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import drawing, legend_below, rule, say_empty
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import intervals, numbers
 from workflow_scripts.stats.agreement import (
@@ -43,11 +42,11 @@ _NOTE = (
 )
 # What the Markdown table has; the CSV has what is of one task, category or pair too.
 _OF_ALL = {frame.MEAN, frame.OWN_REDRAW, frame.CEILING, frame.DIFFERENCE, frame.SHARE}
-_ORDER = (
+_COLUMNS = [
     *("protocol", "origins", "measure", "statistic", "first", "second", "value"),
     *("families_low", "families_high", "groups", "of", "items_low", "items_high"),
     *("models", "pairs"),
-)
+]
 
 
 def correlate(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -57,21 +56,21 @@ def correlate(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
 def compute_agreement(
     grids: dict[str, Grid], settings: GridSettings, draws: int, seed: int
 ) -> pd.DataFrame:
-    """One row per number, in long form: protocol, statistic, task or category or pair of them."""
-    grid = settings.grid
+    """Compute a row per number, in long form: protocol, statistic, task or category or pair of them."""
+    grid, tables = settings.grid, []
     direct = grids.get(grid.baseline)
-    rows = []
-    for one in grids.values():
+    for protocol, one in grids.items():
         for measure in grid.measures:
-            about = {"protocol": one.protocol, "origins": one.origins, "measure": measure}
-            found = _agree_within(one, measure, settings, draws, seed)
+            rows = _agree_within(one, measure, settings, draws, seed)
             if direct and one is not direct:
-                found += _compare_with_direct(direct, one, measure, draws, seed)
-            rows += [about | row for row in found]
+                rows += _compare_with_direct(direct, one, measure, draws, seed)
+            table = pd.DataFrame(rows).assign(measure=measure, origins=one.origins)
+            tables.append(table.assign(protocol=protocol))
     order = [*grid.protocols, *grid.measures, *frame.STATISTICS]
-    table = pd.DataFrame(rows, columns=list(_ORDER)).sort_values(
+    table = pd.concat(tables).reindex(columns=_COLUMNS)
+    table = table.sort_values(
         ["protocol", "measure", "statistic"],
-        key=lambda column: column.map({name: at for at, name in enumerate(order)}),
+        key=lambda column: column.map(order.index),
         kind="stable",
         ignore_index=True,
     )
@@ -90,12 +89,12 @@ def _agree_within(
         for b in matrix.columns[at + 1 :]
     ]
     known = sum(pd.notna(pair["value"]) for pair in pairs)
-    rows = [{"statistic": frame.MEAN, "value": mean_of_pairs(matrix.to_numpy()), "pairs": known}]
+    rows = [{"statistic": frame.MEAN, "value": mean_of_pairs(matrix), "pairs": known}]
     rows += _name_tasks(frame.TASK, agreement_by_task(matrix))
 
     def compute_means(kept: np.ndarray) -> np.ndarray:
         left = correlate(scores[kept], measure)
-        return np.array([mean_of_pairs(left.to_numpy()), *agreement_by_task(left)])
+        return np.array([mean_of_pairs(left), *agreement_by_task(left)])
 
     reach = over_families(compute_means, grid.models.loc[scores.index, "family"])
     for row, low, high in zip(rows, reach.low.clip(-1), reach.high.clip(None, 1), strict=True):
@@ -104,13 +103,12 @@ def _agree_within(
     if measure == "kendall":
         errors, fewer = grid.errors.part(scores), max(draws // 5, 10)
         rows[0]["items_low"], rows[0]["items_high"] = interval_drawn(errors, draws, seed)
-        own = agree_with_redraw(errors, fewer, seed)
+        unknown = np.nan if not errors.are_known else 1.0
+        own = agree_with_redraw(errors, fewer, seed) * unknown
         # Over the pairs of tasks that the mean is over; of none where a score that it is of has no error.
-        ceilings = ceiling_of_pairs(errors, fewer, seed).where(matrix.notna())
-        if not errors.are_known:
-            own, ceilings = own * np.nan, ceilings * np.nan
+        ceilings = ceiling_of_pairs(errors, fewer, seed).where(matrix.notna()) * unknown
         rows.append({"statistic": frame.OWN_REDRAW, "value": own.mean()})
-        rows.append({"statistic": frame.CEILING, "value": mean_of_pairs(ceilings.to_numpy())})
+        rows.append({"statistic": frame.CEILING, "value": mean_of_pairs(ceilings)})
         rows += _name_tasks(frame.TASK_CEILING, agreement_by_task(ceilings))
     rows += [
         {"statistic": frame.CATEGORY, "first": first, "second": second, "value": value}
@@ -121,12 +119,12 @@ def _agree_within(
 
 
 def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
-    return [{"statistic": statistic, "first": task, "value": one} for task, one in values.items()]
+    return [{"statistic": statistic, "first": task, "value": tau} for task, tau in values.items()]
 
 
 def mean_by_category(matrix: pd.DataFrame, settings: GridSettings) -> list[tuple[str, str, float]]:
-    """Each two categories, and the mean over pairs of their tasks."""
-    means = agreement_by_category(matrix, {one.task: one.category for one in settings.tasks})
+    """List each two categories, and the mean over pairs of their tasks."""
+    means = agreement_by_category(matrix, {task.task: task.category for task in settings.tasks})
     return [
         (first, second, means.at[first, second])
         for at, first in enumerate(means)
@@ -140,16 +138,16 @@ def _compare_with_direct(
     first, second = shared_cells(direct.values, other.values)
     first = first.dropna(how="all").dropna(axis=1, how="all")
     second = second.loc[first.index, first.columns]
-    if len(first) < 2 or first.shape[1] < 2:
+    if min(first.shape) < 2:
         return []
-    improved = share_improving(correlate(first, measure), correlate(second, measure))
+    share, pairs = share_improving(correlate(first, measure), correlate(second, measure))
 
     def compute_rise(kept: np.ndarray) -> np.ndarray:
-        one, other = (correlate(side[kept], measure) for side in (first, second))
-        return np.array(mean_of_pairs(other.to_numpy()) - mean_of_pairs(one.to_numpy()))
+        means = [mean_of_pairs(correlate(side[kept], measure)) for side in (first, second)]
+        return np.array(means[1] - means[0])
 
     reach = over_families(compute_rise, direct.models.loc[first.index, "family"])
-    base = {"models": len(first), "pairs": improved.pairs}
+    base = {"models": len(first), "pairs": pairs}
     rise = base | {
         "statistic": frame.DIFFERENCE,
         "value": float(compute_rise(np.full(len(first), True))),
@@ -161,14 +159,14 @@ def _compare_with_direct(
     if measure == "kendall":
         errors = direct.errors.part(first), other.errors.part(second)
         rise["items_low"], rise["items_high"] = difference_drawn(*errors, draws=draws, seed=seed)
-    return [rise, base | {"statistic": frame.SHARE, "value": improved.share}]
+    return [rise, base | {"statistic": frame.SHARE, "value": share}]
 
 
 def format_intervals(table: pd.DataFrame) -> list[str | None]:
-    """Intervals over families, with how many there are."""
+    """Format intervals over families, with how many there are."""
     ends = intervals(table["families_low"], table["families_high"])
     return [
-        None if pd.isna(groups) or not reach else f"{reach} ({groups:.0f} {of})"
+        f"{reach} ({groups:.0f} {of})" if reach else None
         for reach, groups, of in zip(ends, table["groups"], table["of"], strict=True)
     ]
 
@@ -191,12 +189,12 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
 def plot_matrices(
     table: pd.DataFrame, settings: GridSettings, files: Sequence[Path], measure: str = "kendall"
 ) -> None:
-    """The agreement of every pair of tasks, in the order of their categories."""
+    """Plot the agreement of every pair of tasks, in the order of their categories."""
     if "measure" in table:
         table = table[table["measure"] == measure]
     pairs = table[table["statistic"] == frame.PAIR]
-    seen = set(pairs["first"]) | set(pairs["second"])
-    tasks = [row for row in settings.in_categories if row.task in seen]
+    present = set(pairs["first"]) | set(pairs["second"])
+    tasks = [row for row in settings.in_categories if row.task in present]
     borders = [at for at in range(1, len(tasks)) if tasks[at].category != tasks[at - 1].category]
     plots.plot_matrices(
         pairs,
@@ -209,44 +207,11 @@ def plot_matrices(
     )
 
 
-def plot_by_task(table: pd.DataFrame, settings: GridSettings, files: Sequence[Path]) -> None:
-    """Tasks down, those of highest agreement first; a tick is the ceiling, a dotted line the mean."""
-    if "measure" in table:
-        table = table[table["measure"] == "kendall"]
-    rows = table[table["statistic"] == frame.TASK].dropna(subset=["value"])
-    protocols = plots.shown_protocols(rows, settings.grid)
-    with drawing(files, 6.5, 1.5 + 0.26 * max(rows["first"].nunique(), 3)) as (fig, axes):
-        if not protocols:
-            say_empty(axes, "No two tasks have scores of the same models.")
-            return
-        last = rows[rows["protocol"] == protocols[-1]].set_index("first")["value"]
-        order = list(dict.fromkeys([*last.sort_values(ascending=False).index, *rows["first"]]))
-        tick = {"markersize": 8, "markeredgewidth": 1.6}
-        for protocol, of, shift, look in plots.place_beside(rows, settings.grid, gap=0.24):
-            down = [order.index(task) + shift for task in of["first"]]
-            ends = plots.measure_ends(of["value"], of["families_low"], of["families_high"])
-            axes.errorbar(of["value"], down, xerr=ends, linewidth=1, **look)
-            others = table[table["protocol"] == protocol].set_index("first")
-            ceilings = others.loc[others["statistic"] == frame.TASK_CEILING, "value"]
-            ceilings = ceilings.reindex(of["first"])
-            axes.plot(ceilings, down, "|", color=look["color"], **tick)
-            mean = others.loc[others["statistic"] == frame.MEAN, "value"].iloc[0]
-            axes.axvline(mean, color=look["color"], linestyle=":", linewidth=1)
-        axes.plot([], [], "|", color="0.4", label="ceiling", **tick)
-        axes.plot([], [], ":", color="0.4", linewidth=1, label="mean of all pairs")
-        axes.set_yticks(range(len(order)), [settings.names[task] for task in order])
-        axes.set_ylim(len(order) - 0.4, -0.6)
-        axes.set_xlabel(f"mean tau-b with the other tasks, {plots.interval_over(rows)}")
-        rule(axes, "x")
-        legend_below(fig, axes, 3)
-
-
 def main(
     cells: Path,
     models: Path,
     table: list[Path],
-    matrices: list[Path],
-    by_task: list[Path],
+    figure: list[Path],
     settings: dict[str, Any],
     bootstrap_draws: int,
     seed: int,
@@ -257,8 +222,7 @@ def main(
     title = frame.make_title("Agreement of tasks about models", of_grid)
     shown = format_columns(agreement, of_grid)
     write_table(agreement, table, title=title, note=note, shown=shown)
-    plot_matrices(agreement, of_grid, matrices)
-    plot_by_task(agreement, of_grid, by_task)
+    plot_matrices(agreement, of_grid, figure)
 
 
 if "snakemake" in globals():

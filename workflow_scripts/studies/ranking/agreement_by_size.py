@@ -1,6 +1,5 @@
 """What of the agreement of tasks is left among models of like size: that larger ones are better is left out."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import drawing, legend_below, rule, say_empty
+from workflow_scripts.render.figures import drawing
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, percents
@@ -56,35 +55,35 @@ class Group(NamedTuple):
     largest: float = np.nan
 
 
-def group_models(grid: Grid) -> Iterator[Group]:
-    """All models that have a score, then each band of sizes, smallest first."""
+def group_models(grid: Grid) -> list[Group]:
+    """List all models that have a score, then each band of sizes, smallest first."""
     scored = grid.measured.dropna(how="all").index
-    yield Group(ALL, scored)
-    for band in group_in_bands(grid.models.loc[scored, "parameters"]):
-        yield Group(BAND, band.models, band.low, band.high)
+    bands = group_in_bands(grid.models.loc[scored, "parameters"])
+    return [
+        Group(ALL, scored),
+        *(Group(BAND, models, low, high) for low, high, models in bands),
+    ]
 
 
 def compute_by_size(
     grids: dict[str, Grid], settings: GridSettings, draws: int, seed: int
 ) -> pd.DataFrame:
-    """One row per protocol and group of models: all, all pairs of like size, and each band."""
+    """Compute a row per protocol and group of models: all, all pairs of like size, and each band."""
     direct = grids.get(settings.grid.baseline)
     rows = []
     for grid in grids.values():
-        every, *of_bands = group_models(grid)
+        every, *bands = group_models(grid)
         sized = grid.models.loc[every.models, "parameters"].dropna().index
-        for group in (every, Group(LIKE, sized), *of_bands):
+        for group in (every, Group(LIKE, sized), *bands):
             row = _describe_group(grid, group, draws, seed)
             if direct and grid is not direct:
-                first, second = shared_cells(direct.values, grid.values.loc[group.models])
-                improved = share_improving(
-                    *(_agree(one, grid, group.kind) for one in (first, second))
-                )
-                row |= {"rising": improved.share, "pairs": improved.pairs}
+                sides = shared_cells(direct.values, grid.values.loc[group.models])
+                matrices = (_agree(side, grid, group.kind) for side in sides)
+                row["rising"], row["pairs"] = share_improving(*matrices)
             if row["pairs_of_models"] or group.kind == ALL:
                 rows.append(row)
     columns = dict.fromkeys([*rows[0], "ceiling", "rising", "pairs"])
-    return pd.DataFrame(rows).reindex(columns=list(columns))
+    return pd.DataFrame(rows, columns=list(columns))
 
 
 def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str, Any]:
@@ -95,10 +94,10 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
         left = scores[kept]
         if group.kind == LIKE:  # the pairs, which may be drawn, stay the same: of them those left
             left = scores.mul(np.where(kept, 1.0, np.nan), axis=0)
-        return np.array(mean_of_pairs(_agree(left, grid, group.kind).to_numpy()))
+        return np.array(mean_of_pairs(_agree(left, grid, group.kind)))
 
     reach = over_families(compute_mean, about["family"])
-    found = {
+    row = {
         "protocol": grid.protocol,
         "origins": grid.origins,
         "group": group.kind,
@@ -114,10 +113,10 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
         "of": reach.of,
     }
     if group.kind == LIKE:
-        return found | {"pairs_of_models": len(pair_like(about["parameters"])[0])}
+        return row | {"pairs_of_models": len(pair_like(about["parameters"])[0])}
     ceilings = ceiling_of_pairs(grid.errors.part(scores), max(draws // 5, 10), seed)
     known = kendall_matrix(scores).notna()  # over the pairs of tasks that the mean is over
-    return found | {"ceiling": mean_of_pairs(ceilings.where(known).to_numpy())}
+    return row | {"ceiling": mean_of_pairs(ceilings.where(known))}
 
 
 def _agree(scores: pd.DataFrame, grid: Grid, kind: str) -> pd.DataFrame:
@@ -136,7 +135,7 @@ def name_groups(table: pd.DataFrame) -> list[str]:
 
 
 def find_largest_band(table: pd.DataFrame) -> pd.DataFrame:
-    """Of the band with the most models the row of each protocol, with the protocol's key in numbers of prose."""
+    """Return the rows of the band with the most models, each with its protocol's key in numbers of prose."""
     known = add_keys(table[table["group"] == BAND])
     most = known["smallest"][known["models"] == known["models"].max()]
     return known[known["smallest"].isin(most.iloc[:1])]
@@ -147,7 +146,7 @@ def add_keys(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def tell_by_size(table: pd.DataFrame, study: str) -> Values:
-    """For prose: the mean over pairs of like size, and that within the band of the most models."""
+    """Tell in prose the mean over pairs of like size, and that within the band of the most models."""
     values: Values = {}
     band = find_largest_band(table)
     for name, row in zip(name_groups(band), band.itertuples(), strict=True):
@@ -184,27 +183,14 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
 
 
 def plot_by_size(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Groups of models down, mean tau-b across; a tick of the same colour is the ceiling."""
-    table = table.assign(named=name_groups(table)).dropna(subset=["value"])
-    order = list(dict.fromkeys(table["named"]))
-    with drawing(files, 6.5, 1.4 + 0.42 * max(len(order), 3)) as (fig, axes):
-        if table.empty:
-            say_empty(axes, "No two tasks have scores of the same models.")
-            return
-        tick = {"markersize": 9, "markeredgewidth": 1.6}
-        for _, rows, shift, look in plots.place_beside(table, settings.grid, gap=0.22):
-            down = np.array([order.index(name) for name in rows["named"]]) + shift
-            ends = plots.measure_ends(rows["value"], rows["families_low"], rows["families_high"])
-            axes.errorbar(rows["value"], down, xerr=ends, linewidth=1, **look)
-            axes.plot(rows["ceiling"], down, "|", color=look["color"], **tick)
-        axes.plot([], [], "|", color="0.4", label="ceiling", **tick)
-        most = table.groupby("named")["models"].max()
-        said = [f"{name}\n{most[name]} models" for name in order]
-        axes.set_yticks(range(len(order)), said, fontsize=8)
-        axes.set_ylim(len(order) - 0.4, -0.6)
-        axes.set_xlabel(f"mean tau-b of two tasks, {plots.interval_over(table)}")
-        rule(axes, "x")
-        legend_below(fig, axes, 3)
+    """Plot groups of models down, mean tau-b across; a tick of the same colour is the ceiling."""
+    names = pd.Series(name_groups(table), table.index)
+    most = table.groupby(names)["models"].transform("max")
+    table = table.assign(named=names + "\n" + most.astype(str) + " models")
+    with drawing(files, 6.5, 1.4 + 0.42 * max(table["named"].nunique(), 3)) as (fig, axes):
+        ends = "value", "families_low", "families_high"
+        plots.draw_intervals(fig, axes, table, settings.grid, ends, "ceiling")
+        axes.set_xlabel("mean tau-b of two tasks, with its 95% interval")
 
 
 def main(

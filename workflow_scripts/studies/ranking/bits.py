@@ -1,9 +1,9 @@
 """Bits per byte of each text, as the models are and after training on it: how well each model knows the text."""
 
-from math import ceil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
@@ -21,45 +21,43 @@ _NOTE_OF_RUN = (
 
 
 def tabulate_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
-    """One row a text and model, those of fewest bits under the last protocol first."""
-    grid, found = settings.grid, set(bits["protocol"])
+    """Tabulate a row per text and model, those of fewest bits under the last protocol first."""
+    grid, present = settings.grid, set(bits["protocol"])
     # All cells of a protocol of texts may be broken.
     protocols = [
         key
         for key, one in grid.protocols.items()
-        if key in found or key == grid.baseline or (one.after_training and not one.scores_of)
+        if key in present or key == grid.baseline or (one.after_training and not one.scores_of)
     ]
-    index = ["task", "label"]
-    wide = bits.pivot(index=index, columns="protocol", values="value").reindex(columns=protocols)
-    table = wide.assign(n=bits.groupby(index)["n"].max()).reset_index()
-    place = {text: at for at, text in enumerate(grid.texts or sorted(set(table["task"])))}
-    table = table.assign(place=table["task"].map(place))
-    table = table.sort_values(["place", protocols[-1], "label"], ignore_index=True)
-    table = table.rename(columns={"task": "text", "label": "model"})
+    wide = bits.pivot(index=["task", "label"], columns="protocol", values="value")
+    table = wide.reindex(columns=protocols)
+    table["n"] = bits.groupby(["task", "label"])["n"].max()
+    table = table.rename_axis(index=["text", "model"], columns=None).reset_index()
+    order = list(grid.texts or sorted(set(table["text"])))
+    table = table.assign(place=table["text"].map(order.index))
+    table = table.sort_values(["place", protocols[-1], "model"], ignore_index=True)
     return table[["text", "model", "n", *protocols]]
 
 
 def plot_bits(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """A panel a text, a line a model, in the order of the table; a mark for each protocol."""
+    """Plot a panel per text, a line per model, in the order of the table, of the first 70; a mark for each protocol."""
     grid, texts = settings.grid, list(dict.fromkeys(table["text"]))
     protocols = {key: name for key, name in grid.names.items() if key in table}
-    most = int(table["text"].value_counts().max()) if texts else 5
+    most = min(int(table["text"].value_counts().max()) if texts else 5, plots.NAMED)
     panels = {"ncols": max(len(texts), 1), "squeeze": False}
-    height = 1.1 + min(0.24 * most, 0.15 * plots.NAMED)
-    with drawing(files, 1.6 + 3.2 * panels["ncols"], height, **panels) as (fig, (row,)):
+    with drawing(files, 1.6 + 3.2 * panels["ncols"], 1.1 + 0.15 * most, **panels) as (fig, (row,)):
         if not texts:
             say_empty(row[0], "No text has a score.")
             return
         for axes, text in zip(row, texts, strict=True):
-            rows = table[table["text"] == text].iloc[::-1].reset_index(drop=True)
-            ends = rows[list(protocols)]
-            axes.hlines(rows.index, ends.min(axis=1), ends.max(axis=1), color="0.8", linewidth=1.4)
+            rows = table[table["text"] == text].head(most)
+            down, ends = np.arange(len(rows)), rows[list(protocols)]
+            axes.hlines(down, ends.min(axis=1), ends.max(axis=1), color="0.8", linewidth=1.4)
             for key, name in protocols.items():
                 colour, marker = plots.choose_look(key, grid)
-                axes.plot(rows[key], rows.index, marker, color=colour, markersize=4, label=name)
-            named = rows.index[:: ceil(most / plots.NAMED)]
-            axes.set_yticks(named, rows["model"].str.split("/").str[-1][named], fontsize=6)
-            axes.set_ylim(-0.7, len(rows) - 0.3)
+                axes.plot(rows[key], down, marker, color=colour, markersize=4, label=name)
+            axes.set_yticks(down, rows["model"].str.split("/").str[-1], fontsize=6)
+            axes.set_ylim(len(rows) - 0.3, -0.7)
             axes.set_title(grid.texts.get(text, text), fontsize=9)
             axes.set_xlabel("bits per byte")
             rule(axes, "x")

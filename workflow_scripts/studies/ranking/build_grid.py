@@ -30,6 +30,7 @@ from workflow_scripts.studies.ranking.grid import Grid, write_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _CELL = ["label", "task"]
+_MODEL = ["model", "variant", "origin"]
 Wanted = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol its models and its tasks
 
 
@@ -39,45 +40,32 @@ def read_scores(
     """Read all scores as they are; their study is the file that they are from, or the run's."""
     grid, metrics = settings.grid, settings.metrics
     if grid.run:
-        theirs = import_all(imported, metrics, taken={STUDY})
-        return pd.concat([*map(pd.read_parquet, paths), *theirs], ignore_index=True)
+        others = import_all(imported, metrics, taken={STUDY})
+        return pd.concat([*map(pd.read_parquet, paths), *others], ignore_index=True)
     read = [read_imported(path, metrics, list(grid.protocols), others=True) for path in paths]
     scores = pd.concat(read, ignore_index=True)
-    names, models = listed(map(str, paths)), scores["model"].nunique()
-    problems = [
-        f"{names}: there is no score under the protocol {key!r}, which the grid has; expected some."
-        for key, one in grid.protocols.items()
-        if key not in set(scores["protocol"]) and not one.scores_of
-    ]
-    if grid.models and models != grid.models:
-        problems.append(f"{names}: the scores are of {models} models; expected {grid.models}.")
-    if problems:
-        raise UserError(problems)
+    expected = {key for key, one in grid.protocols.items() if not one.scores_of}
+    lacking = sorted(expected - set(scores["protocol"]))
+    models = scores["model"].nunique()
+    if lacking or models != (grid.models or models):
+        raise UserError(
+            f"{listed(map(str, paths))}: there are scores of {models} models and none under the"
+            f" protocols {lacking}; expected {grid.models or 'some'} models, and each protocol."
+        )
     return scores
 
 
 def read_attributes(path: Path, grid: GridFile) -> pd.DataFrame:
     """Read what is known of each model, under our names for it."""
-    columns = grid.attributes.columns if grid.attributes else {}
-    expected = f"a header with model, {', '.join(columns.values())}, and a line for each model"
+    columns = {"model": "model"} | (grid.attributes.columns if grid.attributes else {})
+    expected = f"a header with {', '.join(columns.values())}, and a line for each model, once"
     table = read_theirs(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
-    if missing := [name for name in ("model", *columns.values()) if name not in table]:
-        raise UserError(f"{path} has no column {missing[0]!r}, which the grid names; expected it.")
-    twice = table.index[table["model"].duplicated()]
-    if len(twice):
-        raise UserError(
-            f"{path}, line {twice[0] + 2}: {table['model'][twice[0]]} stands here a second time; expected"
-            " each model once."
-        )
-    if "date" in columns:
-        dates = table[columns["date"]].dropna().astype(str)
-        odd = dates[~dates.str.fullmatch(r"\d{4}-\d{2}(-\d{2})?")]
-        if len(odd):
-            raise UserError(
-                f"{path}, line {odd.index[0] + 2}: {columns['date']} is {odd.iloc[0]!r}; expected a month or a"
-                " day, such as 2023-11 or 2023-11-30."
-            )
-    return table.set_index("model")[list(columns.values())].set_axis(list(columns), axis=1)
+    if not set(columns.values()) <= set(table) or table["model"].duplicated().any():
+        raise UserError(f"{path} has a model twice or lacks a column; expected {expected}.")
+    table = table[list(columns.values())].set_axis(list(columns), axis=1).set_index("model")
+    if "date" in table:
+        pd.to_datetime(table["date"], format="ISO8601")  # raises where one is no month or day
+    return table
 
 
 def describe_models(models: Sequence[KnownModel], attributes: pd.DataFrame | None) -> pd.DataFrame:
@@ -104,11 +92,11 @@ def make_grids(
     tidy["label"] = label_models(tidy) if settings.grid.run else tidy["model"] + tidy["variant"]
     protocols = settings.grid.protocols
     # A file may have scores of texts alone.
-    found = (set(wanted) | set(tidy["protocol"])) or {settings.grid.baseline}
+    present = (set(wanted) | set(tidy["protocol"])) or {settings.grid.baseline}
     parts = {
-        key: _make_cells(tidy[tidy["protocol"] == key], wanted.get(key, {}), settings, key, about)
+        key: _make_cells(tidy[tidy["protocol"] == key], wanted.get(key, {}), settings, about)
         for key in protocols
-        if key in found
+        if key in present
     }
     errors = combine_errors(parts, settings, known)
     grids: dict[str, Grid] = {}
@@ -127,48 +115,41 @@ def _make_cells(
     tidy: pd.DataFrame,
     wanted: Mapping[str, Sequence[str]],
     settings: GridSettings,
-    protocol: str,
     about: pd.DataFrame,
 ) -> Cells:
-    cells = _average_seeds(tidy, settings.grid.names[protocol])
+    cells = _average_seeds(tidy)
     ids = [CheckpointId.parse(name) for name in wanted.get("models", ())]
-    of_config = list(wanted.get("tasks", ()))
-    rows = {str(id): (id.model, id.variant, OWN) for id in ids}
-    for row in cells.itertuples():
-        rows.setdefault(row.label, (row.model, row.variant, row.origin))
-    found = set(cells["task"])
-    tasks = [*of_config, *(t for t in settings.names if t in found and t not in of_config)]
+    asked = pd.DataFrame(
+        [(id.model, id.variant, OWN) for id in ids], list(map(str, ids)), _MODEL, dtype=object
+    )
+    models = pd.concat([asked, cells.drop_duplicates("label").set_index("label")[_MODEL]])
+    models = models[~models.index.duplicated()].rename_axis(None)
+    present = set(cells["task"])
+    asked_tasks = list(wanted.get("tasks", ()))
+    tasks = list(dict.fromkeys([*asked_tasks, *(t for t in settings.names if t in present)]))
     tables = {
         column: cells.pivot(index="label", columns="task", values=column)
-        .reindex(index=list(rows), columns=tasks)
+        .reindex(index=models.index, columns=tasks)
         .astype(float)
         for column in ("value", "stderr", "between", "seeds")
     }
-    models = pd.DataFrame(list(rows.values()), list(rows), ["model", "variant", "origin"])
-    # Expected are the config's cells of its models, and of others what anybody of their origin has.
-    expected = pd.DataFrame(False, models.index, tasks)
-    expected.loc[list(map(str, ids)), of_config] = True
-    for origin, group in cells[cells["origin"] != OWN].groupby("origin"):
-        expected.loc[models["origin"] == origin, list(group["task"].unique())] = True
-    absent = expected & tables["value"].isna()
+    absent = tables["value"].isna()
+    absent.loc[~models.index.isin(asked.index)] = False
+    absent.loc[:, ~absent.columns.isin(asked_tasks)] = False
     return Cells(**tables, models=models.join(about, on="model"), absent=absent)
 
 
-def _average_seeds(tidy: pd.DataFrame, protocol: str) -> pd.DataFrame:
+def _average_seeds(tidy: pd.DataFrame) -> pd.DataFrame:
     """Average the seeds of one cell; anything else that stands twice is refused."""
-    twice = tidy.duplicated([*_CELL, "seed"])
-    if twice.any():
-        row = tidy[twice].iloc[0]
+    for row in tidy[tidy.duplicated([*_CELL, "seed"])].itertuples():
         raise UserError(
-            f"There are several scores of {row['label']} on {row['task']}, {protocol}, with"
+            f"There are several scores of {row.label} on {row.task}, {row.protocol}, with"
             " the same seed; expected one. Delete results/scores/harmony.parquet, or mend the file"
             " they were imported from."
         )
     tidy = tidy.assign(squared=_find_errors(tidy) ** 2)
     means = tidy.groupby(_CELL, sort=False, observed=True).agg(
-        model=("model", "first"),
-        variant=("variant", "first"),
-        origin=("origin", "first"),
+        **{name: (name, "first") for name in _MODEL},
         value=("value", "mean"),
         seeds=("value", "size"),
         between=("value", "var"),
@@ -182,20 +163,19 @@ def _average_seeds(tidy: pd.DataFrame, protocol: str) -> pd.DataFrame:
 
 def _find_errors(tidy: pd.DataFrame) -> pd.Series:
     """Find standard errors, from the number of items where only that is known and the metric allows it."""
-    lowest = lowest_of(tidy["metric"])
-    value, n, errors = (
-        tidy[name].astype("Float64").astype(float) for name in ("value", "n", "stderr")
-    )
-    inferred = errors.isna() & n.notna() & lowest.notna()
-    errors[inferred] = share_error(value[inferred], n[inferred], lowest[inferred])
-    return errors
+    table = tidy[["value", "n", "stderr"]].astype("Float64").astype(float)
+    table["lowest"] = lowest_of(tidy["metric"])
+    inferred = table["stderr"].isna() & table["n"].notna() & table["lowest"].notna()
+    chosen = table[inferred]
+    errors = share_error(chosen["value"], chosen["n"], chosen["lowest"])
+    return table["stderr"].mask(inferred, pd.Series(errors, chosen.index))
 
 
 def floor_grid(protocol: str, raw: Grid, floor: Grid) -> Grid:
     """Take the better of both scores where both are known: what published scores after training look like."""
-    one = floor.values.reindex_like(raw.values)
-    both = one.notna() & raw.values.notna()
-    values = raw.values.mask(one > raw.values, one).where(both)
+    direct = floor.values.reindex_like(raw.values)
+    both = direct.notna() & raw.values.notna()
+    values = raw.values.mask(direct > raw.values, direct).where(both)
     rows = both.any(axis=1) | (raw.models["origin"] == OWN)
     values = values.loc[rows, both.any()]
     errors = raw.errors.floored_by(floor.errors, values)

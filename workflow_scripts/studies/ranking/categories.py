@@ -15,7 +15,7 @@ from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import correlate, mean_by_category
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
-from workflow_scripts.studies.ranking.plots import plot_matrices, title_protocols
+from workflow_scripts.studies.ranking.plots import plot_matrices
 
 _ABOUT = ["measure", "first", "second", "pairs"]
 _NOTE = (
@@ -25,7 +25,7 @@ _NOTE = (
 
 
 def compute_categories(grids: dict[str, Grid], settings: GridSettings) -> pd.DataFrame:
-    """One row per protocol, measure and pair of categories, in their order."""
+    """Compute a row per protocol, measure and pair of categories, in their order."""
     category = {one.task: one.category for one in settings.tasks}
     rows = []
     for grid in grids.values():
@@ -33,13 +33,11 @@ def compute_categories(grids: dict[str, Grid], settings: GridSettings) -> pd.Dat
         for measure in settings.grid.measures:
             matrix = correlate(grid.measured, measure)
             for first, second, value in mean_by_category(matrix, settings):
-                one, other = sizes[first], sizes[second]
-                pairs = one * (one - 1) // 2 if first == second else one * other
-                of_pair = {"first": first, "second": second, "value": value, "pairs": pairs}
-                about = {"protocol": grid.protocol, "origins": grid.origins, "measure": measure}
-                rows.append(about | of_pair)
-    columns = ["protocol", "origins", *_ABOUT[:3], "value", "pairs"]
-    return pd.DataFrame(rows, columns=columns)
+                pairs = (
+                    sizes[first] * (sizes[second] - (first == second)) // (1 + (first == second))
+                )
+                rows.append((grid.protocol, measure, first, second, value, pairs))
+    return pd.DataFrame(rows, columns=["protocol", *_ABOUT[:3], "value", "pairs"])
 
 
 def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
@@ -57,12 +55,13 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
 
 
 def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
+    """Plot the mean of tau-b for every two categories."""
     rows = table[table["measure"] == "kendall"]
     found = set(rows["first"]) | set(rows["second"])
     ordered = [name for name in settings.grid.categories or CATEGORIES if name in found]
     plot_matrices(
         rows,
-        title_protocols(rows, settings.grid),
+        settings.grid.names,
         settings.grid,
         files,
         names={name: re.sub(r"(?<=/)| ", "\n", name) for name in ordered},  # a word a line
@@ -77,7 +76,7 @@ def main(
     categories = compute_categories(read_grids(cells, models), of_grid)
     title = frame.make_title("Agreement by category", of_grid)
     shown = format_columns(categories, of_grid)
-    write_table(categories.drop(columns="origins"), table, title=title, note=_NOTE, shown=shown)
+    write_table(categories, table, title=title, note=_NOTE, shown=shown)
     plot_categories(categories, of_grid, figure)
 
 

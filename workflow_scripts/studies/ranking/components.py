@@ -1,6 +1,5 @@
 """How much of all scores one number holds: the principal components of each protocol."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import drawing, legend_below, rule, say_empty
+from workflow_scripts.render.figures import drawing, legend_below, rule
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import intervals, numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
@@ -25,6 +24,19 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 ALL = "all"  # the group of all models; others are families
 SHOWN = 6  # components in the figure, and in the table that people read
+_COLUMNS = [
+    "component",
+    "low",
+    "high",
+    "groups",
+    "of",
+    "release",
+    "protocol",
+    "group",
+    "models",
+    "tasks",
+]
+_COLUMNS += ["filled", "share"]
 _IMPUTED = 20  # draws of the scores that were estimated
 _NOTE = (
     "Share of the variance of the standardised scores that each component has, with its 95% interval"
@@ -42,61 +54,49 @@ def compute_components(
     seed: int,
     release: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """One row per protocol, group of models and component, with the loading of each task.
+    """Compute a row per protocol, group of models and component, with the loading of each task.
 
     `release` has the scores of the grid's second release.
     """
     families = pd.concat([grid.models["family"] for grid in grids.values()])
     families = families[~families.index.duplicated()]
-    found = []
-    for about, scores, completed in _list_parts(grids, settings, release):
-        for group in (ALL, *settings.grid.families):
-            of_scores = families.reindex(scores.index)
-            chosen = scores[of_scores == group] if group != ALL else scores
-            chosen = chosen.loc[:, chosen.nunique() > 1]
-            of_group = of_scores[chosen.index]
-            found.append(
-                _compute_shares(about | {"group": group}, chosen, of_group, completed, seed)
-            )
-    table = pd.concat(found, ignore_index=True)
-    loadings = [name for name in table if name.startswith(frame.LOADING)]
-    return table[[*(name for name in table if name not in loadings), *loadings]]
-
-
-def _list_parts(
-    grids: dict[str, Grid], settings: GridSettings, release: pd.DataFrame | None
-) -> Iterator[tuple[dict[str, str], pd.DataFrame, Completed | None]]:
-    for grid in grids.values():
-        about = {"release": grid.origins, "protocol": grid.protocol}
-        yield about, grid.ranked, grid.completed
+    parts: list[tuple[str, str, pd.DataFrame, Completed | None]] = [
+        (grid.origins, grid.protocol, grid.ranked, grid.completed) for grid in grids.values()
+    ]
     second = settings.grid.release
     if second and release is not None:
-        yield {"release": Path(second.file).stem, "protocol": second.protocol}, release, None
+        parts.append((Path(second.file).stem, second.protocol, release, None))
+    tables = []
+    for origins, protocol, scores, completed in parts:
+        of_scores = families.reindex(scores.index)
+        for group in (ALL, *settings.grid.families):
+            of_group = scores[of_scores == group] if group != ALL else scores
+            of_group = of_group.loc[:, of_group.nunique() > 1]
+            table = _compute_shares(of_group, of_scores[of_group.index], completed, seed)
+            tables.append(table.assign(release=origins, protocol=protocol, group=group))
+    table = pd.concat(tables, ignore_index=True)
+    return table[[*_COLUMNS, *table.filter(like=frame.LOADING)]]
 
 
 def _compute_shares(
-    about: dict[str, str],
-    scores: pd.DataFrame,
-    families: pd.Series,
-    completed: Completed | None,
-    seed: int,
+    scores: pd.DataFrame, families: pd.Series, completed: Completed | None, seed: int
 ) -> pd.DataFrame:
     filled = int(completed.filled.loc[scores.index, scores.columns].sum().sum()) if completed else 0
-    base = {**about, "models": len(scores), "tasks": scores.shape[1], "filled": filled}
+    about = {"models": len(scores), "tasks": scores.shape[1], "filled": filled}
     if len(scores) < 2 or not scores.shape[1]:
-        return pd.DataFrame([base]).assign(component="", share=np.nan, low=np.nan, high=np.nan)
+        return pd.DataFrame([{"component": ""}], columns=_COLUMNS).assign(**about)
     shares = principal_components(scores).explained_variance_ratio
     interval, moved = explained_over_families(scores, families), 0.0
     if completed and filled:
         # What is expected of missing cells lies on fewer components than what would have been measured.
         drawn = [
-            principal_components(one.loc[scores.index, scores.columns]).explained_variance_ratio
-            for one in completed.imputed(_IMPUTED, seed)
+            principal_components(draw.loc[scores.index, scores.columns]).explained_variance_ratio
+            for draw in completed.imputed(_IMPUTED, seed)
         ]
         moved = pd.concat(drawn, axis=1).mean(axis=1) - shares
         for end in ("low", "high"):
             interval[end] = (interval[end] + moved).clip(0, 1)
-    table = interval.assign(**base, share=shares + moved).rename_axis("component").reset_index()
+    table = interval.assign(**about, share=shares + moved).rename_axis("component").reset_index()
     return table.join(component_loadings(scores).T.add_prefix(frame.LOADING), on="component")
 
 
@@ -122,52 +122,26 @@ def _name_group(group: str) -> str:
 
 
 def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """The share of variance of the first components, of each group, and the tasks' loadings on the first."""
+    """Plot the share of variance of the first components, of each group of models."""
     table = table.dropna(subset=["share"])
     second = settings.grid.release
     if second:  # it would stand on the first
         table = table[table["release"] != Path(second.file).stem]
     groups = list(dict.fromkeys(table["group"])) or [ALL]
-    columns = [
-        name for name in table if name.startswith(frame.LOADING) and table[name].notna().any()
-    ]
-    size = 4.5 * (1 + len(groups)), 1.6 + 0.22 * max(len(columns), 9)
-    table = table.rename(columns={"release": "origins"})
-    with drawing(files, *size, ncols=1 + len(groups)) as (fig, axes):
-        if table.empty:
-            for axis in axes:
-                say_empty(axis, "Fewer than two models are ranked under a protocol.")
-            return
-        for axis, group in zip(axes, groups, strict=False):
+    with drawing(files, 4.5 * len(groups), 3.6, ncols=len(groups), squeeze=False) as (fig, (axes,)):
+        for axis, group in zip(axes, groups, strict=True):
             of_group = table[table["group"] == group]
-            _draw_shares(axis, of_group, settings)
-            if len(groups) > 1:
-                models = of_group["models"].iloc[0]
-                axis.set_title(f"{models} models, {_name_group(group)}", fontsize=9)
-        of_all = table[table["group"] == ALL]
-        for _, rows, shift, look in plots.place_beside(of_all, settings.grid, gap=0.18):
-            down = np.arange(len(columns)) + shift
-            axes[-1].errorbar(rows[columns].iloc[0], down, linestyle="none", **look)
+            for rows, shift, look in plots.place_beside(of_group, settings.grid, gap=0.18):
+                first = rows.head(SHOWN)
+                shares = 100 * first[["share", "low", "high"]]
+                ends = plots.measure_ends(*(shares[name] for name in shares))
+                axis.errorbar(np.arange(len(first)) + shift, shares["share"], yerr=ends, **look)
+                axis.set_xticks(range(len(first)), first["component"])
+            axis.set_title(f"{of_group['models'].max()} models, {_name_group(group)}", fontsize=9)
+            axis.set_ylim(0, 100)
+            rule(axis, "y")
         axes[0].set_ylabel("share of the variance, %")
-        names = [settings.names[column.removeprefix(frame.LOADING)] for column in columns]
-        axes[-1].set_yticks(range(len(columns)), names, fontsize=8)
-        axes[-1].set_ylim(len(columns) - 0.4, -0.6)
-        axes[-1].axvline(0, color="0.6", linewidth=0.8)
-        axes[-1].set_xlabel("loading on PC1")
-        rule(axes[-1], "x")
         legend_below(fig, axes[0], 3)
-
-
-def _draw_shares(axis, table: pd.DataFrame, settings: GridSettings) -> None:
-    for _, rows, shift, look in plots.place_beside(table, settings.grid, gap=0.18):
-        look["label"] += f", {rows['models'].iloc[0]} models"
-        of = 100 * rows.head(SHOWN)[["share", "low", "high"]]
-        ends = plots.measure_ends(of["share"], of["low"], of["high"])
-        axis.errorbar(np.arange(len(of)) + shift, of["share"], yerr=ends, **look)
-    shown = component_names(min(SHOWN, table["component"].nunique()))
-    axis.set_xticks(range(len(shown)), shown)
-    axis.set_ylim(0, 100)
-    rule(axis, "y")
 
 
 def main(

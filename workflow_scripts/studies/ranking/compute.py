@@ -59,49 +59,36 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
 
 
 def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """A column of panels per protocol, a row for parameters and one for compute.
+    """Plot a column of panels per protocol, a row for parameters and one for compute.
 
-    Families by colour and shape, instruct models hollow, chunked ones crosses. A model is left out of
-    the panels for which its number is missing.
+    Families by colour and shape, instruct models hollow. A model is left out of the panels for which its number is
+    missing.
     """
     table = table.dropna(subset=["pc1"]).dropna(subset=list(_ACROSS), how="all")
-    table = table.assign(family=table["family"].fillna("other"))
-    protocols = plots.shown_protocols(table, settings.grid)
-    titles, looks = plots.title_protocols(table, settings.grid), plots.color_families(table)
+    table = table.assign(family=table["family"].fillna("other"), name="")
+    protocols, looks = plots.shown_protocols(table, settings.grid), plots.color_families(table)
     columns = max(len(protocols), 1)
     panels = {"ncols": columns, "nrows": len(_ACROSS), "squeeze": False}
     size = 1.0 + 3.9 * columns, 1.0 + 3.2 * len(_ACROSS)
     with drawing(files, *size, **panels) as (fig, axes):
         if not protocols:
-            for axis in axes[:, 0]:
-                say_empty(axis, "No model of known size is ranked under a protocol.")
+            say_empty(axes[0, 0], "No model of known size is ranked under a protocol.")
             return
-        for row, across in zip(axes, _ACROSS, strict=True):
+        for row, (across, label) in zip(axes, _ACROSS.items(), strict=True):
             row[0].set_ylabel("PC1 (of each protocol's own scores)")
             for axis, protocol in zip(row, protocols, strict=True):
-                _draw_panel(axis, table[table["protocol"] == protocol], across, looks)
+                rows = table[table["protocol"] == protocol].dropna(subset=[across])
+                for (family, kind), of in rows.groupby(["family", "kind"], dropna=False):
+                    colour, marker = looks[family]
+                    face = "none" if kind == "instruct" else colour
+                    axis.plot(of[across], of["pc1"], marker, color=colour, markerfacecolor=face)
+                set_log_axis(axis, plots.format_size if across == "parameters" else None)
+                axis.set_xlabel(label)
+                rule(axis, "both", "0.92")
         for axis, protocol in zip(axes[0], protocols, strict=True):
-            axis.set_title(titles[protocol], fontsize=9)
-        if (table["kind"] == "instruct").any():
-            hollow = {"color": "0.3", "markerfacecolor": "white"}
-            axes[0, 0].plot([], [], "o", label="hollow: instruct", **hollow)
-        if (table["variant"] != "").any():
-            label = "cross: chunked, at its base's size"
-            axes[0, 0].plot([], [], "x", color="0.3", label=label)
-        plots.explain_families(fig, axes[0, 0], table.assign(name=""), looks, 4 * columns)
-
-
-def _draw_panel(axis, rows: pd.DataFrame, across: str, looks: dict) -> None:
-    rows = rows.dropna(subset=[across]).sort_values(across)
-    alike = [rows["family"], rows["variant"] != "", rows["kind"] == "instruct"]
-    for (family, chunked, instruct), of in rows.groupby(alike, sort=False):
-        colour, marker = looks[family]
-        face = "none" if instruct else colour
-        look = {"color": colour, "markerfacecolor": face, "markersize": 5, "linestyle": "none"}
-        axis.plot(of[across], of["pc1"], "x" if chunked else marker, **look)
-    set_log_axis(axis, plots.format_size if across == "parameters" else None)
-    axis.set_xlabel(_ACROSS[across])
-    rule(axis, "both", "0.92")
+            axis.set_title(settings.grid.names[protocol], fontsize=9)
+        axes[0, 0].plot([], [], "o", color="0.3", markerfacecolor="none", label="hollow: instruct")
+        plots.explain_families(fig, axes[0, 0], table, looks, 4 * columns)
 
 
 def main(

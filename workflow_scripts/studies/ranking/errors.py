@@ -83,46 +83,39 @@ def combine_errors(
     """Combine the errors by protocol; under all protocols a task's models were asked the same items."""
     tasks = dict.fromkeys(task for cells in parts.values() for task in cells.value)
     items = {task: _combine_items(task, parts, known) for task in tasks}
-    found = {}
+    combined = {}
     for stream, (protocol, cells) in enumerate(parts.items()):
+        rows = pd.MultiIndex.from_product([[protocol], cells.value.index])
         of_protocol = {}
         for task in cells.value:
             index, errors = items[task]
-            places = index.get_indexer([(protocol, label) for label in cells.value.index])
-            of_protocol[task] = errors.part(places)
+            of_protocol[task] = errors.part(index.get_indexer(rows))
         spread = _spread_trainings(protocol, parts, settings, known)
         spread = spread.reindex_like(cells.value).fillna(0.0)
-        found[protocol] = ScoreErrors(cells.value, of_protocol, spread, stream)
-    return found
+        combined[protocol] = ScoreErrors(cells.value, of_protocol, spread, stream)
+    return combined
 
 
 def _combine_items(
     task: str, parts: Mapping[str, Cells], known: KnownErrors
 ) -> tuple[pd.MultiIndex, ItemErrors]:
     """Combine all protocols at once: rows are protocol and label."""
-    rows = {
-        (protocol, label): error
-        for protocol, cells in parts.items()
-        if task in cells.stderr
-        for label, error in cells.stderr[task].items()
-    }
-    index, found = pd.MultiIndex.from_tuples([], names=_ROW), None
-    if known.measured is not None and (known.measured["task"] == task).any():
-        index, found = errors_by_row(known.measured[known.measured["task"] == task], _ROW)
-    others = {row: error for row, error in rows.items() if row not in index}
-    stderrs, correlation = np.array(list(others.values()), float), known.correlation(task)
-    if found is None:
-        return pd.MultiIndex.from_tuples(others, names=_ROW), assumed_errors(stderrs, correlation)
-    if others:
-        index = index.append(pd.MultiIndex.from_tuples(others, names=_ROW))
-        found = with_others(found, stderrs, correlation)
-    return index, found
+    columns = {key: cells.stderr[task] for key, cells in parts.items() if task in cells.stderr}
+    others, correlation = pd.concat(columns, names=_ROW), known.correlation(task)
+    measured = known.measured
+    if measured is not None and (measured["task"] == task).any():
+        index, errors = errors_by_row(measured[measured["task"] == task], _ROW)
+        others = others[~others.index.isin(index)]
+        if others.empty:
+            return index, errors
+        return index.append(others.index), with_others(errors, others.to_numpy(), correlation)
+    return others.index, assumed_errors(others.to_numpy(), correlation)
 
 
 def _spread_trainings(
     protocol: str, parts: Mapping[str, Cells], settings: GridSettings, known: KnownErrors
 ) -> pd.DataFrame:
-    """The spread of each score over trainings; 0 where nothing is known of it."""
+    """Compute the spread of each score over trainings; 0 where nothing is known of it."""
     cells, release = parts[protocol], settings.grid.release
     if (cells.seeds > 1).to_numpy().any():
         return spread_seeds(cells.between, cells.seeds)

@@ -57,7 +57,7 @@ MEASURES = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r"}
 OVERALL = "mean of tasks"  # in the table of significance, what is not about one task
 FIRST_COMPONENT = "PC1"
 # Columns that depend on the tasks are named after them.
-LOADING, RESIDUAL, ERROR = "loading_", "residual_", "_stderr"
+LOADING, ERROR = "loading_", "_stderr"
 
 
 def make_title(words: str, settings: GridSettings) -> str:

@@ -63,22 +63,23 @@ class Grid:
 
 def write_grids(grids: Mapping[str, Grid], cells: Path, models: Path) -> None:
     """Write a row for each protocol, label and task, and one for each protocol and label."""
-    tables = []
-    for grid in grids.values():
-        for task in grid.values:
-            items = grid.errors.items[task]
-            of_task = {
+    tables = [
+        pd.DataFrame(
+            {
                 "protocol": grid.protocol,
                 "stream": grid.errors.stream,
                 "label": grid.values.index,
                 "task": task,
                 "value": grid.values[task].to_numpy(),
-                "shared": list(items.shared),
-                "own": items.own,
+                "shared": list(grid.errors.items[task].shared),
+                "own": grid.errors.items[task].own,
                 "training": grid.errors.training[task].to_numpy(),
                 "absent": grid.absent[task].to_numpy(),
             }
-            tables.append(pd.DataFrame(of_task))
+        )
+        for grid in grids.values()
+        for task in grid.values
+    ]
     about = [
         grid.models.rename_axis("label").reset_index().assign(protocol=grid.protocol)
         for grid in grids.values()

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
@@ -41,58 +42,45 @@ _TOO_FEW = "fewer than two models that have all tasks, or enough to estimate the
 
 
 def compute_leaderboard(grids: dict[str, Grid], draws: int, seed: int) -> pd.DataFrame:
-    """One row per protocol and model, best first, models without a rank at the end."""
+    """Compute a row per protocol and model, best first, models without a rank at the end."""
     tasks = list(dict.fromkeys(task for grid in grids.values() for task in grid.values))
-    found = [_rank_models(grid, tasks, draws, seed) for grid in grids.values()]
-    return pd.concat(found, ignore_index=True)
+    tables = [_rank_models(grid, tasks, draws, seed) for grid in grids.values()]
+    return pd.concat(tables, ignore_index=True)
 
 
 def compute_pc1(grid: Grid) -> pd.Series:
-    """Of the models that have all tasks, or enough of them; of none where fewer than two of them differ."""
+    """Compute PC1 of the models that have all tasks, or enough; of none where fewer than two of them differ."""
     if len(grid.ranked) < 2 or not grid.ranked.shape[1]:
         return pd.Series(index=grid.ranked.index[:0], dtype=float)
     return principal_components(grid.ranked).scores[frame.FIRST_COMPONENT]
 
 
 def _rank_models(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.DataFrame:
-    table = grid.models[_ABOUT].rename_axis("label")
-    table[["pc1", "rank", *_RANGES, "tier"]] = float("nan")
-    table[["reason", "missing", "filled"]] = ""
-    pc1, completed = compute_pc1(grid), grid.completed
-    if len(pc1):
-        table["pc1"], table["rank"] = pc1, ranks(pc1)
+    table = grid.models[_ABOUT].rename_axis("label").assign(pc1=compute_pc1(grid))
+    table["rank"] = ranks(table["pc1"])
+    ranked, completed = table["rank"].notna(), grid.completed
+    table[[*_RANGES, "tier"]] = float("nan")
+    if ranked.any():
         ranges = rank_ranges(completed.errors.part(grid.ranked), draws=draws, seed=seed)
-        table[_RANGES] = ranges[[name.removeprefix("rank_") for name in _RANGES]]
-        table["tier"] = tiers(ranges["joint_low"], ranges["joint_high"])
-        table["filled"] = _join_tasks(completed.filled).where(table["pc1"].notna(), "")
+        ranges["tier"] = tiers(ranges["joint_low"], ranges["joint_high"])
+        table[[*_RANGES, "tier"]] = ranges
+    lacking, measured = grid.measured.isna().sum(axis=1), grid.measured.shape[1]
+    reasons = lacking.map(f"{{}} of {measured} tasks missing".format).where(lacking > 0, _TOO_FEW)
+    table["reason"] = np.where(ranked, "", reasons if measured else "no scores")
+    table["filled"] = _join_tasks(completed.filled).where(ranked, "")
+    unknown = grid.measured.notna() & grid.stderrs[grid.measured.columns].isna()
+    table["errors_filled"] = (unknown & completed.errors.stderrs.notna()).sum(axis=1)
     table["missing"] = _join_tasks(grid.absent)
-    of_measured = grid.absent[grid.measured.columns]
-    unasked = (grid.measured.isna() & ~of_measured).sum(axis=1)
-    for label in table.index[table["rank"].isna()]:
-        reason = _give_reason(
-            grid.measured.shape[1], int(unasked[label]), int(of_measured.loc[label].sum())
-        )
-        table.loc[label, "reason"] = reason or (_TOO_FEW if pc1.empty else "")
-    unsaid = grid.measured.notna() & grid.stderrs[grid.measured.columns].isna()
-    table["errors_filled"] = (unsaid & completed.errors.stderrs.notna()).sum(axis=1)
-    values = grid.values.reindex(columns=tasks)
     errors = grid.stderrs.reindex(columns=tasks).add_suffix(frame.ERROR)
-    table = table.join(values).join(errors).reset_index()
+    table = table.join(grid.values.reindex(columns=tasks)).join(errors).reset_index()
     table.insert(0, "protocol", grid.protocol)
     return table.sort_values(["rank", "label"], kind="stable", ignore_index=True)
 
 
 def _join_tasks(chosen: pd.DataFrame) -> pd.Series:
-    names = [" ".join(chosen.columns[row]) for row in chosen.to_numpy(bool)]
-    return pd.Series(names, chosen.index, dtype=object)
-
-
-def _give_reason(tasks: int, unasked: int, absent: int) -> str:
-    """Why a model has no PC1."""
-    if not tasks:
-        return "no scores"
-    counts = {"not asked of it": unasked, "missing": absent}
-    return ", ".join(f"{count} of {tasks} tasks {what}" for what, count in counts.items() if count)
+    return chosen.apply(lambda row: " ".join(chosen.columns[row.astype(bool)]), axis=1).astype(
+        object
+    )
 
 
 def format_rank(rank: float, low: float, high: float, mark: str = "") -> str | None:
@@ -103,19 +91,11 @@ def format_rank(rank: float, low: float, high: float, mark: str = "") -> str | N
 
 
 def what_is_missing(row: Cells, names: Mapping[str, str]) -> str:
-    """Why a model is not ranked, or what of it is estimated; one that lacks all cells is not listed task by task."""
-    filled, missing = (
-        [names.get(task, task) for task in (row[name] or "").split()]
-        for name in ("filled", "missing")
-    )
-    if filled:
-        said = [f"estimated: {', '.join(filled)}"]
-    else:
-        lacking = "all" if missing and len(missing) == len(names) else ", ".join(missing)
-        said = [": ".join(part for part in (row["reason"], lacking) if part)]
-    if row["errors_filled"]:
-        said.append(f"{row['errors_filled']} standard errors estimated")
-    return "; ".join(part for part in said if part)
+    """Tell why a model is not ranked, or what of it is estimated."""
+    filled = [names.get(task, task) for task in (row["filled"] or "").split()]
+    texts = [row["reason"], f"estimated: {', '.join(filled)}" * bool(filled)]
+    texts.append(f"{row['errors_filled']} standard errors estimated" * bool(row["errors_filled"]))
+    return "; ".join(text for text in texts if text)
 
 
 def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
@@ -135,24 +115,19 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
 
 
 def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """One column per protocol, best on top; a line per model, strong where its ranges of ranks do not meet."""
+    """Plot a column per protocol, best on top; a line per model, strong where its ranges of ranks do not meet."""
     table = table.dropna(subset=["rank"])
     table = table.assign(name=plots.shorten_names(table), family=table["family"].fillna("other"))
     protocols = plots.shown_protocols(table, settings.grid)
-    titles = plots.title_protocols(table, settings.grid)
     table = table[table["protocol"].isin(protocols)]
+    names = {protocol: settings.grid.names[protocol] for protocol in protocols}
     looks, width = plots.color_families(table), 3.2 + 2.6 * max(len(protocols), 1)
-    models = table.drop_duplicates("label").sort_values("label")
-    with drawing(files, width, plots.rank_height(len(models))) as (fig, axes):
+    with drawing(files, width, plots.rank_height(table["label"].nunique())) as (fig, axes):
         if not protocols:
             say_empty(axes, "Fewer than two models are ranked under a protocol.")
             return
-        ends = (
-            table.pivot(index="label", columns="protocol", values=name)[protocols].to_numpy(float)
-            for name in ("rank", "rank_low", "rank_high")
-        )
-        plots.draw_ranks(axes, plots.RankedColumns(models["name"], models["family"], *ends), looks)
-        axes.set_xticks(range(len(protocols)), [titles[one] for one in protocols])
+        ends = "rank", "rank_low", "rank_high"
+        plots.draw_ranks(axes, table, "protocol", names, looks, ends)
         plots.explain_families(fig, axes, table, looks, 4)
 
 
@@ -160,7 +135,7 @@ def main(
     cells: Path,
     models: Path,
     table: list[Path],
-    bump: list[Path],
+    figure: list[Path],
     settings: dict[str, Any],
     bootstrap_draws: int,
     seed: int,
@@ -170,7 +145,7 @@ def main(
     note = _NOTE.format(trainings=frame.TRAININGS[of_grid.trainings])
     shown = format_columns(leaderboard, of_grid)
     write_table(leaderboard, table, title="Harmony leaderboard", note=note, shown=shown)
-    plot_bump(leaderboard, of_grid, bump)
+    plot_bump(leaderboard, of_grid, figure)
 
 
 if "snakemake" in globals():

@@ -13,7 +13,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import PALETTE, drawing, legend_below, rule
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import number, numbers, with_errors
+from workflow_scripts.render.text import numbers, with_errors
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.compute import OPERATIONS, count_operations
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
@@ -33,48 +33,51 @@ _NOTE = (
 
 
 def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, float]:
-    """Of scores above chance. Which models lie beyond the knee makes the fit a linear one: every choice is tried."""
+    """Fit scores above chance. Which models lie beyond the knee makes the fit a linear one: every choice is tried."""
 
-    def squares(knee: float) -> float:
-        columns = np.column_stack([np.maximum(logs - knee, 0), newer])
-        return float(np.square(above - columns @ np.linalg.lstsq(columns, above)[0]).sum())
+    def solve(*columns: np.ndarray) -> tuple[np.ndarray, float]:
+        design = np.column_stack(columns)
+        solution = np.linalg.lstsq(design, above)[0]
+        return solution, float(np.square(above - design @ solution).sum())
 
     knots = np.unique(logs)
-    knees = [float(knot) for knot in knots]
+    knees = list(map(float, knots))
     for low, high in zip([-np.inf, *knots[:-1]], knots, strict=True):
-        columns = np.column_stack([(logs >= high) * logs, logs >= high, newer])
-        slope, height, _ = np.linalg.lstsq(columns, above)[0]
+        (slope, height, _), _ = solve((logs >= high) * logs, logs >= high, newer)
         if slope and low < -height / slope < high:
             knees.append(float(-height / slope))
-    knee = min(knees, key=squares)
-    columns = np.column_stack([np.maximum(logs - knee, 0), newer])
-    slope, step = map(float, np.linalg.lstsq(columns, above)[0])
-    moves = np.column_stack([columns, -slope * (logs > knee)])  # the knee is fitted too
-    variance = np.linalg.pinv(moves.T @ moves)[1, 1] * squares(knee) / (len(logs) - 3)
-    share = 1 - squares(knee) / float(np.square(above).sum())
-    numbers_of = slope, knee, step, float(np.sqrt(variance)), share
-    return dict(zip(("slope", "knee", "step", "stderr", "explained"), numbers_of, strict=True))
+    knee = min(knees, key=lambda knee: solve(np.maximum(logs - knee, 0), newer)[1])
+    rise = np.maximum(logs - knee, 0)
+    (slope, step), squares = solve(rise, newer)
+    moves = np.column_stack([rise, newer, -slope * (logs > knee)])  # the knee is fitted too
+    variance = np.linalg.pinv(moves.T @ moves)[1, 1] * squares / (len(logs) - 3)
+    return {
+        "slope": float(slope),
+        "knee": knee,
+        "step": float(step),
+        "stderr": float(np.sqrt(variance)),
+        "explained": 1 - squares / float(np.square(above).sum()),
+    }
 
 
 def compare_newer_models(grids: dict[str, Grid], settings: GridSettings) -> pd.DataFrame:
-    """A row per protocol, task and model, with the fit of the task; none of a task without models of both ages."""
-    found, asked = [pd.DataFrame(columns=_COLUMNS)], settings.grid.newer
-    assert asked, "it is of a grid that asks"
+    """Compute a row per protocol, task and model, with the fit of the task, if it has models of both ages."""
+    asked, tables = settings.grid.newer, [pd.DataFrame(columns=_COLUMNS)]
+    assert asked, "the rule is for grids that ask"
     for protocol, grid in grids.items():
         known = grid.models[["parameters_billion", "tokens_billion", "date"]].dropna()
-        flop = count_operations(known).sort_values()
+        known = known.assign(compute=count_operations(known)).sort_values("compute")
+        known["newer"] = (known["date"].astype(str) >= asked.since).astype(int)
         for task in grid.measured:
-            scores = grid.values[task].reindex(flop.index).dropna()
-            newer = (known["date"][scores.index].astype(str) >= asked.since).astype(int)
-            if len(scores) < _FEWEST or newer.nunique() < 2:
+            table = known[["newer", "compute"]].join(grid.values[task].rename("value")).dropna()
+            if len(table) < _FEWEST or table["newer"].nunique() < 2:
                 continue
-            chance, used = asked.chance[task], flop[scores.index]
-            of_task = fit(np.log10(used), newer, scores - chance)
-            of_task["printed"] = asked.printed.get(protocol, {}).get(task, np.nan)
-            of_task["chance"] = chance
-            rows = {"model": scores.index, "newer": newer, "compute": used, "value": scores}
-            found.append(pd.DataFrame(rows).assign(protocol=protocol, task=task, **of_task))
-    return pd.concat([one for one in found if len(one)] or found, ignore_index=True)
+            chance = asked.chance[task]
+            fitted = fit(np.log10(table["compute"]), table["newer"], table["value"] - chance)
+            fitted["printed"] = asked.printed.get(protocol, {}).get(task, np.nan)
+            about = {"protocol": protocol, "task": task, "model": table.index, "chance": chance}
+            tables.append(table.assign(**about, **fitted)[_COLUMNS])
+    return pd.concat(tables[1:] or tables, ignore_index=True)
 
 
 def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
@@ -91,27 +94,29 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
 
 
 def plot_newer(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Two tasks a row, a panel for each protocol of a task; two colours, and the two lines of the fit."""
+    """Plot a task a row, a panel for each protocol; two colours, and the two lines of the fit."""
     tasks = [task for task in settings.names if task in set(table["task"])]
-    wide = 2 * max([1, *table.groupby("task")["protocol"].nunique()])
-    many = {"ncols": wide, "nrows": max(1, ceil(len(tasks) / 2)), "squeeze": False}
-    size = 1 + 2.1 * wide, 0.9 + 1.7 * many["nrows"]
-    with drawing(files, *size, **many) as (fig, places):
+    protocols = max([1, *table.groupby("task")["protocol"].nunique()])
+    grid = {"ncols": 2 * protocols, "nrows": max(1, ceil(len(tasks) / 2)), "squeeze": False}
+    size = 1 + 4.2 * protocols, 0.9 + 1.7 * grid["nrows"]
+    with drawing(files, *size, **grid) as (fig, places):
         for axes in places.flat:
             axes.set_axis_off()
-        for task, panels in zip(tasks, places.reshape(-1, wide // 2), strict=False):
+        for task, panels in zip(tasks, places.reshape(-1, protocols), strict=False):
             of_task = table[table["task"] == task]
-            for at, (key, of) in enumerate(of_task.groupby("protocol", sort=False)):
-                _draw(panels[at], of, of_task["value"])
+            for axes, (key, of) in zip(
+                panels, of_task.groupby("protocol", sort=False), strict=False
+            ):
+                _draw(axes, of)
                 after = settings.grid.protocols[str(key)].after_training
-                panels[at].set_title(settings.names[task] + ", trained" * after, fontsize=8)
+                axes.set_title(settings.names[task] + ", trained" * after, fontsize=8)
         for newer, name in enumerate(("older models", "newer models")):
             places[0, 0].plot([], [], "o-", color=PALETTE[newer], label=name)
         across = "across: FLOP of pre-training, 6 × parameters × tokens"
         legend_below(fig, places[0, 0], 2, title=across)
 
 
-def _draw(axes, of: pd.DataFrame, of_task: pd.Series) -> None:
+def _draw(axes, of: pd.DataFrame) -> None:
     fitted, axes.axison = of.iloc[0], True
     for newer, rows in of.groupby("newer"):
         look = {"color": PALETTE[newer], "markersize": 3, "alpha": 0.7}
@@ -119,10 +124,9 @@ def _draw(axes, of: pd.DataFrame, of_task: pd.Series) -> None:
         across = np.geomspace(rows["compute"].min(), rows["compute"].max(), 100)
         rise = fitted["slope"] * np.maximum(np.log10(across) - fitted["knee"], 0)
         axes.plot(across, fitted["chance"] + rise + newer * fitted["step"], **look)
-    room = 0.1 * (of_task.max() - of_task.min())
-    axes.set(xscale="log", ylim=(of_task.min() - room, of_task.max() + 2 * room))
-    said = f"{number(fitted['step'])} ± {number(fitted['stderr'])}"
-    axes.text(0.03, 0.97, said, transform=axes.transAxes, va="top", fontsize=7)
+    axes.set_xscale("log")
+    (step,) = with_errors([fitted["step"]], [fitted["stderr"]])
+    axes.text(0.03, 0.97, step, transform=axes.transAxes, va="top", fontsize=7)
     rule(axes, "both", "0.92")
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import PALETTE, drawing, rule
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import numbers, percents
@@ -44,20 +43,18 @@ NOTE = (
     f" in the 95% interval of the prediction, and the least such share of a family of {FEWEST} or"
     f" more. At random: means over {RANDOM} draws of tasks."
 )
+Choice = Callable[[pd.DataFrame], list[str]]  # the scores of models that are known, to tasks
 _COLUMNS = ["way", "budget", "price", "tasks", "tau", "off", "within", "least_within", "chosen"]
 
 
 class _Truth(NamedTuple):
-    """By model."""
+    """What placed models are held against, by model."""
 
     again: pd.Series
-    """The second release on that same component."""
+    """The second release on the first one's component."""
     second: pd.Series
     """The second release's own first component."""
     families: pd.Series
-
-
-Choice = Callable[[pd.DataFrame], list[str]]  # the scores of models that are known, to tasks
 
 
 def compute_price(
@@ -68,55 +65,41 @@ def compute_price(
     prices: pd.Series,
     seed: int,
 ) -> pd.DataFrame:
-    """One row for each way to choose tasks and each budget; shares of the price of all tasks."""
+    """Compute a row for each way to choose tasks and each budget; shares of the price of all tasks."""
     prices = prices / prices.sum()
+    standard = (second - trained.mean()) / trained.std(ddof=0)
     truth = _Truth(
-        again=100
-        * ((second - trained.mean()) / trained.std(ddof=0))
-        @ component_loadings(trained)["PC1"],
+        again=100 * standard @ component_loadings(trained)["PC1"],
         second=principal_components(second).scores["PC1"],
         families=families,
     )
 
-    def row(taken: list[str], choose: Choice) -> dict[str, Any]:
+    def describe(taken: list[str], choose: Choice | None = None) -> dict[str, Any]:
         about = {"price": prices[taken].sum(), "tasks": len(taken), "chosen": " ".join(taken)}
-        return about | _placed(truth, lambda others: trained[choose(trained[others])])
+        choose = choose or (lambda _: taken)
+        return about | _place(truth, lambda others: trained[choose(trained[others])])
 
     first = principal_components(trained).scores["PC1"]
-    again = {"tasks": len(prices), "tau": _tau(first, truth.second)}
-    none = {"tasks": 0, **_placed(truth, lambda _: direct)}
+    everything = {"price": 1.0, "tasks": len(prices), "tau": _tau(first, truth.second)}
     rows = [
-        {"way": ALL, "budget": 1.0, "price": 1.0, **again},
-        {"way": NONE, "budget": 0.0, "price": 0.0, **none},
+        {"way": ALL, "budget": 1.0, **everything},
+        {"way": NONE, "budget": 0.0, "price": 0.0, "tasks": 0, **_place(truth, lambda _: direct)},
     ]
     generator = np.random.default_rng(seed)
     for budget in BUDGETS:
-        ways: dict[str, Choice] = {
-            CHOSEN: partial(chosen, prices=prices, budget=budget),
-            CHEAPEST: partial(_whatever_the_scores, cheapest(prices, budget)),
-        }
-        found = {way: choose(trained) for way, choose in ways.items()}
-        rows += [
-            {"way": way, "budget": budget, **row(taken, ways[way])}
-            for way, taken in found.items()
-            if taken
-        ]
-        draws = (at_random(prices, budget, generator) for _ in range(RANDOM))
-        drawn = [row(taken, partial(_whatever_the_scores, taken)) for taken in draws if taken]
-        if drawn:
-            means = pd.DataFrame(drawn).drop(columns="chosen").mean().to_dict()
-            rows.append({"way": DRAWN, "budget": budget, **means})
+        choose = partial(chosen, prices=prices, budget=budget)
+        rows.append({"way": CHOSEN, "budget": budget, **describe(choose(trained), choose)})
+        rows.append({"way": CHEAPEST, "budget": budget, **describe(cheapest(prices, budget))})
+        drawn = [describe(at_random(prices, budget, generator)) for _ in range(RANDOM)]
+        means = pd.DataFrame(drawn).drop(columns="chosen").mean()
+        rows.append({"way": DRAWN, "budget": budget, **means})
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _whatever_the_scores(tasks: list[str], _: pd.DataFrame) -> list[str]:
-    return tasks
-
-
-def _placed(truth: _Truth, scores_by: Callable[[np.ndarray], pd.DataFrame]) -> dict[str, float]:
-    """Each family's models placed by the others', on the scores that are chosen by those given."""
+def _place(truth: _Truth, scores_by: Callable[[np.ndarray], pd.DataFrame]) -> dict[str, float]:
+    """Place each family's models by the others', on the scores that are chosen by those given."""
     families = truth.families
-    found = pd.DataFrame(index=truth.again.index, columns=["pc1", "half"], dtype=float)
+    placed = pd.DataFrame(index=truth.again.index, columns=["pc1", "half"], dtype=float)
     for family in families.unique():
         others = (families != family).to_numpy()
         scores = scores_by(others)
@@ -124,13 +107,13 @@ def _placed(truth: _Truth, scores_by: Callable[[np.ndarray], pd.DataFrame]) -> d
         standard = ((scores - known.mean()) / known.std(ddof=0)).to_numpy()
         component, groups = (one[others].to_numpy() for one in (truth.again, families))
         learned = learn(standard[others], component, groups)
-        found.loc[~others, "pc1"] = learned.predicted(standard[~others])
-        found.loc[~others, "half"] = learned.half_width(standard[~others])
-    off = found["pc1"] - truth.again
-    within = off.abs() <= found["half"]
+        own = standard[~others]
+        placed[~others] = np.column_stack([learned.predicted(own), learned.half_width(own)])
+    off = placed["pc1"] - truth.again
+    within = off.abs() <= placed["half"]
     large = families.map(families.value_counts()) >= FEWEST
     return {
-        "tau": _tau(found["pc1"], truth.second),
+        "tau": _tau(placed["pc1"], truth.second),
         "off": float(np.sqrt((off**2).mean())),
         "within": float(within.mean()),
         "least_within": float(within[large].groupby(families[large]).mean().min()),
@@ -151,33 +134,11 @@ def tell_price(table: pd.DataFrame, study: str) -> Values:
     }
 
 
-def plot_price(table: pd.DataFrame, files: list[Path]) -> None:
-    """The price across, a line for each way to choose; others across all prices."""
-    with drawing(files, 5.5, 3.8) as (_, axes):
-        for colour, way, marker in zip(PALETTE, (CHOSEN, CHEAPEST, DRAWN), "os^", strict=False):
-            rows = table[table["way"] == way].sort_values("price")
-            axes.plot(
-                100 * rows["price"], rows["tau"], marker + "-", color=colour, label=NAMES[way]
-            )
-        for way, style in ((ALL, "--"), (NONE, ":")):
-            for value in table.loc[table["way"] == way, "tau"]:
-                axes.axhline(value, color="0.4", linestyle=style, linewidth=1, label=NAMES[way])
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter("{x:g}")
-        axes.set_xticks([100 * budget for budget in BUDGETS])
-        axes.minorticks_off()
-        axes.set_xlabel("price, % of the tokens of training on all tasks")
-        axes.set_ylabel("tau-b with the second release")
-        rule(axes, "both")
-        axes.legend(fontsize=8, frameon=True, framealpha=1, edgecolor="white")
-
-
 def main(
     cells: Path,
     models: Path,
     release: Path,
     table: list[Path],
-    figure: list[Path],
     settings: dict[str, Any],
     training_tokens: dict[str, float],
     seed: int,
@@ -210,7 +171,6 @@ def main(
     }
     title = frame.make_title("A part of the trainings", of_grid)
     write_table(price, table, title=title, note=NOTE, shown=shown)
-    plot_price(price, figure)
 
 
 if "snakemake" in globals():

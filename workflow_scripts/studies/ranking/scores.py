@@ -19,56 +19,52 @@ from workflow_scripts.scores.tidy import import_all
 from workflow_scripts.stats.shares import errors_above, score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
-from workflow_scripts.studies.ranking.plots import IMPORTED, color_families, measure_ends
+from workflow_scripts.studies.ranking.plots import IMPORTED, measure_ends
 
 _NAMED = 16  # models with a colour and a name of their own in the figure; more go by their families
-_WITH_ERRORS = 100  # models, beyond which standard errors would hide the scores
 _NOTE = (
     "Score ± standard error on n items, lm-eval's own task and metric. Chance: answering at random."
     " Floor: the better of chance and the best fixed answer. Above the floor by so many standard errors"
     f" of a model that is at the floor: below {CLEAR}, nothing was shown. Origin, where there are imported"
     " scores: own, or their file."
 )
+_KEY = ["study", "model", "task"]
 _FOUND = ["value", "stderr", "n", "chance", "floor"]
 
 
 def tabulate_scores(
     scores: pd.DataFrame, tasks: Sequence[RankedTask], models: Sequence[str], known: pd.DataFrame
 ) -> pd.DataFrame:
-    """One row per task and model of the config, in its order, primary metric only; imported scores follow ours.
+    """Tabulate a row per task and model of the config, in its order, primary metric only; imported scores follow ours.
 
     `known` has the family and the parameters of models by name; a checkpoint goes by those of its base.
     """
-    metrics = {task.task: task.metric for task in tasks}
+    rows = pd.DataFrame([task.model_dump() for task in tasks]).set_index("task")
     direct = scores[(scores["protocol"] == DIRECT) & scores["subset"].isna()]
-    found = direct[direct["metric"] == direct["task"].map(metrics)]
-    found = found.assign(base=found["model"], model=found["model"] + found["variant"].fillna(""))
-    twice = found[found.duplicated(["study", "model", "task"])]
-    if len(twice):
-        row = twice.iloc[0]
+    direct = direct[direct["metric"] == direct["task"].map(rows["metric"])]
+    direct = direct.assign(base=direct["model"], model=direct["model"] + direct["variant"])
+    twice = direct[direct.duplicated(["study", "model", "task"])]
+    for row in twice.itertuples():
         raise UserError(
-            f"There are several scores of {row['model']} on {row['task']} in the study"
-            f" {row['study']}, direct; expected one. Delete results/scores/harmony.parquet."
+            f"There are several scores of {row.model} on {row.task} in the study"
+            f" {row.study}, direct; expected one. Delete results/scores/harmony.parquet."
         )
-    bases = [CheckpointId.parse(name).model for name in models]
-    own = pd.DataFrame({"model": models, "base": bases}, dtype="str")
-    theirs = found[found["study"] != STUDY]
-    tables = []
-    for task in tasks:
-        of_task = found[found["task"] == task.task]
-        ours = own.merge(of_task[of_task["study"] == STUDY][["model", *_FOUND]], "left", "model")
-        of_others = theirs[theirs["task"] == task.task]
-        table = pd.concat([ours.assign(study=STUDY), of_others], ignore_index=True)
-        about = {"task": task.display_name, "category": task.category, "metric": task.metric}
-        tables.append(table.assign(**about))
-    table = pd.concat(tables, ignore_index=True)
+    own = pd.MultiIndex.from_product([[STUDY], models, rows.index], names=_KEY).to_frame(
+        index=False
+    )
+    own["base"] = [CheckpointId.parse(name).model for name in own["model"]]
+    ours = own.merge(direct[[*_KEY, *_FOUND]], "left", _KEY)
+    table = pd.concat([ours, direct[direct["study"] != STUDY]], ignore_index=True)
+    table = table.drop(columns=["metric"]).join(rows, on="task")
+    table = table.join(known[["parameters", "family"]], on="base")
     table[_FOUND] = table[_FOUND].apply(pd.to_numeric)
     table["origin"] = table["study"].mask(table["study"] == STUDY, OWN)
-    table = table.join(known[["parameters", "family"]], on="base")
     value, error, n, floor = (table[name] for name in ("value", "stderr", "n", "floor"))
     table["z"] = errors_above(value, error, floor, n, lowest_of(table["metric"]))
+    table = table.sort_values("task", key=lambda of: of.map(rows.index.get_loc), kind="stable")
     names = ["task", "category", "model", "origin", "family", "parameters", "metric"]
-    return table[[*names, *_FOUND, "z"]]
+    table["task"] = table["display_name"]
+    return table[[*names, *_FOUND, "z"]].reset_index(drop=True)
 
 
 def format_columns(table: pd.DataFrame) -> ShownColumns:
@@ -87,44 +83,32 @@ def format_columns(table: pd.DataFrame) -> ShownColumns:
 
 
 def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
-    """Tasks down, score across: a dot with its 95% interval per model, a tick at the floor.
+    """Plot tasks down, score across: a dot with its 95% interval per model, a tick at the floor.
 
     A line for each model, named below; of more models than can be told apart a line for each family.
     """
-    tasks = list(dict.fromkeys(table["task"]))
-    named = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED)
+    tasks = pd.Index(table["task"].unique())
     value, error, n = (table[one] for one in ("value", "stderr", "n"))
     low, high = score_interval(value, error, n, lowest_of(table["metric"]))
+    named = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED)
     table = table.assign(name=named, low=low, high=high).sort_values("parameters", kind="stable")
-    models = list(dict.fromkeys(table["name"]))
-    look: dict[str, Any] = {"markersize": 4.5, "linewidth": 1}
-    colours: dict[str, Any] = model_colours(models)
-    if len(models) > _NAMED:
+    if named.nunique() > _NAMED:
         table["name"] = table["family"].fillna("other")
-        looks = color_families(table)
-        colours = {name: looks[name][0] for name in sorted(set(table["name"]))}
-        look = {"markersize": 3, "linewidth": 0.5, "alpha": 0.5}
-    height = 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)
-    with drawing(files, 6.5, height) as (fig, axes):
-        step = 0.7 / max(len(colours), 1)
-        for at, name in enumerate(colours):
+    names = list(dict.fromkeys(table["name"]))
+    step = 0.7 / max(len(names), 1)
+    with drawing(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(names)) as (fig, axes):
+        for at, (name, colour) in enumerate(model_colours(names).items()):
             rows = table[(table["name"] == name) & table["value"].notna()]
-            y = [tasks.index(t) + (at - (len(colours) - 1) / 2) * step for t in rows["task"]]
+            down = tasks.get_indexer(rows["task"]) + (at - (len(names) - 1) / 2) * step
             ends = measure_ends(rows["value"], rows["low"], rows["high"])
-            bars = None if len(models) > _WITH_ERRORS else ends
-            axes.errorbar(rows["value"], y, xerr=bars, fmt="o", color=colours[name], **look)
-            axes.plot([], [], "o", markersize=4.5, color=colours[name], label=name)
-        floors = table.groupby("task")["floor"].max().reindex(tasks)
-        rows = [row for row, floor in enumerate(floors) if pd.notna(floor)]
-        bottom, top = [row - 0.42 for row in rows], [row + 0.42 for row in rows]
-        axes.vlines(floors.dropna(), bottom, top, color="0.45", linewidth=1.4, label="floor")
+            look = {"fmt": "o", "markersize": 4, "linewidth": 0.8, "color": colour, "label": name}
+            axes.errorbar(rows["value"], down, xerr=ends, **look)
+        floors = table.groupby("task")["floor"].max().dropna()
+        down = tasks.get_indexer(floors.index)
+        axes.vlines(floors, down - 0.42, down + 0.42, color="0.45", linewidth=1.4, label="floor")
         axes.set_yticks(range(len(tasks)), tasks)
         axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
-        axes.set_xlabel("score" + ("" if len(models) > _WITH_ERRORS else ", with its 95% interval"))
-        axes.set_xlim(
-            left=min(0.0, table[["value", "low"]].min(axis=None)) - 0.02,
-            right=max(1.0, table["value"].max()) + 0.02,
-        )
+        axes.set_xlabel("score, with its 95% interval")
         rule(axes, "x")
         legend_below(fig, axes, 4)
 

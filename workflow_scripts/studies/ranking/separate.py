@@ -56,7 +56,7 @@ def compare_models(
     settings: Mapping[str, GridSettings],
     names: tuple[str, str],
 ) -> pd.DataFrame:
-    """A row for each protocol and question, over all tasks that both models have, and one for each task."""
+    """Compute a row for each protocol and question, over all tasks that both models have, and one for each task."""
     rows = [
         {"scores": source, "protocol": of_grid.names[protocol]} | row
         for name, of_protocols in grids.items()
@@ -86,17 +86,17 @@ def _name_models(grid: Grid) -> pd.Series:
 
 
 def _find_pairs(grid: Grid, names: tuple[str, str]) -> list[tuple[str, ScoreErrors]]:
-    """The two models on the tasks that both have, from each source that has both, or from two if none has."""
-    found = []
+    """Find the two models on the tasks that both have, from each source that has both, or from two if none has."""
+    pairs = []
     labels = [grid.models.index[_name_models(grid) == name] for name in names]
-    for pair in product(*labels):
-        origins = sorted(set(grid.models.loc[list(pair), "origin"]))
-        scores = grid.values.loc[list(pair)].dropna(axis=1)
+    for pair in map(list, product(*labels)):
+        origins = sorted(set(grid.models.loc[pair, "origin"]))
+        scores = grid.values.loc[pair].dropna(axis=1)
         if not scores.empty:
             source = " and ".join(origins).replace(OWN, "own scores")
-            found.append((len(origins), source, grid.errors.part(scores)))
-    least = min((origins for origins, *_ in found), default=0)
-    return [(source, errors) for origins, source, errors in found if origins == least]
+            pairs.append((len(origins), source, grid.errors.part(scores)))
+    least = min((origins for origins, *_ in pairs), default=0)
+    return [(source, errors) for origins, source, errors in pairs if origins == least]
 
 
 def compare_pair(pair: ScoreErrors, trains: bool) -> Iterator[dict[str, Any]]:

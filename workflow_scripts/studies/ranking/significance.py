@@ -34,56 +34,52 @@ _TEST = ["difference", "stderr", "z", "p", "p_holm", "tasks", "won", "lost"]
 
 
 def compute_significance(grids: dict[str, Grid]) -> pd.DataFrame:
-    """One row per protocol, pair of models and task, and one over all tasks of the pair.
+    """Compute a row per protocol, pair of models and task, and one over all tasks of the pair.
 
     `first` is the model with the higher mean score.
     """
-    tables = [_of_protocol(grid) for grid in grids.values()]
-    return pd.concat([t for t in tables if len(t)] or tables[:1], ignore_index=True)
+    tables = [table for grid in grids.values() for table in _compare_pairs(grid)]
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    return table.reindex(columns=[*_PAIR, *_TEST])
 
 
-def _of_protocol(grid: Grid) -> pd.DataFrame:
+def _compare_pairs(grid: Grid) -> list[pd.DataFrame]:
     scores = grid.measured.dropna(how="all")
     scores = scores.loc[scores.mean(axis=1).sort_values(ascending=False, kind="stable").index]
     above, below = np.triu_indices(len(scores), 1)
-    if alone := len(scores) > ALL_PAIRS:
+    neighbours_alone = len(scores) > ALL_PAIRS
+    if neighbours_alone:
         above, below = np.arange(len(scores) - 1), np.arange(1, len(scores))
     if not len(above):
-        return pd.DataFrame(columns=[*_PAIR, *_TEST])
-    pair = pd.DataFrame(
-        {
-            **{"protocol": grid.protocol},
-            **{"first": scores.index[above], "second": scores.index[below]},
-            **{"first_place": above + 1, "second_place": below + 1},
-        }
-    )
-    differences = scores.to_numpy()[above] - scores.to_numpy()[below]
+        return []
+    pair = {"protocol": grid.protocol, "first": scores.index[above], "second": scores.index[below]}
+    pair |= {"first_place": above + 1, "second_place": below + 1}
     known = grid.errors.part(scores)
-    errors = known.of_differences(above, below)
-    tested = ~np.isnan(differences)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.nansum(differences, axis=1) / tested.sum(axis=1)
-    overall = _tested(mean, known.of_mean_differences(above, below), len(scores) if alone else 0)
-    overall = overall.assign(task=OVERALL, tasks=tested.sum(axis=1))
-    tables, won, lost = [], np.zeros(len(above)), np.zeros(len(above))
-    for at, task in enumerate(scores):
-        count = int(scores[task].notna().sum()) if alone else 0
-        found = _tested(differences[:, at], errors[:, at], count)
-        won += (found["p_holm"] < LEVEL) & (found["difference"] > 0)
-        lost += (found["p_holm"] < LEVEL) & (found["difference"] < 0)
-        of_task = pair.join(found.assign(task=task))
-        if not alone:
-            tables.append(of_task.dropna(subset=["difference"]))
-    tables.insert(0, pair.join(overall).assign(won=won, lost=lost))
-    return pd.concat(tables, ignore_index=True).reindex(columns=[*_PAIR, *_TEST])
-
-
-def _tested(difference: np.ndarray, stderr: np.ndarray, models: int) -> pd.DataFrame:
-    """By Holm's method over these pairs, or where these are not all by Bonferroni's over those of so many models."""
-    z, p = z_test(difference, stderr)
-    corrected = np.minimum(p * models * (models - 1) / 2, 1) if models else holm(p)
-    found = {"difference": difference, "stderr": stderr, "z": z, "p": p, "p_holm": corrected}
-    return pd.DataFrame(found)
+    differences = scores.iloc[above].reset_index(drop=True)
+    differences -= scores.iloc[below].reset_index(drop=True)
+    errors = pd.DataFrame(known.of_differences(above, below), columns=scores.columns)
+    errors.insert(0, OVERALL, known.of_mean_differences(above, below))
+    differences.insert(0, OVERALL, differences.mean(axis=1))
+    tables = []
+    for task, difference in differences.items():
+        z, p = z_test(difference, errors[task])
+        corrected = holm(p)
+        if neighbours_alone:  # by Bonferroni's method over all pairs of as many models
+            models = len(scores) if task == OVERALL else scores[task].count()
+            corrected = np.minimum(p * models * (models - 1) / 2, 1)
+        test = {"difference": difference, "stderr": errors[task], "z": z, "p": p}
+        tables.append(pd.DataFrame(pair).assign(task=task, **test, p_holm=corrected))
+    overall, *of_tasks = tables
+    differ = [table["p_holm"] < LEVEL for table in of_tasks]
+    overall["tasks"] = differences.drop(columns=OVERALL).count(axis=1)
+    for name, sign in (("won", 1), ("lost", -1)):
+        overall[name] = sum(
+            significant & (sign * table["difference"] > 0)
+            for significant, table in zip(differ, of_tasks, strict=True)
+        )
+    if neighbours_alone:
+        return [overall]
+    return [overall, *(table.dropna(subset=["difference"]) for table in of_tasks)]
 
 
 def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
@@ -37,28 +36,27 @@ _FOUND = ["value", "stderr", "rank", "best", "worst", "opposed"]
 def compute_task_pair(
     grids: Mapping[str, Grid], settings: GridSettings, pair: Sequence[str]
 ) -> pd.DataFrame:
-    """A row per protocol, task and model that has both tasks, best first; none of a single task."""
+    """Compute a row per protocol, task and model that has both tasks, best first; none of a single task."""
     grids = {key: grid for key, grid in grids.items() if key in settings.grid.drawn}
     # In the order of the tasks table, as the columns of a grid are.
     measured = dict.fromkeys(task for grid in grids.values() for task in grid.measured)
     tasks = list(pair or measured)[:2]
-    rows = [pd.DataFrame(columns=["protocol", "task", "label", *_ABOUT, *_FOUND])]
+    tables = [pd.DataFrame(columns=["protocol", "task", "label", *_ABOUT, *_FOUND])]
     for protocol, grid in grids.items():
         if len(tasks) < 2 or not set(tasks) <= set(grid.values):
             continue
         values = grid.values[tasks].dropna()
         errors = grid.errors.part(values)
         above = partial_orders(errors)
-        ranks, opposed = joint_ranks(errors, above), opposed_models(above)
+        ranks = joint_ranks(errors, above)
+        about = grid.models.loc[values.index, _ABOUT].assign(opposed=opposed_models(above))
         for task, better in zip(tasks, above, strict=True):
             best, worst = rank_bounds(better)
-            found = grid.models.loc[values.index, _ABOUT].rename_axis("label").reset_index()
-            of_task = {"value": values[task], "stderr": errors.stderrs[task], "rank": ranks[task]}
-            of_task |= {"best": best, "worst": worst, "opposed": opposed}
-            columns = {name: np.asarray(column) for name, column in of_task.items()}
-            found = found.assign(protocol=protocol, task=task, **columns)
-            rows.append(found.sort_values("rank"))
-    return pd.concat([one for one in rows if len(one)] or rows, ignore_index=True)
+            table = about.assign(protocol=protocol, task=task, best=best, worst=worst)
+            table = table.assign(value=values[task], stderr=errors.stderrs[task], rank=ranks[task])
+            table = table.rename_axis("label").reset_index().sort_values("rank")
+            tables.append(table[list(tables[0])])
+    return pd.concat(tables[1:] or tables, ignore_index=True)
 
 
 def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
@@ -73,10 +71,11 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
 
 
 def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """A panel per protocol, a column per task: a line per model, strong where its two ranges do not meet."""
+    """Plot a panel per protocol, a column per task: a line per model, strong where its two ranges do not meet."""
     table = table.assign(name=plots.shorten_names(table), family=table["family"].fillna("other"))
     protocols = plots.shown_protocols(table, settings.grid)
     looks, tasks = plots.color_families(table), list(dict.fromkeys(table["task"]))
+    names = {task: settings.names[task] for task in tasks}
     panels = {"ncols": max(len(protocols), 1), "squeeze": False}
     height = plots.rank_height(table["label"].nunique())
     with drawing(files, 5.4 * panels["ncols"], height, **panels) as (fig, (axes,)):
@@ -85,14 +84,7 @@ def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path
             return
         for axis, protocol in zip(axes, protocols, strict=True):
             rows = table[table["protocol"] == protocol]
-            models = rows.drop_duplicates("label").sort_values("label")
-            ends = (
-                rows.pivot(index="label", columns="task", values=name)[tasks].to_numpy(float)
-                for name in ("rank", "best", "worst")
-            )
-            columns = plots.RankedColumns(models["name"], models["family"], *ends)
-            plots.draw_ranks(axis, columns, looks)
-            axis.set_xticks([0, 1], [settings.names[task] for task in tasks])
+            plots.draw_ranks(axis, rows, "task", names, looks, ("rank", "best", "worst"))
             axis.set_title(settings.grid.names[protocol], fontsize=10, pad=16)
         plots.explain_families(fig, axes[0], table, looks, 8)
 

@@ -10,7 +10,7 @@ from workflow_scripts.render.figures import drawing, say_empty
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.grids import GridFile
-from workflow_scripts.stats.cross_agreement import cross_agreement
+from workflow_scripts.stats.agreement import cross_agreement
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -55,18 +55,19 @@ def compare_texts(
 
 
 def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame, panel: str) -> pd.DataFrame:
-    """A row for each text (columns of `bits`) and task (of `scores`), and one for the mean over tasks.
+    """Compute a row for each text (columns of `bits`) and task (of `scores`), and one for the mean over tasks.
 
     Fewer bits are better: a positive number says that both find the same models good. `panel` says
     which bits and scores these are. The mean has no task and no number of models of its own.
     """
-    found = cross_agreement(-bits, scores)
-    rows: list[tuple] = []
+    kendall, pearson, models = cross_agreement(-bits, scores)
+    tables = []
     for text in bits:
-        kendall, pearson, models = (of.loc[text] for of in found)
-        rows += [(panel, text, None, kendall.mean(), pearson.mean(), models.max())]
-        rows += [(panel, text, t, kendall[t], pearson[t], models[t]) for t in scores]
-    return pd.DataFrame(rows, columns=_COLUMNS)
+        of_text = {"kendall": kendall.loc[text], "pearson": pearson.loc[text]}
+        table = pd.DataFrame(of_text | {"models": models.loc[text]}).rename_axis("task")
+        mean = table.mean().to_frame().T.assign(models=table["models"].max(), task=None)
+        tables.append(pd.concat([mean, table.reset_index()]).assign(panel=panel, text=text))
+    return pd.concat(tables)[_COLUMNS]
 
 
 def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
@@ -81,32 +82,32 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
 
 
 def plot_texts(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """A heat map of Kendall's tau-b for each panel, above one another: texts down, tasks across."""
-    shown = {
-        key: title
-        for key, title in title_panels(settings.grid).items()
-        if key in set(table["panel"])
-    }
+    """Plot a heat map of Kendall's tau-b for each panel, above one another: texts down, tasks across."""
+    titles, present = title_panels(settings.grid), set(table["panel"])
+    panels = [panel for panel in titles if panel in present]
     texts = dict(settings.grid.texts) or {text: text for text in table["text"]}
-    found = set(table["task"])
-    tasks = {row.task: row.display_name for row in settings.in_categories if row.task in found}
-    rows = max(len(shown), 1)
-    width = 2.2 + 0.34 * max(len(tasks), 8)
-    height = 2.0 + rows * (0.45 + 0.3 * max(len(texts), 1))
-    panels = {"nrows": rows, "squeeze": False, "sharex": True, "layout": "compressed"}
-    with drawing(files, width, height, **panels) as (fig, axes):
-        if not shown or not tasks:
-            sentence = "No models have both bits per byte of a text and scores of tasks."
-            say_empty(axes[0][0], sentence)
+    tasks = set(table["task"])
+    names = {row.task: row.display_name for row in settings.in_categories if row.task in tasks}
+    size = 2.2 + 0.34 * max(len(names), 8), 2.0 + max(len(panels), 1) * (0.75 + 0.3 * len(texts))
+    grid = {"nrows": max(len(panels), 1), "squeeze": False, "sharex": True, "layout": "compressed"}
+    with drawing(files, *size, **grid) as (fig, axes):
+        if not panels or not names:
+            say_empty(
+                axes[0][0], "No models have both bits per byte of a text and scores of tasks."
+            )
             return
-        for (axis,), (panel, title) in zip(axes, shown.items(), strict=True):
+        for axis, panel in zip(axes[:, 0], panels, strict=True):
             of = table[(table["panel"] == panel) & table["task"].notna()]
             square = of.pivot(index="text", columns="task", values="kendall")
-            values = square.reindex(index=list(texts), columns=list(tasks)).to_numpy()
-            mesh = plots.draw_heat_map(
-                axis, values, list(texts.values()), list(tasks.values()), small=True
+            values, shown = (
+                square.reindex(index=list(texts), columns=list(names)),
+                [*names.values()],
             )
-            axis.set_title(f"{title} ({of['models'].max()} models)", fontsize=9, loc="left")
+            mesh = plots.draw_heat_map(
+                axis, values.to_numpy(), [*texts.values()], shown, small=True
+            )
+            title = f"{titles[panel]} ({of['models'].max():.0f} models)"
+            axis.set_title(title, fontsize=9, loc="left")
         label = "Kendall's tau-b of the rankings by bits per byte (fewest first) and by score"
         plots.draw_colour_bar(fig, mesh, list(axes[:, 0]), label)
 

@@ -9,7 +9,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import numbers
-from workflow_scripts.stats.cross_agreement import cross_agreement
+from workflow_scripts.stats.agreement import cross_agreement
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.plots import plot_matrices

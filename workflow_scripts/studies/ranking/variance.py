@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import PALETTE, drawing, legend_below, say_empty
+from workflow_scripts.render.figures import PALETTE, drawing, legend_below
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, percents
@@ -103,17 +103,12 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
 
 
 def plot_variance(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """A bar a group and protocol, its parts beside one another; behind it the tasks that a ranking needs."""
+    """Plot a bar per group and protocol, its parts beside one another; behind it the tasks that a ranking needs."""
     table = table[table["protocol"].isin(settings.grid.drawn)].dropna(subset=["model"])
-    table = table.assign(named=name_groups(table))
-    place = {name: at for at, name in enumerate(dict.fromkeys(table["named"]))}
-    table = table.sort_values("named", key=lambda column: column.map(place), kind="stable")
+    table = table.sort_values(["group", "smallest"], kind="stable")
+    names = pd.Series(name_groups(table)) + ", "
     with drawing(files, 6.5, 1.6 + 0.3 * max(len(table), 3)) as (fig, axes):
-        if table.empty:
-            say_empty(axes, "Too few models have scores on two tasks.")
-            return
-        down = np.arange(len(table)) + 0.5 * table["named"].map(place).to_numpy()
-        begun = np.zeros(len(table))
+        down, begun = np.arange(len(table)), np.zeros(len(table))
         for (of, name), colour in zip(_NAMES.items(), PALETTE, strict=False):
             wide = 100 * table[of].fillna(0).to_numpy()
             axes.barh(down, wide, left=begun, color=colour, label=name, height=0.8)
@@ -121,7 +116,7 @@ def plot_variance(table: pd.DataFrame, settings: GridSettings, files: list[Path]
         for at, enough in zip(down, numbers(table[_TOLD], ",.0f"), strict=True):
             axes.text(101, at, enough or "", va="center", fontsize=8)
         protocols = table["protocol"].map(settings.grid.names)
-        axes.set_yticks(down, table["named"] + ", " + protocols, fontsize=8)
+        axes.set_yticks(down, names.to_numpy() + protocols.to_numpy(), fontsize=8)
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
         reliability = f"behind it the tasks for a reliability of {RELIABLE:g}"

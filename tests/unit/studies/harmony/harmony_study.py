@@ -115,8 +115,7 @@ def run_all(made: dict[str, Grid], folder: Path) -> None:
     for module in OF_OWN_GRID:
         name = module.__name__.rpartition(".")[2]
         files: dict = {"table": [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]}
-        for figure in ("figure", "matrices", "by_task", "bump"):
-            files[figure] = [folder / f"{name}_{figure}.{kind}" for kind in ("pdf", "png")]
+        files["figure"] = [folder / f"{name}.{kind}" for kind in ("pdf", "png")]
         arguments = files | drawn | more
         wanted = signature(module.main).parameters
         module.main(*grid_files, **{key: arguments[key] for key in wanted if key in arguments})

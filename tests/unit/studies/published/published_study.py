@@ -59,8 +59,7 @@ def make(module, folder: Path, given: dict[str, Any], takes: str, **more) -> Non
     """Make a table and its figures; `takes` are the names of what it is given."""
     name = module.__name__.rpartition(".")[2]
     files = {"table": [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]}
-    for figure in ("figure", "matrices", "by_task"):
-        files[figure] = [folder / f"{name}_{figure}.{kind}" for kind in ("pdf", "png")]
+    files["figure"] = [folder / f"{name}_figure.{kind}" for kind in ("pdf", "png")]
     module.main(**{key: (files | given)[key] for key in takes.split()}, **more)
 
 
@@ -80,7 +79,7 @@ def made() -> tuple[Path, dict[str, list[str]]]:
     tokens = {"training_tokens": count_training_tokens(CONFIG)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "save_both", listen)
-        make(agreement, folder, given, f"{of_grid} matrices by_task", **_DRAWS)
+        make(agreement, folder, given, f"{of_grid} figure", **_DRAWS)
         table = {"agreement": folder / "agreement.csv"}
         make(agreement_pearson, folder, given, "settings figure", **table)
         make(agreement_by_size, folder, given, f"{of_grid} figure", **_DRAWS)
@@ -90,7 +89,7 @@ def made() -> tuple[Path, dict[str, list[str]]]:
         make(components, folder, given, f"{of_grid} figure release", **_SEED)
         make(variance, folder, given, f"{of_grid} figure release")
         make(releases, folder, given, f"{of_grid} release")
-        make(price, folder, given, f"{of_grid} figure release", **tokens, **_SEED)
+        make(price, folder, given, f"{of_grid} release", **tokens, **_SEED)
         make(text_agreement, folder, given, f"{of_grid} figure texts")
         for module in (bits, text_pairs):
             make(module, folder, given, "settings table figure texts")

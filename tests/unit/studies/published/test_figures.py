@@ -8,14 +8,12 @@ from tests.unit.studies.published.published_study import ROOT, made
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("agreement_matrices", ["direct\nmean agreement 0.517\n(0.322 to 0.713 over families)"]),
-        ("agreement_by_task", ["direct", "train-before-test"]),
+        ("agreement_figure", ["direct\nmean agreement 0.517\n(0.322 to 0.713 over families)"]),
         ("agreement_by_size_figure", ["all models\n61 models", "5B to 10B\n22 models"]),
         ("categories_figure", ["Language\nUnderstanding"]),
         ("components_figure", ["61 models, all families", "26 models, Qwen alone"]),
         ("compute_figure", ["FLOP of pre-training, 6 × parameters × tokens"]),
         ("variance_figure", ["5B to 10B, direct"]),
-        ("price_figure", ["chosen", "cheapest first"]),
         ("text_agreement_figure", ["Wikipedia", "arXiv", "Stack Exchange"]),
         ("bits_figure", ["Wikipedia", "arXiv"]),
         ("task_pair_figure", []),
@@ -30,5 +28,5 @@ def test_the_readme_shows_the_figure_that_is_drawn_now():
     shown = "docs/figures/published_agreement.png"
     readme = (ROOT / "README.md").read_text()
     assert readme.index(f"]({shown})") == readme.index("](docs/figures/"), "it opens with it"
-    drawn = made()[0] / "agreement_matrices.png"
+    drawn = made()[0] / "agreement_figure.png"
     assert drawn.read_bytes() == (ROOT / shown).read_bytes()

@@ -43,20 +43,6 @@ def test_a_missing_cell_is_named_and_stays_missing():
     assert grid.completed.filled.stack().sum() == 1
 
 
-def test_a_task_that_nobody_has_a_score_on_costs_no_model_its_place():
-    scores = study()
-    grid = grids(scores[scores.task != "rte"])["direct"]
-    assert "rte" not in grid.measured
-    assert len(grid.completed.errors.scores.dropna()) == len(MODELS)
-    assert grid.absent["rte"].all()
-
-
-def test_a_study_without_a_single_score_is_a_grid_of_missing_cells():
-    grid = grids(study().iloc[:0], protocols=("direct",))["direct"]
-    assert grid.values.isna().to_numpy().all()
-    assert grid.absent.all(axis=None)
-
-
 def test_floored_is_the_better_score_where_both_are_known():
     rows = [
         score("miniature/Llama-1.4M", "rte", "direct", 0.7, stderr=0.01),
@@ -117,15 +103,6 @@ def test_seeds_become_their_mean_and_their_spread_joins_the_error():
     assert grid.stderrs.loc["miniature/Llama-1.4M", "rte"] == pytest.approx(expected)
     with pytest.raises(UserError, match=r"several scores of miniature/Llama-1\.4M on rte, direct"):
         grids(make_scores([*rows, rows[0] | {"shots": 5}]))
-
-
-def test_other_metrics_and_subsets_are_no_part_of_the_ranking():
-    rows = [
-        score("miniature/Llama-1.4M", "arc_easy", "direct", 0.9, metric="acc"),
-        score("miniature/Llama-1.4M", "rte", "direct", 0.9, subset="part"),
-    ]
-    grid = grids(make_scores(rows), protocols=("direct",))["direct"]
-    assert grid.values.isna().to_numpy().all()
 
 
 def test_a_grid_is_read_as_it_was_written(tmp_path):

@@ -3,10 +3,8 @@
 from tests.unit.settings.merged import load
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.studies.ranking.grid_settings import (
-    GridSettings,
     choose_task_pair,
     list_wanted_cells,
-    read_grid_settings,
 )
 
 CHECKPOINT = "miniature/Qwen2-1M-Instruct@k2m12"
@@ -31,13 +29,6 @@ def test_every_protocol_of_the_config_wants_the_tasks_that_it_can_measure():
     }
     assert list_wanted_cells(settings(), "published") == {}
     assert list_wanted_cells(settings(models=[]), OWN_GRID) == {}
-
-
-def test_tasks_are_named_and_have_the_metric_that_tables_report():
-    found = GridSettings.of(read_grid_settings(settings()))
-    assert found.metrics["nq_open"] == "exact_match,remove_whitespace"
-    assert found.names["rte"] == "RTE"
-    assert found.trainings == "unknown"
 
 
 def test_the_two_tasks_beside_one_another_are_those_of_the_config_or_its_first():

@@ -6,7 +6,6 @@ from scipy.optimize import curve_fit
 
 from tests.unit.studies.published.published_study import newer_table
 from tests.unit.studies.ranking.test_strangers_grid import read_stranger, stranger  # noqa: F401
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.studies.ranking import newer
 
 TYPED_IN = ("arc_challenge", "arc_challenge_mc", "hellaswag", "hellaswag_mc")
@@ -42,14 +41,6 @@ def test_the_fit_is_the_least_that_scipy_finds_from_many_starts(seed):
         assert found["stderr"] == pytest.approx(np.sqrt(least[2][2, 2]), rel=1e-3)
 
 
-def test_a_line_without_a_knee_is_a_straight_one():
-    logs = np.linspace(20, 24, 12)
-    of_newer = np.arange(12) % 2
-    found = newer.fit(logs, of_newer, 0.5 + 0.01 * (logs - 22) + 0.02 * of_newer)
-    assert found["step"] == pytest.approx(0.02)
-    assert found["slope"] * (20 - found["knee"]) == pytest.approx(0.48)
-
-
 def test_the_steps_are_those_that_the_authors_print(fits):
     printed = fits.dropna(subset=["printed"])
     assert len(printed) == 22
@@ -68,15 +59,3 @@ def test_mmlu_explains_what_they_print_and_scores_after_training_are_floored(fit
     values = newer_table().pivot(index=["task", "model"], columns="protocol", values="value")
     after = values["after_mmluaux"].fillna(values["after_gsm8kaux"]).dropna()
     assert len(after) > 700 and (after >= values["direct"][after.index]).all()
-
-
-def test_a_date_that_is_no_month_is_one_sentence_with_its_line(stranger):  # noqa: F811
-    columns = {"family": "house", "parameters_billion": "size", "tokens_billion": "read"}
-    settings = stranger(
-        attributes={"file": "models.csv", "columns": columns | {"date": "trained"}},
-        known="model,house,size,read,trained\na,Ours,1,10,2023-04\nb,Ours,2,20,May 2023\n",
-    )
-    with pytest.raises(
-        UserError, match=r"models\.csv, line 3: trained is 'May 2023'; expected a mon"
-    ):
-        read_stranger(settings)

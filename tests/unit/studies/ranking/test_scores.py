@@ -5,10 +5,9 @@ import pytest
 
 from tests.records import collected, write_example
 from tests.unit.studies.harmony.harmony_study import MODEL_ROWS
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
-from workflow_scripts.studies.ranking.scores import plot_scores, tabulate_scores
+from workflow_scripts.studies.ranking.scores import tabulate_scores
 
 TASKS = (
     RankedTask(task="sst2", display_name="SST-2", category="Language", metric="acc"),
@@ -37,18 +36,6 @@ def test_rows_follow_the_config_and_a_missing_cell_stays_missing(tmp_path):
     assert table["z"].iloc[:2].tolist() == pytest.approx([0.3 / 0.25, -0.05 / 0.25])
 
 
-@pytest.mark.parametrize(("value", "z"), [(1.0, 2.0), (0.0, -2.0)])
-def test_all_and_none_right_have_an_error(value, z, tmp_path):
-    row = tabulate(tmp_path, [(MODELS[0], "sst2", value)], stderr=0.0).iloc[0]
-    assert (row["stderr"], row["z"]) == (pytest.approx(0.125, abs=5e-4), pytest.approx(z))
-
-
-def test_two_scores_of_one_cell_are_refused(tmp_path):
-    twice = [(MODELS[0], "sst2", 0.8), (MODELS[0], "sst2", 0.9)]
-    with pytest.raises(UserError, match=r"several scores of miniature/Llama-1\.4M on sst2"):
-        tabulate(tmp_path, twice)
-
-
 def test_imported_scores_stand_beside_ours_and_are_no_cells_of_ours_to_miss(tmp_path):
     path = tmp_path / "theirs.csv"
     path.write_text(
@@ -61,13 +48,3 @@ def test_imported_scores_stand_beside_ours_and_are_no_cells_of_ours_to_miss(tmp_
     assert sst2["origin"].tolist() == ["own", "own", "theirs", "theirs"]
     assert sst2["value"].dropna().tolist() == [0.8, 0.9, 0.7]
     assert set(found.loc[found["task"] != "SST-2", "origin"]) == {"own"}
-
-
-def test_the_figure_has_the_same_bytes_each_time(tmp_path):
-    table = tabulate(tmp_path)
-    drawn = [[tmp_path / f"{at}.{kind}" for kind in ("pdf", "png")] for at in "ab"]
-    for files in drawn:
-        plot_scores(table, files)
-    for one, other in zip(*drawn, strict=True):
-        assert one.read_bytes() == other.read_bytes()
-        assert len(one.read_bytes()) > 5000

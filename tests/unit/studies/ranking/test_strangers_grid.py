@@ -71,30 +71,15 @@ def test_scores_after_training_are_floored_and_models_have_their_attributes(stra
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"models": 4}, r"theirs\.csv: the scores are of 3 models; expected 4\."),
-        ({"kept": "before"}, r"theirs\.csv: there is no score under the protocol 'after'"),
-        ({"known": MODELS + "a,Ours,1,10\n"}, r"models\.csv, line 5: a stands here a second time"),
-        ({"known": ""}, r"models\.csv is empty; expected a header with model, house, size, read"),
-        ({"known": "model,house,size,read\n"}, r"models\.csv has no line below its header"),
-        ({"kept": "nothing"}, r"theirs\.csv has no line below its header; expected a header"),
-        ({"known": MODELS.replace("house", "home")}, r"models\.csv has no column 'house'"),
-        (
-            {"tasks": {"riddles": {"name": "Riddles", "metric": "f1"}}},
-            "expected 'f1', which tables",
-        ),
+        ({"models": 4}, r"theirs\.csv: .*expected 4 models"),
+        ({"kept": "before"}, r"theirs\.csv: .*none under the protocols \['after'\]"),
+        ({"known": MODELS + "a,Ours,1,10\n"}, r"models\.csv has a model twice"),
+        ({"known": MODELS.replace("house", "home")}, r"models\.csv .*lacks a column"),
+        ({"known": ""}, r"models\.csv is empty"),
+        ({"tasks": {"riddles": {"name": "Riddles", "metric": "f1"}}}, "expected 'f1'"),
     ],
 )
 def test_what_its_files_lack_is_one_sentence_with_the_place(stranger, changes, said):
     settings = stranger(**changes)
     with pytest.raises(UserError, match=said):
         read_stranger(settings)
-
-
-def test_a_task_of_ours_may_be_scored_by_another_metric_where_the_grid_says_so(stranger):
-    both = {task: {"name": task, "metric": "another"} for task in ("rte", "riddles")}
-    settings = stranger(kept="another", tasks={"riddles": both["riddles"]})
-    with pytest.raises(UserError, match="metric is 'another'; expected 'acc', which tables report"):
-        read_stranger(settings)
-    settings = stranger(kept="another", tasks=both)
-    grids = read_stranger(settings)
-    assert grids["before"].values["rte"].tolist() == [0.5, 0.6, 0.7]
