@@ -36,15 +36,15 @@ _REQUESTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "loop.yaml": (_link("loop.yaml"), "is a link"),
     "folder.yaml": (Path.mkdir, "is no regular file"),
     "pipe.yaml": (os.mkfifo, "is no regular file"),
-    "base-60.yaml": (_written(f"a: {':'.join(['59'] * 5000)}"), "a number of 14,999 signs"),
+    "base-60.yaml": (_written(f"a: {':'.join(['59'] * 5000)}"), "an endless number"),
     "deep.yaml": (_written("[" * 19_000), "cannot be read as YAML"),
-    "bomb.yaml": (_written("a: &a [1, 1]\nb: &b [*a, *a]"), "is an anchor"),
-    "half.yaml": (_written(request("acme/good") + 'note: "\\ud800"'), "cannot be read as YAML"),
+    "bomb.yaml": (_written("a: &a [1, 1]\nb: &b [*a, *a]"), "has an alias"),
+    "half.yaml": (_written(request("acme/good") + 'note: "\\ud800"'), "a valid string"),
     f"{ESCAPE}.yaml": (_written(request("acme/good")), "its file's name may hold letters"),
-    "large.yaml": (_written("#" * 20_001), "has 20001 bytes"),
+    "large.yaml": (_written("#" * 20_001), "more than 20000 bytes"),
     "bytes.yaml": (_written(b"\xff\xfe\x00"), "cannot be read as YAML"),
     "signs.yaml": (_written(request("acme/good", precision=ESCAPE)), "precision is"),
-    "keys.yaml": (_written(request("acme/good") + "x: 1\n" * 2), "stands here a second time"),
+    "keys.yaml": (_written(request("acme/good") + "x: 1\n" * 2), "a second time"),
 }
 
 

@@ -63,6 +63,6 @@ def list_jobs(snakefile: Path, config: dict[str, Any], targets: tuple[str, ...])
         lines = jobs.read_text(encoding="utf-8").splitlines()
     if run.returncode:
         raise UserError(f"Snakemake cannot plan this config: {(run.stdout + run.stderr).strip()}")
-    listed = [json.loads(line) | {"is_done": False} for line in dict.fromkeys(lines)]
+    listed = [json.loads(line) for line in dict.fromkeys(lines)]
     has_rows = any("row" in job["wildcards"] for job in listed)
     return {"jobs": listed, "as_if_accepted": has_rows and not CHECKS.exists()}

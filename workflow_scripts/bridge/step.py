@@ -19,7 +19,7 @@ _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # the last is the tokenizers'
 
 
 def threads_of_libraries(threads: int) -> dict[str, str]:
-    """The environment in which compiled libraries take so many."""
+    """Return the environment in which compiled libraries take so many."""
     return {f"{name}_NUM_THREADS": str(threads) for name in _LIBRARIES}
 
 

@@ -25,12 +25,10 @@ _HOW = {
 def sum_by_rule(jobs: Iterable[Mapping[str, Any]], cluster: Cluster) -> pd.DataFrame:
     """Return the sums and the largest job of each rule, and in the last row of the whole run.
 
-    Jobs are those of bridge.job_list; what is done, and what asks for fixed resources, is left out.
+    Jobs are those of bridge.job_list.
     """
     rows = []
     for job in jobs:
-        if job["is_done"] or not job["need"]:
-            continue
         need = Need(**job["need"])
         hours = need.seconds / 3600
         reserved = need.asked_minutes(1, cluster) / 60

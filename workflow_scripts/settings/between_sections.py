@@ -16,7 +16,11 @@ def find_contradictions(settings: "Settings") -> Iterator[str]:
     yield from _check_checkpoints(settings)
     yield from _check_served(settings)
     yield from _check_explain(settings)
-    gpu, devices = settings.cluster.gpu, settings.devices
+    number, cluster = max(settings.chunking.measures.devices), settings.cluster
+    limit = cluster.gpus_per_node if settings.on_gpus else settings.compute.threads
+    if number > limit:
+        yield f"chunking.measures.devices has {number}; expected at most the {limit} of a job."
+    gpu, devices = cluster.gpu, settings.devices
     if gpu not in devices:
         yield f"cluster.gpu is {gpu!r}; expected a device of its table.{did_you_mean(gpu, devices)}"
 

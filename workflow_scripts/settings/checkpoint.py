@@ -82,7 +82,7 @@ class Checkpoint(Section):
 
     @property
     def keys(self) -> dict[str, Any]:
-        """What config.json of the chunked model holds beside the base model's keys."""
+        """Return what config.json of the chunked model holds beside the base model's keys."""
         names = type(self).model_fields.keys() - {"model", "mode"}
         return {name: getattr(self, name) for name in names} | {
             "num_layers_per_chunk": self.num_layers_per_chunk or 0,
@@ -92,25 +92,25 @@ class Checkpoint(Section):
 
     @property
     def aggregation(self) -> str | None:
-        """How chunks become one, as its mark in an id says; a pruned model has none."""
+        """Return the mark of an id that says how chunks become one; a pruned model has none."""
         based = self.aggregation_mode == "mlp"
         mark = f"mlp.{self.aggregation_base}" if based else self.aggregation_mode
         return None if self.mode == "prune" else mark
 
     @property
     def adapters(self) -> str | None:
-        """Those in front of the layers of its chunks; None where there are none."""
+        """Return the mark of the adapters in front of its layers; None where there are none."""
         if self.mode == "prune" or not self.use_adapters:
             return None
         return f"adapters{self.adapter_hidden_size or ''}"
 
     def plan_name(self, layers: int) -> str:
-        """The layers alone; of untrained plans the aggregation is named beside it."""
+        """Name the layers alone; of untrained plans the aggregation is named beside it."""
         return self.id(layers).layout.variant.removeprefix("@")
 
     @property
     def timed_variant(self) -> "Checkpoint":
-        """The same without what changes no speed: distillation and what the adapters start as."""
+        """Drop what changes no speed: distillation and what the adapters start as."""
         keys = self.model_dump(exclude={"adapter_init", *_DISTILLATION})
         return type(self)(**keys)
 
@@ -125,7 +125,7 @@ class Checkpoint(Section):
         )
 
     def id(self, layers: int) -> CheckpointId:
-        """What makes another model has its place in it, and what is usual none."""
+        """Make the id, in which all that makes another model has its place, and what is usual none."""
         plan = self.plan(layers)
         chunks = plan.chunks
         if self.mode == "prune":
@@ -147,7 +147,7 @@ class Checkpoint(Section):
         )
 
     def _in_the_middle(self, plan: ChunkPlan) -> bool:
-        """Or where its mode has the chunks."""
+        """Return whether the chunks are where their mode has them."""
         return self.layers_before_chunks is None or len(plan.start) == len(plan.end)
 
     @property

@@ -96,12 +96,12 @@ class Measures(WrittenMeasures, PerplexityMeasures, LatencyMeasures, MeasuredPla
 class Chunking(Section):
     @property
     def models(self) -> list[str]:
-        """The models that the checkpoints are cut from, each once."""
+        """List the models that the checkpoints are cut from, each once."""
         return list(dict.fromkeys(checkpoint.model for checkpoint in self.checkpoints))
 
     @property
     def timed_models(self) -> list[str]:
-        """The models whose latency is measured, each once."""
+        """List the models whose latency is measured, each once."""
         request = self.measures.latency_models
         return self.models if request is None else list(dict.fromkeys(request))
 

@@ -44,12 +44,12 @@ class Loading(Section):
 
     @property
     def loading(self) -> dict[str, Any]:
-        """What load_model is told."""
+        """Return the arguments of load_model."""
         return self.model_dump(include={"device", "dtype", "attention"})
 
     @property
     def finds_gpus(self) -> bool:
-        """What auto will come to: without a GPU or a scheduler here, jobs run on this machine's processor."""
+        """Return whether auto takes a GPU: without a GPU or a scheduler here, jobs run on this machine's processor."""
         return self.device == "cuda" or (
             self.device == "auto" and any(map(shutil.which, _SIGNS_OF_GPUS))
         )

@@ -73,5 +73,5 @@ class Config(Section):
 
     @property
     def import_folders(self) -> dict[str, str]:
-        """By the name that their scores go by."""
+        """Return the imported folders by the names of their scores."""
         return {import_name(folder): folder for folder in self.imports}

@@ -16,7 +16,7 @@ from workflow_scripts.settings.tables import ModelRow
 
 
 def files_of_folder(folder: Path) -> list[str]:
-    """What is taken of a folder, in a fixed order; an error where that is no model."""
+    """List what is taken of a folder, in a fixed order; an error where that is no model."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}.")
     paths = [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]

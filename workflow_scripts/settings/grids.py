@@ -148,24 +148,24 @@ class GridFile(Section):
 
     @property
     def baseline(self) -> str:
-        """The protocol that others are compared with."""
+        """Return the protocol that others are compared with."""
         return next(iter(self.protocols))
 
     @property
     def floor_said(self) -> str:
-        """Within a sentence about its scores: that some are floored."""
+        """Say within a sentence about its scores that some are floored."""
         if not any(protocol.floored_by for protocol in self.protocols.values()):
             return ""
         return ", those after training floored by the direct ones"
 
     @property
     def names(self) -> dict[str, str]:
-        """The name of each protocol in tables and figures."""
+        """Return the name of each protocol in tables and figures."""
         return {key: protocol.name for key, protocol in self.protocols.items()}
 
     @property
     def drawn(self) -> list[str]:
-        """The protocols of figures."""
+        """List the protocols of figures."""
         return [key for key, protocol in self.protocols.items() if protocol.in_figures]
 
     @property

@@ -14,7 +14,7 @@ _OURS = ("harmony", "corpora", "own")
 
 
 def import_name(folder: str) -> str:
-    """The last part of its path, by which its scores are told from others, as a name for files."""
+    """Return the last part of its path, by which its scores are told from others, as a name for files."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", Path(folder).name).strip("._-") or "imported"
 
 

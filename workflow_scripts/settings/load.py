@@ -19,7 +19,7 @@ from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.flags import Flag, read_flags
 from workflow_scripts.settings.grids import GridFile, read_grid_files
-from workflow_scripts.settings.names import Known, LookUp, find_file, find_folder
+from workflow_scripts.settings.names import LookUp, Registry, find_file, find_folder
 from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.requests import Request, read_requests
@@ -73,7 +73,7 @@ class Settings(Config):
         return self.tasks[name]
 
     def resource(self, name: str) -> str:
-        """A file of the folder resources: in the working directory, or else beside the Snakefile."""
+        """Find a file of the folder resources: in the working directory, or else beside the Snakefile."""
         path = f"resources/{name}"
         return str(find_file(path, Path(self.workflow_folder)) or path)
 
@@ -119,13 +119,13 @@ class Settings(Config):
 
     @property
     def made_checkpoints(self) -> dict[str, CheckpointId]:
-        """All that this config makes, by name."""
+        """Return all that this config makes, by name."""
         made = [*self.staged_checkpoints(), *self.trained_checkpoints()]
         return {str(checkpoint): checkpoint for checkpoint in made}
 
     @property
     def on_gpus(self) -> bool:
-        """Whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
+        """Return whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
         return self.source != "miniature" and self.compute.finds_gpus
 
     def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
@@ -175,17 +175,17 @@ def load_settings(
     paths = {name: find_file(path, workflow_folder) or Path(path) for name, path in tables}
     rows: dict[str, Any] = {name: read_table(kind, paths[name]) for name, kind in _ROWS.items()}
     source = config.get("source", "miniature")
-    known = Known(workflow_folder, source, paths, rows["models"], rows["tasks"], look_up)
-    checked = validate(Config, config, context=known)
+    registry = Registry(workflow_folder, source, paths, rows["models"], rows["tasks"], look_up)
+    checked = validate(Config, config, context=registry)
     flags = find_file(checked.suite.flags, workflow_folder) or Path(checked.suite.flags)
-    fields = dict(checked) | {"served": _collect_served(checked, known.models)}
+    fields = dict(checked) | {"served": _collect_served(checked, registry.models)}
     settings = Settings.model_construct(
         **fields,
         **rows,
-        folders=known.folders,
+        folders=registry.folders,
         prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),
         flags=read_flags(flags),
-        grids=read_grid_files(workflow_folder, known.tasks),
+        grids=read_grid_files(workflow_folder, registry.tasks),
         workflow_folder=str(workflow_folder),
     )
     if problems := list(find_contradictions(settings)):

@@ -53,7 +53,7 @@ class MmluComparison(StepRequest):
 
 
 def published_table(checkpoint: CheckpointId, source: str) -> str | None:
-    """The published table of this variant, by its name in resources/published.
+    """Return the published table of this variant, by its name in resources/published.
 
     The miniature world has no published numbers; in it the published model's stand in, and the usual adapters for
     theirs.

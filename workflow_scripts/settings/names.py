@@ -1,7 +1,7 @@
 """Names in the config that must stand for something: a model, a task, a folder, a file.
 
-A section annotates its fields with these types; what is known reaches them as the validation context. Without a
-context, as when a job reads its arguments, the names are taken as they are.
+A section annotates its fields with these types; the registry of what there is reaches them as the validation
+context. Without one, as when a job reads its arguments, the names are taken as they are.
 
 Models and tasks that no table has are looked up once and added to a table of their own: whoever reads the config
 without a network, every job of a cluster, finds them there. Its rows may be corrected or deleted like any other.
@@ -46,7 +46,7 @@ class LookUp:
 
 
 @dataclass(frozen=True)
-class Known:
+class Registry:
     """What the names may refer to: the rows of the tables, and of what was looked up or is a folder."""
 
     workflow_folder: Path
@@ -95,33 +95,39 @@ def _look_up_row(name: str, row_type: type[Row], path: Path, look_up: _Ask | Non
 
 
 def _check_model(name: str, info: ValidationInfo) -> str:
-    known: Known | None = info.context
-    if known is None:
+    registry: Registry | None = info.context
+    if registry is None:
         return name
     if names_a_folder(name):
-        return _add_folder(name, known)
+        return _add_folder(name, registry)
     look_up = None
-    if known.look_up and known.source == "huggingface" and not name.startswith(_NOT_ON_THE_HUB):
-        families = sorted({row.family for row in known.models.values()})
-        look_up = partial(known.look_up.model, families=families)
-    _add_row(name, known.models, ModelRow, known.paths["found_models"], look_up)
-    source = known.models[name].source
-    if known.source in _SOURCES and source not in (known.source, LOCAL):
+    if (
+        registry.look_up
+        and registry.source == "huggingface"
+        and not name.startswith(_NOT_ON_THE_HUB)
+    ):
+        families = sorted({row.family for row in registry.models.values()})
+        look_up = partial(registry.look_up.model, families=families)
+    _add_row(name, registry.models, ModelRow, registry.paths["found_models"], look_up)
+    source = registry.models[name].source
+    if registry.source in _SOURCES and source not in (registry.source, LOCAL):
         raise ValueError(
-            f"expected a model of the source {known.source!r}; this one's is {source!r}"
+            f"expected a model of the source {registry.source!r}; this one's is {source!r}"
         )
     return name
 
 
-def _add_folder(path: str, known: Known) -> str:
+def _add_folder(path: str, registry: Registry) -> str:
     """Add the row of a model that is a folder, and return the name that stands for it from here on."""
     folder, name = normpath(path), name_of_folder(path)
-    if known.folders.setdefault(name, folder) != folder:
-        raise ValueError(f"expected another name, since {known.folders[name]!r} is {name} already")
-    if name not in known.models:
+    if registry.folders.setdefault(name, folder) != folder:
+        raise ValueError(
+            f"expected another name, since {registry.folders[name]!r} is {name} already"
+        )
+    if name not in registry.models:
         try:
-            families = {row.family for row in known.models.values()}
-            known.models[name] = row_of_folder(path, families)
+            families = {row.family for row in registry.models.values()}
+            registry.models[name] = row_of_folder(path, families)
         except UserError as error:
             raise ValueError(f"no model: {error}") from None
     return name
@@ -137,10 +143,10 @@ def _check_checkpoint(name: str, info: ValidationInfo) -> str:
 
 
 def _check_task(name: str, info: ValidationInfo) -> str:
-    known: Known | None = info.context
-    if known is not None:
-        look_up = known.look_up.task if known.look_up else None
-        _add_row(name, known.tasks, TaskRow, known.paths["found_tasks"], look_up)
+    registry: Registry | None = info.context
+    if registry is not None:
+        look_up = registry.look_up.task if registry.look_up else None
+        _add_row(name, registry.tasks, TaskRow, registry.paths["found_tasks"], look_up)
     return name
 
 

@@ -29,12 +29,12 @@ class Pack:
 
     @property
     def base(self) -> str:
-        """What its rule is called, but for the number."""
+        """Name its rule, but for the number."""
         return RULES[self.study, self.protocol]
 
     @property
     def rule(self) -> str:
-        """What its rule is called."""
+        """Name its rule."""
         return self.base + self.number
 
     def records(self, suffix: str = "json") -> list[str]:
@@ -47,7 +47,7 @@ class Pack:
 
     @property
     def log(self) -> str:
-        """Where its job logs, with wildcards."""
+        """Name the log of its job, with wildcards."""
         return f"logs/{self.base}/{self._wildcard}/tasks{self.number}.log"
 
     @property

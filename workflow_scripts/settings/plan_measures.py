@@ -44,15 +44,6 @@ class LatencyMeasures(Section):
             )
 
 
-def too_few_threads(devices: int, threads: int) -> str | None:
-    if devices <= threads:
-        return None
-    return (
-        f"chunking.measures.devices has {devices}, but compute.threads is {threads}; expected at most as"
-        " many, since on a processor a device is a share of its threads."
-    )
-
-
 class WrittenMeasures(Section):
     """What plans write, to be read by the unchanged model."""
 

@@ -15,7 +15,7 @@ class StepRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def as_params(self) -> dict[str, Any]:
-        """As plain values, which Snakemake can compare and hand on.
+        """Return plain values, which Snakemake can compare and hand on.
 
         They stand under one name, since it compares parameters as a set of bare values.
         """
@@ -23,7 +23,7 @@ class StepRequest(BaseModel):
 
     @classmethod
     def of(cls, params: dict[str, Any]) -> Self:
-        """As the rule put it into its params."""
+        """Read what the rule put into its params."""
         return cls.model_validate(params)
 
     @property

@@ -141,7 +141,7 @@ def _read_request(path: Path) -> Request:
     if not _FILE_NAME.fullmatch(path.name):
         raise UserError("its file's name may hold letters, digits and the signs . _ @ + - alone.")
     if path.is_symlink() or not path.is_file():
-        raise UserError("it is a link, or no regular file; expected the file itself.")
+        raise UserError("it is a link or it is no regular file.")
     with path.open("rb") as file:
         content = file.read(LARGEST_REQUEST + 1)
     if len(content) > LARGEST_REQUEST:

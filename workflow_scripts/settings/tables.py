@@ -112,7 +112,7 @@ class TaskRow(TableRow):
 
     @property
     def full_metric(self) -> str:
-        """The metric as records name it: with its filter, where there is one."""
+        """Return the metric as records name it: with its filter, where there is one."""
         return self.metric if self.filter == "none" else f"{self.metric},{self.filter}"
 
 
@@ -137,7 +137,7 @@ class DeviceRow(TableRow):
     """Where the numbers are from"""
 
     def peak(self, dtype: str) -> float:
-        """Operations a second."""
+        """Return operations a second."""
         single = dtype == "float32" or (dtype == "bfloat16" and not self.bfloat16)
         return (self.single_gflops if single else self.half_gflops) * 1e9
 
@@ -206,4 +206,3 @@ def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
 
 read_models = partial(read_table, ModelRow)
 read_tasks = partial(read_table, TaskRow)
-read_devices = partial(read_table, DeviceRow)

@@ -53,7 +53,7 @@ class Recipe(SampleKeys, TrainingKeys):
 
     @property
     def needs_chunks(self) -> bool:
-        """Whether it trains what only a chunked model has."""
+        """Return whether it trains what only a chunked model has."""
         return any(
             part in (WRAPPER, CHUNKED_LAYERS) or "wrapped_chunk_layers" in part
             for part in self.trains
@@ -109,14 +109,14 @@ class Training(Section):
         return recipe.model_copy(update={"max_steps": math.ceil(thousands * 1000 / step)})
 
     def recipe_name(self, stage: str, source: str) -> str | None:
-        """The recipe's name; `usual` is the one that fits where models come from."""
+        """Return the recipe's name; `usual` is the one that fits where models come from."""
         name = getattr(self, stage)
         if name != USUAL:
             return name
         return f"miniature-{stage}" if source == "miniature" else stage
 
     def stages(self, has_chunks: bool, source: str) -> tuple[tuple[str, ...], ...]:
-        """What a checkpoint exists as: untrained, and after each stage that can train it."""
+        """List what a checkpoint exists as: untrained, and after each stage that can train it."""
         made: list[tuple[str, ...]] = [()]
         if not self._can_train("cpt", has_chunks, source):
             return tuple(made)

@@ -83,7 +83,7 @@ class TrainingKeys(Section):
 
     @property
     def adapters_alone(self) -> bool:
-        """Whether a model's own weights stay as they were loaded, so that the next training may have them."""
+        """Return whether a model's own weights stay as they were loaded, so that the next training may have them."""
         return self.method == "lora" and not self.trains
 
     def contradictions(self) -> Iterator[str]:

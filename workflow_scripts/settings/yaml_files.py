@@ -7,7 +7,7 @@ import yaml
 
 from workflow_scripts.core.errors import UserError
 
-_MAX_LENGTH = 1_000_000  # characters
+_MAX_LENGTH, _MAX_DIGITS = 1_000_000, 100
 
 
 class _Loader(yaml.SafeLoader):
@@ -16,6 +16,11 @@ class _Loader(yaml.SafeLoader):
             line = self.peek_event().start_mark.line + 1
             raise ValueError(f"line {line} has an alias; expected each value written out")
         return super().compose_node(parent, index)
+
+    def construct_scalar(self, node: Any) -> Any:
+        if node.tag.endswith(":int") and len(node.value) > _MAX_DIGITS:
+            raise ValueError(f"line {node.start_mark.line + 1} has an endless number")
+        return super().construct_scalar(node)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         mapping = super().construct_mapping(node, deep)
@@ -41,7 +46,7 @@ def parse_yaml(content: bytes, name: str) -> Any:
     try:
         if len(content) > _MAX_LENGTH:
             raise ValueError(f"it has {len(content):,} bytes; expected at most {_MAX_LENGTH:,}")
-        return yaml.load(content.decode(), _Loader)  # noqa: S506 - a SafeLoader
+        return _Loader(content.decode()).get_single_data()
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{name} cannot be read as YAML ({reason}).") from None

@@ -49,7 +49,6 @@ def test_each_job_that_is_to_run_is_listed_once_and_none_is_run(here):
         "threads": 64,
         "need": {"seconds": 2, "gpus": 2},
         "asked": {"mem_mb": 1_000, "runtime": 10, "gpus": 2},
-        "is_done": False,
     }
 
 

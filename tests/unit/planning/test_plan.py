@@ -7,18 +7,16 @@ from workflow_scripts.planning.plan import format_plan, sum_by_rule
 from workflow_scripts.settings.cluster import Cluster
 
 
-def job(rule, seconds, *, done=False, **need):
-    fields = vars(Need(seconds, **{"mem_mb": 1_000} | need)) if seconds else None
-    return {"rule": rule, "need": fields, "threads": 4, "is_done": done}
+def job(rule, seconds, **need):
+    fields = vars(Need(seconds, **{"mem_mb": 1_000} | need))
+    return {"rule": rule, "need": fields, "threads": 4}
 
 
 JOBS = [
     job("fetch_model", 100, disk_mb=2_000),
     job("evaluate_direct_1", 3_600, gpus=1, mem_mb=8_000, gpu_mb=20_000),
     job("evaluate_direct_2", 7_200, gpus=1, mem_mb=9_000, gpu_mb=30_000),
-    job("evaluate_direct_2", 7_200, gpus=8, done=True),
     job("train_checkpoint", 36_000, gpus=4, gpu_mb=90_000),
-    job("table", None),
 ]
 TABLE = sum_by_rule(JOBS, Cluster())
 

@@ -29,5 +29,5 @@ class Prompts(Section):
 
 
 def has_published_scores(checkpoint: CheckpointId, source: str) -> bool:
-    """The miniature world has no published numbers; in it the published model's stand in."""
+    """Return whether a checkpoint is the published model; in the miniature world the published model's stand in."""
     return source == "miniature" or str(checkpoint) == PUBLISHED_MODEL
