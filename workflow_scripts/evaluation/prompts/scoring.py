@@ -1,4 +1,4 @@
-"""From stored outputs to a record: read each answer, judge it, and count. Runs no model."""
+"""Score stored outputs: read each answer, judge it, and count. Runs no model."""
 
 from dataclasses import replace
 from itertools import zip_longest
@@ -28,21 +28,23 @@ def score_stored(inputs: InputFiles, request: dict[str, Any], outputs: OutputFil
 
 def score_prompt_run(outputs_path: Path, record_path: Path, request: ReadingRequest) -> Record:
     """Score the outputs as the run's file says now and write the record and its items."""
-    asked = whole_record(outputs_path)
-    rows = read_items(outputs_path.with_name(asked.items.file)).to_pylist()
+    stored = whole_record(outputs_path)
+    rows = read_items(outputs_path.with_name(stored.items.file)).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
     reading = request.as_params()
-    whole = asked.request | reading
-    generation = asked.protocol.generation | reading
+    whole = stored.request | reading
+    generation = stored.protocol.generation | reading
     items = [item_of(output, request.read) for output in outputs]
-    fields = {name: getattr(asked, name) for name in ("study", "model", "task", "cost", "volatile")}
+    fields = {
+        name: getattr(stored, name) for name in ("study", "model", "task", "cost", "volatile")
+    }
     return write_record(
         record_path,
         items,
         request=whole,
-        protocol=asked.protocol.model_copy(update={"generation": generation}),
+        protocol=stored.protocol.model_copy(update={"generation": generation}),
         metrics=metrics_of(outputs, items, request.read),
-        provenance=asked.provenance.model_copy(update={"settings_sha256": sha256_json(whole)}),
+        provenance=stored.provenance.model_copy(update={"settings_sha256": sha256_json(whole)}),
         **fields,
     )
 

@@ -106,7 +106,7 @@ class Decoding(Section):
             )
 
     def options(self) -> dict[str, Any]:
-        """What transformers' generate is given; what is left out is the model's generation config."""
+        """Return the settings of transformers' generate; what is left out is the model's generation config."""
         if self.method != "sample":
             return {"do_sample": False}
         drawn = {"temperature": self.temperature, "top_p": self.top_p, "top_k": self.top_k}
@@ -165,7 +165,7 @@ class Asking(Section):
 
     @property
     def datasets(self) -> list[str]:
-        """The datasets this run reads, by their names on the hub."""
+        """List the datasets this run reads, by their names on the hub."""
         dev = [DATASETS["mmlu"]] if self.shots.source in ("fixed_dev", "subject_dev") else []
         return list(dict.fromkeys([DATASETS[self.questions], *dev]))
 

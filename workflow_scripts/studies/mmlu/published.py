@@ -1,4 +1,4 @@
-"""The published MMLU of chunked models beside ours, subject by subject."""
+"""Compare the published MMLU of chunked models with ours, subject by subject."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The published prompt runs beside ours."""
+"""Compare the published prompt runs with ours."""
 
 from collections.abc import Iterator
 
