@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import Item, read_items
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Metric, Record, whole_record, write_record
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.outcome import NO_FLOOR, MetricAndFloor, with_averages
@@ -18,12 +18,6 @@ from workflow_scripts.evaluation.prompts.parsers import PARSERS, RIGHT
 from workflow_scripts.evaluation.prompts.questions import LETTERS
 from workflow_scripts.evaluation.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
-
-
-def score_stored(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Score the stored outputs of a run, with the items beside the record."""
-    (run,) = inputs["run"]
-    score_prompt_run(run, outputs["record"], ReadingRequest.of(request))
 
 
 def score_prompt_run(outputs_path: Path, record_path: Path, request: ReadingRequest) -> Record:
@@ -132,3 +126,11 @@ def floor(outputs: list[Item], spec: Reading) -> Floor:
     columns = zip(LETTERS, zip_longest(*scores, fillvalue=0.0), strict=False)
     constants = {letter: float(np.mean(column)) for letter, column in columns}
     return Floor(constants, float(np.mean([np.mean(row) for row in scores])))
+
+
+def main(generations: Path, record: Path, request: dict[str, Any]) -> None:
+    score_prompt_run(generations, record, ReadingRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)
