@@ -43,10 +43,10 @@ rule ask_prompt_run:
 
 
 # Apart from asking, so that outputs can be read again without a model.
-use rule collect_scores as score_prompt_run with:
+rule score_prompt_run:
     """Read and judge what a model said in a prompt run; runs no model."""
     input:
-        run=OUTPUTS_OF_RUN,
+        generations=OUTPUTS_OF_RUN,
         outputs=OUTPUTS_OF_RUN.replace(".json", ".parquet"),
     output:
         record="results/records/prompts/prompt_run/{checkpoint}/{run}.json",
@@ -57,10 +57,17 @@ use rule collect_scores as score_prompt_run with:
         checkpoint=one_of(one.in_path for one in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
-        function="evaluation.prompts.scoring.score_stored",
         request=lambda wildcards: reading_request(SETTINGS, wildcards.run).as_params(),
+    script:
+        "../workflow_scripts/evaluation/prompts/scoring.py"
 
 
 rule explain_prompt:

@@ -1,4 +1,4 @@
-"""What a job of cells is asked: tasks of one model, in Harmony's grid or of a row of the leaderboard.
+"""Build the request of a job of cells: tasks of one model, in Harmony's grid or of a row of the leaderboard.
 
 A cell is one model on one task and has a record of its own; its request is the job's, narrowed to it.
 """
@@ -38,7 +38,7 @@ class CellsRequest(StepRequest):
     base: str | None = None
 
     def cells(self) -> dict[str, Self]:
-        """The request of each cell, by the name of its record."""
+        """Split the request into one per cell, by the name of its record."""
         return {
             cell: self.model_copy(update={"tasks": {name: task}, "seeds": (seed,)})
             for name, task in self.tasks.items()
@@ -47,18 +47,18 @@ class CellsRequest(StepRequest):
 
     @property
     def task(self) -> TaskRequest:
-        """The one task of a cell."""
+        """Return the one task of a cell."""
         (task,) = self.tasks.values()
         return task
 
     @property
     def seed(self) -> int:
-        """The one seed of a cell."""
+        """Return the one seed of a cell."""
         (seed,) = self.seeds
         return seed
 
     def base_manifest(self, model: Path) -> Path | None:
-        """Of a delta's base, which lies in the hub folder of the model's own manifest."""
+        """Return the manifest of a delta's base, which lies in the hub folder of the model's own manifest."""
         return model.parents[2] / self.base / model.name if self.base else None
 
     @property
@@ -89,7 +89,7 @@ def suite_cells(
     tasks: tuple[str, ...],
     base: str | None = None,
 ) -> CellsRequest:
-    """A row of the leaderboard is asked in the precision that its request names.
+    """Build the request of a leaderboard row, in the precision that its submission names.
 
     `base` is the folder of a delta's base in the hub folder's models.
     """
@@ -100,15 +100,15 @@ def suite_cells(
         study="suite",
         protocol=protocol,
         tasks={
-            one.task: _task(
+            task.task: _task(
                 settings,
-                one.task,
-                one.metric,
-                one.shots if protocol == "few_shot" else 0,
-                one.max_items or settings.suite.max_items,
+                task.task,
+                task.metric,
+                task.shots if protocol == "few_shot" else 0,
+                task.max_items or settings.suite.max_items,
             )
-            for one in settings.suite.tasks
-            if one.task in tasks
+            for task in settings.suite.tasks
+            if task.task in tasks
         },
         seeds=seeds_of(settings, "suite", protocol),
         compute=RowCompute(**compute.model_dump() | {"dtype": precision}),

@@ -1,4 +1,4 @@
-"""What measuring plans, MMLU and whether a checkpoint is what its plan says are asked."""
+"""Build the requests of measurements of chunk plans and of MMLU."""
 
 from typing import Literal
 
@@ -76,7 +76,7 @@ def written_request(settings: Settings, model: str) -> WrittenRequest:
 
 
 def stage_perplexity_request(settings: Settings) -> PerplexityRequest:
-    """A checkpoint is measured as it is: its plan is part of it."""
+    """Build the request of a checkpoint, which is measured as it is: its plan is part of it."""
     return _perplexity_request(settings, "training", ())
 
 

@@ -1,14 +1,14 @@
-"""Tokens as a person reads them."""
+"""Show tokens as a person reads them."""
 
 from typing import Any
 
 
 def with_texts(tokens: list[int], tokenizer: Any) -> list[tuple[int, str]]:
-    """Each token's number and text, with the space that it begins with."""
-    found = []
+    """Return each token's number and text, with the space that it begins with."""
+    shown = []
     for token, name in zip(tokens, tokenizer.convert_ids_to_tokens(tokens), strict=True):
         text = tokenizer.decode([token])
         # Decoders that write a space as ▁ take the first of what they are given for none.
-        lost = name.startswith("▁") and not text.startswith(" ")
-        found.append((token, " " * lost + text))
-    return found
+        is_lost = name.startswith("▁") and not text.startswith(" ")
+        shown.append((token, " " * is_lost + text))
+    return shown

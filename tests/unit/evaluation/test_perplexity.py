@@ -96,19 +96,11 @@ def test_windows_and_cut_conversations_keep_the_start_token_of_their_tokenizer(f
     unscored = "" if start else tokenizer.decode(whole[:1])
     assert sum(piece.bytes for piece in pieces) == len(text.encode()) - len(unscored.encode())
     pair = ("the fox " * 30, "sees the dog")
-    (piece,) = response_perplexity(model, tokenizer, [pair], window=32)
     answer = tokenizer(pair[1], add_special_tokens=False)["input_ids"]
     prompt = tokenizer(pair[0] + "\n", add_special_tokens=False)["input_ids"]
-    row = [*start, *[*prompt, *answer][len(start) - 32 :]]
-    assert piece.nats == pytest.approx(nats_by_hand(model, row, 32 - len(answer)), abs=1e-3)
-
-
-def test_a_response_is_scored_without_its_instruction(loaded):
-    pairs = [("Where does the fox live?", "In the forest."), ("Who sings?", "The wren sings here.")]
-    pieces = response_perplexity(loaded.model, loaded.tokenizer, pairs, window=64)
-    for piece, (instruction, response) in zip(pieces, pairs, strict=True):
-        answer = loaded.tokenizer(response, add_special_tokens=False)["input_ids"]
-        prompt = loaded.tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]
-        assert piece.tokens == len(answer) and piece.bytes == len(response.encode())
-        expected = nats_by_hand(loaded.model, prompt + answer, len(prompt))
-        assert piece.nats == pytest.approx(expected, abs=1e-3)
+    for window in (32, 120):
+        (piece,) = response_perplexity(model, tokenizer, [pair], window=window)
+        row = [*start, *[*prompt, *answer][len(start) - window :]]
+        nats = nats_by_hand(model, row, len(row) - len(answer))
+        assert piece.nats == pytest.approx(nats, abs=1e-3)
+        assert (piece.tokens, piece.bytes) == (len(answer), len(pair[1].encode()))

@@ -5,11 +5,8 @@ import torch
 
 from tests.cells import cell
 from tests.processes import kill_when
-from tests.tiny_models import tiny_model
-from tests.unit.evaluation.drawn import WINDOW, Requests, fresh_seed
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
-from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
 
 RUN = {
@@ -20,30 +17,20 @@ RUN = {
 QUESTION = ("loglikelihood", ([1, 2], [3]), {"window": 8})
 
 
-def test_what_was_stored_is_found_again(tmp_path):
-    values = {"a": [-1.2345678901234567, True], "b": [float("-inf"), False], "c": [5, 6]}
-    with ScoredItems(tmp_path / "items", **RUN) as items:
-        for key, value in values.items():
-            items.add(key, value)
-    with ScoredItems(tmp_path / "items", **RUN) as items:
-        assert {key: items.get(key) for key in values} == values
-
-
-@pytest.mark.parametrize("lost", [1, 5, 12, 20])
+@pytest.mark.parametrize("lost", [0, 1, 5, 20])
 def test_a_half_written_line_is_computed_again_and_harms_no_other(tmp_path, lost):
     path = tmp_path / "items"
+    values = {"a": [-1.2345678901234567, True], "b": [float("-inf"), False], "c": [5, 6, 7, 8, 9]}
     with ScoredItems(path, **RUN) as items:
-        for at in range(3):
-            items.add(f"key{at}", [at, True])
-    path.write_bytes(path.read_bytes()[:-lost])
-    with ScoredItems(path, **RUN) as items:
-        left = [at for at in range(3) if items.get(f"key{at}") is not None]
-        assert left == list(range(len(left)))
-        assert len(left) >= 1
-        items.add("new", [7, False])
-    with ScoredItems(path, **RUN) as items:
-        assert [at for at in range(3) if items.get(f"key{at}") == [at, True]] == left
-        assert items.get("new") == [7, False]
+        for key, value in values.items():
+            items.add(key, value)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) - lost])
+    for _ in range(2):
+        with ScoredItems(path, **RUN) as items:
+            stored = {key: items.get(key) for key in values}
+            assert stored == values | ({"c": None} if lost > 1 else {})
+            items.add("new", [7, False])
 
 
 @pytest.mark.parametrize(
@@ -68,28 +55,6 @@ def test_another_model_prompt_or_setting_finds_nothing(tmp_path, change):
         assert not Answers(items, [question]).known
     with ScoredItems(tmp_path / "items", **RUN) as items:
         assert Answers(items, [QUESTION]).known == {0: [1.0, True]}
-
-
-@pytest.mark.parametrize("part", [0.3, 1.0])
-def test_the_rest_alone_is_run_and_has_the_same_bytes(part):
-    """Not only near: what is known must not change how the rest is put together."""
-    model = tiny_model("qwen2")
-    requests = Requests(fresh_seed()).mixed()
-    order: list[int] = []
-    engine = PrefixEngine(model, tokens_per_call=64)
-    expected = engine.loglikelihoods(
-        requests, window=WINDOW, on_scored=lambda index, _: order.append(index)
-    )
-    known = {index: expected[index] for index in order[: int(part * len(order))]}
-    scored: dict[int, tuple[float, bool]] = {}
-    again = PrefixEngine(model, tokens_per_call=64)
-    scores = again.loglikelihoods(
-        requests, window=WINDOW, known=known, on_scored=scored.__setitem__
-    )
-    assert scores == expected
-    assert scored.keys() == set(range(len(requests))) - known.keys()
-    assert again.tokens == engine.tokens, "the record does not depend on interruptions"
-    assert (again.tokens_run == 0) == (part == 1.0) and again.tokens_run <= engine.tokens_run
 
 
 CHILD = """

@@ -43,7 +43,6 @@ def test_record_equals_that_of_the_weights(world, chunkable, tmp_path, task, met
     record = read_record(tmp_path / "there.json")
     assert record.protocol.engine == f"served: miniature/served at {endpoint}"
     assert (record.protocol.dtype, record.cost.device) == ("as served", "server")
-    assert record.model.weights_sha256 != read_record(tmp_path / "here.json").model.weights_sha256
 
 
 @pytest.mark.parametrize(

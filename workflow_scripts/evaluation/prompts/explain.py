@@ -1,4 +1,4 @@
-"""The exact text and tokens that a run sends for one question; needs the tokenizer, not the model."""
+"""Show the exact text and tokens that a run sends for one question; needs the tokenizer, not the model."""
 
 from pathlib import Path
 from typing import Any

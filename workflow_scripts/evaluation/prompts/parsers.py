@@ -1,4 +1,4 @@
-"""Named ways to read an answer from a model's output, and rules that say when it is right.
+"""Read an answer from a model's output by a named parser, and judge it by a named rule.
 
 A parser takes the output and the choices of the question and gives the answer, or None. None of them
 knows which choice is right.
@@ -83,7 +83,7 @@ def is_equal(answer: str, choices: Sequence[str], gold: int) -> bool:
 
 
 def occurs(answer: str, choices: Sequence[str], gold: int) -> bool:
-    """As published: "4" occurs in "24"."""
+    """Judge as published: "4" occurs in "24"."""
     return bool(normal(choices[gold])) and normal(choices[gold]) in normal(answer)
 
 

@@ -1,4 +1,4 @@
-"""The questions of MMLU, from the benchmark itself or from the vendor's evaluation of it."""
+"""Read the questions of MMLU, from the benchmark itself or from the vendor's evaluation of it."""
 
 import re
 from collections import Counter

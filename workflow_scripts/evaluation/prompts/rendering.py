@@ -33,8 +33,10 @@ class Renderer:
         self._dev, shots = dev, asking.shots
         if shots.source == "hand_made":
             self._dev = [
-                Question("", "", one.question, one.choices, one.choices.index(one.answer))
-                for one in shots.examples
+                Question(
+                    "", "", example.question, example.choices, example.choices.index(example.answer)
+                )
+                for example in shots.examples
             ]
         elif shots.source == "fixed_dev":
             rng = random.Random(derive_seed(shots.seed, "prompt shots", "fixed_dev"))

@@ -1,4 +1,4 @@
-"""What the steps of a prompt run are asked: to ask a model, to read its answers, to show a question."""
+"""Build the requests of a prompt run: to ask a model, to read its answers, to show a question."""
 
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.load import Settings

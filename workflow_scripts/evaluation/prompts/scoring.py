@@ -1,4 +1,4 @@
-"""From stored outputs to a record: read each answer, judge it, and count. Runs no model."""
+"""Score stored outputs: read each answer, judge it, and count. Runs no model."""
 
 from dataclasses import replace
 from itertools import zip_longest
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import Item, read_items
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Metric, Record, whole_record, write_record
 from workflow_scripts.evaluation.floors import Floor
 from workflow_scripts.evaluation.outcome import NO_FLOOR, MetricAndFloor, with_averages
@@ -20,29 +20,25 @@ from workflow_scripts.evaluation.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 
 
-def score_stored(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Score the stored outputs of a run, with the items beside the record."""
-    (run,) = inputs["run"]
-    score_prompt_run(run, outputs["record"], ReadingRequest.of(request))
-
-
 def score_prompt_run(outputs_path: Path, record_path: Path, request: ReadingRequest) -> Record:
     """Score the outputs as the run's file says now and write the record and its items."""
-    asked = whole_record(outputs_path)
-    rows = read_items(outputs_path.with_name(asked.items.file)).to_pylist()
+    stored = whole_record(outputs_path)
+    rows = read_items(outputs_path.with_name(stored.items.file)).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
     reading = request.as_params()
-    whole = asked.request | reading
-    generation = asked.protocol.generation | reading
+    whole = stored.request | reading
+    generation = stored.protocol.generation | reading
     items = [item_of(output, request.read) for output in outputs]
-    fields = {name: getattr(asked, name) for name in ("study", "model", "task", "cost", "volatile")}
+    fields = {
+        name: getattr(stored, name) for name in ("study", "model", "task", "cost", "volatile")
+    }
     return write_record(
         record_path,
         items,
         request=whole,
-        protocol=asked.protocol.model_copy(update={"generation": generation}),
+        protocol=stored.protocol.model_copy(update={"generation": generation}),
         metrics=metrics_of(outputs, items, request.read),
-        provenance=asked.provenance.model_copy(update={"settings_sha256": sha256_json(whole)}),
+        provenance=stored.provenance.model_copy(update={"settings_sha256": sha256_json(whole)}),
         **fields,
     )
 
@@ -130,3 +126,11 @@ def floor(outputs: list[Item], spec: Reading) -> Floor:
     columns = zip(LETTERS, zip_longest(*scores, fillvalue=0.0), strict=False)
     constants = {letter: float(np.mean(column)) for letter, column in columns}
     return Floor(constants, float(np.mean([np.mean(row) for row in scores])))
+
+
+def main(generations: Path, record: Path, request: dict[str, Any]) -> None:
+    score_prompt_run(generations, record, ReadingRequest.of(request))
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -29,5 +29,5 @@ class Prompts(Section):
 
 
 def has_published_scores(checkpoint: CheckpointId, source: str) -> bool:
-    """Return whether a checkpoint is the published model; in the miniature world the published model's stand in."""
+    """Tell whether published scores stand beside a checkpoint: in the miniature world all do."""
     return source == "miniature" or str(checkpoint) == PUBLISHED_MODEL

@@ -106,7 +106,7 @@ class Decoding(Section):
             )
 
     def options(self) -> dict[str, Any]:
-        """Return the arguments of transformers' generate; what is left out is the model's generation config."""
+        """Return the settings of transformers' generate; what is left out is the model's generation config."""
         if self.method != "sample":
             return {"do_sample": False}
         drawn = {"temperature": self.temperature, "top_p": self.top_p, "top_k": self.top_k}

@@ -1,4 +1,4 @@
-"""Jinja2 templates of prompts, in Jinja2's sandbox: a run's file may come from anybody."""
+"""Render Jinja2 templates of prompts in Jinja2's sandbox: a run's file may come from anybody."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""MMLU of each checkpoint by subject, beside the floor and the published numbers."""
+"""Tabulate MMLU of each checkpoint by subject, beside the floor and the published numbers."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""The numbers of MMLU: which models clear the floor, and by which reading of the answers."""
+"""Compute the numbers of MMLU: which models clear the floor, and by which reading of the answers."""
 
 import pandas as pd
 

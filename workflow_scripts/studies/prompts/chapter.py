@@ -1,4 +1,4 @@
-"""The numbers of the prompt runs: how much of a score is the way of asking?"""
+"""Compute the numbers of the prompt runs: how much of a score is the way of asking?"""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the tables of the prompt runs are asked: which models, and which runs."""
+"""Build the arguments of the tables of prompt runs: which models, and which runs."""
 
 from typing import Any
 

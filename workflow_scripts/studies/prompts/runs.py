@@ -1,4 +1,4 @@
-"""The prompt runs of each model: accuracy, format, and what each run changed against another."""
+"""Tabulate the prompt runs of each model: accuracy, format, and what each run changed against another."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
