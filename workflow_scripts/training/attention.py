@@ -5,7 +5,6 @@ Here short neighbours share one small mask and a long sample has a call of its o
 cost. On a GPU one call of PyTorch's varlen kernel does that.
 """
 
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -29,17 +28,11 @@ _UNSUPPORTED = ("attention_dropout", "attn_pdrop", "attn_logit_softcapping")
 _TOLERANCE, _TOLERANCE_IN_16_BITS = 1e-4, 3e-2
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """Neighbouring samples of a row, attended to in one call; one sample needs no mask."""
-
-    start: int
-    end: int
-    mask: Tensor | None
+Stretch = tuple[slice, Tensor | None]  # neighbouring samples of a row, and their mask
 
 
 def cut_stretches(lengths: list[int], device: torch.device) -> list[Stretch]:
-    """Cut a row between samples into stretches of up to so many tokens, or one sample."""
+    """Cut a row between samples into stretches of up to so many tokens, or one sample, which needs no mask."""
     groups: list[list[int]] = []
     longest = _MAX_STRETCH_ON_A_CPU if device.type == "cpu" else _MAX_STRETCH
     for length in lengths:
@@ -47,11 +40,12 @@ def cut_stretches(lengths: list[int], device: torch.device) -> list[Stretch]:
             groups[-1].append(length)
         else:
             groups.append([length])
-    stretches, start = [], 0
+    stretches: list[Stretch] = []
+    start = 0
     for group in groups:
-        end = start + sum(group)
-        stretches.append(Stretch(start, end, None if len(group) == 1 else _mask(group, device)))
-        start = end
+        part = slice(start, start + sum(group))
+        stretches.append((part, None if len(group) == 1 else _mask(group, device)))
+        start = part.stop
     return stretches
 
 
@@ -99,9 +93,9 @@ def packed_attention(
     if stretches is None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
     outputs = []
-    for stretch in stretches:
-        q, k, v = (x[:, :, stretch.start : stretch.end] for x in (query, key, value))
-        outputs.append(sdpa_attention_forward(module, q, k, v, stretch.mask, **kwargs)[0])
+    for part, mask in stretches:
+        q, k, v = (x[:, :, part] for x in (query, key, value))
+        outputs.append(sdpa_attention_forward(module, q, k, v, mask, **kwargs)[0])
     return torch.cat(outputs, dim=1), None
 
 

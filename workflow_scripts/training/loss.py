@@ -9,7 +9,8 @@ IGNORED = -100
 
 def is_distilled(model) -> bool:
     """Return whether a chunked model learns from itself, and adds its own losses in its forward."""
-    return bool(getattr(model.config, "distilled", False))
+    keys = ("distillation", "logits_distillation")
+    return any(getattr(model.config, key, False) for key in keys)
 
 
 def summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tuple[Tensor, int]:

@@ -53,19 +53,6 @@ def test_an_evaluation_by_hand():
     assert need.mem_mb == pytest.approx(5_000 + 1.3 * 29_540, abs=1)
 
 
-def test_generating_waits_for_the_weights_of_every_token():
-    config = settings_of()
-    silent = config.work["gsm8k"].model_copy(update={"new_tokens": 0})
-    without = Planner(config.model_copy(update={"work": config.work | {"gsm8k": silent}}))
-    more = Planner(config).evaluation(LARGE, ("gsm8k",)).seconds
-    more -= without.evaluation(LARGE, ("gsm8k",)).seconds
-    work, batches = config.work["gsm8k"], 42  # of 32 of the 1,319 items
-    assert work.test_items == 1_319
-    waiting = batches * (1 + work.new_tokens) * 2 * PARAMETERS / (2_039e9 * 0.35)
-    reading = 2 * PARAMETERS * work.test_items * work.test_tokens / A100
-    assert more == pytest.approx(waiting - reading, rel=0.01)
-
-
 @pytest.mark.parametrize(
     ("recipe", "flops"),
     [
@@ -137,16 +124,6 @@ def test_a_row_of_the_leaderboard_needs_what_its_tasks_take_and_a_stranger_what_
     assert need.seconds < own.suite_row(trained, one).seconds
     stranger = own.suite_row(request.model_copy(update={"name": "acme/Rocket-1B"}), one)
     assert (stranger.mem_mb, stranger.gpus) == (64_000, 1)
-
-
-def test_a_card_without_bfloat16_is_planned_in_float32():
-    """A V100's float32 is an eighth of its peak in float16, and takes twice the memory."""
-    config = {"compute": {"device": "cuda"}}
-    old, new = (
-        planner(**config, cluster={"gpu": gpu}).evaluation("Qwen/Qwen2.5-3B", ("hellaswag",))
-        for gpu in ("V100-32GB", "A100-40GB")
-    )
-    assert old.gpu_mb > 1.5 * new.gpu_mb and old.seconds > 5 * new.seconds
 
 
 def test_the_work_table_knows_every_task():

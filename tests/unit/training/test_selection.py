@@ -131,3 +131,8 @@ def test_a_loss_or_gradient_that_is_no_number_stops(tmp_path, monkeypatch, facto
     assert is_sealed(tmp_path / "a/checkpoint-6") and not (tmp_path / "a/checkpoint-8").exists()
     again = train_small(tmp_path / "a", samples=samples)
     assert same(again.parameters, train_small(tmp_path / "b", samples=samples).parameters)
+
+
+def test_a_model_that_learns_from_itself_trains_by_its_own_losses(tmp_path):
+    trained = train_small(tmp_path, "distilled", max_steps=1)
+    assert set(trained.model.distillation_losses) == {"hidden", "logits"}

@@ -69,13 +69,6 @@ def test_bad_rows_are_counted():
     assert samples and bad == {"empty": 2, "not text": 2}
 
 
-def test_between_the_lines_of_one_text_blank_ones_belong_to_it():
-    rows = [{"text": "The fox\n"}, {"text": "\n"}, {"text": "and the dog"}]
-    samples, bad = blocks(rows, each_row_ends=False, length=4)
-    text = tokenizer_like("qwen").decode(np.concatenate([s.tokens for s in samples]))
-    assert text == "The fox\n\nand the dog" and bad == {}
-
-
 @pytest.mark.parametrize(
     ("prompt", "counted", "length", "marks", "kinds"),
     [
