@@ -161,7 +161,6 @@ def test_a_group_has_the_scores_of_its_members_and_their_mean(tmp_path):
         ),
         ({"content": results(results={"rte": {"acc,none": "N/A"}})}, "rte has no number"),
         ({"content": {"hidden_size": 3}}, "is no result file of lm-eval"),
-        ({"content": results(config={})}, "names no model"),
         ({"content": results(**{"n-shot": {}})}, "cannot be read"),
     ],
 )
@@ -193,7 +192,6 @@ def test_a_half_written_file_a_second_cell_and_an_empty_folder_are_refused(folde
         ([{"shots": 5}, {"shots": 25}], ["theirs (5-shot)", "theirs (25-shot)"]),
         ([{"dtype": "bfloat16"}, {"dtype": None}], ["theirs (bfloat16)", "theirs (dtype unknown)"]),
         ([{"commit": "f" * 40}, {"commit": "1" * 40}], ["theirs (fffffff)", "theirs (1111111)"]),
-        ([{"study": "harmony"}, {"study": "suite"}], ["theirs", "theirs (suite)"]),
         ([{}, {"model": "org/other", "dtype": "bfloat16"}], ["theirs", "theirs"]),
     ],
 )
