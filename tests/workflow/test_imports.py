@@ -17,7 +17,6 @@ suite: {requests: none}
 """
 # By task: examples, right answers of ten for the better model and the worse one.
 ASKED = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
-DATA = {"arc_easy": "allenai/ai2_arc", "rte": "nyu-mll/glue", "sst2": "nyu-mll/glue"}
 
 
 def write_results(folder, model: str, task: str, right: int) -> None:
@@ -44,9 +43,10 @@ def write_results(folder, model: str, task: str, right: int) -> None:
     ]
     content = {
         "results": {task: {"acc,none": right / 10, "acc_stderr,none": 0.1}},
-        "configs": {task: {"task": task, "dataset_path": DATA[task]}},
+        "n-samples": {task: {"effective": 10}},
         "n-shot": {task: ASKED[task][0]},
-        "config": {"model_args": f"pretrained={model},dtype=bfloat16"},
+        "config": {"model_dtype": "torch.bfloat16"},
+        "model_name": model,
         "lm_eval_version": "0.4.13",
     }
     (folder / f"results_{task}.json").write_text(json.dumps(content))

@@ -18,9 +18,8 @@ from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 NOT_RECORDED = "not recorded"
-LEADERBOARD_TASKS = (
-    *("arc_challenge", "hellaswag", "truthfulqa_mc2", "mmlu", "winogrande", "gsm8k"),
-)
+# Of the Open LLM Leaderboard.
+LEADERBOARD_TASKS = ["arc_challenge", "hellaswag", "truthfulqa_mc2", "mmlu", "winogrande", "gsm8k"]
 NOTE = (
     "What the records of this run say of its protocol, where the published one is known to be another, or not"
     " known. Cells: measurements of this run that it concerns; the CSV names each. Decides: whether a published"
@@ -77,7 +76,9 @@ def read_cells(
                 yield make_cell(record, None)
             case "prompts" if task in runs:
                 yield make_cell(record, f"run {runs[task]}")
-            case "chunking" | "latency" | "suite":
+            case "suite" if task in LEADERBOARD_TASKS:
+                yield make_cell(record, task)
+            case "chunking" | "latency":
                 yield make_cell(record, task)
 
 

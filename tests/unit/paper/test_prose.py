@@ -14,7 +14,6 @@ from workflow_scripts.render.numbers import (
     PLACE,
     Numbers,
     name_numbers,
-    percent,
     read_declared,
     read_numbers,
     write_numbers,
@@ -141,8 +140,3 @@ def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
     text = tex.read_text()
     assert r"\defval{prompts.lowest}{25\%}% lowest share of right answers" in text
     assert r"\defval{run.devices}{a \& b\_c@k2m12}" in text
-
-
-def test_nearly_all_and_nearly_none_do_not_round_to_all_and_none():
-    shares = [percent(x) for x in (0, 0.001, 0.25, 0.999, 1)]
-    assert shares == ["0%", "0.1%", "25%", "99.9%", "100%"]

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from tests.unit.stories import story
-from workflow_scripts.paper.numbers import REPRODUCTION
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.prompts.chapter import PROMPTS
@@ -37,15 +36,6 @@ def test_agreement_rises_or_falls_only_where_its_interval_says_so(difference, lo
     assert expected not in few, "of two models no agreement of rankings is told"
 
 
-@pytest.mark.parametrize(("best", "costs"), [(101.0, "layers 1, 2"), (900.0, "layer 5")])
-def test_the_layers_that_cost_least_are_named(best, costs):
-    rows = [("1, 2", best), ("5", 400.0), ("none", 100.0)]
-    table = pd.DataFrame(rows, columns=["left_out", "perplexity"]).assign(perplexity_stderr=1.0)
-    values = CHUNKING.values({"chunking_pruning": table})
-    assert values["chunking.pruned_z"] == pytest.approx((min(best, 400) - 100) / 2**0.5)
-    assert f"the {costs} costs" in story(CHUNKING, values)
-
-
 @pytest.mark.parametrize(("z", "is_clear"), [(1.9, False), (2.1, True)])
 def test_a_score_below_its_floor_shows_nothing_and_one_above_is_named(z, is_clear):
     row = {"subject": "micro", "model": "a/b", "variant": "", "n": 100, "floor": 0.3}
@@ -76,17 +66,6 @@ def test_prompt_runs_tell_of_the_greatest_significant_step_alone(p, greatest):
     text = story(PROMPTS, values)
     assert ("−10.0 percentage points, of run2 (shots)" in text) == bool(greatest)
     assert "between 0% (run1) and 90% (run2)" in text
-
-
-def test_reproduction_counts_agreeing_differing_and_luck():
-    rows = [("agrees", 0.5, None)] * 95 + [("differs", 3.0, None)] * 5
-    rows += [("not comparable", None, "it was not measured here")] * 20
-    table = pd.DataFrame(rows, columns=["verdict", "z", "because"])
-    values = REPRODUCTION.values({"reproduction": table.assign(source="mmlu_baseline", of="a/b")})
-    counted = [values[f"published.{name}"] for name in ("comparable", "agree", "differ", "refused")]
-    assert counted == [100, 95, 5, 20]
-    assert values["published.by_luck"] == 5
-    assert "it was not measured here (20)" in story(REPRODUCTION, values)
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pytest
 
 from tests.unit.stories import numbers_of
 from workflow_scripts.paper.chapters import read_chapters
-from workflow_scripts.paper.latex import choose_layout, write_paper
+from workflow_scripts.paper.latex import write_paper
 from workflow_scripts.paper.numbers import run_numbers
 from workflow_scripts.paper.page import write_page
 from workflow_scripts.paper.report import describe_run
 from workflow_scripts.render.numbers import Number
-from workflow_scripts.render.tables import ROWS_READ, format_table, read_markdown, write_table
+from workflow_scripts.render.tables import ROWS_READ, read_markdown, write_table
 from workflow_scripts.render.web.policy import digest
 
 EVIL = '<script>alert("x")</script> & | {{ 7 }} \\'
@@ -134,15 +134,6 @@ def test_a_table_is_read_from_markdown_as_it_was_shown(tmp_path):
     assert [row[0] for row in shown.rows] == names
     assert [row[1] for row in shown.rows] == ["0.5", "—", "−1.0", "∞", "0.5 ± 0.1"]
     assert shown.right == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("columns", "rows", "layout"),
-    [(3, 5, "upright"), (6, 5, "landscape"), (30, 5, None), (3, 500, None)],
-)
-def test_a_table_is_printed_where_it_fits_on_a_page(columns, rows, layout):
-    frame = pd.DataFrame({f"c{at}": ["x" * 25] * rows for at in range(columns)})
-    assert choose_layout(format_table("", "", frame)) == layout
 
 
 def test_the_paper_says_the_same_with_numbers_by_name(tmp_path):

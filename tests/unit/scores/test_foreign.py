@@ -52,13 +52,10 @@ def results(**changes) -> dict:
     return {
         "results": {"rte": {"alias": "rte", "acc,none": 0.75, "acc_stderr,none": 0.25}},
         "group_subtasks": {"rte": []},
-        "configs": {"rte": {"task": "rte"}},
         "n-shot": {"rte": 0},
         "n-samples": {"rte": {"original": 4, "effective": 4}},
-        "config": {
-            "model_args": "pretrained=org/net,dtype=float32",
-            "model_dtype": "torch.float32",
-        },
+        "config": {"model_dtype": "torch.float32"},
+        "model_name": "org/net",
         "lm_eval_version": "0.4.13",
     } | changes
 
@@ -134,10 +131,10 @@ def test_a_group_has_the_scores_of_its_members_and_their_mean(tmp_path):
             "mmlu_law": {"acc,none": 0.8, "acc_stderr,none": 0.01},
         },
         group_subtasks={"mmlu": ["mmlu_anatomy", "mmlu_law"]},
-        configs={"mmlu_anatomy": {}, "mmlu_law": {}},
-        config={"model_args": "pretrained=/fast/models/Yi-6B/,trust_remote_code=True"},
+        model_name="/fast/models/Yi-6B/",
     )
     content["n-shot"] = {"mmlu_anatomy": 5, "mmlu_law": 5}
+    content["n-samples"] = {name: {"effective": 4} for name in content["n-shot"]}
     (tmp_path / "mmlu.json").write_text(json.dumps(content))
     ((cell, _),) = read_folder(tmp_path, NAMES, TASKS)
     assert (cell.model, cell.task, cell.shots) == ("local/fast.models.Yi-6B", "mmlu", 5)
@@ -161,7 +158,6 @@ def test_a_group_has_the_scores_of_its_members_and_their_mean(tmp_path):
         ),
         ({"content": results(results={"rte": {"acc,none": "N/A"}})}, "rte has no number"),
         ({"content": {"hidden_size": 3}}, "is no result file of lm-eval"),
-        ({"content": results(config={})}, "names no model"),
         ({"content": results(**{"n-shot": {}})}, "cannot be read"),
     ],
 )
@@ -193,7 +189,6 @@ def test_a_half_written_file_a_second_cell_and_an_empty_folder_are_refused(folde
         ([{"shots": 5}, {"shots": 25}], ["theirs (5-shot)", "theirs (25-shot)"]),
         ([{"dtype": "bfloat16"}, {"dtype": None}], ["theirs (bfloat16)", "theirs (dtype unknown)"]),
         ([{"commit": "f" * 40}, {"commit": "1" * 40}], ["theirs (fffffff)", "theirs (1111111)"]),
-        ([{"study": "harmony"}, {"study": "suite"}], ["theirs", "theirs (suite)"]),
         ([{}, {"model": "org/other", "dtype": "bfloat16"}], ["theirs", "theirs"]),
     ],
 )

@@ -1,6 +1,6 @@
 """One schema for a measurement of somebody else: what is known of it, its scores, and the file of its items."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import Field, TypeAdapter
@@ -68,16 +68,13 @@ def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
         return cells.validate_json((folder / CELLS).read_bytes())
 
 
-def read_all_cells(folders: Sequence[Path]) -> list[ImportedCell]:
-    return [cell for folder in folders for cell in read_cells(folder)]
-
-
 def known_beside(models: Iterable[KnownModel], folders: Iterable[Path]) -> tuple[KnownModel, ...]:
     """Return these models and those of imported cells, as whoever measured them knows them."""
     known = {model.model: model for model in models}
-    for cell in read_all_cells(list(folders)):
-        if cell.base is not None:
-            known.setdefault(cell.base.model, cell.base)
+    for folder in folders:
+        for cell in read_cells(folder):
+            if cell.base is not None:
+                known.setdefault(cell.base.model, cell.base)
     return tuple(known.values())
 
 

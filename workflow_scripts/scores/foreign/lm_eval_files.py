@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from workflow_scripts.scores.foreign.cells import (
     parse_number,
 )
 
-KEYS = ("results", "configs", "n-shot")
+KEYS = ("results", "n-samples", "n-shot")
 _UNKNOWN_TASK = {"metric": "acc", "cluster": []}
 
 
@@ -36,21 +35,13 @@ def read(
     results = (content.get("groups") or {}) | content["results"]
     scored = {name for name, scores in results.items() if any("," in key for key in scores)}
     members = {name for group in scored for name in _list_members(group, groups)}
-    config = content.get("config") or {}
-    arguments = config.get("model_args") or {}
-    if isinstance(arguments, str):
-        arguments = dict(re.findall(r"([^=,]+)=([^,]+)", arguments))
-    name = arguments.get("pretrained") or arguments.get("model") or content.get("model_name")
-    dtype = str(config.get("model_dtype") or arguments.get("dtype") or "")
+    config = content["config"]
     for task in [name for name in results if name in scored - members]:
         known = tasks.get(names.get("lm_eval", {}).get(task, ""), _UNKNOWN_TASK)
-        leaves = [
-            leaf for leaf in (task, *_list_members(task, groups)) if leaf in content["configs"]
-        ]
-        counts = content.get("n-samples") or {}
-        sizes = {leaf: counts.get(leaf, {}).get("effective") for leaf in leaves}
-        size = None if None in sizes.values() else sum(sizes.values())
-        scores = list(_read_scores(results[task], size, None))
+        counts = content["n-samples"]
+        leaves = [leaf for leaf in (task, *_list_members(task, groups)) if leaf in counts]
+        sizes = {leaf: counts[leaf]["effective"] for leaf in leaves}
+        scores = list(_read_scores(results[task], sum(sizes.values()), None))
         if not scores:
             raise UserError(f"{path}: {task} has no number for a score.")
         items: list[Item] = []
@@ -65,10 +56,10 @@ def read(
         cell = ImportedCell(
             file=str(path),
             harness="lm_eval",
-            harness_version=content.get("lm_eval_version") or content.get("git_hash"),
-            model=get_model_name(name, path),
+            harness_version=content.get("lm_eval_version"),
+            model=get_model_name(content["model_name"], path),
             commit=config.get("model_sha") or None,
-            dtype=dtype.removeprefix("torch.").replace("auto", "") or None,
+            dtype=config.get("model_dtype", "").removeprefix("torch.") or None,
             task=task,
             protocol="few_shot" if shots else "direct",
             shots=shots,
@@ -83,9 +74,7 @@ def _list_members(task: str, groups: dict[str, list[str]]) -> Iterator[str]:
         yield from _list_members(name, groups)
 
 
-def _read_scores(
-    scores: dict[str, Any], n: int | None, subset: str | None
-) -> Iterator[ImportedScore]:
+def _read_scores(scores: dict[str, Any], n: int, subset: str | None) -> Iterator[ImportedScore]:
     for key, number in scores.items():
         metric, comma, filter_name = key.partition(",")
         value = parse_number(number)

@@ -4,7 +4,6 @@ Numbers typed in here are those of the authors: of their README ("accounts for 8
 output of their notebook (0.517, 0.662) and of their abstract (0.52 to 0.76).
 """
 
-from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +16,6 @@ from sklearn.preprocessing import StandardScaler
 from tests.unit.settings.test_tables import LM_HARMONY_MODELS
 from tests.unit.stories import story
 from tests.unit.studies.published.published_study import (
-    CONFIG,
     PUBLISHED,
     ROOT,
     cells,
@@ -26,14 +24,8 @@ from tests.unit.studies.published.published_study import (
 )
 from workflow_scripts.scores.published_leaderboard import as_fractions
 from workflow_scripts.settings.tables import read_models
-from workflow_scripts.stats.item_errors import assumed_errors
-from workflow_scripts.stats.redraws import agree_with_redraw
-from workflow_scripts.stats.reruns import Reruns
-from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
 from workflow_scripts.studies.ranking import price
-from workflow_scripts.studies.ranking.errors import estimate_trainings, index_models, read_releases
-from workflow_scripts.studies.ranking.grid_settings import list_known_models
 
 DIRECT, TRAINED = "direct", "train_before_test"
 # The tasks of the published ranking, by its own categories.
@@ -63,31 +55,6 @@ def value_of(table: pd.DataFrame, column: str = "value", **chosen) -> float:
 # --- errors
 
 LEADERBOARD = PUBLISHED / "harmony_leaderboard.csv"
-
-
-@cache
-def released_trainings() -> Reruns:
-    long = pd.read_csv(PUBLISHED / "harmony_cells.csv")
-    released = read_releases(pd.read_csv(LEADERBOARD), long)
-    return estimate_trainings(*released, index_models(list_known_models(CONFIG)))
-
-
-def spread_of(trainings: Reruns) -> pd.DataFrame:
-    differences = trainings.differences
-    return trainings.spread(pd.Series(differences.index, differences.index), list(differences))
-
-
-def test_scores_redrawn_by_trainings_alone_agree_with_themselves_as_the_two_releases_do():
-    trainings = released_trainings()
-    twice = trainings.differences.notna()
-    second = scores(TRAINED).reindex_like(trainings.differences).where(twice)
-    first = as_fractions(pd.read_csv(LEADERBOARD, index_col="model")).where(twice)
-    no_items = {task: assumed_errors(np.zeros(len(second)), 0.0) for task in second}
-    # What two trainings differ by, since the scores that are drawn around come from one.
-    apart = np.sqrt(2) * spread_of(trainings)
-    redrawn = agree_with_redraw(ScoreErrors(second, no_items, apart), 50)
-    released = [kendalltau(first[task], second[task], nan_policy="omit")[0] for task in second]
-    assert redrawn.mean() == pytest.approx(np.mean(released), abs=0.02)
 
 
 # --- agreement
@@ -282,16 +249,6 @@ def test_the_story_has_the_numbers_of_the_tables():
     for words in ("61 models on 24 tasks", "0.517 as the models are (0.32 to 0.71 over other"):
         assert words in told
     assert "0.755 after training (0.60 to 0.91), a rise of 0.24 (0.15 to 0.32)" in told
-
-
-def test_two_texts_rank_the_models_as_their_bits_say():
-    table = read_made("text_pairs")
-    assert len(table) == 6
-    wide = cells().loc[TRAINED]
-    for row in table[table["protocol"] == TRAINED].itertuples():
-        both = wide[[row.first, row.second]].dropna()
-        assert row.models == len(both) == 53
-        assert row.value == pytest.approx(kendalltau(*both.to_numpy().T).statistic)
 
 
 # --- price
