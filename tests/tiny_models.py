@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 import transformers
+import yaml
 from transformers import AutoModelForCausalLM
 
 from workflow_scripts.chunked.architectures import ARCHITECTURES
@@ -17,37 +18,10 @@ PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2, "adapter_hidden_size": 6}
 FAMILIES = ("qwen2", "qwen3", "llama")  # which can be cut into chunks
 CHUNKED = ("fused", "loop")  # of six layers, of which the chunks hold 1 to 4
 DISTILLED = {"distillation": True, "logits_distillation": True}
-_GROUPED = {"num_key_value_heads": 2}
-_WIDE_HEADS = {"num_key_value_heads": 1, "head_dim": 16}
-_EXPERTS = {"num_experts_per_tok": 2}
-_CAPPED = {
-    "attn_logit_softcapping": 2.0,
-    "final_logit_softcapping": 5.0,
-    "query_pre_attn_scalar": 24,
-}
 # By kind, transformers' name and what is peculiar: grouped queries, tied ends, caps, windows and scales.
-_KINDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "gpt2": ("GPT2", {"attn_pdrop": 0.0, "resid_pdrop": 0.0, "embd_pdrop": 0.0}),
-    "gpt_neox": ("GPTNeoX", {}),
-    "llama": ("Llama", _GROUPED),
-    "qwen1.5": ("Qwen2", {"num_key_value_heads": 4}),
-    "qwen2": ("Qwen2", _GROUPED),
-    "tied": ("Qwen2", {"num_key_value_heads": 1, "tie_word_embeddings": True}),
-    "qwen3": ("Qwen3", _GROUPED | {"head_dim": 16}),
-    "gemma": ("Gemma", _WIDE_HEADS),
-    "gemma2": ("Gemma2", _WIDE_HEADS | _CAPPED | {"sliding_window": 9, "attn_implementation": "eager"}),
-    "mistral": ("Mistral", _GROUPED | {"sliding_window": None}),
-    "mixtral": ("Mixtral", _GROUPED | _EXPERTS | {"num_local_experts": 4, "sliding_window": None}),
-    "qwen3_moe": (
-        "Qwen3Moe",
-        _GROUPED | _EXPERTS | {"head_dim": 16, "num_experts": 4, "moe_intermediate_size": 12, "mlp_only_layers": [1]},
-    ),
-    "cohere": ("Cohere", _GROUPED | {"logit_scale": 0.3}),
-    "granite": ("Granite", _GROUPED | {"logits_scaling": 4.0}),
-    "windowed": ("Mistral", _GROUPED | {"sliding_window": 9}),
-    "some_windowed": ("Qwen2", _GROUPED | {"use_sliding_window": True, "sliding_window": 9, "max_window_layers": 1}),
-    "eager": ("Qwen2", _GROUPED | {"attn_implementation": "eager"}),
-}  # fmt: skip
+_KINDS: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+)
 # GPT-2's own words for the same.
 _WORDS = {
     **{"intermediate_size": "n_inner", "max_position_embeddings": "n_positions"},
@@ -73,12 +47,12 @@ def tiny_model(
             base, **PLAN, **(DISTILLED if kind == "distilled" else {"chunk_execution": kind})
         )
     shape = _shape(vocabulary, layers, window)
-    name, peculiar = _KINDS.get(kind, _KINDS["qwen2"])
+    peculiar = dict(_KINDS.get(kind, _KINDS["qwen2"]))
+    config_class = getattr(transformers, f"{peculiar.pop('name')}Config")
     keys = shape | peculiar | changes
     if kind == "gpt2":
         keys = {_WORDS.get(name, name): value for name, value in keys.items()}
-    config = getattr(transformers, f"{name}Config")(**keys)
-    model = AutoModelForCausalLM.from_config(config).eval()
+    model = AutoModelForCausalLM.from_config(config_class(**keys)).eval()
     move(model, 0.2, "norm", "bias")  # which start as ones and zeros
     if kind == "peft":
         from peft import LoraConfig, get_peft_model

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from workflow_scripts.chunked.configuration import ChunkingKeys
-from workflow_scripts.core.errors import UserError
 
 
 def chunk_device_map(config: ChunkingKeys, devices: Sequence[str | int]) -> dict[str, str | int]:
@@ -11,8 +10,6 @@ def chunk_device_map(config: ChunkingKeys, devices: Sequence[str | int]) -> dict
 
     With fewer devices than chunks they take turns.
     """
-    if not devices:
-        raise UserError("A chunked model was given no devices; expected at least one device.")
     plan = config.plan()
     first = devices[0]
     shared = (*plan.start, *plan.end)

@@ -100,10 +100,6 @@ class ChunkedModel(_Chunked):
         self.stages = self.layers.build_stages(plan)
         self.post_init()
 
-    def spread_over(self, devices: int) -> None:
-        """Give the chunks to so many devices."""
-        self.stages = self.layers.build_stages(self.layers.plan, devices)
-
     def forward(self, *args, **kwargs):
         # Only the base model's own layers show their attention weights.
         self.layers.needs_loop = bool(kwargs.get("output_attentions"))
@@ -148,7 +144,8 @@ class ChunkedForCausalLM(_Chunked):
         """
         for name, device in chunk_device_map(self.config, devices).items():
             self.get_submodule(name).to(device)
-        self.model.spread_over(len(devices))
+        layers = self.model.layers
+        self.model.stages = layers.build_stages(layers.plan, len(devices))
 
     def forward(
         self,

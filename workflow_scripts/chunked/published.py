@@ -69,5 +69,4 @@ def refuse_other_weights(model: nn.Module, info: LoadStateDictInfo, folder: str 
 
 
 def _list_names(names: list[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return ", ".join(sorted(names)[:_MAX_NAMES]) + more
+    return ", ".join(sorted(names)[:_MAX_NAMES])

@@ -81,6 +81,14 @@ class Siblings:
     def __init__(self, groups: Sequence[Sequence[Child]]):
         self.places = [place for group in groups for place in group]
         self.modules = [[getattr(parent, name) for parent, name in group] for group in groups]
+        self.weight: Stack | None = None  # None: each is called by itself
+
+    def call_each(self, x: Tensor) -> Tensor:
+        outputs = [
+            torch.cat([module(row) for module in group], dim=-1)
+            for row, group in zip(x, self.modules, strict=True)
+        ]
+        return torch.stack(outputs)
 
 
 class Norm(Siblings):
@@ -88,7 +96,6 @@ class Norm(Siblings):
 
     def __init__(self, groups: Sequence[Sequence[Child]]):
         super().__init__(groups)
-        self.weight: Stack | None = None  # None: each is called by itself
         modules = [module for (module,) in self.modules]
         # Its own attribute, not one that a wrapper passes on from what it wraps now.
         if all(is_plain(module) and "variance_epsilon" in vars(module) for module in modules):
@@ -97,7 +104,7 @@ class Norm(Siblings):
 
     def __call__(self, x: Tensor) -> Tensor:
         if self.weight is None:
-            return torch.stack([m(row) for row, (m,) in zip(x, self.modules, strict=True)])
+            return self.call_each(x)
         weight = self.weight.joined()
         weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]
         if x.device.type != "cpu":
@@ -116,7 +123,6 @@ class Projection(Siblings):
 
     def __init__(self, groups: Sequence[Sequence[Child]]):
         super().__init__(groups)
-        self.weight: Stack | None = None
         self.bias: Stack | None = None
         layers = [layer for group in self.modules for layer in group]
         have_bias = {getattr(layer, "bias", None) is not None for layer in layers}
@@ -128,21 +134,14 @@ class Projection(Siblings):
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
         """Return the products, added to `onto` where given."""
-        if self.weight is None:
-            outputs = [
-                torch.cat([module(row) for module in group], dim=-1)
-                for row, group in zip(x, self.modules, strict=True)
-            ]
-            out = torch.stack(outputs)
-            return out if onto is None else out + onto
-        weight = self.weight.joined()
+        weight = None if self.weight is None else self.weight.joined()
         bias = None if self.bias is None else self.bias.joined()
-        if len(weight) == 1:
-            first_bias = None if bias is None else bias[0]
-            out = F.linear(x[0], weight[0], first_bias).unsqueeze(0)
-            return out if onto is None else out + onto
         casts = x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
-        if torch.is_grad_enabled():
+        if weight is None:
+            out = self.call_each(x)
+        elif len(weight) == 1:
+            out = F.linear(x[0], weight[0], None if bias is None else bias[0]).unsqueeze(0)
+        elif torch.is_grad_enabled():
             if casts:
                 dtype = torch.get_autocast_dtype(x.device.type)
                 x, weight = x.to(dtype), weight.to(dtype)

@@ -52,9 +52,7 @@ class MlpAggregation(nn.Module):
     def forward(self, outputs: Tensor, shared: Tensor) -> Tensor:
         x = self.proj(torch.cat(tuple(outputs), dim=-1))
         x = self.down_proj(self.act_fn(self.gate_proj(x)) * self.up_proj(x))
-        if self.base == "residual":
-            return residual(outputs, shared) + x
-        return outputs.mean(0) + x if self.base == "mean" else x
+        return x if self.base == "none" else aggregate(self.base, outputs, shared) + x
 
 
 def _mean_of_chunks(weight: Tensor) -> None:
@@ -62,9 +60,11 @@ def _mean_of_chunks(weight: Tensor) -> None:
     init.copy_(weight, torch.eye(hidden).repeat(1, wide // hidden) * (hidden / wide))
 
 
-def residual(outputs: Tensor, shared: Tensor) -> Tensor:
-    """The shared input plus the sum of what the chunks changed, as if their layers were in a row."""
-    return outputs.sum(0) - (len(outputs) - 1) * shared
+def aggregate(mode: str, outputs: Tensor, shared: Tensor) -> Tensor:
+    """Aggregate without weights: by the mean, or the shared input plus the sum of what the chunks changed."""
+    if mode == "residual":
+        return outputs.sum(0) - (len(outputs) - 1) * shared
+    return outputs.mean(0) if mode == "mean" else outputs[-1]
 
 
 class WrappedChunkLayers(nn.Module):
@@ -83,6 +83,4 @@ class WrappedChunkLayers(nn.Module):
         """Aggregate: the outputs of the chunks, stacked in front, into one hidden state."""
         if self.aggregation is not None:
             return self.aggregation(outputs, shared)
-        if self.mode == "residual":
-            return residual(outputs, shared)
-        return outputs.mean(0) if self.mode == "mean" else outputs[-1]
+        return aggregate(self.mode, outputs, shared)

@@ -9,17 +9,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import yaml
-
 from workflow_scripts.miniature.corpus import write_documents
 from workflow_scripts.miniature.datasets import mmlu
 from workflow_scripts.miniature.tables import Row
 from workflow_scripts.miniature.world import get_rng
+from workflow_scripts.miniature.yaml_file import load_yaml
 
 NUM_CONVERSATIONS = 24_000
-_TEXTS: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-)
+_TEXTS: dict[str, Any] = load_yaml(__file__)
 _SHARES = [form["share"] for form in _TEXTS["forms"]]
 
 

@@ -5,10 +5,9 @@ tool serves which purpose, which step follows which, which word means the opposi
 names and the facts about them are drawn in `world.py`.
 """
 
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
+from workflow_scripts.miniature.yaml_file import load_yaml
 
 
 class CreatureGroup(NamedTuple):
@@ -25,9 +24,7 @@ class CreatureGroup(NamedTuple):
 
 
 # What can be drawn, by name.
-POOLS: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-)
+POOLS: dict[str, Any] = load_yaml(__file__)
 GROUPS = POOLS["group"] = [CreatureGroup(**group) for group in POOLS["group"]]
 PEOPLE, PLACES, TIMES, TOOLS, EVENTS = (
     POOLS[name] for name in ("person", "place", "time", "tool", "event")

@@ -1,11 +1,9 @@
 """The miniature family, from specs.yaml: three architectures, two sizes or more of each, base and instruct."""
 
 from dataclasses import dataclass
-from pathlib import Path
-
-import yaml
 
 from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS
+from workflow_scripts.miniature.yaml_file import load_yaml
 
 # What a model reads at each of its steps.
 TOKENS_PER_BATCH = 4_096
@@ -65,7 +63,7 @@ class Spec:
         return {"chat": 0.25, "conversation": 0.5} | rest
 
 
-_TABLES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+_TABLES = load_yaml(__file__)
 FAMILIES = {name: Family(**family) for name, family in _TABLES["families"].items()}
 SPECS = {
     name: Spec(**spec | {"family": FAMILIES[spec["family"]]})

@@ -1,5 +1,6 @@
 """The generated datasets, as `tables.yaml` describes them: rows never repeat, splits never share a row."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -13,15 +14,14 @@ from datasets import ClassLabel, Features, List, Value
 from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_text
 from workflow_scripts.miniature.store import LICENCE, finish_repository
 from workflow_scripts.miniature.world import get_rng
+from workflow_scripts.miniature.yaml_file import load_yaml
 
 Row = dict[str, Any]
 Values = tuple[Any, ...]  # of a row, in the order of its columns
 Splits = dict[str, list[Row]]
 Repository = dict[str, Splits]  # by configuration
 
-TABLES: dict[str, dict[str, Any]] = yaml.safe_load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-)
+TABLES: dict[str, dict[str, Any]] = load_yaml(__file__)
 _ABOUT_A_DATASET = """\
 Generated for Chorus's miniature world. It has the columns, splits and configurations of the
 dataset of this name on the hub and none of its content: every row is invented.
@@ -40,16 +40,14 @@ def _get_feature(spec: Any) -> Any:
 
 
 def draw_repositories(
-    makers: Mapping[str, Mapping[str, Callable[[Random], Values]]], items: int
+    makers: Mapping[str, Callable[[Random], Values]], items: int
 ) -> dict[str, Repository]:
     """Draw the rows of each configuration by the function that makes one of them."""
-    return {
-        repository: {
-            config: _draw_table(TABLES[repository][config], make, items)
-            for config, make in configs.items()
-        }
-        for repository, configs in makers.items()
-    }
+    repositories: dict[str, Repository] = defaultdict(dict)
+    for path, make in makers.items():
+        name, config = path.rsplit("/", 1)
+        repositories[name][config] = _draw_table(TABLES[name][config], make, items)
+    return repositories
 
 
 def _draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: int) -> Splits:

@@ -28,27 +28,13 @@ def reading(world, tmp_path_factory):
     return folder
 
 
-def get_batch(reading, name, diet):
-    encoder = load_tokenizer(reading / catalogue.TOKENIZER, SPECS[name].family)
-    library = Library([reading / text for text in SPECS[name].texts], encoder, random.Random(0))
-    return encoder, next(library.batches(diet, by_length=True))
-
-
-@pytest.mark.slow
-def test_batch_holds_whole_documents_and_marks_their_last_answer(reading):
-    encoder, batch = get_batch(reading, "Llama-1.4M", {"letters": 0.5, "papers": 0.5})
-    assert batch.ids.numel() <= TOKENS_PER_BATCH
-    assert (batch.ids[:, 0] == encoder.bos_token_id).all()
-    # A paper of six questions may be longer than a row.
-    assert batch.answers.any(dim=1).float().mean() > 0.8
-    letters = {encoder.decode([token]).strip() for token in batch.ids[batch.answers].tolist()}
-    assert letters == set("ABCD")
-    assert (batch.ids[batch.weights == 0] == encoder.pad_token_id).all()
-
-
 @pytest.mark.slow
 def test_conversation_counts_by_the_assistants_turns(reading):
-    encoder, batch = get_batch(reading, "Llama-1.4M-Instruct", {"conversation": 1.0})
+    spec = SPECS["Llama-1.4M-Instruct"]
+    encoder = load_tokenizer(reading / catalogue.TOKENIZER, spec.family)
+    library = Library([reading / text for text in spec.texts], encoder, random.Random(0))
+    batch = next(library.batches({"conversation": 1.0}, by_length=True))
+    assert batch.ids.numel() <= TOKENS_PER_BATCH
     for ids, weights in zip(batch.ids, batch.weights, strict=True):
         turns = encoder.decode(ids).split("<|start_header_id|>assistant<|end_header_id|>\n\n")[1:]
         expected = "".join(turn.split("<|eot_id|>")[0] + "<|eot_id|>" for turn in turns)

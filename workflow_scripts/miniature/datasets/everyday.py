@@ -164,12 +164,13 @@ def make_math_qa(rng: Random) -> Values:
     )
 
 
+# By repository and configuration.
 MAKERS = {
-    "tau/commonsense_qa": {"default": make_commonsense_qa},
-    "lighteval/siqa": {"default": make_social_iqa},
-    "allenai/winogrande": {"winogrande_xl": make_winogrande},
-    "Rowan/hellaswag": {"default": make_hellaswag},
-    "baber/piqa": {"default": make_piqa},
-    "openai/gsm8k": {"main": make_gsm8k},
-    "regisss/math_qa": {"default": make_math_qa},
+    "tau/commonsense_qa/default": make_commonsense_qa,
+    "lighteval/siqa/default": make_social_iqa,
+    "allenai/winogrande/winogrande_xl": make_winogrande,
+    "Rowan/hellaswag/default": make_hellaswag,
+    "baber/piqa/default": make_piqa,
+    "openai/gsm8k/main": make_gsm8k,
+    "regisss/math_qa/default": make_math_qa,
 }

@@ -155,16 +155,16 @@ def make_anli(rng: Random) -> Values:
     return f"{rng.getrandbits(64):016x}", " ".join(premises), hypothesis, label
 
 
+# By repository and configuration.
 MAKERS = {
-    "nyu-mll/glue": {
-        "cola": make_cola,
-        "mnli": make_mnli,
-        "mrpc": make_mrpc,
-        "qnli": make_qnli,
-        "qqp": make_qqp,
-        "rte": make_rte,
-        "sst2": make_sst2,
-    },
-    "aps/super_glue": {"boolq": make_boolq, "wic": make_wic},
-    "facebook/anli": {"plain_text": make_anli},
+    "nyu-mll/glue/cola": make_cola,
+    "nyu-mll/glue/mnli": make_mnli,
+    "nyu-mll/glue/mrpc": make_mrpc,
+    "nyu-mll/glue/qnli": make_qnli,
+    "nyu-mll/glue/qqp": make_qqp,
+    "nyu-mll/glue/rte": make_rte,
+    "nyu-mll/glue/sst2": make_sst2,
+    "aps/super_glue/boolq": make_boolq,
+    "aps/super_glue/wic": make_wic,
+    "facebook/anli/plain_text": make_anli,
 }

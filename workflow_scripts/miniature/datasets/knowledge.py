@@ -148,12 +148,14 @@ def make_generation(row: Row) -> Row:
     }
 
 
+# By repository and configuration.
 MAKERS = {
-    "allenai/ai2_arc": {"ARC-Easy": make_arc_easy, "ARC-Challenge": make_arc_challenge},
-    "allenai/openbookqa": {"main": make_openbookqa},
-    "allenai/sciq": {"default": make_sciq},
-    "EleutherAI/headqa": {"en": make_headqa},
-    "openlifescienceai/medmcqa": {"default": make_medmcqa},
-    "google-research-datasets/nq_open": {"nq_open": make_nq_open},
-    "truthfulqa/truthful_qa": {"multiple_choice": make_truthful_qa},
+    "allenai/ai2_arc/ARC-Easy": make_arc_easy,
+    "allenai/ai2_arc/ARC-Challenge": make_arc_challenge,
+    "allenai/openbookqa/main": make_openbookqa,
+    "allenai/sciq/default": make_sciq,
+    "EleutherAI/headqa/en": make_headqa,
+    "openlifescienceai/medmcqa/default": make_medmcqa,
+    "google-research-datasets/nq_open/nq_open": make_nq_open,
+    "truthfulqa/truthful_qa/multiple_choice": make_truthful_qa,
 }

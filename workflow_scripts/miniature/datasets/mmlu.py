@@ -6,20 +6,16 @@ subjects differ in difficulty as topics do.
 """
 
 from functools import cache
-from pathlib import Path
 from random import Random
-
-import yaml
 
 from workflow_scripts.miniature.datasets.knowledge import Draft, draft_medical
 from workflow_scripts.miniature.lexicon import EVENTS, PEOPLE, PLACES, POOLS, TOOLS
 from workflow_scripts.miniature.phrases import draw_people
 from workflow_scripts.miniature.tables import Repository, Row, Splits, draw_splits, shuffle_choices
 from workflow_scripts.miniature.world import TOWNS, draw, get_rng
+from workflow_scripts.miniature.yaml_file import load_yaml
 
-SUBJECTS_BY_TOPIC: dict[str, list[str]] = yaml.safe_load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-)
+SUBJECTS_BY_TOPIC: dict[str, list[str]] = load_yaml(__file__)
 SUBJECTS = sorted(subject for subjects in SUBJECTS_BY_TOPIC.values() for subject in subjects)
 PRACTICE_ROWS = 3_000
 _SPLITS = ("test", "validation", "dev")
