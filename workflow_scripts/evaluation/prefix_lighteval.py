@@ -21,7 +21,7 @@ from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import StopStrings, UnsupportedGeneration
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
-from workflow_scripts.evaluation.shared_text import SharedText
+from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
 
 # lighteval looks for a stop string in just as many tokens as it has.
 _LOOKBACK = 0
@@ -46,7 +46,7 @@ class PrefixTransformersModel(TransformersModel):
         self.engine = PrefixEngine(self.model)
         self.seed, self.scored_items = seed, scored_items
         self._fell_back = None
-        self.shared_text = SharedText(self.tokenizer)
+        self.tokenizer_cache = TokenizerCache(self.tokenizer)
         self._encoded = {}
         return self
 
@@ -131,7 +131,7 @@ class PrefixTransformersModel(TransformersModel):
             of_kind[False] += [prompt[len(context) :] + choice for choice in doc.choices]
         for special, some in of_kind.items():
             texts = list(dict.fromkeys(some))
-            ids = self.shared_text.encode(texts, special)
+            ids = self.tokenizer_cache.encode(texts, special)
             self._encoded |= {(t, special): i for t, i in zip(texts, ids, strict=True)}
         try:
             return [
@@ -200,9 +200,9 @@ class PrefixTransformersModel(TransformersModel):
     def _contexts(self, docs: list[Doc], room: int) -> list[list[int]]:
         """Prompts that leave too little room are cut by the tokenizer itself, as in lighteval."""
         prompts = [self.prompt_manager.prepare_prompt(doc) for doc in docs]
-        found = self.shared_text.encode(prompts, self.add_special_tokens)
+        found = self.tokenizer_cache.encode(prompts, self.add_special_tokens)
         long = [at for at, ids in enumerate(found) if len(ids) > room]
-        cut = self.shared_text.encode(
+        cut = self.tokenizer_cache.encode(
             [prompts[at] for at in long],
             self.add_special_tokens,
             truncation="longest_first",
