@@ -73,7 +73,7 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
 
     from workflow_scripts.evaluation.prefix.answer import GenerationRequest
     from workflow_scripts.evaluation.prefix_lm import PrefixLM
-    from workflow_scripts.evaluation.shared_text import SharedText
+    from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
 
     config = Qwen2Config(
         **shape.model, vocab_size=shape.vocabulary, max_position_embeddings=WINDOW,
@@ -94,7 +94,9 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
         )
 
     def score_anew(pairs: list[Pair]) -> list:
-        prefix._shared_text = SharedText(exams.tokenizer)  # nothing is known from the round before
+        prefix.tokenizer_cache = TokenizerCache(
+            exams.tokenizer
+        )  # nothing is known from the round before
         return score(prefix)(pairs)
 
     def continue_in_batches(contexts: list) -> list:

@@ -1,29 +1,74 @@
-"""The tokens that lm-eval makes of a text, found without the model that it would put them to.
+"""lm-eval's HFLM with a cache of its tokenizer, and one without a model, which finds the tokens of a text.
 
 What is trained on before a test goes through here, so that it is what the test will be.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 from lm_eval.api.instance import Instance
+from lm_eval.models.huggingface import HFLM
+from lm_eval.models.utils import has_bos_prefix
 
-from workflow_scripts.evaluation.encode_once import EncodeOnce
+from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
+
+# Contexts that are kept: lm-eval asks for each again with each of its choices.
+_CACHED_TEXTS = 1_024
 
 
 @dataclass(frozen=True)
 class EncodedRequest:
-    """One request: what a model is given, and what it is scored on behind that, if it is."""
+    """A request: what a model is given, and what it is scored on behind that, if it is."""
 
     texts: tuple[str, str]
     context: list[int]
     continuation: list[int]
 
 
-class Encoder(EncodeOnce):
+class CachedHFLM(HFLM):
+    """HFLM that encodes each string and, where the tokenizer allows it, what strings share once."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.tokenizer_cache = TokenizerCache(self.tokenizer)
+        self._encode_cached = lru_cache(_CACHED_TEXTS)(self._encode)
+
+    def tok_encode(
+        self, string: str, add_special_tokens: bool | None = None, left_truncate_len=None, **kwargs
+    ) -> list[int]:
+        if left_truncate_len or kwargs:
+            return super().tok_encode(string, add_special_tokens, left_truncate_len, **kwargs)
+        return self._encode_cached(string, add_special_tokens)
+
+    def _encode(self, string: str, special: bool | None) -> list[int]:
+        if not self.tokenizer_cache.splits:
+            return super().tok_encode(string, special)
+        if special is None:
+            start = self.tokenizer.decode(self.prefix_token_id)
+            special = False if has_bos_prefix(string, start) else self.add_bos_token
+        return self.tokenizer_cache.encode([string], special)[0]
+
+    def encode_contexts(self, texts: list[str], max_length: int | None = None) -> list[list[int]]:
+        """Encode what `tok_batch_encode` makes of each text by itself: its last tokens, at most `max_length`."""
+        start = getattr(self.tokenizer, "bos_token", None)
+        encoded: dict[str, list[int]] = {}
+        for has_start in (True, False):
+            group = [
+                text for text in dict.fromkeys(texts) if has_bos_prefix(text, start) == has_start
+            ]
+            special = False if has_start else self.add_bos_token
+            options = {"truncation": True} if self.truncation else {}
+            encoded |= zip(
+                group, self.tokenizer_cache.encode(group, special, **options), strict=True
+            )
+        return [encoded[text][-max_length:] if max_length else encoded[text] for text in texts]
+
+
+class Encoder(CachedHFLM):
     """HFLM with a tokenizer and no weights: what it would put to a model, it notes.
 
     Start token, spaces at the end of a context, empty contexts, chat template: all is HFLM's own.
@@ -54,15 +99,15 @@ class Encoder(EncodeOnce):
         Where a token of the whole reaches over the border, the answer is encoded alone: in the test
         it can begin nowhere else.
         """
-        heads = self.contexts([prompt for prompt, _ in pairs])
-        with self.encoding_ahead((prompt + answer, None) for prompt, answer in pairs):
-            wholes = [self.tok_encode(prompt + answer) for prompt, answer in pairs]
-        return [
-            (head, whole[len(head) :])
-            if whole[: len(head)] == head
-            else (head, self.tok_encode(answer, add_special_tokens=False))
-            for head, whole, (_, answer) in zip(heads, wholes, pairs, strict=True)
-        ]
+        heads = self.encode_contexts([prompt for prompt, _ in pairs])
+        encoded = []
+        for head, (prompt, answer) in zip(heads, pairs, strict=True):
+            whole = self.tok_encode(prompt + answer)
+            tail = whole[len(head) :]
+            if whole[: len(head)] != head:
+                tail = self.tok_encode(answer, add_special_tokens=False)
+            encoded.append((head, tail))
+        return encoded
 
     def _loglikelihood_tokens(self, requests, disable_tqdm=False, override_bs=None):
         self.noted += [EncodedRequest(texts or ("", ""), *tokens) for texts, *tokens in requests]
@@ -72,6 +117,6 @@ class Encoder(EncodeOnce):
         texts = [request.args[0] for request in requests]
         self.noted += [
             EncodedRequest((text, ""), context, [])
-            for text, context in zip(texts, self.contexts(texts), strict=True)
+            for text, context in zip(texts, self.encode_contexts(texts), strict=True)
         ]
         return [""] * len(requests)

@@ -110,7 +110,7 @@ def _collect_answers(details: list, model: Any) -> list[Answered]:
     docs = {detail.doc.id: detail.doc for detail in details}
     prompts = [model.prompt_manager.prepare_prompt(doc) for doc in docs.values()]
     answers = {}
-    encoded = model.shared_text.encode(prompts, None)
+    encoded = model.tokenizer_cache.encode(prompts, None)
     for doc, prompt, tokens in zip(docs.values(), prompts, encoded, strict=True):
         answers[doc.id] = Answered(doc, prompt, truncated=len(tokens) + 1 > model.max_length)
     for detail in details:

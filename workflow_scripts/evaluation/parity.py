@@ -7,21 +7,21 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.evaluation.requests import VerifyRequest
-from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.load import load_model
 
 # Two ways of summing the same products differ in the last bits, more so in half precision.
-_ALLOWED = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}
+_TOLERANCE = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}
 _ROWS, _TOKENS = 2, 32
 
 
 def verify_chunked(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """What was found, as JSON; a difference where there must be none is an error."""
+    """Write the report as JSON; a difference where there must be none is an error."""
     (checkpoint,), (model,) = inputs["checkpoint"], inputs["model"]
     write_json(outputs["report"], parity(checkpoint, model, VerifyRequest.of(request)))
 
 
 def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, Any]:
-    """Parameters, the plan as text, and the largest differences of logits on random tokens.
+    """Compute parameters, the plan as text, and the largest differences of logits on random tokens.
 
     The unchanged plan must agree with the base model to the last bit, every other plan with its own
     plain loop; a UserError says by how much it does not.
@@ -39,32 +39,34 @@ def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, A
             chunked.model.config.chunk_execution = way
             logits[way] = chunked.model(ids).logits.float()
 
-    def differ(one: str, other: str) -> float:
-        return float((logits[one] - logits[other]).abs().max())
-
-    from_base, from_loop = differ("fused", "base"), differ("fused", "loop")
-    name, scale = chunked.manifest.repository, float(logits["loop"].abs().max())
-    unchanged = plan.start == tuple(range(base.model.config.num_hidden_layers))
-    if unchanged and from_base != 0:
+    from_base = _compute_difference(logits["fused"], logits["base"])
+    from_loop = _compute_difference(logits["fused"], logits["loop"])
+    name = chunked.manifest.repository
+    scale = max(1.0, float(logits["loop"].abs().max()))
+    is_unchanged = plan.start == tuple(range(base.model.config.num_hidden_layers))
+    if is_unchanged and from_base != 0:
         raise UserError(
             f"{name} is the unchanged plan, but its logits differ from the base model's by"
             f" {from_base:.3g}; expected not a bit."
         )
-    if from_loop > _ALLOWED[chunked.dtype] * max(1.0, scale):
+    if from_loop > _TOLERANCE[chunked.dtype] * scale:
         raise UserError(
             f"The fused logits of {name} differ from its plain loop's by {from_loop:.3g}; expected"
-            f" at most {_ALLOWED[chunked.dtype]:.0e} of {scale:.3g} in {chunked.dtype}."
+            f" at most {_TOLERANCE[chunked.dtype]:.0e} of {scale:.3g} in {chunked.dtype}."
         )
-    new = _parameters(chunked, "wrapped_chunk_layers")
     return {
         "checkpoint": name,
         "base": base.manifest.repository,
-        "plan": drawn(plan),
+        "plan": format_plan(plan),
         "depth": len(plan.start) + len(plan.end) + (len(plan.chunks[0]) if plan.chunks else 0),
         "layers": base.model.config.num_hidden_layers,
         "parameters": chunked.model.num_parameters(),
         "base_parameters": base.model.num_parameters(),
-        "new_parameters": new,
+        "new_parameters": sum(
+            parameter.numel()
+            for name, parameter in chunked.model.named_parameters()
+            if "wrapped_chunk_layers" in name
+        ),
         "fused_from_loop": from_loop,
         "fused_from_base": from_base,
         "dtype": chunked.dtype,
@@ -72,8 +74,8 @@ def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, A
     }
 
 
-def drawn(plan) -> str:
-    """0 1 2 -> [3 5 | 4 6] -> 7 8: what is shared, the chunks side by side, what is shared again."""
+def format_plan(plan) -> str:
+    """Format a plan as 0 1 2 -> [3 5 | 4 6] -> 7 8: shared layers, parallel chunks, shared layers."""
     parts = [" ".join(map(str, plan.start))]
     if plan.chunks:
         parts.append("[" + " | ".join(" ".join(map(str, chunk)) for chunk in plan.chunks) + "]")
@@ -81,5 +83,5 @@ def drawn(plan) -> str:
     return " → ".join(part for part in parts if part)
 
 
-def _parameters(loaded: LoadedModel, part: str) -> int:
-    return sum(p.numel() for name, p in loaded.model.named_parameters() if part in name)
+def _compute_difference(logits: Any, other: Any) -> float:
+    return float((logits - other).abs().max())

@@ -10,6 +10,9 @@ lighteval's own altogether, since they read the logits in another way than every
 depends on its own prompt; lighteval itself cuts all answers of a batch to what its longest leaves.
 """
 
+from collections.abc import Callable
+from functools import lru_cache
+
 from lighteval.data import GenerativeTaskDataset
 from lighteval.models.model_output import ModelResponse
 from lighteval.models.transformers.transformers_model import TransformersModel
@@ -21,16 +24,18 @@ from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import StopStrings, UnsupportedGeneration
 from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
-from workflow_scripts.evaluation.shared_text import SharedText
+from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
 
 # lighteval looks for a stop string in just as many tokens as it has.
 _LOOKBACK = 0
+# Texts that are kept: lighteval asks for a context again with each of its choices.
+_CACHED_TEXTS = 1_024
 
 
 class PrefixTransformersModel(TransformersModel):
     engine: PrefixEngine
     _fell_back: str | None
-    _encoded: dict[tuple[str, bool], list[int]]
+    _encode_cached: Callable[[str, bool], list[int]]
 
     @classmethod
     def from_model(
@@ -46,8 +51,10 @@ class PrefixTransformersModel(TransformersModel):
         self.engine = PrefixEngine(self.model)
         self.seed, self.scored_items = seed, scored_items
         self._fell_back = None
-        self.shared_text = SharedText(self.tokenizer)
-        self._encoded = {}
+        self.tokenizer_cache = TokenizerCache(self.tokenizer)
+        self._encode_cached = lru_cache(_CACHED_TEXTS)(
+            lambda text, special: self.tokenizer_cache.encode([text], special)[0]
+        )
         return self
 
     @property
@@ -90,7 +97,12 @@ class PrefixTransformersModel(TransformersModel):
     def _loglikelihood_tokens(self, docs: list[Doc], rolling: bool = False) -> list[ModelResponse]:
         if rolling or self._plain:
             return super()._loglikelihood_tokens(docs, rolling=rolling)
-        encoded = self._encode_pairs(docs)
+        encoded = [
+            self.tok_encode_pair(
+                self.prompt_manager.prepare_prompt(doc), doc.choices, pairwise=True
+            )
+            for doc in docs
+        ]
         pairs = [pair for of_doc in encoded for pair in zip(*of_doc, strict=True)]
         settings = {"window": self.max_length}
         stored = Answers(self.scored_items, [("loglikelihood", pair, settings) for pair in pairs])
@@ -121,31 +133,11 @@ class PrefixTransformersModel(TransformersModel):
         """lighteval reads the last token of a continuation too, so its window holds one less."""
         return self.max_length - 1
 
-    def _encode_pairs(self, docs: list[Doc]) -> list[tuple[list, list]]:
-        """What `tok_encode_pair` makes of each, its texts encoded together."""
-        prompts = [self.prompt_manager.prepare_prompt(doc) for doc in docs]
-        of_kind: dict[bool, list[str]] = {True: [], False: []}
-        for prompt, doc in zip(prompts, docs, strict=True):
-            context = prompt.rstrip()
-            of_kind[self.add_special_tokens].append(context)
-            of_kind[False] += [prompt[len(context) :] + choice for choice in doc.choices]
-        for special, some in of_kind.items():
-            texts = list(dict.fromkeys(some))
-            ids = self.shared_text.encode(texts, special)
-            self._encoded |= {(t, special): i for t, i in zip(texts, ids, strict=True)}
-        try:
-            return [
-                self.tok_encode_pair(prompt, doc.choices, pairwise=True)
-                for prompt, doc in zip(prompts, docs, strict=True)
-            ]
-        finally:
-            self._encoded = {}
-
     def tok_encode(self, str_to_encode, add_special_tokens: bool | None = None):
+        if not isinstance(str_to_encode, str):
+            return super().tok_encode(str_to_encode, add_special_tokens)
         special = self.add_special_tokens if add_special_tokens is None else add_special_tokens
-        if isinstance(str_to_encode, str) and (str_to_encode, special) in self._encoded:
-            return self._encoded[str_to_encode, special]
-        return super().tok_encode(str_to_encode, add_special_tokens)
+        return self._encode_cached(str_to_encode, special)
 
     def _generate_alike(self, docs: list[Doc]) -> list[ModelResponse]:
         first = docs[0]
@@ -200,9 +192,9 @@ class PrefixTransformersModel(TransformersModel):
     def _contexts(self, docs: list[Doc], room: int) -> list[list[int]]:
         """Prompts that leave too little room are cut by the tokenizer itself, as in lighteval."""
         prompts = [self.prompt_manager.prepare_prompt(doc) for doc in docs]
-        found = self.shared_text.encode(prompts, self.add_special_tokens)
+        found = self.tokenizer_cache.encode(prompts, self.add_special_tokens)
         long = [at for at, ids in enumerate(found) if len(ids) > room]
-        cut = self.shared_text.encode(
+        cut = self.tokenizer_cache.encode(
             [prompts[at] for at in long],
             self.add_special_tokens,
             truncation="longest_first",

@@ -24,7 +24,7 @@ from tqdm import tqdm
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.evaluation.encode_once import EncodeOnce
+from workflow_scripts.evaluation.encoding import CachedHFLM
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import StopStrings, UnsupportedGeneration
@@ -35,7 +35,7 @@ _LOOKBACK = 2
 
 
 @register_model("prefix")
-class PrefixLM(EncodeOnce):
+class PrefixLM(CachedHFLM):
     def __init__(
         self,
         *args,
@@ -103,19 +103,18 @@ class PrefixLM(EncodeOnce):
     def loglikelihood_rolling(self, requests, disable_tqdm: bool = False) -> list[float]:
         if self._plain:
             return super().loglikelihood_rolling(requests, disable_tqdm)
-        with self.encoding_ahead((request.args[0], None) for request in requests):
-            windows = [
-                [
-                    (None, *utils.make_disjoint_window(window))
-                    for window in utils.get_rolling_token_windows(
-                        token_list=self.tok_encode(request.args[0]),
-                        prefix_token=self.prefix_token_id,
-                        max_seq_len=self.max_length,
-                        context_len=1,
-                    )
-                ]
-                for request in requests
+        windows = [
+            [
+                (None, *utils.make_disjoint_window(window))
+                for window in utils.get_rolling_token_windows(
+                    token_list=self.tok_encode(request.args[0]),
+                    prefix_token=self.prefix_token_id,
+                    max_seq_len=self.max_length,
+                    context_len=1,
+                )
             ]
+            for request in requests
+        ]
         # All windows in one call, where HFLM makes a call of each batch.
         scores = iter(self._loglikelihood_tokens([w for of in windows for w in of], disable_tqdm))
         totals = [sum(next(scores)[0] for _ in of_request) for of_request in windows]
@@ -157,7 +156,9 @@ class PrefixLM(EncodeOnce):
             )
         if options["do_sample"] is False:
             options.pop("temperature", None)
-        contexts = self.contexts([text for text, _ in requests], self.max_length - new_tokens)
+        contexts = self.encode_contexts(
+            [text for text, _ in requests], self.max_length - new_tokens
+        )
         described = {"options": options, "until": until, "new_tokens": new_tokens}
         repeats: Counter[tuple[int, ...]] = Counter()
         questions, seeds = [], []

@@ -4,7 +4,7 @@
   looked for in as many tokens as they have and two more (evaluation/prefix_lm.py): requests are
   HFLM's, running them is ours
 - HFLM.tok_encode and tok_batch_encode, answered from texts encoded together; has_bos_prefix,
-  add_bos_token (evaluation/encode_once.py): each distinct string is tokenised once, in batches on
+  add_bos_token (evaluation/encoding.py): each distinct string is tokenised once, in batches on
   all threads, beside the model on a GPU
 - HFLM made with a config in place of a model, HFLM._loglikelihood_tokens
   (evaluation/encoding.py): what is trained on has the tokens of the test, and no weights are

@@ -1,7 +1,7 @@
 """Check what the package uses of tokenizers beyond its promises.
 
 - the settings of a tokenizer (to_str), and that a byte-level one encodes words alone
-  (evaluation/shared_text.py): what texts share is tokenised once
+  (evaluation/tokenizer_cache.py): what texts share is tokenised once
 """
 
 import json

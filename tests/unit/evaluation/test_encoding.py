@@ -1,12 +1,13 @@
-"""Tokens without a model: those that lm-eval's own HFLM puts to one."""
+"""Tokens from the cache and tokens without a model: those that lm-eval's own HFLM puts to one."""
 
 import pytest
 from lm_eval.api.instance import Instance
+from lm_eval.models.huggingface import HFLM
 
 from tests.tiny_models import tiny_model
 from tests.tiny_tokenizers import FAMILIES, WITH_START, tokenizer_like
 from tests.unit.watched import AWKWARD, drawn_pairs, watched
-from workflow_scripts.evaluation.encoding import Encoder
+from workflow_scripts.evaluation.encoding import CachedHFLM, Encoder
 
 
 @pytest.fixture(params=FAMILIES)
@@ -22,6 +23,41 @@ def encoder(tokenizer):
 def some_pairs(tokenizer):
     """Which do not end in spaces or a start token."""
     return [*((context, f"{end}x") for context, end in drawn_pairs(tokenizer)[::6]), *AWKWARD]
+
+
+def test_every_token_is_lm_evals(tokenizer):
+    pairs = drawn_pairs(tokenizer)
+    instances = [Instance("loglikelihood", {}, pair, 0) for pair in pairs]
+    expected, cached = (watched(tokenizer, kind) for kind in (HFLM, CachedHFLM))
+    for lm in (expected, cached):
+        lm.loglikelihood(instances, disable_tqdm=True)
+    assert cached.noted == expected.noted
+    contexts = [context + "?" for context, _ in pairs]
+    assert cached.encode_contexts(contexts, 9) == [
+        HFLM.tok_batch_encode(cached, [text], left_truncate_len=9)[0][0].tolist()
+        for text in contexts
+    ]
+
+
+def test_no_text_is_encoded_twice(tokenizer, monkeypatch):
+    lm = watched(tokenizer, CachedHFLM)
+    encoded = []
+    for name in ("__call__", "encode"):
+        method = getattr(type(lm.tokenizer), name)
+
+        def record(self, text, method=method, **options):
+            encoded.extend([text] if isinstance(text, str) else text)
+            return method(self, text, **options)
+
+        monkeypatch.setattr(type(lm.tokenizer), name, record)
+    examples = "The fox sees the dog, and the dog sees the fox.\nAnswer: A\n\n" * 9
+    contexts = [f"{examples}Question {i} about the fox\nAnswer:" for i in range(50)]
+    pairs = [(context, f" {letter}") for context in contexts for letter in "ABCD"]
+    lm.loglikelihood([Instance("loglikelihood", {}, pair, 0) for pair in pairs], True)
+    if lm.tokenizer_cache.splits:
+        assert sum(map(len, encoded)) < len(examples) + 50 * 5 * 60
+    else:
+        assert len([text for text in encoded if len(text) > len(examples)]) == 5 * 50
 
 
 def test_a_scored_pair_has_the_tokens_of_hflm(tokenizer, encoder):

@@ -15,14 +15,14 @@ KINDS = ("gpt2", "gpt_neox", "llama", "qwen1.5", "qwen2", "some_windowed", "qwen
          "fused", "peft", "pruned")  # fmt: skip
 
 
-def model_of(kind: str):
+def make_model(kind: str):
     """Without an end, so that answers are as long as they may be."""
     model = tiny_model(kind, window=128, initializer_range=0.3)
     model.generation_config.eos_token_id = None
     return model
 
 
-def contexts_of(seed: int) -> list[list[int]]:
+def make_contexts(seed: int) -> list[list[int]]:
     """Two families of eight and one of four, some of none, and one twice."""
     requests = Requests(seed)
     contexts = requests.contexts(2, 8)
@@ -31,7 +31,7 @@ def contexts_of(seed: int) -> list[list[int]]:
     return [*contexts, requests.tokens(1), requests.tokens(2, 40), requests.tokens(60), contexts[0]]
 
 
-def engine_of(model, **options) -> PrefixEngine:
+def make_engine(model, **options) -> PrefixEngine:
     engine = PrefixEngine(model)
     vars(engine).update(options)
     return engine
@@ -39,15 +39,15 @@ def engine_of(model, **options) -> PrefixEngine:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_greedy_equals_generate(kind):
-    model = model_of(kind)
-    contexts = contexts_of(fresh_seed())
+    model = make_model(kind)
+    contexts = make_contexts(fresh_seed())
     # Of a pruned model transformers counts its cache by the config.
     given = {"max_new_tokens": NEW, "use_cache": kind != "pruned"}
     for options in ({}, {"repetition_penalty": 1.3}):
         expected = [alone(model, context, **given, **options) for context in contexts]
         requests = [GenerationRequest(context, NEW) for context in contexts]
         for changes in ({}, {"answers": 5}, {"steps": 4, "static": True}):
-            engine = engine_of(model, **changes)
+            engine = make_engine(model, **changes)
             assert engine.generate(requests, {"do_sample": False} | options) == expected, changes
             assert engine.tokens - len(expected) * (NEW - 1) == engine.trie_tokens
 
@@ -69,14 +69,14 @@ def test_answers_of_many_lengths(rows, steps, static):
         )
         ends = [place + 1 for place, token in enumerate(tokens) if token == whole[0][4]]
         expected.append(tokens[: min([end, *ends])])
-    engine = engine_of(model, answers=rows, steps=steps, static=static)
+    engine = make_engine(model, answers=rows, steps=steps, static=static)
     reported: dict[int, list[int]] = {}
     assert engine.generate(requests, on_generated=reported.__setitem__) == expected
     assert [reported[index] for index in range(len(requests))] == expected
 
 
 def test_answer_up_to_the_last_position():
-    model = model_of("gpt2")
+    model = make_model("gpt2")
     requests = Requests(fresh_seed())
     contexts = [requests.tokens(125), requests.tokens(20), requests.tokens(126)]
     lengths = [4, 13, 3]  # the last token of an answer is not read
@@ -84,17 +84,17 @@ def test_answer_up_to_the_last_position():
     expected = [alone(model, context, max_new_tokens=length) for context, length in pairs]
     asked = [GenerationRequest(*pair) for pair in pairs]
     for static in (False, True):
-        assert engine_of(model, steps=8, static=static).generate(asked) == expected
+        assert make_engine(model, steps=8, static=static).generate(asked) == expected
 
 
 def test_samples_depend_on_the_seed_alone():
-    model = model_of("llama")
-    contexts = contexts_of(fresh_seed())
+    model = make_model("llama")
+    contexts = make_contexts(fresh_seed())
     requests = [GenerationRequest(c, NEW, seed=100 + i) for i, c in enumerate(contexts)]
     options = {"do_sample": True, "temperature": 1.5, "top_k": 50}
     expected = PrefixEngine(model).generate(requests, options)
     assert len({tuple(tokens) for tokens in expected}) == len(expected), "also of one prompt"
-    engine = engine_of(model, tokens_per_call=16, answers=2)
+    engine = make_engine(model, tokens_per_call=16, answers=2)
     assert engine.generate(requests[::-1], options)[::-1] == expected
     others = [GenerationRequest(c, NEW, seed=i) for i, c in enumerate(contexts)]
     assert engine.generate(others, options) != expected
@@ -102,17 +102,17 @@ def test_samples_depend_on_the_seed_alone():
 
 @pytest.mark.parametrize("rows", [4, 32])
 def test_known_answers_change_no_bit_of_the_rest(rows):
-    model = model_of("qwen2")
+    model = make_model("qwen2")
     seed = fresh_seed()
     contexts = Requests(seed).contexts(4, 8)
     requests = [GenerationRequest(context, 2 + i % 9) for i, context in enumerate(contexts)]
-    engine = engine_of(model, answers=rows, tokens_per_call=64)
+    engine = make_engine(model, answers=rows, tokens_per_call=64)
     whole = engine.generate(requests)
     generator = torch.Generator().manual_seed(seed)
     unknown = set(torch.randperm(len(requests), generator=generator)[:3].tolist())
     known = {index: tokens for index, tokens in enumerate(whole) if index not in unknown}
     reported: dict[int, list[int]] = {}
-    again = engine_of(model, answers=rows, tokens_per_call=64)
+    again = make_engine(model, answers=rows, tokens_per_call=64)
     assert again.generate(requests, known=known, on_generated=reported.__setitem__) == whole
     assert set(reported) == unknown
     assert again.tokens_run <= engine.tokens_run
@@ -142,7 +142,7 @@ def test_memory_stays_within_the_budget(megabytes, kind):
 
 def test_model_without_a_cache():
     model = tiny_model("qwen2")
-    requests = [GenerationRequest(context, NEW) for context in contexts_of(fresh_seed())]
+    requests = [GenerationRequest(context, NEW) for context in make_contexts(fresh_seed())]
     expected = PrefixEngine(model).generate(requests)
     without = WithoutCache()
     without._prepare_generation_config = without.inner._prepare_generation_config

@@ -70,7 +70,7 @@ def check_both(model):
         assert a.output_tokens.tolist() == b.output_tokens
     # A killed job leaves some lines; what they do not hold is read again.
     lines = path.read_bytes().splitlines(keepends=True)
-    answers = [line for line in lines if json.loads(line[9:])[1][-1:] not in ([True], [False])]
+    answers = [line for line in lines if json.loads(line)[1][-1:] not in ([True], [False])]
     assert 0 < len(answers) < len(lines)
     for kept in (lines, lines[: len(lines) // 3], answers, lines[::2]):
         path.write_bytes(b"".join(kept))
@@ -103,7 +103,7 @@ def check(kind, theirs, ours):
     assert len(texts) > 3
     print(kind, ours.engine_used, flush=True)
 
-for kind in ("qwen2", "llama", "gpt_neox", "peft"):
+for kind in ("qwen2", "gpt_neox", "peft"):
     model = tiny_model(kind, len(tokenizer), window=96)
     check(kind, *both(model))
     check_both(model)
@@ -120,5 +120,5 @@ assert "lm_eval" not in sys.modules
 
 def test_the_same_answers_as_lighteval_s_own_model(model_manifest, tmp_path):
     said = python(CHILD, model_manifest.parent, tmp_path, fresh_seed(), HF_HUB_OFFLINE="1")
-    kinds = ("qwen2", "llama", "gpt_neox", "peft")
+    kinds = ("qwen2", "gpt_neox", "peft")
     assert said.split("\n")[: len(kinds)] == [f"{kind} prefix sharing" for kind in kinds]

@@ -19,6 +19,7 @@ NAME = "prefix_sharing"
 # Tokens that attend in one call where no kernel takes segments: the more, the more masked keys each of them reads.
 _ROWS = 128
 _WIDEST_FLASH_HEAD = 256
+_MAX_COPIED_KEYS = 2**17
 
 
 class TrieAttention:
@@ -34,7 +35,8 @@ class TrieAttention:
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, **options) -> Tensor:
         """Attend with query [1, heads, tokens, width] to all cache entries of a layer."""
-        if _runs_flash(query, options["softcap"]):
+        # Every sequence gets a copy of its prefix's keys.
+        if _runs_flash(query, options["softcap"]) and len(self._segments[0]) <= _MAX_COPIED_KEYS:
             return self.attend_varlen(query, key, value, options["scale"], options["window"])
         masks = self._get_masks(options["window"], query.shape[1] // key.shape[1], query.dtype)
         outputs = [
@@ -113,7 +115,9 @@ class TrieAttention:
             torch.from_numpy(np.concatenate(entries)).to(self._device),
             torch.tensor(edges, dtype=torch.int32, device=self._device),
             torch.tensor(key_edges, dtype=torch.int32, device=self._device),
-            int(np.diff(edges).max()),
+            max(
+                2, int(np.diff(edges).max())
+            ),  # with 1 the kernel would turn groups of heads into rows
             max(counts),
         )
 
@@ -159,7 +163,8 @@ class RowAttention:
 
 def _multiply(query: Tensor, key: Tensor) -> Tensor:
     """Return the products of queries and keys, in float32 where the device can do that."""
-    if query.is_cuda and query.dtype in (torch.float16, torch.bfloat16):
+    is_half = query.dtype in (torch.float16, torch.bfloat16)
+    if query.is_cuda and is_half and key.shape[1]:
         return torch.bmm(query, key.mT, out_dtype=torch.float32)
     return query @ key.mT
 

@@ -163,17 +163,18 @@ class PackedGeneration:
                     continue
                 entries = run.find_entries(int(nodes[index]))
                 if not growing:
-                    self._prepare_rows(run.cache, shape, entries)
-                self._rows.fill(len(growing), answer, entries[shape.start :], run.cache)
+                    answer_rows = self._prepare_rows(run.cache, shape, entries)
+                answer_rows.fill(len(growing), answer, entries[shape.start :], run.cache)
                 growing.append(answer)
         return growing
 
-    def _prepare_rows(self, source: TreeCache, shape: RowShape, entries: np.ndarray) -> None:
+    def _prepare_rows(self, source: TreeCache, shape: RowShape, entries: np.ndarray) -> AnswerRows:
         """Reuse the rows of the batch before, with their graphs, where they have the same shape."""
         if self._rows is None or self._rows.shape != shape:
             self._rows = None
             self._rows = AnswerRows(self._model, source, shape, self._static)
         self._rows.fill_start(entries[: shape.start], source)
+        return self._rows
 
     def _grow(self, answers: list[Answer]) -> None:
         """Run the rows until all answers have ended."""

@@ -1,6 +1,7 @@
 """Encoding in pieces: the tokens of the whole text, and whole texts where pieces would have others."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -10,8 +11,8 @@ from transformers import PreTrainedTokenizerFast
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
-from workflow_scripts.evaluation import shared_text
-from workflow_scripts.evaluation.shared_text import SharedText, encodes_words_alone
+from workflow_scripts.evaluation import tokenizer_cache
+from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache, encodes_words_alone
 
 # What tokenizers treat in ways of their own, beside anything else that a text may hold.
 _PARTS = st.one_of(
@@ -79,10 +80,10 @@ def test_the_tokens_are_those_of_the_whole_text(tokenizer, texts, special, least
     options = {} if special is None else {"add_special_tokens": special}
     expected = [tokenizer.encode(text, **options) for text in texts]
     with pytest.MonkeyPatch.context() as patch:
-        short = shared_text._PIECE.pattern.replace("48", str(least))
-        patch.setattr(shared_text, "_PIECE", shared_text.re.compile(short, shared_text.re.DOTALL))
-        patch.setattr(shared_text, "_REMEMBERED", 40)
-        shared = SharedText(tokenizer)
+        short = tokenizer_cache._PIECE.pattern.replace("48", str(least))
+        patch.setattr(tokenizer_cache, "_PIECE", re.compile(short, re.DOTALL))
+        patch.setattr(tokenizer_cache, "_MAX_CHARACTERS", 40)
+        shared = TokenizerCache(tokenizer)
         assert shared.encode(texts, special) == expected
         assert shared.encode([text + " A" for text in texts[::-1]], special) == [
             tokenizer.encode(text + " A", **options) for text in texts[::-1]
@@ -122,7 +123,9 @@ def test_a_tokenizer_whose_pieces_have_other_tokens_is_given_whole_texts(change)
     tokenizer = with_parts("llama_3", change)
     assert not encodes_words_alone(tokenizer)
     texts = ["the fox\nsees the fox " * 20 + "and  the fox", "fox  "]
-    assert SharedText(tokenizer).encode(texts, None) == [tokenizer.encode(text) for text in texts]
-    pieces = SharedText(tokenizer)
-    pieces._in_pieces = True
+    assert TokenizerCache(tokenizer).encode(texts, None) == [
+        tokenizer.encode(text) for text in texts
+    ]
+    pieces = TokenizerCache(tokenizer)
+    pieces.splits = True
     assert pieces.encode(texts, None) != [tokenizer.encode(text) for text in texts]
