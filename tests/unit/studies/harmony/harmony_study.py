@@ -47,7 +47,7 @@ MODELS = [
 ]
 TASKS = ["cola", "mnli", "rte", "arc_easy", "gsm8k"]
 BOTH = ("direct", "train_before_test")
-GRID = read_grid_files(ROOT, None)["own"]
+GRID = read_grid_files(ROOT, _TASKS)["own"]
 SETTINGS = GridSettings(grid=GRID, tasks=TASK_ROWS, trainings="unknown")
 PROTOCOLS = GRID.names
 OF_OWN_GRID = (agreement, agreement_by_size, categories, components, compute, leaderboard)
