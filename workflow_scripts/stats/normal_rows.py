@@ -92,7 +92,7 @@ def _choose(standard: np.ndarray) -> tuple[float, float]:
     largest.
     """
     order = np.random.default_rng(SEED).permutation(len(standard))
-    tried = {}
+    tried: dict[float, tuple[float, np.ndarray]] = {}
     for shrinkage in SHRINKAGES:
         predicted = []
         for fold in (order[at::FOLDS] for at in range(min(FOLDS, len(order)))):

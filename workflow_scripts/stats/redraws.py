@@ -86,7 +86,8 @@ def ceiling_of_pairs(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataF
     scores = sample.scores
     first, second = pair_all(len(scores))
     measured = scores.notna().to_numpy(dtype=bool)
-    both, redrawn = (measured[first] & measured[second]).astype(float), 0.0
+    both = (measured[first] & measured[second]).astype(float)
+    redrawn = np.zeros((scores.shape[1], scores.shape[1]))
     drawn = sample.drawn(draws + 1, seed)
     for one, other in pairwise(compare_pairs(values, (first, second)) for values in drawn):
         # [a, b]: of task a, over the models that b has too.

@@ -17,6 +17,13 @@ _AGREEMENT = {
     frame.CEILING: "ceiling",
     frame.DIFFERENCE: "difference",
 }
+_ENDS = {
+    "": "value",
+    "_low": "families_low",
+    "_high": "families_high",
+    "_items_low": "items_low",
+    "_items_high": "items_high",
+}
 
 
 def _scores(table: pd.DataFrame) -> Values:
@@ -33,18 +40,11 @@ def _scores(table: pd.DataFrame) -> Values:
 
 def _agreement(table: pd.DataFrame) -> Values:
     values: Values = {}
-    for protocol, name in frame.KEYS.items():
-        for statistic, key in _AGREEMENT.items():
-            chosen = (table["protocol"] == protocol) & (table["statistic"] == statistic)
-            for row in table[chosen].itertuples():
-                start = f"harmony.{name}.{key}"
-                values[start] = row.value
-                values[f"{start}_low"], values[f"{start}_high"] = (
-                    row.families_low,
-                    row.families_high,
-                )
-                values[f"{start}_items_low"] = row.items_low
-                values[f"{start}_items_high"] = row.items_high
+    rows = table.assign(protocol=table["protocol"].map(frame.KEYS))
+    rows["key"] = rows["statistic"].map(_AGREEMENT)
+    for row in rows.dropna(subset=["protocol", "key"]).to_dict("records"):
+        start = f"harmony.{row['protocol']}.{row['key']}"
+        values |= {start + end: row[column] for end, column in _ENDS.items()}
     return values
 
 

@@ -89,7 +89,12 @@ def plot_texts(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     tasks = set(table["task"])
     names = {row.task: row.display_name for row in settings.in_categories if row.task in tasks}
     size = 2.2 + 0.34 * max(len(names), 8), 2.0 + max(len(panels), 1) * (0.75 + 0.3 * len(texts))
-    grid = {"nrows": max(len(panels), 1), "squeeze": False, "sharex": True, "layout": "compressed"}
+    grid: dict[str, Any] = {
+        "nrows": max(len(panels), 1),
+        "squeeze": False,
+        "sharex": True,
+        "layout": "compressed",
+    }
     with drawing(files, *size, **grid) as (fig, axes):
         if not panels or not names:
             say_empty(

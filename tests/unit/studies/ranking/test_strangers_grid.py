@@ -76,7 +76,7 @@ def test_scores_after_training_are_floored_and_models_have_their_attributes(stra
         ({"known": MODELS + "a,Ours,1,10\n"}, r"models\.csv has a model twice"),
         ({"known": MODELS.replace("house", "home")}, r"models\.csv .*lacks a column"),
         ({"known": ""}, r"models\.csv is empty"),
-        ({"tasks": {"riddles": {"name": "Riddles", "metric": "f1"}}}, "expected 'f1'"),
+        ({"tasks": {"riddles": {"name": "Riddles", "metric": "f1"}}}, "tables report 'f1'"),
     ],
 )
 def test_what_its_files_lack_is_one_sentence_with_the_place(stranger, changes, said):
