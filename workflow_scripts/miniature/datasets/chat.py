@@ -11,13 +11,13 @@ from random import Random
 
 from workflow_scripts.miniature import prose
 from workflow_scripts.miniature.datasets import mmlu
+from workflow_scripts.miniature.lexicon import POOLS
 from workflow_scripts.miniature.phrases import RELATIONS, describe_sighting
 from workflow_scripts.miniature.tables import Repository, Row, Splits, draw_splits
 from workflow_scripts.miniature.world import draw, get_rng
 
 # To measure perplexity on, to train on, and for the corpus.
 CONVERSATIONS = {"perplexity": 600, "training": 3_000, "corpus": 20_000}
-DIFFICULTIES = ("very easy", "easy", "medium", "hard", "very hard")
 DETAILS = "Llama-3.2-1B-Instruct-evals__mmlu__details"
 
 
@@ -33,7 +33,7 @@ def build(items: int) -> dict[str, Repository]:
         for row in rows["training"]
     ]
     rng = get_rng("magpie", "difficulty")
-    graded = [row | {"difficulty": rng.choice(DIFFICULTIES)} for row in rows["perplexity"]]
+    graded = [row | {"difficulty": rng.choice(POOLS["difficulty"])} for row in rows["perplexity"]]
     subjects = mmlu.make_subjects(items)
     prompts = [
         _make_prompt(subject, subjects[subject]["dev"], row)

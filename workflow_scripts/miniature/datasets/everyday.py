@@ -55,14 +55,7 @@ def make_winogrande(rng: Random) -> Values:
         endings = ["broke into pieces.", "stayed whole."]
     else:
         nouns = draw_people(rng)
-        verb, *endings = rng.choice(
-            [
-                ("taught", "knew it well.", "was eager to learn."),
-                ("thanked", "was grateful for the help.", "had helped a lot."),
-                ("rescued", "was brave.", "had fallen into the water."),
-                ("paid", "had bought a coat.", "had sold a coat."),
-            ]
-        )
+        ((verb, *endings),) = draw(rng, "mutual_deed")
     meant = int(rng.random() >= 0.5)
     options = nouns
     if is_accident:

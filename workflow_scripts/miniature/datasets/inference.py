@@ -16,16 +16,15 @@ from workflow_scripts.miniature.world import draw
 
 def make_cola(rng: Random) -> Values:
     is_plural = rng.random() < 0.5
-    (kind,) = draw(rng, "kind")
-    determiners = ["these", "many", "all", "two"] if is_plural else ["this", "every", "one", "that"]
-    verb = kind.group.motion
-    forms = [verb, verb + "s"]
+    number = "plural" if is_plural else "singular"
+    kind, determiner = draw(rng, f"kind {number}_determiner")
+    forms = [kind.group.motion, kind.group.motion + "s"]
     words = [
-        rng.choice(determiners),
+        determiner,
         rng.choice(POOLS["colour"] + POOLS["size"]),
         kind.name + "s" * is_plural,
         forms[not is_plural],
-        rng.choice(["near", "behind", "around"]),
+        *draw(rng, "preposition"),
         "the",
         rng.choice(POOLS["home"] + PLACES),
         *rng.choice(TIMES).split(),
