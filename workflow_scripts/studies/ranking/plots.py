@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -210,8 +211,12 @@ def draw_ranks(
             texts = [", ".join(tied["name"]), f"{place:.0f}"]
             text = " ".join(texts if side == "right" else texts[::-1])
             across = at - 0.09 if side == "right" else at + 0.09
-            look = {"va": "center", "fontsize": 6.8, "color": tied["colour"].iloc[0]}
-            axis.text(across, place, text, ha=side, **look)
+            style: dict[str, Any] = {
+                "va": "center",
+                "fontsize": 6.8,
+                "color": tied["colour"].iloc[0],
+            }
+            axis.text(across, place, text, ha=side, **style)
     axis.set_xlim(-0.9, last + 0.9)
     axis.set_ylim(np.nanmax(rank) + 0.7, 0.3)
     axis.set_xticks(range(len(order)), list(order.values()))
