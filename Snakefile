@@ -5,8 +5,8 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
-from workflow_scripts.bridge.closing import describe_failure, describe_success
-from workflow_scripts.bridge.opening import prepare_jobs
+from workflow_scripts.bridge.run_summary import describe_failure, describe_success
+from workflow_scripts.bridge.startup import prepare_jobs
 
 min_version("9.27")
 STARTED = time.time()

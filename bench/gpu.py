@@ -20,7 +20,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, Qwen2Config, Qwen2ForCausalLM
 
 from bench import chunks, training
-from workflow_scripts.evaluation.latency import one_left_padded
+from workflow_scripts.evaluation.latency import pad_left
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 
@@ -123,7 +123,7 @@ def measure_evaluation(device: str, small: bool) -> None:
     @torch.inference_mode()
     def score_in_batches() -> None:
         for batch in batches:
-            ids, mask = one_left_padded(batch, device)
+            ids, mask = pad_left(batch, device)
             model(ids, attention_mask=mask, logits_to_keep=1).logits.log_softmax(-1).cpu()
 
     def generate() -> None:
@@ -131,7 +131,7 @@ def measure_evaluation(device: str, small: bool) -> None:
 
     def generate_in_batches() -> None:
         for batch in batches:
-            ids, mask = one_left_padded(batch, device)
+            ids, mask = pad_left(batch, device)
             model.generate(ids, attention_mask=mask, max_new_tokens=new, do_sample=False)
 
     for name, theirs, ours in (

@@ -27,12 +27,12 @@ import torch
 from datasets import Dataset, disable_progress_bars
 from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, TrainerCallback
 
-from workflow_scripts.grid.base import around_the_same_weights
+from workflow_scripts.grid.base import copy_sharing_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.packing import Order
 from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import Sample, Samples
+from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainer import PackedTrainer
 
 VOCABULARY, BATCH, LONGEST, WARM_UP, SEED = 6144, 8, 1024, 2, 0
@@ -124,8 +124,8 @@ def ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     )
     with tempfile.TemporaryDirectory() as folder, _with_callback(clock):
         trained = train(
-            lambda dtype: around_the_same_weights(base),
-            Lesson(case.samples, keys, SEED, {}),
+            lambda dtype: copy_sharing_weights(base),
+            TrainingSpec(case.samples, keys, SEED, {}),
             Path(folder, "state"),
             device=device,
             padding_token=0,

@@ -1,7 +1,7 @@
 """The cells: each model of the Harmony grid, and each row of the leaderboard, on each of its tasks."""
 
 from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, suite_cells
-from workflow_scripts.settings.packs import packs
+from workflow_scripts.settings.job_batches import packs
 
 # Raise one when the meaning of its records changes.
 CELL_VERSIONS = {
@@ -78,6 +78,6 @@ for _pack in packs(SETTINGS):
             compute_threads=SETTINGS.compute.threads,
             # Whole: Snakemake compares the parameters of two runs as a set of bare values, in which
             # shots that go from 0 to 1 vanish beside another 0 and another 1.
-            request=cells(_pack, CellsRequest.as_params),
+            request=cells(_pack, CellsRequest.to_params),
         script:
             "../workflow_scripts/steps/measure_cells.py"

@@ -1,6 +1,6 @@
 """Chunked models: built, verified, and measured in many plans before any training."""
 
-from workflow_scripts.studies.training.requests import untrained_texts
+from workflow_scripts.studies.training.requests import list_untrained_text_names
 
 _MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
 _REPORT = "results/verified/{checkpoint}.json"
@@ -24,7 +24,7 @@ use rule collect_scores as build_chunked with:
     params:
         version="build_chunked 3",
         function="hub.chunk.make_chunked",
-        request=build_request_of,
+        request=build_params,
 
 
 rule verify_chunked:
@@ -42,12 +42,12 @@ rule verify_chunked:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("verify_chunked", planned_of("verification")),
+        **planned("verify_chunked", get_estimate("verification")),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
         function="evaluation.parity.verify_chunked",
-        request=verify_request(SETTINGS).as_params(),
+        request=verify_request(SETTINGS).to_params(),
     script:
         "../workflow_scripts/steps/files.py"
 
@@ -70,13 +70,13 @@ rule measure_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_perplexity", perplexity_need),
+        **planned("measure_perplexity", estimate_perplexity),
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        request=asked_of_perplexity,
+        request=perplexity_params,
     script:
-        "../workflow_scripts/evaluation/plans.py"
+        "../workflow_scripts/evaluation/measure_perplexity.py"
 
 
 rule measure_written:
@@ -95,13 +95,13 @@ rule measure_written:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_written", written_need),
+        **planned("measure_written", estimate_written),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
-        request=asked_of_written,
+        request=written_params,
     script:
-        "../workflow_scripts/evaluation/written.py"
+        "../workflow_scripts/evaluation/measure_written.py"
 
 
 rule measure_latency:
@@ -120,11 +120,11 @@ rule measure_latency:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_latency", planned_of("latency", "model")),
+        **planned("measure_latency", get_estimate("latency", "model")),
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,
-        request=asked_of_latency,
+        request=latency_params,
     script:
         "../workflow_scripts/evaluation/plan_latency.py"
 
@@ -169,7 +169,7 @@ rule chunking_perplexity:
         version=1,
         arguments={
             "models": SETTINGS.chunking.models,
-            "texts": untrained_texts(SETTINGS),
+            "texts": list_untrained_text_names(SETTINGS),
         },
     script:
         "../workflow_scripts/studies/chunking/perplexity.py"

@@ -9,26 +9,26 @@ from workflow_scripts.evaluation.requests import (
 from workflow_scripts.hub.requests import build_request
 
 
-def build_request_of(wildcards):
+def build_params(wildcards):
     name = str(CheckpointId.parse(wildcards.checkpoint))
-    return build_request(SETTINGS, name).as_params()
+    return build_request(SETTINGS, name).to_params()
 
 
-def asked_of_perplexity(wildcards):
-    return perplexity_request(SETTINGS, model_row(wildcards).model).as_params()
+def perplexity_params(wildcards):
+    return perplexity_request(SETTINGS, model_row(wildcards).model).to_params()
 
 
-def asked_of_written(wildcards):
-    return written_request(SETTINGS, model_row(wildcards).model).as_params()
+def written_params(wildcards):
+    return written_request(SETTINGS, model_row(wildcards).model).to_params()
 
 
-def asked_of_latency(wildcards):
-    return latency_request(SETTINGS, model_row(wildcards).model).as_params()
+def latency_params(wildcards):
+    return latency_request(SETTINGS, model_row(wildcards).model).to_params()
 
 
-def written_need(wildcards):
-    return PLANNER.written(wildcards.model, len(asked_of_written(wildcards)["plans"]))
+def estimate_written(wildcards):
+    return PLANNER.written(wildcards.model, len(written_params(wildcards)["plans"]))
 
 
-def perplexity_need(wildcards):
-    return PLANNER.perplexity(wildcards.model, len(asked_of_perplexity(wildcards)["plans"]))
+def estimate_perplexity(wildcards):
+    return PLANNER.perplexity(wildcards.model, len(perplexity_params(wildcards)["plans"]))

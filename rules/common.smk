@@ -3,23 +3,23 @@
 import re
 from pathlib import Path
 
-from workflow_scripts.bridge.opening import checked_settings, mending
+from workflow_scripts.bridge.startup import load_checked_settings, exit_on_config_error
 from workflow_scripts.bridge.resources import gpu_request, resources
 from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import UNCHANGED, CheckpointId, in_paths
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId, format_path_names
 from workflow_scripts.hub.lock import read_lock
-from workflow_scripts.hub.look_up import look_up_model, look_up_task, runs_code
-from workflow_scripts.planning.needs import Planner
+from workflow_scripts.hub.hub_lookup import look_up_model, look_up_task, runs_code
+from workflow_scripts.planning.estimates import Planner
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import LookUp, find_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
 
-with mending():
+with exit_on_config_error():
     WHO_KNOWS = LookUp(look_up_model, look_up_task, runs_code)
-    SETTINGS = checked_settings(workflow, config, WHO_KNOWS)
+    SETTINGS = load_checked_settings(workflow, config, WHO_KNOWS)
     LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
     GPU_REQUEST = gpu_request(workflow)
@@ -160,7 +160,7 @@ def longest_first(rule):
     return priority
 
 
-def planned_of(kind, wildcard="checkpoint"):
+def get_estimate(kind, wildcard="checkpoint"):
     """The planner's answer for one wildcard."""
     return lambda wildcards: getattr(PLANNER, kind)(wildcards[wildcard])
 

@@ -21,6 +21,6 @@ rule explain_training:
         runtime="30m",
     params:
         version="explain_training 1",
-        request=lambda wildcards: explain_training_request(SETTINGS).as_params(),
+        request=lambda wildcards: explain_training_request(SETTINGS).to_params(),
     script:
         "../workflow_scripts/grid/explain.py"

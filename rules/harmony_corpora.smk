@@ -22,10 +22,10 @@ rule measure_corpus:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_corpus", corpus_need),
+        **planned("measure_corpus", estimate_corpus),
     params:
         version="measure_corpus 2",
         compute_threads=SETTINGS.compute.threads,
-        request=lambda wildcards: corpus_request(SETTINGS, wildcards.corpus).as_params(),
+        request=lambda wildcards: corpus_request(SETTINGS, wildcards.corpus).to_params(),
     script:
         "../workflow_scripts/steps/measure_corpus.py"

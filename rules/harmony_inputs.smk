@@ -2,10 +2,10 @@
 
 from workflow_scripts.grid.requests import corpus_request, explained_task
 
-HARMONY_MODELS = in_paths(SETTINGS.harmony.models)
+HARMONY_MODELS = format_path_names(SETTINGS.harmony.models)
 
 
-def corpus_need(wildcards):
+def estimate_corpus(wildcards):
     text = Path(SETTINGS.harmony.corpora[wildcards.corpus])
     return PLANNER.corpus(wildcards.checkpoint, text.stat().st_size / 1e6)
 

@@ -24,11 +24,11 @@ rule evaluate_mmlu:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("evaluate_mmlu", planned_of("mmlu")),
+        **planned("evaluate_mmlu", get_estimate("mmlu")),
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
-        request=mmlu_request(SETTINGS).as_params(),
+        request=mmlu_request(SETTINGS).to_params(),
     script:
         "../workflow_scripts/evaluation/mmlu.py"
 

@@ -83,7 +83,7 @@ rule reproduction_by_task:
         "../envs/reporting.yaml"
     params:
         version=3,
-        arguments={"harmony": harmony_comparison(SETTINGS).as_params()},
+        arguments={"harmony": harmony_comparison(SETTINGS).to_params()},
     script:
         "../workflow_scripts/paper/reproduction_by_task.py"
 
@@ -307,4 +307,4 @@ use rule collect_scores as share with:
     params:
         version=3,
         function="paper.share.share",
-        request=lambda wildcards: models_request(SETTINGS).as_params(),
+        request=lambda wildcards: models_request(SETTINGS).to_params(),

@@ -37,9 +37,9 @@ rule ask_prompt_run:
     params:
         version="ask_prompt_run 2",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
-        request=lambda wildcards: prompt_request(SETTINGS, wildcards.run).as_params(),
+        request=lambda wildcards: prompt_request(SETTINGS, wildcards.run).to_params(),
     script:
-        "../workflow_scripts/evaluation/prompts/run.py"
+        "../workflow_scripts/evaluation/prompts/ask_prompt_run.py"
 
 
 # Apart from asking, so that outputs can be read again without a model.
@@ -65,9 +65,9 @@ rule score_prompt_run:
         runtime="30m",
     params:
         version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
-        request=lambda wildcards: reading_request(SETTINGS, wildcards.run).as_params(),
+        request=lambda wildcards: reading_request(SETTINGS, wildcards.run).to_params(),
     script:
-        "../workflow_scripts/evaluation/prompts/scoring.py"
+        "../workflow_scripts/evaluation/prompts/score_prompt_run.py"
 
 
 rule explain_prompt:
@@ -88,9 +88,9 @@ rule explain_prompt:
         runtime="30m",
     params:
         version="explain_prompt 1",
-        request=lambda wildcards: explain_request(SETTINGS).as_params(),
+        request=lambda wildcards: explain_request(SETTINGS).to_params(),
     script:
-        "../workflow_scripts/evaluation/prompts/explain.py"
+        "../workflow_scripts/evaluation/prompts/explain_prompt.py"
 
 
 rule prompt_runs:

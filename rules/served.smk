@@ -24,6 +24,6 @@ rule describe_served_model:
         request=lambda wildcards: ServedRequest(
             model=f"{wildcards.org}/{wildcards.name}",
             served=SETTINGS.served[f"{wildcards.org}/{wildcards.name}"],
-        ).as_params(),
+        ).to_params(),
     script:
         "../workflow_scripts/steps/files.py"

@@ -4,7 +4,7 @@ import json
 
 from workflow_scripts.bridge.job_list import CHECKS, is_listing
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.studies.suite.submissions import as_if_accepted, check_requests
 from workflow_scripts.studies.suite.table_requests import suite_tables
 

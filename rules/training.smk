@@ -2,7 +2,7 @@
 
 from workflow_scripts.evaluation.requests import stage_perplexity_request
 from workflow_scripts.studies.records import list_trainings
-from workflow_scripts.studies.training.requests import measured_texts
+from workflow_scripts.studies.training.requests import list_text_names
 
 _PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
 _TRAINING_RECORD = "results/training/{checkpoint}.json"
@@ -34,8 +34,8 @@ use rule collect_scores as tokenise_samples with:
 rule train_checkpoint:
     """Train a checkpoint through one stage; resumes where it stopped when killed."""
     input:
-        base=stage_before,
-        samples=samples_of_stage,
+        base=get_base_manifest,
+        samples=get_stage_samples,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",
         record=_TRAINING_RECORD,
@@ -48,7 +48,7 @@ rule train_checkpoint:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("train_checkpoint", planned_of("stage")),
+        **planned("train_checkpoint", get_estimate("stage")),
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,
@@ -77,13 +77,13 @@ rule measure_stage_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_stage_perplexity", planned_of("perplexity")),
+        **planned("measure_stage_perplexity", get_estimate("perplexity")),
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        request=stage_perplexity_request(SETTINGS).as_params(),
+        request=stage_perplexity_request(SETTINGS).to_params(),
     script:
-        "../workflow_scripts/evaluation/plans.py"
+        "../workflow_scripts/evaluation/measure_perplexity.py"
 
 
 rule training_stages:
@@ -102,7 +102,7 @@ rule training_stages:
         version=1,
         arguments={
             "checkpoints": [str(one) for one in SETTINGS.compared_checkpoints()],
-            "texts": measured_texts(SETTINGS),
+            "texts": list_text_names(SETTINGS),
         },
     script:
         "../workflow_scripts/studies/training/stages.py"

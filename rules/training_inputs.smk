@@ -14,16 +14,16 @@ def recipe_sources(wildcards):
     return [manifest_of("dataset", recipe.dataset)] if recipe.dataset else recipe.files
 
 
-def trained_of(wildcards):
+def get_trained_checkpoint(wildcards):
     return TRAINED[wildcards.checkpoint]
 
 
-def stage_before(wildcards):
-    return manifest_of_checkpoint(trained_of(wildcards).before)
+def get_base_manifest(wildcards):
+    return manifest_of_checkpoint(get_trained_checkpoint(wildcards).before)
 
 
-def samples_of_stage(wildcards):
-    trained = trained_of(wildcards)
+def get_stage_samples(wildcards):
+    trained = get_trained_checkpoint(wildcards)
     recipe, _ = SETTINGS.stage_recipe(trained.stages[-1])
     return f"results/samples/{recipe}/{CheckpointId(trained.model).in_path}/samples.json"
 
@@ -31,20 +31,20 @@ def samples_of_stage(wildcards):
 def samples_request(wildcards):
     recipe = SETTINGS.training.recipes[wildcards.recipe]
     return SamplesRequest(
-        hub=HUB, keys=SampleKeys.part_of(recipe), max_length=recipe.max_length
-    ).as_params()
+        hub=HUB, keys=SampleKeys.select_fields(recipe), max_length=recipe.max_length
+    ).to_params()
 
 
 def stage_request(wildcards):
-    trained = trained_of(wildcards)
+    trained = get_trained_checkpoint(wildcards)
     name, recipe = SETTINGS.stage_recipe(trained.stages[-1])
     return StageRequest(
         id=str(trained),
         recipe=name,
-        keys=TrainingKeys.part_of(recipe),
+        keys=TrainingKeys.select_fields(recipe),
         validation=recipe.validation,
         seed=SETTINGS.seed,
         device=SETTINGS.compute.device,
         attention=SETTINGS.stage_attention(trained),
         threads=SETTINGS.compute.threads,
-    ).as_params()
+    ).to_params()

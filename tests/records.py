@@ -14,13 +14,13 @@ from workflow_scripts.core.records import (
     Protocol,
     Provenance,
     Record,
+    RunMetadata,
     TaskFacts,
     TrainingFacts,
-    Volatile,
     write_record,
 )
 from workflow_scripts.scores.foreign.cells import read_cells
-from workflow_scripts.scores.tidy import COLUMNS, collect, rows_of_cell, tidy, whole_records
+from workflow_scripts.scores.tidy import COLUMNS, collect, make_cell_rows, read_records, tidy
 
 DIGEST = sha256_text("example")
 TRAINED = TrainingFacts(
@@ -91,7 +91,7 @@ def record_fields(
         ),
         "cost": Cost(tokens=100, device="cpu"),
         "provenance": Provenance(code_commit=None, settings_sha256=DIGEST, packages={}),
-        "volatile": Volatile(
+        "volatile": RunMetadata(
             started=started, finished=started, seconds=1.0, host="h", peak_memory_mb=1
         ),
     }
@@ -103,7 +103,7 @@ def write_example(path: Path, golds: tuple[str, ...] = ("0", "1", "0", "1"), **o
 
 def collected(paths: Iterable[Path]):
     """The tidy scores of records."""
-    return collect(record for _, record in whole_records(list(paths)))
+    return collect(record for _, record in read_records(list(paths)))
 
 
 def plain_import(folder: Path) -> dict:
@@ -113,4 +113,4 @@ def plain_import(folder: Path) -> dict:
 
 def imported_scores(folder: Path) -> pd.DataFrame:
     """The tidy scores of a folder that import_results wrote."""
-    return tidy([row for cell in read_cells(folder) for row in rows_of_cell(cell)])
+    return tidy([row for cell in read_cells(folder) for row in make_cell_rows(cell)])

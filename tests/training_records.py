@@ -22,7 +22,7 @@ def training_record(*, base: str, trained: str) -> TrainingRecord:
     return TrainingRecord(
         base=untrained,
         trained=fields["model"].model_copy(update={"stages": ("cpt",)}),
-        request=asked.as_params(),
+        request=asked.to_params(),
         data={},
         report={"trained_parameters": 1200},
         facts={"steps": 20, "tokens": 4000},

@@ -4,7 +4,7 @@ import pytest
 
 from tests.browser.boards import ATTACKS, HOSTILE, NAMES, make_hostile_page, make_plain_page
 from tests.browser.browser import DESKTOP, PHONE
-from workflow_scripts.core.clean_text import plain_lines
+from workflow_scripts.core.clean_text import clean_lines
 
 pytestmark = pytest.mark.chromium
 
@@ -77,7 +77,7 @@ def test_download_has_the_shown_columns_with_errors_and_no_formula(page):
 def test_hostile_texts_are_text_in_every_place(make_page):
     page = make_page(make_hostile_page()).open()
     assert page.texts("h1") == page.texts("h2") == page.texts("nav a") == [HOSTILE]
-    assert set(page.names()) == {" ".join(plain_lines(text).split()) for text in ATTACKS}
+    assert set(page.names()) == {" ".join(clean_lines(text).split()) for text in ATTACKS}
     page.find(".tabulator-col[tabulator-field=type] input").click()
     assert HOSTILE in page.texts(".tabulator-edit-list-item")
     made = "img, svg, iframe, object, embed, script:not([type]):not(body > script), a[href^=javascript]"

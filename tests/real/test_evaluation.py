@@ -10,7 +10,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.evaluation.direct import evaluate_direct, evaluate_loaded
 from workflow_scripts.evaluation.prefix_lm import PrefixLM
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.recording import Recording
+from workflow_scripts.hub.record_fields import Recording
 
 pytestmark = pytest.mark.real
 

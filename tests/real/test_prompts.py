@@ -4,9 +4,9 @@ import pytest
 
 from tests.unit.evaluation.prompts.conftest import changed
 from tests.unit.settings.merged import ROOT
+from workflow_scripts.evaluation.prompts.ask_prompt_run import answer, build_renderer
 from workflow_scripts.evaluation.prompts.questions import chosen, read_dev, read_questions
-from workflow_scripts.evaluation.prompts.run import answer, renderer_for
-from workflow_scripts.evaluation.prompts.scoring import item_of
+from workflow_scripts.evaluation.prompts.score_prompt_run import item_of
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 
 pytestmark = pytest.mark.real
@@ -28,7 +28,7 @@ def questions(hub):
 @pytest.fixture(scope="module")
 def prompts_of(hub, loaded):
     def rendered(run, questions):
-        renderer = renderer_for(run, loaded.tokenizer, loaded.model.config, hub)
+        renderer = build_renderer(run, loaded.tokenizer, loaded.model.config, hub)
         return [renderer.prompt(question) for question in questions]
 
     return rendered

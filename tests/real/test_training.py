@@ -23,10 +23,10 @@ from workflow_scripts.hub.load import load_model, load_tokenizer
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import BadSamples, Samples
-from workflow_scripts.training.tokenise import tokenise_conversations
+from workflow_scripts.training.spec import TrainingSpec
+from workflow_scripts.training.tokenization import tokenise_conversations
 
 pytestmark = pytest.mark.real
 
@@ -75,7 +75,7 @@ def fine_tune(hub: Path, manifest: Path, state: Path, steps: int, **changes):
     )
     return train(
         load,
-        Lesson(samples, keys, 0, {}, held_out),
+        TrainingSpec(samples, keys, 0, {}, held_out),
         state,
         device="cpu",
         padding_token=padding_token(load_tokenizer(manifest)),

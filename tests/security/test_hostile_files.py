@@ -7,7 +7,7 @@ import pytest
 from tests.records import write_example
 from tests.workflow.snakemake import ROOT, run_snakemake
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import leaves_its_folder
+from workflow_scripts.core.files import escapes_folder
 from workflow_scripts.core.ids import hub_name_problem
 from workflow_scripts.core.records import read_record
 from workflow_scripts.hub.manifest import read_manifest
@@ -33,7 +33,7 @@ def test_a_manifest_that_leads_out_of_its_folder_is_refused(tmp_path, path):
 
 @pytest.mark.parametrize("path", ["a", "a/b.json", "a b/c'd.json", "..a", "a..b/c", "ü.json"])
 def test_ordinary_paths_are_not(path):
-    assert not leaves_its_folder(path)
+    assert not escapes_folder(path)
 
 
 @pytest.mark.parametrize("file", ["../sst2.parquet", "/tmp/sst2.parquet", "a/sst2.parquet"])

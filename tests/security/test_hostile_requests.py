@@ -11,7 +11,7 @@ from workflow_scripts.core.clean_text import plain
 from workflow_scripts.hub.metadata import METADATA
 from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.miniature.shipped import place
-from workflow_scripts.settings.requests import read_requests
+from workflow_scripts.settings.leaderboard_submissions import read_requests
 from workflow_scripts.steps import fetch_metadata
 from workflow_scripts.studies.suite.requests import main, submit
 

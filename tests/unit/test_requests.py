@@ -40,7 +40,7 @@ REQUESTS = {
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_step_rebuilds_what_its_rule_asked(name):
     asked = REQUESTS[name](load({}))
-    handed_on = json.loads(json.dumps(asked.as_params()))
+    handed_on = json.loads(json.dumps(asked.to_params()))
     assert type(asked).of(handed_on) == asked
     assert type(asked).of(handed_on).sha256 == asked.sha256
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from workflow_scripts.settings.packs import base_of
+from workflow_scripts.settings.job_batches import strip_batch_number
 
 ROOT = Path(__file__).parents[2]
 # A world that is built and trained in seconds: the same rules, fewer items and steps.
@@ -88,5 +88,5 @@ def jobs_of(result: subprocess.CompletedProcess) -> dict[str, int]:
     rows = re.findall(r"^\s*([a-z][\w ]*?)\s{2,}(\d+)\s*$", table, re.M)
     counts: Counter[str] = Counter()
     for name, count in rows:
-        counts[base_of(name.replace(" ", "_"))] += int(count)
+        counts[strip_batch_number(name.replace(" ", "_"))] += int(count)
     return dict(counts)

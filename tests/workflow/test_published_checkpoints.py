@@ -7,7 +7,7 @@ from tests.workflow.real_configs import real_config
 from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
 from tests.workflow.stand_in_hub import CHUNKED
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import whole_record
+from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.hub.manifest import read_manifest
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -25,7 +25,7 @@ def test_published_checkpoints_are_asked_mmlu_beside_the_published_tables(tmp_pa
     loglikelihoods = set()
     for model in (BASELINE, *CHUNKED):
         path = tmp_path / f"results/records/mmlu/few_shot/{model.replace('/', '--')}/mmlu_helm.json"
-        record = whole_record(path)
+        record = read_complete_record(path)
         assert record.request["prompt"] == "published" and record.items.n == 57
         items = read_items(path.with_suffix(".parquet")).to_pylist()
         loglikelihoods.add(str([item["loglikelihoods"] for item in items]))

@@ -11,7 +11,7 @@ import pytest
 from tests.made_once import made_once
 from tests.workflow.real_configs import CUTS, configs, real_config
 from tests.workflow.snakemake import ROOT, run_snakemake
-from workflow_scripts.core.records import whole_record
+from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.hub.manifest import read_manifest
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -65,7 +65,7 @@ def test_a_real_config_runs_to_its_report_by_the_hub_alone(finished_of, name):
     assert {each.source for each in fetched} == {"huggingface"}
     paths = list(folder.glob("results/records/*/*/*/*.json"))
     assert len(paths) > 10
-    for record in map(whole_record, paths):
+    for record in map(read_complete_record, paths):
         model, dataset = record.model, record.task.dataset
         assert model.id.partition("@")[0] == model.repository
         if model.id == model.repository:  # and not a checkpoint that was made of it here

@@ -16,8 +16,8 @@ from multiprocessing import connection, forkserver
 from pathlib import Path
 
 from workflow_scripts.bridge.snakemake_contract import replace_script_start
-from workflow_scripts.bridge.step import server_asked, threads_of_libraries
-from workflow_scripts.core.offline import tell_libraries
+from workflow_scripts.bridge.step import limit_library_threads, read_server_address
+from workflow_scripts.core.offline import set_offline_environment
 
 _ENVIRONMENTS = {
     "lm_eval",
@@ -37,8 +37,8 @@ def fork_local_jobs(workflow, threads: int, measures: bool) -> None:
     forks = multiprocessing.get_context("forkserver")
     forks.set_forkserver_preload([*_TABLES, *(_MODELS if measures else ())])
     environment = dict(os.environ)
-    os.environ.update(threads_of_libraries(threads))
-    tell_libraries()
+    os.environ.update(limit_library_threads(threads))
+    set_offline_environment()
     forkserver.ensure_running()
     os.environ.clear()
     os.environ.update(environment)
@@ -74,7 +74,7 @@ def _needs_own_python(workflow, job, threads: int) -> bool:
         or job.bench_record is not None
         or Path(str(environment)).stem not in _ENVIRONMENTS
         or (getattr(job.params, "compute_threads", None) or job.threads) != threads
-        or server_asked(job)
+        or read_server_address(job)
     )
 
 

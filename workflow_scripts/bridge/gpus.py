@@ -51,7 +51,7 @@ def take_gpus(resources: Any) -> None:
         os.environ[_GIVEN] = "1"
 
 
-def is_given() -> bool:
+def has_gpu() -> bool:
     """Return whether this job has been given one."""
     return _GIVEN in os.environ
 

@@ -18,7 +18,7 @@ from fcntl import F_DUPFD, fcntl
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from workflow_scripts.core.clean_text import plain_lines
+from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.files import TEMPORARY
 
 _SECRET = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIALS?)$", re.IGNORECASE)
@@ -28,7 +28,7 @@ _SECONDS_TO_WRITE = 10.0
 
 def masked(text: str, hidden: list[str]) -> str:
     """Replace secrets, and what a terminal would obey."""
-    text = plain_lines(text)
+    text = clean_lines(text)
     for secret in hidden:
         text = text.replace(secret, "<token>")
     return text

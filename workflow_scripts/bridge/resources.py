@@ -8,12 +8,12 @@ from workflow_scripts.bridge.job_list import record_job
 from workflow_scripts.bridge.snakemake_contract import get_default_resource
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.sentences import shown
+from workflow_scripts.settings.error_messages import shown
 
 _OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
 
 
-NeedOf = Callable[[Any], Any]  # of a job's wildcards, a Need of workflow_scripts.planning.needs
+NeedOf = Callable[[Any], Any]  # of a job's wildcards, a Need of workflow_scripts.planning.estimates
 
 
 def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:
@@ -23,11 +23,11 @@ def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None
     """
 
     def mem_mb(wildcards, attempt):
-        return need(wildcards).asked_mem_mb(attempt, cluster)
+        return need(wildcards).memory_limit_mb(attempt, cluster)
 
     def runtime(wildcards, attempt, threads):
         job = need(wildcards)
-        minutes = job.asked_minutes(attempt, cluster)
+        minutes = job.time_limit_minutes(attempt, cluster)
         request = {"mem_mb": mem_mb(wildcards, attempt), "runtime": minutes}
         request["gpus"] = job.gpus if gpu_request else 0
         record_job(rule, wildcards, threads, job, request)

@@ -12,18 +12,18 @@ from typing import Any
 from workflow_scripts.bridge.gpus import take_gpus
 from workflow_scripts.bridge.redaction import output_into
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.machine import describe_machine_fault
-from workflow_scripts.core.offline import go_offline
+from workflow_scripts.core.hardware_errors import describe_hardware_error
+from workflow_scripts.core.offline import block_network
 
 _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # the last is the tokenizers'
 
 
-def threads_of_libraries(threads: int) -> dict[str, str]:
+def limit_library_threads(threads: int) -> dict[str, str]:
     """Return the environment in which compiled libraries take so many."""
     return {f"{name}_NUM_THREADS": str(threads) for name in _LIBRARIES}
 
 
-def server_asked(job: Any) -> str | None:
+def read_server_address(job: Any) -> str | None:
     """Read the address of the server that runs the model of a job, from the model's manifest."""
     model = getattr(getattr(job, "input", None), "model", None)
     if not isinstance(model, str) or Path(model).parts[-4:-3] != ("served",):
@@ -41,11 +41,11 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
     not from what the machine offers, because PyTorch's sums on a CPU depend on it.
     """
     threads = getattr(snakemake.params, "compute_threads", None) or snakemake.threads
-    os.environ |= threads_of_libraries(threads) | {"TOKENIZERS_PARALLELISM": "true"}
+    os.environ |= limit_library_threads(threads) | {"TOKENIZERS_PARALLELISM": "true"}
     with output_into(Path(snakemake.log[0])):
-        server = server_asked(snakemake)
+        server = read_server_address(snakemake)
         if not network:
-            go_offline(but_for=server)
+            block_network(but_for=server)
         try:
             take_gpus(getattr(snakemake, "resources", {}))
             yield
@@ -54,6 +54,6 @@ def step(snakemake, *, network: bool = False) -> Iterator[None]:
             sys.exit(error.exit_code)
         except Exception as error:
             print(traceback.format_exc())
-            if problem := describe_machine_fault(error):
+            if problem := describe_hardware_error(error):
                 print(f"{snakemake.rule}: {problem}")
             sys.exit(1)

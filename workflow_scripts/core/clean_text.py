@@ -29,7 +29,7 @@ _VARIANT = re.compile(
 _MARKUP = re.compile(r"[\\|<`]|(?<=\])[(\[]")  # brackets alone, as of a plan, link to nothing
 
 
-def plain_lines(text: str) -> str:
+def clean_lines(text: str) -> str:
     """Keep lines and tabs, and replace all else that is no sign."""
     text = _SPACES.sub(" ", _LINE_ENDS.sub("\n", _ACCOUNT.sub("", text)))
     return _INVISIBLE.sub(UNKNOWN, text)
@@ -37,42 +37,42 @@ def plain_lines(text: str) -> str:
 
 def plain(text: str) -> str:
     """Put it on one line."""
-    return re.sub(r"[\n\t]", " ", plain_lines(text))
+    return re.sub(r"[\n\t]", " ", clean_lines(text))
 
 
-def shortened(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Put it on one line of bounded length, for a reason in a list of many."""
     text = " ".join(plain(text).split())
     return text if len(text) <= _MAX_CHARACTERS else text[:_MAX_CHARACTERS] + "…"
 
 
-def plain_values(value: Any) -> Any:
+def clean_values(value: Any) -> Any:
     """Do the same for every text in what goes into JSON."""
     if isinstance(value, str):
-        return plain_lines(value)
+        return clean_lines(value)
     if isinstance(value, dict):
-        return {plain_values(key): plain_values(part) for key, part in value.items()}
-    return [plain_values(part) for part in value] if isinstance(value, list | tuple) else value
+        return {clean_values(key): clean_values(part) for key, part in value.items()}
+    return [clean_values(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-def for_html(text: str) -> str:
-    return html.escape(plain_lines(text))
+def escape_html(text: str) -> str:
+    return html.escape(clean_lines(text))
 
 
-def for_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Make a cell of a table: no link, no picture, no HTML, no end of the cell."""
     return _MARKUP.sub(r"\\\g<0>", plain(text))
 
 
-def for_csv(text: str) -> str:
+def escape_csv(text: str) -> str:
     """Put an apostrophe before what a spreadsheet would run as a formula, so that it is shown as text."""
     text = plain(text)
     is_formula = _FORMULA.match(text.lstrip("'")) and not _VARIANT.fullmatch(text)
     return f"'{text}" if is_formula else text
 
 
-def from_csv(text: str) -> str:
-    """Undo `for_csv`."""
+def unescape_csv(text: str) -> str:
+    """Undo `escape_csv`."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text.lstrip("'")) else text
 
 
@@ -134,7 +134,7 @@ _ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030
                     "`'^~=u.\"rHvdc", strict=True))  # fmt: skip
 
 
-def latex_text(text: str) -> str:
+def escape_latex(text: str) -> str:
     """Write it as LaTeX prints it; a character that not every engine can set stands there by its number."""
     return "".join(map(_format_latex, unicodedata.normalize("NFC", plain(text))))
 

@@ -51,7 +51,7 @@ def sha256_json(value: Any) -> str:
     return sha256_text(canonical_json(value))
 
 
-def leaves_its_folder(path: str) -> bool:
+def escapes_folder(path: str) -> bool:
     """Tell whether a relative path that somebody else has written is anything but that."""
     pure = PurePosixPath(path)
     return pure.is_absolute() or ".." in pure.parts or bool(re.search(r"[\\\x00-\x1f]", path))

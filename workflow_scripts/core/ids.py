@@ -82,12 +82,12 @@ def hub_name_problem(name: str) -> str | None:
     )
 
 
-def names_a_folder(name: str) -> bool:
+def is_folder_path(name: str) -> bool:
     """Tell whether a model is named by its folder, and not as the hub does."""
     return name.startswith(("./", "../", "/"))
 
 
-def name_of_folder(path: str) -> str:
+def build_local_name(path: str) -> str:
     """Join the parts of a path in one name, for people and for paths; of a long one its end."""
     parts = [part for part in PurePath(normpath(path)).parts if part not in ("/", "//", ".", "..")]
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", ".".join(parts))
@@ -172,7 +172,7 @@ def _parse(text: str) -> CheckpointId:
     return CheckpointId(model, match["plan"], stages=stages, **marks)
 
 
-def in_paths(names: Iterable[str]) -> list[str]:
+def format_path_names(names: Iterable[str]) -> list[str]:
     """Spell checkpoints as paths do."""
     return [CheckpointId.parse(name).in_path for name in names]
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
+from workflow_scripts.core.measurement_conditions import Condition
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ _MANIFEST = "manifest.json"  # the name of our own file
 _MAX_HEADER = 100_000_000  # bytes, as safetensors itself allows
 
 
-def files_taken(paths: Iterable[str]) -> set[str]:
+def select_model_files(paths: Iterable[str]) -> set[str]:
     """Choose those of a model's files that are taken: weights as transformers loads them, and small files."""
     plain = {path for path in paths if _MODEL_FILES.fullmatch(path) and is_plain(path)}
     # Some repositories hold the weights twice, as consolidated.safetensors or in another precision
@@ -36,7 +36,7 @@ def is_plain(path: str) -> bool:
     return not re.search(rf"(^|/)(\.|{re.escape(_MANIFEST)}$)", path)
 
 
-def what_a_model_lacks(files: Collection[str], remedy: str) -> str | None:
+def find_missing_files(files: Collection[str], remedy: str) -> str | None:
     """Name what is missing for a model; `remedy` says how one comes by the right weights."""
     if not any(path.endswith(".safetensors") for path in files):
         return f"holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; {remedy}."
@@ -60,7 +60,7 @@ def parameters_of(weights: Path) -> int:
         raise UserError(f"{weights} is not a safetensors file ({error}).") from None
 
 
-def json_object(path: Path) -> dict[str, Any]:
+def read_json_object(path: Path) -> dict[str, Any]:
     """Read the object in a small JSON file; nothing where there is none."""
     if not path.is_file():
         return {}

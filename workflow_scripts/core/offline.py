@@ -20,7 +20,7 @@ class OfflineError(OSError):
     """Something tried to use the network in a job that must not."""
 
 
-def tell_libraries() -> None:
+def set_offline_environment() -> None:
     """Set the environment of libraries before they are imported: no network, no bars of progress in logs."""
     for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE"):
         os.environ[name] = "1"
@@ -32,9 +32,9 @@ def tell_libraries() -> None:
         os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 
 
-def go_offline(but_for: str | None = None) -> None:
+def block_network(but_for: str | None = None) -> None:
     """Forbid internet connections of this process's Python but to the one server whose address is given."""
-    tell_libraries()
+    set_offline_environment()
     allowed = (
         {urlsplit(but_for).hostname} if but_for else set()
     )  # and what the name is looked up to

@@ -23,7 +23,6 @@ from pydantic import (
     model_validator,
 )
 
-from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
     canonical_json,
@@ -33,6 +32,7 @@ from workflow_scripts.core.files import (
     write_json,
 )
 from workflow_scripts.core.items import Item, read_items, write_items
+from workflow_scripts.core.measurement_conditions import Condition
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 ProtocolName = Literal[
@@ -123,7 +123,7 @@ class Provenance(StrictModel):
     packages: dict[str, str]
 
 
-class Volatile(StrictModel):
+class RunMetadata(StrictModel):
     started: str
     finished: str
     seconds: NonNegativeFloat  # trainings that share steps count them each
@@ -135,11 +135,11 @@ class Volatile(StrictModel):
     stable_sha256: Sha256 | None = None  # of the record without this block
 
 
-class Sealed(StrictModel):
+class ChecksummedModel(StrictModel):
     """A file that vouches for itself: its volatile block has the checksum of all else."""
 
     if TYPE_CHECKING:  # each kind says itself where the block stands among its fields
-        volatile: Volatile
+        volatile: RunMetadata
 
     def stable_bytes(self) -> bytes:
         """Serialize all but the volatile block: equal for two runs of the same measurement."""
@@ -156,7 +156,7 @@ class Sealed(StrictModel):
             raise UserError(f"{path} was altered: it is not what its own sha256 says.")
 
 
-class Record(Sealed):
+class Record(ChecksummedModel):
     schema_version: Literal[3] = 3
     study: str
     request: dict[str, Any]  # of the step, whole (settings.request)
@@ -168,7 +168,7 @@ class Record(Sealed):
     cost: Cost
     training: TrainingFacts | None = None  # null for a model as it is
     provenance: Provenance
-    volatile: Volatile
+    volatile: RunMetadata
 
     @model_validator(mode="after")
     def _refuse_duplicates(self):
@@ -179,7 +179,7 @@ class Record(Sealed):
         return self
 
 
-class Broken(StrictModel):
+class FailedRecord(StrictModel):
     """What stands in the place of a record whose cell failed: where, why, and the log that has more."""
 
     record: str
@@ -196,48 +196,48 @@ def write_record(path: Path, items: list[Item], **fields) -> Record:
     return Record(items=file, **fields).write(path)
 
 
-def read_record(path: Path) -> Record | Broken:
+def read_record(path: Path) -> Record | FailedRecord:
     """Read a record strictly and hold it against its items; every problem names the file.
 
     Of a cell that failed the answer is a Broken: whoever reads must say what becomes of it.
     """
-    record = read_without_items(path)
+    record = read_record_numbers(path)
     if isinstance(record, Record):
         _check_items(path, record)
     return record
 
 
-def whole_record(path: Path) -> Record:
+def read_complete_record(path: Path) -> Record:
     """Read a record that must not be one of a cell that failed."""
     record = read_record(path)
-    if isinstance(record, Broken):
+    if isinstance(record, FailedRecord):
         raise UserError(f"{path} is of a broken cell: {record.reason}")
     return record
 
 
-def sort_records(paths: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list[Broken]]:
+def sort_records(paths: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list[FailedRecord]]:
     """Read the whole ones, each with its file, and the broken ones."""
     whole, broken = [], []
     for path in paths:
         record = read_record(path)
-        if isinstance(record, Broken):
+        if isinstance(record, FailedRecord):
             broken.append(record)
         else:
             whole.append((path, record))
     return whole, broken
 
 
-def read_without_items(path: Path) -> Record | Broken:
+def read_record_numbers(path: Path) -> Record | FailedRecord:
     """Read a record for its numbers alone: the items are neither read nor checked."""
-    with problems_named(path):
+    with name_file_in_errors(path):
         fields = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(fields, dict) and list(fields) == ["broken"]:
-            return Broken.model_validate(fields["broken"])
+            return FailedRecord.model_validate(fields["broken"])
         return Record.model_validate(fields)
 
 
 @contextmanager
-def problems_named(path: Path) -> Iterator[None]:
+def name_file_in_errors(path: Path) -> Iterator[None]:
     """Name the file in every problem, while it is read strictly."""
     try:
         yield

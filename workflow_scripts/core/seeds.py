@@ -28,7 +28,7 @@ def seed_everything(seed: int, device: str = "cpu") -> None:
     torch.utils.deterministic.fill_uninitialized_memory = False
 
 
-def without_a_trace(device: Any) -> AbstractContextManager:
+def isolate_rng(device: Any) -> AbstractContextManager:
     """What is drawn within, by PyTorch on a CPU and on this device, is nothing to draws after it.
 
     Not told a device, PyTorch keeps the numbers of all GPUs that it sees, and warns of that.

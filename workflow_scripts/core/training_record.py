@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workflow_scripts.core.records import (
+    ChecksummedModel,
     ModelFacts,
     Provenance,
-    Sealed,
+    RunMetadata,
     StrictModel,
-    Volatile,
-    problems_named,
+    name_file_in_errors,
 )
 
 
@@ -32,7 +32,7 @@ class TrainingSpeed(StrictModel):
     tokens_per_second: float | None  # padding is not counted
 
 
-class TrainingRecord(Sealed):
+class TrainingRecord(ChecksummedModel):
     schema_version: Literal[2] = 2
     base: ModelFacts
     trained: ModelFacts
@@ -43,7 +43,7 @@ class TrainingRecord(Sealed):
     selected: dict[str, Any]
     curve: tuple[TrainingStep, ...]
     provenance: Provenance
-    volatile: Volatile
+    volatile: RunMetadata
     speed: TrainingSpeed
 
     @property
@@ -51,7 +51,7 @@ class TrainingRecord(Sealed):
         return self.request["recipe"]
 
 
-def curve_of(history: list[dict[str, float]]) -> tuple[TrainingStep, ...]:
+def build_curve(history: list[dict[str, float]]) -> tuple[TrainingStep, ...]:
     """Sort a Trainer's history into steps, and the evaluations on held-out samples."""
     steps = []
     for entry in history:
@@ -67,7 +67,7 @@ def write_training_record(path: Path, **fields: Any) -> TrainingRecord:
 
 def read_training_record(path: Path) -> TrainingRecord:
     """Read it strictly, and refuse one that was altered."""
-    with problems_named(path):
+    with name_file_in_errors(path):
         record = TrainingRecord.model_validate_json(path.read_text(encoding="utf-8"))
     record.refuse_altered(path)
     return record

@@ -8,13 +8,13 @@ from typing import Self
 
 from workflow_scripts.settings.compute import FLASH, Compute, RowCompute
 from workflow_scripts.settings.harmony import Draws, Protocol, TaskRecipe
+from workflow_scripts.settings.job_batches import Study, list_cell_names, list_cell_seeds
+from workflow_scripts.settings.job_params import JobParams
+from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.packs import Study, cell_names, seeds_of
-from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.settings.requests import Request
 
 
-class TaskRequest(StepRequest):
+class TaskRequest(JobParams):
     harness_task: str
     metric: str
     dataset: str
@@ -23,7 +23,7 @@ class TaskRequest(StepRequest):
     cluster: tuple[str, ...] = ()  # columns of the data, by which items belong together
 
 
-class CellsRequest(StepRequest):
+class CellsRequest(JobParams):
     study: Study
     protocol: Protocol
     tasks: dict[str, TaskRequest]  # as the tasks table names them
@@ -42,7 +42,7 @@ class CellsRequest(StepRequest):
         return {
             cell: self.model_copy(update={"tasks": {name: task}, "seeds": (seed,)})
             for name, task in self.tasks.items()
-            for cell, seed in zip(cell_names(name, self.seeds), self.seeds, strict=True)
+            for cell, seed in zip(list_cell_names(name, self.seeds), self.seeds, strict=True)
         }
 
     @property
@@ -74,7 +74,7 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
         study="harmony",
         protocol=protocol,
         tasks=request,
-        seeds=seeds_of(settings, "harmony", protocol),
+        seeds=list_cell_seeds(settings, "harmony", protocol),
         compute=settings.compute,
         chat_template=harmony.chat_template,
         draws=harmony.draws,
@@ -110,7 +110,7 @@ def suite_cells(
             for task in settings.suite.tasks
             if task.task in tasks
         },
-        seeds=seeds_of(settings, "suite", protocol),
+        seeds=list_cell_seeds(settings, "suite", protocol),
         compute=RowCompute(**compute.model_dump() | {"dtype": precision}),
         max_items_per_member=True,
         keep_texts=True,

@@ -6,12 +6,12 @@ from pathlib import Path
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.cells import CellsRequest
-from workflow_scripts.evaluation.lm_eval_run import LmEvalRun, run_lm_eval
-from workflow_scripts.evaluation.outcome import items_of, metrics_of, refuse_unreported
-from workflow_scripts.evaluation.record_parts import protocol_of
-from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.evaluation.lm_eval_results import check_metric_reported, items_of, metrics_of
+from workflow_scripts.evaluation.lm_eval_run import LmEvalResult, evaluate_with_lm_eval
+from workflow_scripts.evaluation.record_parts import build_protocol
+from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.recording import Recording
+from workflow_scripts.hub.record_fields import Recording
 
 
 def evaluate_direct(
@@ -43,7 +43,7 @@ def evaluate_loaded(
     What was scored stays beside the record: whoever called this removes it when the record is safe.
     """
     harness_version = package_versions()["lm_eval"]
-    scored_items = ScoredItems.beside(
+    scored_items = ScoreCache.beside(
         record_path,
         loaded,
         harness=f"lm_eval {harness_version}",
@@ -52,15 +52,15 @@ def evaluate_loaded(
         seed=request.seed,
     )
     with scored_items:
-        run = run_lm_eval(loaded, hub, request, scored_items)
+        run = evaluate_with_lm_eval(loaded, hub, request, scored_items)
     metrics = metrics_of(run, request.seed)
-    refuse_unreported(request.task, dict.fromkeys(metric.name for metric in metrics))
+    check_metric_reported(request.task, dict.fromkeys(metric.name for metric in metrics))
     return write_record(
         record_path,
         items_of(run, request.task, with_texts=request.keep_texts),
         study=request.study,
         task=_task_facts(run, request.task.harness_task, harness_version),
-        protocol=protocol_of(
+        protocol=build_protocol(
             request.protocol,
             loaded,
             seed=request.seed,
@@ -77,7 +77,7 @@ def evaluate_loaded(
     )
 
 
-def _task_facts(run: LmEvalRun, task: str, harness_version: str) -> TaskFacts:
+def _task_facts(run: LmEvalResult, task: str, harness_version: str) -> TaskFacts:
     (dataset,) = run.datasets.values()
     first_task = next(iter(run.tasks.values()))
     return TaskFacts(

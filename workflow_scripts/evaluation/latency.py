@@ -12,7 +12,7 @@ WARM_UPS = 1
 Timings = dict[str, list[float]]  # seconds of each round, by what was timed
 
 
-def interleaved(
+def time_interleaved(
     variants: Mapping[str, Callable[[], tuple[float, float]]], rounds: int
 ) -> dict[str, Timings]:
     """Time each variant once per round, in turn; a variant returns its seconds for prefill and per token."""
@@ -28,7 +28,7 @@ def interleaved(
     return timings
 
 
-def greedy_latency(model, batches: list, new_tokens: int) -> tuple[float, float]:
+def time_greedy_generation(model, batches: list, new_tokens: int) -> tuple[float, float]:
     """Return the seconds to read these batches, and to write one more token for all of their rows.
 
     `batches` are pairs of ids and attention mask, padded on the left; the reading gives the first
@@ -63,16 +63,16 @@ def greedy_latency(model, batches: list, new_tokens: int) -> tuple[float, float]
     return reading, writing / (new_tokens - 1)
 
 
-def left_padded(tokenizer, texts: list[str], batch_size: int, device) -> list:
+def batch_left_padded(tokenizer, texts: list[str], batch_size: int, device) -> list:
     """Tokenise texts into batches of ids and masks, in their order."""
     rows = [tokenizer(text)["input_ids"] for text in texts]
     return [
-        one_left_padded(rows[start : start + batch_size], device)
+        pad_left(rows[start : start + batch_size], device)
         for start in range(0, len(rows), batch_size)
     ]
 
 
-def one_left_padded(rows: list[list[int]], device) -> tuple:
+def pad_left(rows: list[list[int]], device) -> tuple:
     """Pad rows of tokens on the left; return one batch of ids and mask."""
     import torch
 
@@ -84,7 +84,7 @@ def one_left_padded(rows: list[list[int]], device) -> tuple:
     return pad(rows), pad([[1] * len(row) for row in rows])
 
 
-def median_and_spread(seconds: list[float]) -> tuple[float, float]:
+def compute_median_iqr(seconds: list[float]) -> tuple[float, float]:
     """Compute the median, and half the distance between the quartiles."""
     low, median, high = statistics.quantiles(seconds, n=4)
     return median, (high - low) / 2

@@ -12,9 +12,9 @@ from typing import Any
 from unittest.mock import patch
 
 from workflow_scripts.core.files import temporary_folder
-from workflow_scripts.evaluation.counting import counted_tokens
+from workflow_scripts.evaluation.forward_tokens import counted_tokens
 from workflow_scripts.evaluation.requests import MmluRequest
-from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
@@ -35,7 +35,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class LightevalRun:
+class LightevalResult:
     answered: dict[str, list[Answered]]  # by task, in the order of the dataset
     results: dict[str, dict[str, float]]  # lighteval's metrics by task, `<name>_stderr` among them
     datasets: dict[str, Manifest]
@@ -50,8 +50,8 @@ def run_lighteval(
     hub: Path,
     configs: list[Any],
     request: MmluRequest,
-    scored_items: ScoredItems,
-) -> LightevalRun:
+    scored_items: ScoreCache,
+) -> LightevalResult:
     """Run these task configs; of each, so many questions of lighteval's own choice, or all.
 
     `folder` holds the tokenizer, which lighteval reads by itself.
@@ -92,7 +92,7 @@ def run_lighteval(
             pipeline.evaluate()
     names = {f"{config.name}|{request.shots}": config.name for config in configs}
     aggregated = tracker.metrics_logger.metric_aggregated
-    return LightevalRun(
+    return LightevalResult(
         answered={
             name: _collect_answers(tracker.details_logger.details[full], model)
             for full, name in names.items()

@@ -8,9 +8,9 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.cells import CellsRequest
-from workflow_scripts.evaluation.counting import counted_tokens
-from workflow_scripts.evaluation.draws import draw_items
-from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.evaluation.forward_tokens import counted_tokens
+from workflow_scripts.evaluation.item_sampling import draw_items
+from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
@@ -25,7 +25,7 @@ BOOTSTRAP_DRAWS = 1000
 
 
 @dataclass(frozen=True)
-class LmEvalRun:
+class LmEvalResult:
     tasks: dict[str, Any]  # lm-eval's task objects by name, one or, for a group, several
     results: dict[str, dict[str, Any]]  # lm-eval's metrics by task
     samples: dict[str, list[dict[str, Any]]]  # lm-eval's samples by task
@@ -37,9 +37,9 @@ class LmEvalRun:
     attention: str | None
 
 
-def run_lm_eval(
-    loaded: LoadedModel, hub: Path, request: CellsRequest, scored_items: ScoredItems
-) -> LmEvalRun:
+def evaluate_with_lm_eval(
+    loaded: LoadedModel, hub: Path, request: CellsRequest, scored_items: ScoreCache
+) -> LmEvalResult:
     import torch
 
     task = request.task
@@ -57,7 +57,7 @@ def run_lm_eval(
             groups = {name: {name: number} for name, number in available.items()}
         drawn: dict[str, list[int]] = {}
         for name, members in groups.items():
-            drawn |= choose_items(members, task.max_test_items, request.seed, name, request.draws)
+            drawn |= sample_items(members, task.max_test_items, request.seed, name, request.draws)
         tasks = {name: tasks[name] for name in drawn}
         first = next(iter(tasks.values()))
         lm = language_model(
@@ -69,7 +69,7 @@ def run_lm_eval(
         runs_here = not isinstance(loaded.model, ServedModel)
         with counted_tokens(loaded.model) if runs_here else nullcontext({"tokens": 0}) as count:
             output = ask(lm, tasks, drawn, chat_template=request.chat_template)
-        return LmEvalRun(
+        return LmEvalResult(
             tasks=tasks,
             results={name: output["results"][name] for name in tasks},
             samples={name: output["samples"][name] for name in tasks},
@@ -84,11 +84,11 @@ def run_lm_eval(
 
 def language_model(loaded: LoadedModel, **options: Any):
     """Build lm-eval's view of a loaded model, run by the prefix engine or the server that has it."""
-    from workflow_scripts.evaluation.engine_of import engine_of
+    from workflow_scripts.evaluation.build_engine import build_engine
     from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
     return PrefixLM(
-        pretrained=loaded.model, tokenizer=loaded.tokenizer, engine=engine_of(loaded), **options
+        pretrained=loaded.model, tokenizer=loaded.tokenizer, engine=build_engine(loaded), **options
     )
 
 
@@ -111,7 +111,7 @@ def ask(
     )
 
 
-def choose_items(
+def sample_items(
     available: dict[str, int], cap: int | None, seed: int, task: str, draws: Draws = "own"
 ) -> dict[str, list[int]]:
     """Choose all items of a task and its members, or a seeded draw of `cap` of them, in their own order."""

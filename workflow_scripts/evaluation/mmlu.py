@@ -17,15 +17,15 @@ from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Metric, TaskFacts, write_record
-from workflow_scripts.evaluation.floors import Floor
-from workflow_scripts.evaluation.lighteval_run import LightevalRun, run_lighteval
-from workflow_scripts.evaluation.outcome import MetricAndFloor, with_averages
-from workflow_scripts.evaluation.record_parts import build_metric, protocol_of
+from workflow_scripts.evaluation.baselines import Floor
+from workflow_scripts.evaluation.lighteval_run import LightevalResult, run_lighteval
+from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
+from workflow_scripts.evaluation.record_parts import build_metric, build_protocol
 from workflow_scripts.evaluation.requests import MmluRequest
-from workflow_scripts.evaluation.scored_items import ScoredItems, scored_beside
+from workflow_scripts.evaluation.score_cache import ScoreCache, score_cache_path
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.hub.manifest import hub_of
-from workflow_scripts.hub.recording import Recording
+from workflow_scripts.hub.manifest import get_hub_folder
+from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.mmlu import MmluPrompt
 
 TASK, STUDY = "mmlu_helm", "mmlu"
@@ -39,7 +39,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
     recording = Recording()
     loaded = load_model(manifest_path, **request.compute.loading)
     harness_version = package_versions()["lighteval"]
-    scored_items = ScoredItems.beside(
+    scored_items = ScoreCache.beside(
         record_path,
         loaded,
         harness=f"lighteval {harness_version}",
@@ -65,7 +65,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
             shots=request.shots,
             version=str(first.version),
         ),
-        protocol=protocol_of(
+        protocol=build_protocol(
             "few_shot",
             loaded,
             seed=request.seed,
@@ -122,11 +122,11 @@ def subject_configs(prompt: MmluPrompt) -> list[Any]:
     return [replace(config, **changes) for config in TASKS_TABLE]
 
 
-def subject_of(task: str) -> str:
+def get_subject(task: str) -> str:
     return task.removeprefix("mmlu:")
 
 
-def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
+def metrics_of(run: LightevalResult, configs: list[Any]) -> tuple[Metric, ...]:
     """Compute the scores of each subject and of all questions, the mean over the subjects, and how it went."""
     measured = []
     for config in configs:
@@ -134,8 +134,8 @@ def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
         for metric in config.metrics:
             name = metric.metric_name
             measured.append(
-                MetricAndFloor(
-                    task=subject_of(config.name),
+                MetricWithBaseline(
+                    task=get_subject(config.name),
                     name=name,
                     value=float(results[name]),
                     stderr=results.get(f"{name}_stderr"),
@@ -150,7 +150,7 @@ def metrics_of(run: LightevalRun, configs: list[Any]) -> tuple[Metric, ...]:
         "empty_answers": [not text for text in texts],
         "truncated_prompts": [answer.truncated for answer in answers],
     }
-    return with_averages(measured) + tuple(
+    return add_group_averages(measured) + tuple(
         build_metric(name, float(np.mean(values)), len(answers)) for name, values in shares.items()
     )
 
@@ -175,11 +175,11 @@ def floor(metric: Any, docs: list[Any]) -> Floor:
     return Floor({text: float(np.mean(row)) for text, row in scores.items()}, float(chance))
 
 
-def items_of(run: LightevalRun) -> list[Item]:
+def items_of(run: LightevalResult) -> list[Item]:
     return [
         Item(
-            item=f"{subject_of(task)}/{answer.doc.id}",
-            subset=subject_of(task),
+            item=f"{get_subject(task)}/{answer.doc.id}",
+            subset=get_subject(task),
             prompt_sha256=sha256_text(answer.prompt),
             gold=LETTERS[answer.doc.gold_index],
             prediction=answer.text.strip(),
@@ -195,8 +195,8 @@ def items_of(run: LightevalRun) -> list[Item]:
 
 
 def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
-    evaluate_mmlu(model, hub_of(data[0]), record, MmluRequest.of(request))
-    scored_beside(record).unlink(missing_ok=True)
+    evaluate_mmlu(model, get_hub_folder(data[0]), record, MmluRequest.of(request))
+    score_cache_path(record).unlink(missing_ok=True)
 
 
 if "snakemake" in globals():

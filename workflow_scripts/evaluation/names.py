@@ -11,7 +11,7 @@ def metric_name(metric: str, filter_name: str) -> str:
     return metric if filter_name == "none" else f"{metric},{filter_name}"
 
 
-def cluster_of(doc: Mapping[str, Any], columns: Sequence[str]) -> str | None:
+def hash_cluster(doc: Mapping[str, Any], columns: Sequence[str]) -> str | None:
     """Hash what these columns hold, in whatever order: items that share it belong together."""
     parts = sorted(str(doc[name]) for name in columns)
     return sha256_text("\n".join(parts))[:16] if parts else None

@@ -8,12 +8,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import Item
+from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric
 from workflow_scripts.evaluation.record_parts import build_metric
-from workflow_scripts.hub.start_token import start_of
+from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.settings.compute import FLASH
 from workflow_scripts.settings.plan_measures import PerplexityMean
 
@@ -27,7 +27,7 @@ class Scored:
     bytes: int
 
 
-def perplexity_metrics(
+def compute_perplexity_metrics(
     pieces: Sequence[Scored],
     condition: Condition | None = None,
     over: PerplexityMean = "tokens",
@@ -47,7 +47,7 @@ def perplexity_metrics(
     )
 
 
-def perplexity_items(
+def build_perplexity_items(
     task: str, pieces: Sequence[Scored], condition: Condition | None = None
 ) -> list[Item]:
     return [
@@ -83,7 +83,7 @@ def windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, int, i
         scored = end
 
 
-def text_perplexity(
+def score_text(
     model, tokenizer, text: str, *, window: int, stride: int, most_tokens: int | None = None
 ) -> list[Scored]:
     """Score one long text, or so many of its first tokens, window by window.
@@ -92,11 +92,11 @@ def text_perplexity(
     knows no text without. The text's first token is then scored too.
     """
     encoded = tokenizer(text, return_offsets_mapping=True, add_special_tokens=False, verbose=False)
-    start = start_of(tokenizer)
+    start = get_bos_tokens(tokenizer)
     ids = [*start, *encoded["input_ids"][:most_tokens]]
     ends = [*[0] * len(start), *(end for _, end in encoded["offset_mapping"][:most_tokens])]
     spans = list(windows(len(ids), window, stride))
-    nats = nats_of(
+    nats = compute_nll(
         model,
         [
             ([*start, *ids[first + len(start) : end]], scored - first)
@@ -111,7 +111,7 @@ def text_perplexity(
     ]
 
 
-def response_perplexity(
+def score_instruction_responses(
     model, tokenizer, pairs: Iterable[tuple[str, str]], *, window: int
 ) -> list[Scored]:
     """Score responses to instructions in the tokenizer's chat template; the instruction is not scored.
@@ -119,9 +119,9 @@ def response_perplexity(
     Without a template the two stand one after the other. A conversation longer than the window
     loses its beginning, but for a start token; a response longer than it, its end.
     """
-    rows, start = [], start_of(tokenizer)
+    rows, start = [], get_bos_tokens(tokenizer)
     for instruction, response in pairs:
-        prompt = prompt_tokens(tokenizer, instruction, start)
+        prompt = encode_chat_prompt(tokenizer, instruction, start)
         answer = tokenizer(response, add_special_tokens=False)["input_ids"][: window - 1]
         excess = len(prompt) + len(answer) - window
         if excess > 0:
@@ -135,11 +135,11 @@ def score_rows(model, tokenizer, rows: list[tuple[list[int], int]]) -> list[Scor
     """Score each row of tokens from the given token on."""
     return [
         Scored(loss, len(row) - first, max(1, len(tokenizer.decode(row[first:]).encode())))
-        for loss, (row, first) in zip(nats_of(model, rows), rows, strict=True)
+        for loss, (row, first) in zip(compute_nll(model, rows), rows, strict=True)
     ]
 
 
-def prompt_tokens(tokenizer, instruction: str, start: list[int]) -> list[int]:
+def encode_chat_prompt(tokenizer, instruction: str, start: list[int]) -> list[int]:
     """Tokenise an instruction as a user's turn; a template writes the start token itself, where one is due."""
     if tokenizer.chat_template is None:
         return [*start, *tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]]
@@ -148,7 +148,7 @@ def prompt_tokens(tokenizer, instruction: str, start: list[int]) -> list[int]:
     return encoded["input_ids"]
 
 
-def nats_of(model, rows: list[tuple[list[int], int]]) -> list[float]:
+def compute_nll(model, rows: list[tuple[list[int], int]]) -> list[float]:
     """Compute each row's negative log-likelihood from the given token on; no logits but those are computed.
 
     Under flash-attn all of it runs in plain batches, so that the attention is one.

@@ -9,30 +9,30 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
+from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.evaluation.latency import (
-    greedy_latency,
-    interleaved,
-    left_padded,
-    median_and_spread,
+    batch_left_padded,
+    compute_median_iqr,
+    time_greedy_generation,
+    time_interleaved,
 )
+from workflow_scripts.evaluation.measure_perplexity import plan_condition
 from workflow_scripts.evaluation.perplexity import labelled
-from workflow_scripts.evaluation.plans import varied_by
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
-from workflow_scripts.evaluation.record_parts import build_metric, own_task, protocol_of
+from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, build_task_facts
 from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.load import choose_device, load_model
-from workflow_scripts.hub.manifest import hub_of
-from workflow_scripts.hub.recording import Recording
+from workflow_scripts.hub.manifest import get_hub_folder
+from workflow_scripts.hub.record_fields import Recording
 
 
 def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> None:
     """Time each plan, fused and as the loop, on each number of devices, in turns with the unchanged model."""
     recording, measures = Recording(), request.measures
-    places = list_places(choose_device(request.compute.device), max(measures.devices))
+    places = list_timing_devices(choose_device(request.compute.device), max(measures.devices))
     questions, dataset = read_questions(hub, "mmlu")
     base = load_model(model, **request.compute.loading)
     layers = base.model.config.num_hidden_layers
@@ -56,19 +56,19 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
             for size in sizes:
                 name = plan.plan_name(layers)
                 print(f"latency of {name}, batch {size}, devices {devices}", flush=True)
-                batches = left_padded(encode, prompts, size, base.device)
+                batches = batch_left_padded(encode, prompts, size, base.device)
                 runs = {"unchanged": partial(_run, base.model, None, batches, measures.new_tokens)}
                 for way in ways:
                     runs[way] = partial(_run, loaded.model, way, batches, measures.new_tokens)
-                for way, timings in interleaved(runs, measures.repeats).items():
+                for way, timings in time_interleaved(runs, measures.repeats).items():
                     condition = Condition(
-                        **varied_by(plan, layers),
+                        **plan_condition(plan, layers),
                         way=way,
                         batch=size,
                         devices=devices if devices > 1 else None,
                     )
                     for name, seconds in timings.items():
-                        median, spread = median_and_spread(seconds)
+                        median, spread = compute_median_iqr(seconds)
                         for key, value in ((name, median), (f"{name}_spread", spread)):
                             metrics.append(build_metric(key, value, len(seconds), condition))
                     items += [
@@ -88,8 +88,8 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
         path,
         items,
         study="latency",
-        task=own_task("mmlu", dataset, "test"),
-        protocol=protocol_of(
+        task=build_task_facts("mmlu", dataset, "test"),
+        protocol=build_protocol(
             "latency",
             base,
             seed=request.seed,
@@ -102,7 +102,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
     )
 
 
-def list_places(device: str, number: int) -> list[str]:
+def list_timing_devices(device: str, number: int) -> list[str]:
     """List so many devices: GPUs, or shares of the CPU's threads."""
     return ["cpu"] * number if device == "cpu" else [f"cuda:{index}" for index in range(number)]
 
@@ -120,7 +120,7 @@ def _name_places(places: list[str]) -> list[str]:
 def _run(model: Any, way: str | None, batches: list, new_tokens: int) -> tuple[float, float]:
     if way is not None:
         model.config.chunk_execution = way
-    return greedy_latency(model, batches, new_tokens)
+    return time_greedy_generation(model, batches, new_tokens)
 
 
 def format_plain(question: Question) -> str:
@@ -137,7 +137,7 @@ def format_chat(tokenizer: Any, question: Question) -> str:
 
 
 def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
-    measure_latency(model, hub_of(data[0]), record, LatencyRequest.of(request))
+    measure_latency(model, get_hub_folder(data[0]), record, LatencyRequest.of(request))
 
 
 if "snakemake" in globals():

@@ -23,7 +23,7 @@ from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import StopStrings, UnsupportedGeneration
-from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
+from workflow_scripts.evaluation.score_cache import Answers, ScoreCache
 from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
 
 # lighteval looks for a stop string in just as many tokens as it has.
@@ -45,7 +45,7 @@ class PrefixTransformersModel(TransformersModel):
         accelerator=None,
         *,
         seed: int = 1234,
-        scored_items: ScoredItems | None = None,
+        scored_items: ScoreCache | None = None,
     ) -> "PrefixTransformersModel":
         self = super().from_model(model, config, accelerator)
         self.engine = PrefixEngine(self.model)

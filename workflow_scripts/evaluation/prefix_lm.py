@@ -28,7 +28,7 @@ from workflow_scripts.evaluation.encoding import CachedHFLM
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import StopStrings, UnsupportedGeneration
-from workflow_scripts.evaluation.scored_items import Answers, ScoredItems
+from workflow_scripts.evaluation.score_cache import Answers, ScoreCache
 
 # HFLM looks for a stop string in as many tokens as it has and two more.
 _LOOKBACK = 2
@@ -40,7 +40,7 @@ class PrefixLM(CachedHFLM):
         self,
         *args,
         seed: int = 1234,
-        scored_items: ScoredItems | None = None,
+        scored_items: ScoreCache | None = None,
         engine: Any = None,
         **kwargs,
     ):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workflow_scripts.core.conditions import Condition
+from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, Protocol, TaskFacts
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.manifest import Manifest
@@ -10,7 +10,7 @@ from workflow_scripts.hub.manifest import Manifest
 HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when what is measured changes its meaning
 
 
-def own_task(name: str, dataset: Manifest, split: str, *, shots: int = 0) -> TaskFacts:
+def build_task_facts(name: str, dataset: Manifest, split: str, *, shots: int = 0) -> TaskFacts:
     """Describe a task that no other harness evaluates."""
     return TaskFacts(
         name=name,
@@ -23,7 +23,7 @@ def own_task(name: str, dataset: Manifest, split: str, *, shots: int = 0) -> Tas
     )
 
 
-def protocol_of(
+def build_protocol(
     name: str,
     loaded: LoadedModel,
     *,

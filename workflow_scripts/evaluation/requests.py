@@ -4,6 +4,7 @@ from typing import Literal
 
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
+from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import MmluPrompt
 from workflow_scripts.settings.plan_measures import (
@@ -12,15 +13,14 @@ from workflow_scripts.settings.plan_measures import (
     PerplexityMeasures,
     WrittenMeasures,
 )
-from workflow_scripts.settings.request import StepRequest
 
 
-class VerifyRequest(StepRequest):
+class VerifyRequest(JobParams):
     compute: Loading
     seed: int
 
 
-class PerplexityRequest(StepRequest):
+class PerplexityRequest(JobParams):
     """The perplexity of a model as it is, and in each of the plans."""
 
     study: Literal["chunking", "training"]
@@ -30,7 +30,7 @@ class PerplexityRequest(StepRequest):
     seed: int
 
 
-class WrittenRequest(StepRequest):
+class WrittenRequest(JobParams):
     """What the model as it is, and each of the plans, writes and is scored for."""
 
     plans: tuple[Checkpoint, ...]
@@ -40,14 +40,14 @@ class WrittenRequest(StepRequest):
     seed: int
 
 
-class LatencyRequest(StepRequest):
+class LatencyRequest(JobParams):
     plans: tuple[Checkpoint, ...]
     measures: LatencyMeasures
     compute: Loading
     seed: int
 
 
-class MmluRequest(StepRequest):
+class MmluRequest(JobParams):
     shots: int
     prompt: MmluPrompt
     max_items_per_subject: int | None
@@ -56,7 +56,7 @@ class MmluRequest(StepRequest):
 
 
 def verify_request(settings: Settings) -> VerifyRequest:
-    return VerifyRequest(compute=Loading.part_of(settings.compute), seed=settings.seed)
+    return VerifyRequest(compute=Loading.select_fields(settings.compute), seed=settings.seed)
 
 
 def perplexity_request(settings: Settings, model: str) -> PerplexityRequest:
@@ -68,7 +68,7 @@ def written_request(settings: Settings, model: str) -> WrittenRequest:
     measures = settings.chunking.measures
     return WrittenRequest(
         plans=measures.perplexity_plans(model, settings.model(model).layers),
-        measures=WrittenMeasures.part_of(measures),
+        measures=WrittenMeasures.select_fields(measures),
         perplexity_mean=measures.perplexity_mean,
         compute=settings.compute,
         seed=settings.seed,
@@ -88,7 +88,7 @@ def _perplexity_request(
     return PerplexityRequest(
         study=study,
         plans=plans,
-        measures=PerplexityMeasures.part_of(settings.chunking.measures),
+        measures=PerplexityMeasures.select_fields(settings.chunking.measures),
         compute=compute.model_copy(update={"attention": attention}),
         seed=settings.seed,
     )
@@ -100,8 +100,8 @@ def latency_request(settings: Settings, model: str) -> LatencyRequest:
         plans=measures.latency_plans(
             model, settings.model(model).layers, settings.chunking.checkpoints
         ),
-        measures=LatencyMeasures.part_of(measures),
-        compute=Loading.part_of(settings.compute),
+        measures=LatencyMeasures.select_fields(measures),
+        compute=Loading.select_fields(settings.compute),
         seed=settings.seed,
     )
 

@@ -9,7 +9,7 @@ import aiohttp
 from lm_eval.models.openai_completions import LocalCompletionsAPI
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.machine import ServerAway
+from workflow_scripts.core.hardware_errors import ServerUnreachableError
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
 from workflow_scripts.evaluation.prefix.scores import Score
 from workflow_scripts.hub.served import ServedModel
@@ -95,7 +95,7 @@ class ServedEngine:
         try:
             batches = asyncio.run(self._client.get_batched_requests(prompts, cache_keys, **options))
         except (aiohttp.ClientError, OSError) as error:
-            raise ServerAway(f"{address}: {error!r}") from error
+            raise ServerUnreachableError(f"{address}: {error!r}") from error
         except (KeyError, TypeError, ValueError) as error:
             raise UserError(
                 f"{address} answers {error!r}; expected a completions API with token ids, echo and logprobs."

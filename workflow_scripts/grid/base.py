@@ -27,7 +27,7 @@ class Base:
             self._loaded = self._load(dtype)
         return self._loaded
 
-    def to_train(self, dtype: str, keys: TrainingKeys) -> Any:
+    def get_trainable_model(self, dtype: str, keys: TrainingKeys) -> Any:
         """A model to put adapters into, around the weights of the one that stays.
 
         Where the weights themselves are trained, the one that is there is given away, and the next
@@ -35,11 +35,11 @@ class Base:
         """
         model = self.loaded(dtype).model
         if keys.adapters_alone:
-            return around_the_same_weights(model)
+            return copy_sharing_weights(model)
         self._loaded = None
         return model
 
 
-def around_the_same_weights(model: Any) -> Any:
+def copy_sharing_weights(model: Any) -> Any:
     """A copy of the modules without a copy of the parameters: what is done to the one is not to the other."""
     return copy.deepcopy(model, {id(parameter): parameter for parameter in model.parameters()})

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.broken import note_of
 from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.failed_cells import get_note_path
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.finished import Finished, forget_old_state, forget_state
+from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.items import write_items
-from workflow_scripts.core.machine import describe_machine_fault
-from workflow_scripts.core.records import Broken, whole_record
-from workflow_scripts.evaluation.scored_items import scored_beside
+from workflow_scripts.core.output_cache import OutputCache, delete_resume_state, delete_stale_state
+from workflow_scripts.core.records import FailedRecord, read_complete_record
+from workflow_scripts.evaluation.score_cache import score_cache_path
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,14 @@ class GridCell:
     @property
     def states(self) -> list[Path]:
         """What is kept to resume from: answers that were scored, the states of a training."""
-        return [scored_beside(self.record), training_beside(self.record)]
+        return [score_cache_path(self.record), get_training_state(self.record)]
 
     def forget_states(self) -> None:
         for state in self.states:
-            forget_state(state)
+            delete_resume_state(state)
 
 
-def training_beside(record: Path) -> Path:
+def get_training_state(record: Path) -> Path:
     """Where the state of a training before this record's test lies."""
     return record.with_name(f".{record.stem}.training")
 
@@ -64,7 +64,7 @@ def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> 
             cell.forget_states()
             continue
         for state in cell.states:
-            forget_old_state(state, cell.version)
+            delete_stale_state(state, cell.version)
         print(cell.name, flush=True)
         try:
             measure(cell)
@@ -74,13 +74,13 @@ def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> 
         except Interrupted:
             raise
         except Exception as error:
-            if describe_machine_fault(error):
+            if describe_hardware_error(error):
                 raise
             print(f"{cell.name} is broken:\n{traceback.format_exc()}", flush=True)
             _write_broken(cell, error)
 
 
-def give_up(cells: Iterable[GridCell]) -> None:
+def mark_failed(cells: Iterable[GridCell]) -> None:
     """Keep what was finished, and put the others down as broken: their job was killed in every try."""
     for cell in cells:
         if not _finished(cell).restore():
@@ -94,16 +94,18 @@ _GIVEN_UP = (
 )
 
 
-def _finished(cell: GridCell) -> Finished:
+def _finished(cell: GridCell) -> OutputCache:
     decides = {"version": cell.version, **cell.decides}
-    return Finished([cell.items, cell.record], decides, lambda: whole_record(cell.record))
+    return OutputCache(
+        [cell.items, cell.record], decides, lambda: read_complete_record(cell.record)
+    )
 
 
 def _write_broken(cell: GridCell, error: Exception) -> None:
     reason = str(error).strip() or type(error).__name__
     if not isinstance(error, UserError):
         reason = f"{type(error).__name__}: {reason}"
-    about = Broken(record=str(cell.record), reason=reason, log=str(cell.log)).model_dump()
+    about = FailedRecord(record=str(cell.record), reason=reason, log=str(cell.log)).model_dump()
     write_items(cell.items, [])
     write_json(cell.record, {"broken": about})
-    write_json(note_of(cell.record), about)
+    write_json(get_note_path(cell.record), about)

@@ -13,21 +13,21 @@ from workflow_scripts.core.files import sha256_file
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
-    perplexity_items,
-    perplexity_metrics,
-    text_perplexity,
+    build_perplexity_items,
+    compute_perplexity_metrics,
+    score_text,
 )
-from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, protocol_of
-from workflow_scripts.grid.cells import training_beside
+from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, build_protocol
+from workflow_scripts.grid.cells import get_training_state
 from workflow_scripts.grid.requests import CorpusRequest
+from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import LoadedModel, load_model
-from workflow_scripts.hub.recording import Recording
-from workflow_scripts.hub.start_token import start_of
-from workflow_scripts.training.evaluated import as_evaluated
-from workflow_scripts.training.lesson import Lesson
+from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import BadSamples, Samples
-from workflow_scripts.training.tokenise import tokenise_text
+from workflow_scripts.training.spec import TrainingSpec
+from workflow_scripts.training.tokenization import tokenise_text
 
 _PARTS = 0.8, 0.9  # where the training ends, and the choosing
 
@@ -50,11 +50,11 @@ def measure_corpus(
     def measure(
         path: Path, protocol: str, model: Any, trained: TrainingFacts | None = None
     ) -> Record:
-        pieces = text_perplexity(model, loaded.tokenizer, test, **windows)
-        perplexity, bits_per_byte = perplexity_metrics(pieces)
+        pieces = score_text(model, loaded.tokenizer, test, **windows)
+        perplexity, bits_per_byte = compute_perplexity_metrics(pieces)
         return write_record(
             path,
-            perplexity_items(request.corpus, pieces),
+            build_perplexity_items(request.corpus, pieces),
             study="corpora",
             task=TaskFacts(
                 name=request.corpus,
@@ -65,7 +65,7 @@ def measure_corpus(
                 split="last tenth",
                 shots=0,
             ),
-            protocol=protocol_of(
+            protocol=build_protocol(
                 protocol,
                 loaded,
                 seed=request.seed,
@@ -89,17 +89,17 @@ def measure_corpus(
         "base": loaded.manifest.commit,
         "text": sha256_file(text),
         "packages": package_versions(),
-        "start": start_of(loaded.tokenizer),
+        "start": get_bos_tokens(loaded.tokenizer),
     }
     best = train(
         lambda dtype: load(dtype).model,
-        Lesson(tokenise(training), keys, request.seed, belongs_to, tokenise(choosing)),
-        training_beside(after),
+        TrainingSpec(tokenise(training), keys, request.seed, belongs_to, tokenise(choosing)),
+        get_training_state(after),
         device=loaded.device,
         padding_token=padding_token(loaded.tokenizer),
     )
-    facts = best.as_fact(held_out_split="ninth tenth")
-    return direct, measure(after, "train_before_test", as_evaluated(best.model), facts)
+    facts = best.to_training_facts(held_out_split="ninth tenth")
+    return direct, measure(after, "train_before_test", to_eval_mode(best.model), facts)
 
 
 def _cut(path: Path) -> tuple[str, str, str]:

@@ -11,12 +11,12 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.evaluation.encoding import EncodedRequest, Encoder
 from workflow_scripts.evaluation.lm_eval_run import ask
-from workflow_scripts.evaluation.shown_tokens import with_texts
+from workflow_scripts.evaluation.token_texts import with_texts
 from workflow_scripts.grid.requests import ExplainTrainingRequest
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import load_tokenizer
-from workflow_scripts.hub.manifest import hub_of, read_manifest
+from workflow_scripts.hub.manifest import get_hub_folder, read_manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import training_pair
 
@@ -85,7 +85,7 @@ def _format_tokens(tokens: list[int], answer_start: int, tokenizer: Any) -> list
 
 
 def main(model: list[Path], data: list[Path], text: Path, request: dict[str, Any]) -> None:
-    explain_training(model, hub_of(data[0]), text, ExplainTrainingRequest.of(request))
+    explain_training(model, get_hub_folder(data[0]), text, ExplainTrainingRequest.of(request))
 
 
 if "snakemake" in globals():

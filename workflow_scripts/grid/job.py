@@ -8,9 +8,9 @@ from typing import Any
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_direct
-from workflow_scripts.grid.cells import GridCell, give_up, run_cells
+from workflow_scripts.grid.cells import GridCell, mark_failed, run_cells
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.hub.manifest import hub_of, read_manifest
+from workflow_scripts.hub.manifest import get_hub_folder, read_manifest
 
 
 def run_job(
@@ -38,12 +38,12 @@ def run_job(
 
     def get_cell(record: Path) -> GridCell:
         request = requests[record.stem]
-        own = {"dataset": commits[request.task.dataset], "request": request.as_params()}
+        own = {"dataset": commits[request.task.dataset], "request": request.to_params()}
         return GridCell(record, decides | own, log, version)
 
     cells = [get_cell(record) for record in records]
     if gives_up:
-        give_up(cells)
+        mark_failed(cells)
         return
     if request.protocol == "train_before_test":
         from workflow_scripts.grid.base import Base
@@ -53,5 +53,5 @@ def run_job(
         measure: Callable[..., Any] = partial(train_before_test, base=shared)
     else:
         measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks
-    hub = hub_of(datasets[0])
+    hub = get_hub_folder(datasets[0])
     run_cells(cells, lambda cell: measure(model, hub, cell.record, requests[cell.name]))

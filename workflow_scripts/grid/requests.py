@@ -2,14 +2,14 @@
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.compute import Compute
+from workflow_scripts.settings.error_messages import shown
 from workflow_scripts.settings.harmony import Draws, TaskRecipe
+from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.request import StepRequest
-from workflow_scripts.settings.sentences import shown
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 
-class ExplainTrainingRequest(StepRequest):
+class ExplainTrainingRequest(JobParams):
     task: str  # as lm-eval names it
     number: int
     recipe: TaskRecipe
@@ -30,7 +30,7 @@ def explain_training_request(settings: Settings) -> ExplainTrainingRequest:
     )
 
 
-class CorpusRequest(StepRequest):
+class CorpusRequest(JobParams):
     """A text of the user's own: its perplexity before and after training on it."""
 
     corpus: str
@@ -45,7 +45,7 @@ def corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
     recipe, measures = settings.harmony.task_recipe(settings.source), settings.chunking.measures
     return CorpusRequest(
         corpus=corpus,
-        keys=TrainingKeys.part_of(recipe),
+        keys=TrainingKeys.select_fields(recipe),
         window=measures.window,
         stride=measures.stride,
         compute=settings.compute,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.draws import draw_items, permute_items
+from workflow_scripts.evaluation.item_sampling import draw_items, permute_items
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.harmony import Draws, TaskRecipe
 

@@ -15,22 +15,22 @@ from workflow_scripts.core.records import Record
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_loaded
 from workflow_scripts.evaluation.encoding import Encoder
+from workflow_scripts.evaluation.lm_eval_results import check_metric_reported
 from workflow_scripts.evaluation.lm_eval_run import ask, language_model
 from workflow_scripts.evaluation.names import metric_name
-from workflow_scripts.evaluation.outcome import refuse_unreported
 from workflow_scripts.grid.base import Base
-from workflow_scripts.grid.cells import training_beside
+from workflow_scripts.grid.cells import get_training_state
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import LoadedModel, choose_device
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.recording import Recording
-from workflow_scripts.training.evaluated import as_evaluated
-from workflow_scripts.training.lesson import Lesson
+from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.precision import choose_precision
 from workflow_scripts.training.run import free_memory, padding_token, train
 from workflow_scripts.training.samples import BadSamples, Samples
-from workflow_scripts.training.trained_parameters import choose_parts, set_parameters
+from workflow_scripts.training.spec import TrainingSpec
+from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
 
 
 def train_before_test(
@@ -60,13 +60,13 @@ def train_before_test(
         belongs_to = {
             "base": loaded.manifest.commit,
             "dataset": dataset.commit,
-            "request": request.as_params(),
+            "request": request.to_params(),
             "packages": package_versions(),
         }
         larger_is_better = _is_larger_better(splits, request.task.metric)
         for rate in recipe.learning_rates or [recipe.learning_rate]:
             print(f"{request.task.harness_task}: training at a rate of {rate:g}", flush=True)
-            lesson = Lesson(
+            lesson = TrainingSpec(
                 samples,
                 recipe.training_keys(rate),
                 request.seed,
@@ -75,9 +75,9 @@ def train_before_test(
                 best_by=(request.task.metric, larger_is_better),
             )
             trained = train(
-                partial(base.to_train, keys=lesson.keys),
+                partial(base.get_trainable_model, keys=lesson.keys),
                 lesson,
-                training_beside(record_path) / f"{rate:g}",  # stays until the record is safe
+                get_training_state(record_path) / f"{rate:g}",  # stays until the record is safe
                 device=loaded.device,
                 padding_token=padding_token(loaded.tokenizer),
             )
@@ -90,16 +90,16 @@ def train_before_test(
         best = choose(candidates, key=lambda trained: trained.selected["value"])
     # Made of what was selected, also where the training has just gone through: the test is the same
     # after a kill.
-    model = choose_parts(base.to_train(precision, best.keys), best.keys)
+    model = select_trainable(base.get_trainable_model(precision, best.keys), best.keys)
     set_parameters(model, best.parameters)
     return evaluate_loaded(
-        replace(loaded, model=as_evaluated(model)),
+        replace(loaded, model=to_eval_mode(model)),
         hub,
         record_path,
         request,
         recording,
         weights_sha256=_digest(best.parameters),
-        training=best.as_fact(
+        training=best.to_training_facts(
             splits.choosing_split,
             protocol=recipe.protocol_keys,
             held_out_samples=len(splits.choosing_items),
@@ -134,7 +134,7 @@ def _score(
         for key, value in output["results"][name].items()
         if "," in key and "_stderr" not in key
     }
-    refuse_unreported(request.task, values)
+    check_metric_reported(request.task, values)
     return {metric: float(values[metric])}
 
 

@@ -10,7 +10,7 @@ from workflow_scripts.hub.tasks import published_pair, training_pair
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.chat import BadConversation, render
 from workflow_scripts.training.samples import BadSamples, Sample, batches
-from workflow_scripts.training.tokenise import cut_sample, join_pair
+from workflow_scripts.training.tokenization import cut_sample, make_pair_sample
 
 # The system turn of the published code's conversations.
 _PUBLISHED_SYSTEM = {"role": "system", "content": "You are helpful"}
@@ -48,7 +48,7 @@ class TrainingTexts:
             bad["empty"] += len(batch) - len(answered)
             encoded = self.tokens(answered)
             for prompt, answer in encoded:
-                yield from cut_sample(join_pair(prompt, answer, counted), length, bad)
+                yield from cut_sample(make_pair_sample(prompt, answer, counted), length, bad)
 
     def text(self, document: dict) -> TrainingText:
         if not self._published:

@@ -11,7 +11,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, write_json
-from workflow_scripts.core.model_files import json_object
+from workflow_scripts.core.model_files import read_json_object
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import (
@@ -81,7 +81,7 @@ def chunked_config(folder: Path, name: str, keys: dict[str, Any]):
     """Make the base model's configuration with the keys that chunk it, and get the architecture for it."""
     from workflow_scripts.chunked.architectures import ARCHITECTURES
 
-    config = json_object(folder / _CONFIG)
+    config = read_json_object(folder / _CONFIG)
     model_type = config.pop("model_type", None)
     architecture = ARCHITECTURES.get(model_type)
     if architecture is None:
@@ -127,7 +127,7 @@ def _write_new_weights(target: Path, source: Path, new: dict) -> None:
     from safetensors.torch import save_file
 
     save_file(new, target / NEW_WEIGHTS, metadata={"format": "pt"})
-    weight_map = json_object(source / _INDEX).get("weight_map")
+    weight_map = read_json_object(source / _INDEX).get("weight_map")
     if weight_map is None:
         with safe_open(target / _LINKED, "pt") as tensors:
             weight_map = dict.fromkeys(tensors.keys(), _LINKED)

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import is_plain
-from workflow_scripts.hub.lock import read_lock
-from workflow_scripts.hub.manifest import MANIFEST, Manifest, facts_of, seal
-from workflow_scripts.hub.remote import (
+from workflow_scripts.hub.hub_api import (
     RepoType,
     download,
     read_listing,
     require_complete,
     translate_errors,
 )
+from workflow_scripts.hub.lock import read_lock
+from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_model_metadata, seal
 from workflow_scripts.settings.names import find_file
 
 
@@ -50,7 +50,7 @@ def fetch(
         revision=revision,
         commit=listing.commit,
         licence=listing.licence,
-        **(facts_of(folder) if kind == "model" else {}),
+        **(read_model_metadata(folder) if kind == "model" else {}),
     )
 
 

@@ -8,15 +8,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.gpus import is_given
+from workflow_scripts.bridge.gpus import has_gpu
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.machine import MachineFault
+from workflow_scripts.core.hardware_errors import HardwareError
 from workflow_scripts.hub.adapters import merge_adapters
 from workflow_scripts.hub.chunk import chunked_config
 from workflow_scripts.hub.delta import add_base
 from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
 from workflow_scripts.hub.served import AS_SERVED, load_served
-from workflow_scripts.planning.memory import BYTES, room_on
+from workflow_scripts.planning.memory import BYTES, get_free_memory
 from workflow_scripts.settings.compute import FLASH, QUANTIZED
 
 _AMPERE = (8, 0)
@@ -72,7 +72,7 @@ def load_model(
     if implementation == FLASH and dtype == "float32":
         implementation = choose_attention("auto", manifest.architecture)
         print(f"Loaded in float32, which {FLASH} does not take: {implementation or 'sdpa'}.")
-    options: dict[str, Any] = {} if base else over_cards(manifest, dtype, device)
+    options: dict[str, Any] = {} if base else spread_over_gpus(manifest, dtype, device)
     if chunking is not None:
         options["config"], _ = chunked_config(folder, manifest.repository, chunking)
     try:
@@ -115,7 +115,7 @@ def quantize(dtype: str, device: str) -> dict[str, Any]:
     return {"quantization_config": config, "device_map": {"": device}}
 
 
-def over_cards(manifest: Manifest, dtype: str, device: str) -> dict[str, Any]:
+def spread_over_gpus(manifest: Manifest, dtype: str, device: str) -> dict[str, Any]:
     """Get the options that spread layers over a job's GPUs, where it has several and needs them.
 
     Nothing may be left for the host or the disk, which would take a day for what GPUs do in an hour.
@@ -123,7 +123,7 @@ def over_cards(manifest: Manifest, dtype: str, device: str) -> dict[str, Any]:
     import torch
 
     cards = range(torch.cuda.device_count() if device == "cuda" and dtype not in QUANTIZED else 0)
-    memory = {card: room_on(f"cuda:{card}") for card in cards}
+    memory = {card: get_free_memory(f"cuda:{card}") for card in cards}
     needed = (manifest.parameters or 0) * BYTES.get(dtype, 0)
     if len(cards) < 2 or memory[0] is None or needed <= _SHARE_OF_WEIGHTS * memory[0]:
         return {}
@@ -168,14 +168,14 @@ def choose_device(wanted: str) -> str:
 
     if wanted != "cpu" and torch.cuda.is_available():
         return "cuda"
-    if wanted == "cpu" or (wanted == "auto" and not is_given()):
+    if wanted == "cpu" or (wanted == "auto" and not has_gpu()):
         return "cpu"
     reason = ""
     try:
         torch.cuda.init()
     except (RuntimeError, AssertionError) as error:  # the latter of a PyTorch without CUDA
         reason = str(error)
-    raise MachineFault(
+    raise HardwareError(
         f"compute.device is {wanted!r} and this job is to have a GPU, but PyTorch sees none on"
         f" {socket.gethostname()} ({reason}). Another machine may have one that works; with"
         " compute.device 'cpu' no job asks for one."
@@ -186,13 +186,13 @@ def choose_dtype(wanted: str, device: str) -> str:
     """Choose the dtype of a model's weights, and print what auto comes to on a GPU: scores depend on it."""
     if wanted != "auto":
         return wanted
-    dtype = best_format(device)
+    dtype = choose_best_dtype(device)
     if device == "cuda":
         print(f"Number format: {dtype}.", flush=True)
     return dtype
 
 
-def best_format(device: str) -> str:
+def choose_best_dtype(device: str) -> str:
     """Choose bfloat16 where the card computes in it, else float32."""
     return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
 

@@ -75,7 +75,7 @@ def lock_hub(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) 
     write_lock(Path(request["lock"]), map(read_manifest, inputs["manifests"]))
 
 
-def departures(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:
+def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:
     """Describe each folder of the hub that holds another commit than the one it is locked at.
 
     `named` is the command line: a manifest it names is being mended.

@@ -15,15 +15,15 @@ from pydantic import Field, NonNegativeInt, field_validator
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
+    escapes_folder,
     is_altered,
-    leaves_its_folder,
     sha256_file,
     sha256_json,
     write_json,
 )
 from workflow_scripts.core.ids import LOCAL
-from workflow_scripts.core.model_files import is_plain, json_object, parameters_of
-from workflow_scripts.core.records import Sha256, StrictModel, problems_named
+from workflow_scripts.core.model_files import is_plain, parameters_of, read_json_object
+from workflow_scripts.core.records import Sha256, StrictModel, name_file_in_errors
 
 MANIFEST = "manifest.json"
 
@@ -36,7 +36,7 @@ class HubFile(StrictModel):
     @field_validator("path")
     @classmethod
     def _stays_in_its_folder(cls, path: str) -> str:
-        if leaves_its_folder(path):
+        if escapes_folder(path):
             raise ValueError(f"{path!r} leads out of the folder; do not trust this manifest")
         return path
 
@@ -106,7 +106,7 @@ def seal(folder: Path, files: tuple[HubFile, ...] | None = None, **facts: Any) -
 
 def read_manifest(path: Path) -> Manifest:
     """Read a manifest strictly."""
-    with problems_named(path):
+    with name_file_in_errors(path):
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
 
 
@@ -139,15 +139,15 @@ def verify(folder: Path, manifest: Manifest) -> list[str]:
     return [problem for problem in problems if problem]
 
 
-def facts_of(folder: Path) -> dict[str, Any]:
+def read_model_metadata(folder: Path) -> dict[str, Any]:
     """Read what a model's own files say of it: the hub counts weights that may not have been fetched."""
-    config = json_object(folder / "config.json")
+    config = read_json_object(folder / "config.json")
     return {
         "parameters": sum(map(parameters_of, folder.glob("*.safetensors"))),
         "architecture": (config.get("architectures") or [None])[0],
     }
 
 
-def hub_of(manifest_path: Path) -> Path:
+def get_hub_folder(manifest_path: Path) -> Path:
     """Get the hub folder that a manifest lies in."""
     return manifest_path.parents[3]

@@ -11,13 +11,13 @@ from typing import Any
 
 from pydantic import Field
 
-from workflow_scripts.core.broken import note_of
-from workflow_scripts.core.clean_text import shortened
+from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
+from workflow_scripts.core.failed_cells import get_note_path
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.records import StrictModel
-from workflow_scripts.hub.remote import download, read_listing, translate_errors
-from workflow_scripts.settings.requests import MOST_SMALL_BYTES, MOST_SMALL_FILES
+from workflow_scripts.hub.hub_api import download, read_listing, translate_errors
+from workflow_scripts.settings.leaderboard_submissions import MOST_SMALL_BYTES, MOST_SMALL_FILES
 
 METADATA = "metadata.json"
 _MAX_BYTES = 50_000_000  # bytes; tokenizers of a quarter of a million tokens take 35
@@ -58,13 +58,13 @@ def refuse(metadata: Path, error: UserError, log: Path) -> None:
     """
     note: dict[str, Any] = {
         "record": str(metadata),
-        "reason": shortened(str(error)),
+        "reason": shorten_text(str(error)),
         "log": str(log),
     }
     if isinstance(error, Unreachable):
         note["unreachable"] = True
     write_json(metadata, {"broken": note})
-    write_json(note_of(metadata), note)
+    write_json(get_note_path(metadata), note)
 
 
 def read_metadata(path: Path) -> Metadata:

@@ -1,11 +1,11 @@
 """What building a chunked checkpoint is asked."""
 
 from workflow_scripts.settings.checkpoint import Checkpoint
+from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.request import StepRequest
 
 
-class BuildRequest(StepRequest):
+class BuildRequest(JobParams):
     id: str
     checkpoint: Checkpoint
     seed: int

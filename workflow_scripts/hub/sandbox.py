@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.clean_text import shortened
+from workflow_scripts.core.clean_text import shorten_text
 
 SECONDS, MEGABYTES = 60, 4_000
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # flags of unshare(2)
@@ -40,7 +40,10 @@ def run_sandboxed(
         except MemoryError:
             result, problem = None, f"it took more than {megabytes:,} MB of memory"
         except BaseException as error:  # a stranger's files may raise anything, SystemExit too
-            result, problem = None, f"{type(error).__name__}: {shortened(str(error))}".rstrip(".: ")
+            result, problem = (
+                None,
+                f"{type(error).__name__}: {shorten_text(str(error))}".rstrip(".: "),
+            )
         sender.send_bytes(json.dumps([result, problem]).encode())
 
     process = context.Process(target=answer, daemon=True)

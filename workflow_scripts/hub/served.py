@@ -6,7 +6,7 @@ from shutil import rmtree
 from typing import Any
 
 from workflow_scripts.core.files import sha256_json
-from workflow_scripts.core.model_files import files_taken
+from workflow_scripts.core.model_files import select_model_files
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, ServedFacts, read_manifest, seal
@@ -37,7 +37,7 @@ def describe_served_model(
     described = read_manifest(source) if source.name == MANIFEST else read_metadata(source)
     rmtree(folder, ignore_errors=True)
     names = [path.relative_to(source.parent).as_posix() for path in source.parent.rglob("*")]
-    for name in files_taken(names):
+    for name in select_model_files(names):
         if not name.endswith(".safetensors") and name != source.name:
             link_or_copy(source.parent / name, folder / name)
     seal(

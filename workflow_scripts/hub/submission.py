@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.clean_text import shortened
+from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
-from workflow_scripts.core.model_files import files_taken
+from workflow_scripts.core.model_files import select_model_files
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import METADATA, read_metadata
 from workflow_scripts.hub.sandbox import SECONDS, SandboxError, run_sandboxed
 from workflow_scripts.planning.memory import submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
-from workflow_scripts.settings.requests import BYTES_OF_A_PARAMETER, UNCHECKED, Request
+from workflow_scripts.settings.leaderboard_submissions import (
+    BYTES_OF_A_PARAMETER,
+    UNCHECKED,
+    Request,
+)
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 _ADAPTER = "adapter_config.json"
@@ -79,7 +83,7 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
         model, *bases = [_read_repository(source) for source in sources]
     except UserError as error:
         status = {"status": UNCHECKED} if isinstance(error, Unreachable) else {}
-        return {"reason": shortened(str(error))} | status
+        return {"reason": shorten_text(str(error))} | status
     verdict: Verdict = {"commit": model.commit, "licence": model.licence}
     try:
         _compare_request(request, model, rules)
@@ -108,7 +112,7 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
                 f" suite.memory_mb plans {rules.memory_mb:,}."
             )
     except UserError as error:
-        verdict["reason"] = shortened(str(error))
+        verdict["reason"] = shorten_text(str(error))
     return verdict
 
 
@@ -142,7 +146,9 @@ def _compare_request(request: Request, model: Repository, rules: Rules) -> None:
 
 def _check_repository(repository: Repository, rules: Rules) -> int:
     """Count the parameters of a repository whose model may be loaded and passed on; refuse any other."""
-    weights = [name for name in files_taken(repository.files) if name.endswith(".safetensors")]
+    weights = [
+        name for name in select_model_files(repository.files) if name.endswith(".safetensors")
+    ]
     size = sum(repository.files[name] for name in weights)
     if not size:
         raise UserError(
@@ -189,7 +195,7 @@ def _count_parameters(folder: Path) -> int:
     except MemoryError:
         raise
     except Exception as error:  # a stranger's files may make the libraries raise anything
-        text = shortened(str(error).replace(str(folder), "it")) or type(error).__name__
+        text = shorten_text(str(error).replace(str(folder), "it")) or type(error).__name__
         if "trust_remote_code" in text:
             text = "it needs trust_remote_code, and code of a repository is never run."
         else:

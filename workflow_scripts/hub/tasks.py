@@ -20,7 +20,7 @@ def load_tasks(names: list[str]) -> dict[str, Any]:
     return _manager(names).load(list(names))["tasks"]
 
 
-def definitions_of(name: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+def read_task_definitions(name: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """Read what lm-eval's files say of a task, without its data; of a group its members, and the group itself."""
     from lm_eval.tasks._index import Kind
     from lm_eval.tasks._yaml_loader import load_yaml

@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from workflow_scripts.core.clean_text import latex_text
+from workflow_scripts.core.clean_text import escape_latex
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path, write_text
 from workflow_scripts.core.named import InputFiles, OutputFiles
@@ -35,8 +35,8 @@ def write_paper(path: Path, content: dict[str, Any]) -> None:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["prose"] = lambda text: filled(text, r"\val{{{}}}".format, latex_text)
-    environment.filters["tex"] = latex_text
+    environment.filters["prose"] = lambda text: filled(text, r"\val{{{}}}".format, escape_latex)
+    environment.filters["tex"] = escape_latex
     environment.filters["layout"] = choose_layout
     write_text(path, environment.get_template("paper.tex.j2").render(content))
 

@@ -8,7 +8,7 @@ import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from workflow_scripts.core.clean_text import for_html, plain_lines
+from workflow_scripts.core.clean_text import clean_lines, escape_html
 from workflow_scripts.core.files import write_text
 from workflow_scripts.render.numbers import Numbers, filled
 from workflow_scripts.render.tables import ROWS_READ
@@ -23,7 +23,7 @@ def write_page(path: Path, content: dict[str, Any], numbers: Numbers) -> None:
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         # Markup is ours.
-        finalize=lambda value: plain_lines(value) if type(value) is str else value,
+        finalize=lambda value: clean_lines(value) if type(value) is str else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -32,10 +32,10 @@ def write_page(path: Path, content: dict[str, Any], numbers: Numbers) -> None:
     def show_number(name: str) -> str:
         """Show a number with what it is, for whoever points at it."""
         number = numbers[name]
-        value, about, text = map(for_html, (str(number.value), number.about, number.text))
+        value, about, text = map(escape_html, (str(number.value), number.about, number.text))
         return f'<data value="{value}" title="{about}">{text}</data>'
 
-    environment.filters["prose"] = lambda text: Markup(filled(text, show_number, for_html))
+    environment.filters["prose"] = lambda text: Markup(filled(text, show_number, escape_html))
     environment.filters["embed"] = lambda png: (
         f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode()}"
     )

@@ -10,7 +10,7 @@ import yaml
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.core.records import Broken, Record, read_without_items
+from workflow_scripts.core.records import FailedRecord, Record, read_record_numbers
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.render.verdict import JUDGED, NOTHING, OTHER_PROTOCOL
@@ -65,8 +65,8 @@ def read_cells(
     `checkpoints` are the models of MMLU with one, `runs` names the published run of each prompt run.
     """
     for path in records:
-        record = read_without_items(path)
-        if isinstance(record, Broken):
+        record = read_record_numbers(path)
+        if isinstance(record, FailedRecord):
             continue
         task = record.task.name
         match record.study:

@@ -6,7 +6,7 @@ from typing import Any
 
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.named import InputFiles, OutputFiles
-from workflow_scripts.core.records import Broken, Record, read_without_items
+from workflow_scripts.core.records import FailedRecord, Record, read_record_numbers
 
 
 def gather_provenance(inputs: InputFiles, config: dict[str, Any], outputs: OutputFiles) -> None:
@@ -22,8 +22,8 @@ def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
     seen: dict[str, set[str]] = {}
     models, datasets, broken = {}, {}, []
     for path in sorted(records):
-        record = read_without_items(path)
-        if isinstance(record, Broken):
+        record = read_record_numbers(path)
+        if isinstance(record, FailedRecord):
             broken.append(record.model_dump())
             continue
         counts = {"items": record.items.n, "records": 1, "tokens": record.cost.tokens}

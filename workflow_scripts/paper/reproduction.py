@@ -9,13 +9,13 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.paper.protocol_differences import read_protocols, withhold_verdicts
 from workflow_scripts.render.tables import read_table, write_table
-from workflow_scripts.render.text import number, with_errors
+from workflow_scripts.render.text import format_with_errors, number
 from workflow_scripts.render.verdict import (
     BY_LUCK,
     LIMIT,
     NOT_COMPARABLE,
+    apply_margins,
     make_table,
-    with_margins,
 )
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
@@ -99,7 +99,7 @@ def _format_row(row: dict) -> dict:
 
 
 def _format_score(value: float, stderr: float | None, whole: bool) -> str | None:
-    return number(value, "g") if whole else with_errors([value], [stderr])[0]
+    return number(value, "g") if whole else format_with_errors([value], [stderr])[0]
 
 
 def main(
@@ -123,7 +123,7 @@ def main(
     )
     is_rank = compared["metric"].eq("rank")
     limits = is_rank.map({True: margins["ranks"], False: margins["scores"]})
-    results = with_margins(compared, limits)
+    results = apply_margins(compared, limits)
     write_table(
         results,
         table,

@@ -19,8 +19,8 @@ from workflow_scripts.render.verdict import (
     LIMIT,
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
+    apply_margins,
     judged,
-    with_margins,
 )
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.harmony.published import AFTER_TRAINING
@@ -134,7 +134,7 @@ def main(
         releases["harmony_leaderboard"], releases["harmony_cells"], comparison.models
     )
     by_task = compute_by_task(read_table(reproduction), reruns)
-    results = with_margins(by_task, pd.Series(comparison.margin, by_task.index))
+    results = apply_margins(by_task, pd.Series(comparison.margin, by_task.index))
     title = "Scores after training beside the published ones, task by task"
     write_table(results, table, title=title, note=NOTE, shown=_format_columns(results))
 

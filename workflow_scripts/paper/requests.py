@@ -39,9 +39,9 @@ def reproduction_arguments(settings: Settings) -> dict[str, Any]:
     )
     return {
         "comparison": {
-            "mmlu": mmlu.as_params(),
-            "prompts": prompt_comparison(settings).as_params(),
-            "harmony": harmony_comparison(settings).as_params(),
+            "mmlu": mmlu.to_params(),
+            "prompts": prompt_comparison(settings).to_params(),
+            "harmony": harmony_comparison(settings).to_params(),
         },
         "margins": settings.margins.model_dump(),
     }

@@ -19,14 +19,14 @@ from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Metric, Record
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign.every_eval_ever import BASE, VERSION, check_schema
-from workflow_scripts.scores.tidy import whole_records
+from workflow_scripts.scores.tidy import read_records
 
 LOWER_IS_BETTER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts")
 
 
 def share(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Write all records but latencies, which are times and no evaluations."""
-    records = whole_records(inputs["records"])
+    records = read_records(inputs["records"])
     shared = [(path, record) for path, record in records if record.protocol.name != "latency"]
     if not shared:
         raise UserError("There is no record to share.")

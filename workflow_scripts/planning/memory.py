@@ -10,7 +10,7 @@ LIBRARIES_MB = 1_500  # Python, PyTorch and a harness
 OF_TRAINED = 16
 
 
-def room_on(device: Any) -> int | None:
+def get_free_memory(device: Any) -> int | None:
     """Of a GPU, what nobody has and what PyTorch keeps without using it; None where it is no GPU."""
     import torch
 

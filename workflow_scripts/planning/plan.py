@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.planning.needs import Need
+from workflow_scripts.planning.estimates import Need
 from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.packs import base_of
+from workflow_scripts.settings.job_batches import strip_batch_number
 
 _HOW = {
     "jobs": "sum",
@@ -31,10 +31,10 @@ def sum_by_rule(jobs: Iterable[Mapping[str, Any]], cluster: Cluster) -> pd.DataF
     for job in jobs:
         need = Need(**job["need"])
         hours = need.seconds / 3600
-        reserved = need.asked_minutes(1, cluster) / 60
+        reserved = need.time_limit_minutes(1, cluster) / 60
         costs = [1, hours * need.gpus, hours * job["threads"], reserved * need.gpus, hours]
         sizes = [need.mem_mb / 1000, need.gpus, need.gpu_mb / 1000, need.disk_mb / 1000]
-        rows.append([base_of(job["rule"]), *costs, *sizes])
+        rows.append([strip_batch_number(job["rule"]), *costs, *sizes])
     frame = pd.DataFrame(rows, columns=["rule", *_HOW])
     rules = frame.groupby("rule", sort=False).agg(_HOW)
     rules.loc["all"] = rules.agg(_HOW)

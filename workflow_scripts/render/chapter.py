@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.prose import title_of
+from workflow_scripts.render.prose import read_title
 
 Tables = dict[str, pd.DataFrame]  # by name, those of results/tables that the config has made
 Computed = tuple[tuple[str, Callable[[pd.DataFrame], Values]], ...]
@@ -27,7 +27,7 @@ class Study:
 
     @property
     def title(self) -> str:
-        return title_of(self.prose)
+        return read_title(self.prose)
 
     @property
     def declared(self) -> Path:

@@ -71,7 +71,7 @@ def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def model_colours(models: list[str]) -> dict[str, object]:
+def pick_model_colours(models: list[str]) -> dict[str, object]:
     """The palette while it lasts, an even ramp of one colour map beyond."""
     if len(models) <= len(PALETTE):
         return dict(zip(models, PALETTE, strict=False))
@@ -87,7 +87,7 @@ def save_both(fig, files: Sequence[Path]) -> None:
             fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys))
 
 
-def say_empty(axes, sentence: str) -> None:
+def draw_placeholder(axes, sentence: str) -> None:
     """Where a figure has nothing to show, it says why."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
@@ -121,14 +121,14 @@ def save_lines(
     """
     with drawing([pdf, png], width, height) as (fig, axes):
         if table[shown].isna().all():
-            say_empty(axes, "Nothing was measured: all cells of this figure are broken.")
+            draw_placeholder(axes, "Nothing was measured: all cells of this figure are broken.")
         else:
             draw(axes, table)
             axes.set_axisbelow(True)
             legend_below(fig, axes, ncols)
 
 
-def name_missing(axes, names: Iterable[str]) -> None:
+def label_missing(axes, names: Iterable[str]) -> None:
     """In the legend: what was asked for, and has no line because its cell is broken."""
     for name in names:
         axes.plot([], [], " ", label=f"{name}: not measured")

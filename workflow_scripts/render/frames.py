@@ -15,7 +15,7 @@ def cells(frame: pd.DataFrame) -> list[Cells]:
     return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 
 
-def checkpoint_of(row: Cells) -> str:
+def get_checkpoint_name(row: Cells) -> str:
     """The checkpoint of a row, by its model and variant."""
     return f"{row['model']}{row['variant'] or ''}"
 

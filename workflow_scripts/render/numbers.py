@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.clean_text import latex_text
+from workflow_scripts.core.clean_text import escape_latex
 from workflow_scripts.core.files import write_json, write_text
 from workflow_scripts.render import text
 
@@ -91,7 +91,7 @@ def write_numbers(numbers: Numbers, json_path: Path, tex_path: Path) -> None:
         r"\newcommand{\defval}[2]{\expandafter\def\csname val@#1\endcsname{#2}}",
     ]
     lines += [
-        rf"\defval{{{name}}}{{{latex_text(number.text)}}}% {number.about}"
+        rf"\defval{{{name}}}{{{escape_latex(number.text)}}}% {number.about}"
         for name, number in numbers.items()
     ]
     write_text(tex_path, "\n".join([*lines, r"\makeatother", ""]))

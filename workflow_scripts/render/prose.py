@@ -41,7 +41,7 @@ class MissingNumber(ChainableUndefined):
         return _MISSING
 
 
-def title_of(template: Path) -> str:
+def read_title(template: Path) -> str:
     """Return its first line, which is a heading."""
     return template.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 

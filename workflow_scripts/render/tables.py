@@ -12,7 +12,13 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.core.clean_text import for_markdown, from_csv, latex_text, plain, plain_lines
+from workflow_scripts.core.clean_text import (
+    clean_lines,
+    escape_latex,
+    escape_markdown,
+    plain,
+    unescape_csv,
+)
 from workflow_scripts.core.files import write_text
 from workflow_scripts.render.text import DASH
 from workflow_scripts.scores.files import write_csv
@@ -80,7 +86,7 @@ def _convert_column(column: pd.Series) -> pd.Series:
     try:
         return column.map(float, na_action="ignore").astype("float64")
     except ValueError:
-        return column.map(from_csv, na_action="ignore").where(column.notna(), None)
+        return column.map(unescape_csv, na_action="ignore").where(column.notna(), None)
 
 
 def read_markdown(path: Path) -> ShownTable:
@@ -102,7 +108,7 @@ def _is_numeric(column: pd.Series) -> bool:
 
 
 def _markdown(shown: ShownTable) -> str:
-    cells = [list(map(for_markdown, row)) for row in (shown.head, *shown.rows)]
+    cells = [list(map(escape_markdown, row)) for row in (shown.head, *shown.rows)]
     columns = []
     for column, is_right in zip(zip(*cells, strict=True), shown.right, strict=True):
         # At least two: a rule of a colon alone is no rule to a Markdown reader.
@@ -111,16 +117,16 @@ def _markdown(shown: ShownTable) -> str:
         lines = [column[0], rule, *column[1:]]
         columns.append([cell.rjust(width) if is_right else cell.ljust(width) for cell in lines])
     table = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
-    return "\n".join([f"# {plain(shown.title)}", "", plain_lines(shown.note), "", *table, ""])
+    return "\n".join([f"# {plain(shown.title)}", "", clean_lines(shown.note), "", *table, ""])
 
 
 def _latex(shown: ShownTable) -> str:
     """Format as a longtable, which breaks over pages: a grid of models and tasks outgrows one."""
-    rows = [list(map(latex_text, row)) for row in shown.rows]
-    table = pd.DataFrame(rows, columns=list(map(latex_text, shown.head))).to_latex(
+    rows = [list(map(escape_latex, row)) for row in shown.rows]
+    table = pd.DataFrame(rows, columns=list(map(escape_latex, shown.head))).to_latex(
         index=False,
         longtable=True,
-        caption=f"{latex_text(shown.title)}. {latex_text(shown.note)}",
+        caption=f"{escape_latex(shown.title)}. {escape_latex(shown.note)}",
         column_format="".join("r" if is_right else "l" for is_right in shown.right),
     )
     return f"% needs the packages booktabs and longtable\n{table}"

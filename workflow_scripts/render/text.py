@@ -41,7 +41,7 @@ def percents(values: Iterable[float | None], spec: str = ".1f") -> list[str | No
     return [number(100 * value, spec) if is_known(value) else None for value in values]
 
 
-def with_errors(
+def format_with_errors(
     values: Iterable[float | None],
     errors: Iterable[float | None],
     show: Callable[[float], str | None] = number,

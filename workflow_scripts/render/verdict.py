@@ -71,13 +71,13 @@ def judged(difference: float, error: float, z: float) -> dict:
     return found | {"verdict": INCONCLUSIVE if abs(z) < LIMIT else DIFFERS}
 
 
-def with_margins(table: pd.DataFrame, margins: pd.Series) -> pd.DataFrame:
+def apply_margins(table: pd.DataFrame, margins: pd.Series) -> pd.DataFrame:
     """What was not shown to differ agrees where it surely lies within its margin."""
     agrees = (table["verdict"] == INCONCLUSIVE) & (table["farthest"] <= margins)
     return table.assign(verdict=table["verdict"].mask(agrees, AGREES))
 
 
-def same_answers(n: int, step: float) -> float:
+def compute_repeat_error(n: int, step: float) -> float:
     """The error of a difference between two evaluations of one model, of the same n questions.
 
     Nothing is drawn. The order of sums, which is a device's and a library's own, turns answers that are

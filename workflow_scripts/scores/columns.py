@@ -1,6 +1,6 @@
 """The columns of tidy scores, one row per number."""
 
-from workflow_scripts.core.conditions import Condition
+from workflow_scripts.core.measurement_conditions import Condition
 
 COLUMNS = {
     "study": "string",

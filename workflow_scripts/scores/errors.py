@@ -18,20 +18,20 @@ def bare(metric: str) -> str:
     return metric.split(",")[0]
 
 
-def lowest_of(metrics: pd.Series) -> pd.Series:
+def get_metric_minimum(metrics: pd.Series) -> pd.Series:
     """What each can be at least, also as a mean over parts of a task; NaN where that is not known."""
     names = {one: bare(one).removesuffix("_macro") for one in metrics.dropna().unique()}
     least = {one: RANGES.get(name, (np.nan,))[0] for one, name in names.items()}
     return metrics.map(least).astype(float)
 
 
-def with_sound_errors(scores: pd.DataFrame) -> pd.DataFrame:
+def replace_zero_stderr(scores: pd.DataFrame) -> pd.DataFrame:
     """Without errors of 0, which none or all items right have by the plain formula, however few they are.
 
     Where a file does not say how many items there were, the other scores of the task do, or tell it by
     their errors; where these tell nothing either, the error is not known.
     """
-    lowest = lowest_of(scores["metric"])
+    lowest = get_metric_minimum(scores["metric"])
     value, error, n = (
         scores[name].astype("Float64").astype(float) for name in ("value", "stderr", "n")
     )

@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.core.clean_text import for_csv
+from workflow_scripts.core.clean_text import escape_csv
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
 
 
-def read_theirs(path: Path, expected: str, **how: Any) -> pd.DataFrame:
+def read_external_csv(path: Path, expected: str, **how: Any) -> pd.DataFrame:
     """A CSV file as pandas reads it; nobody means to hand in one without a row, so that is an error."""
     try:
         table = pd.read_csv(path, **how)
@@ -26,7 +26,7 @@ def read_theirs(path: Path, expected: str, **how: Any) -> pd.DataFrame:
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
     """In full precision; of texts none is a formula. `render.frames` reads them as they were."""
     texts = {
-        name: frame[name].map(lambda one: for_csv(one) if isinstance(one, str) else one)
+        name: frame[name].map(lambda one: escape_csv(one) if isinstance(one, str) else one)
         for name in frame
         if not pd.api.types.is_numeric_dtype(frame[name])
     }

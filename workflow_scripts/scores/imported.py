@@ -7,11 +7,11 @@ from typing import Any, Literal, Self, get_args
 import pandas as pd
 from pydantic import Field, FiniteFloat, ValidationError, ValidationInfo, model_validator
 
-from workflow_scripts.core.conditions import Condition
-from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.errors import RANGES, bare, with_sound_errors
-from workflow_scripts.scores.files import read_theirs
+from workflow_scripts.scores.errors import RANGES, bare, replace_zero_stderr
+from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
     PROTOCOL,
@@ -56,7 +56,7 @@ class ImportedRow(Condition):
         metric = bare(self.metric)
         # Texts are no tasks: those of one's own have names of one's own, and others have theirs.
         if self.task not in metrics and metric != BITS:
-            hint = did_you_mean(self.task, metrics)
+            hint = suggest_name(self.task, metrics)
             raise ValueError(f"the task {self.task!r} is unknown.{hint}")
         if self.protocol not in protocols:
             raise ValueError(f"protocol is {self.protocol!r}; expected one of {list(protocols)}")
@@ -72,7 +72,7 @@ class ImportedRow(Condition):
                 raise ValueError(f"value is {self.value:g}; expected {low:g} to {high:g}")
         return self
 
-    def as_fractions(self, metrics: Mapping[str, str]) -> dict[str, Any]:
+    def convert_to_fractions(self, metrics: Mapping[str, str]) -> dict[str, Any]:
         row = self.model_dump(exclude={"unit", "line"})
         if self.unit == "percent":
             for name in ("value", "stderr", "floor", "chance"):
@@ -93,7 +93,7 @@ def read_imported(
     run's own scores.
     """
     expected = "a header with model, task, protocol, metric and value, and a line for each score"
-    frame = read_theirs(path, expected, dtype="string", keep_default_na=False, na_values=[""])
+    frame = read_external_csv(path, expected, dtype="string", keep_default_na=False, na_values=[""])
     frame["line"] = frame.index + 2
     if is_leaderboard(list(frame.columns)):
         frame = _melt_leaderboard(frame, metrics)
@@ -105,7 +105,7 @@ def read_imported(
         set(ImportedRow.model_fields) - required
     )
     if wrong:
-        hint = "".join(did_you_mean(name, ImportedRow.model_fields) for name in wrong)
+        hint = "".join(suggest_name(name, ImportedRow.model_fields) for name in wrong)
         raise UserError(f"{path} has missing or unknown columns: {', '.join(sorted(wrong))}.{hint}")
     if frame.empty:
         raise UserError(f"{path} has no score of a task.")
@@ -117,7 +117,7 @@ def read_imported(
         values = {str(name): value for name, value in record.items() if not pd.isna(value)}
         try:
             row = ImportedRow.model_validate(values, context=context)
-            rows.append(row.as_fractions(metrics))
+            rows.append(row.convert_to_fractions(metrics))
         except ValidationError as error:
             for problem in error.errors():
                 where = f"{path}, line {record['line']}"
@@ -130,7 +130,7 @@ def read_imported(
     if repeated.any():
         line = frame["line"].iloc[int(repeated.to_numpy().argmax())]
         raise UserError(f"{path}, line {line}: this score stands here a second time.")
-    scores = with_sound_errors(scores.astype(COLUMNS))
+    scores = replace_zero_stderr(scores.astype(COLUMNS))
     return scores.assign(study=pd.array([path.stem] * len(scores), "string"))
 
 

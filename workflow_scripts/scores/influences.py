@@ -152,7 +152,7 @@ def _compute_coefficient(square: np.ndarray) -> float:
     return float((right * n - gold @ predicted) / np.sqrt(spread)) if spread else 0.0
 
 
-def errors_by_row(table: pd.DataFrame, columns: list[str]) -> tuple[pd.MultiIndex, ItemErrors]:
+def get_row_errors(table: pd.DataFrame, columns: list[str]) -> tuple[pd.MultiIndex, ItemErrors]:
     """Return the errors of one task and metric; what tells its rows apart stands in these columns."""
     index = pd.MultiIndex.from_frame(table[columns])
     return index, ItemErrors(np.stack(table["shared"].to_list()), table["own"].to_numpy(float))

@@ -20,7 +20,7 @@ class Panel(NamedTuple):
     protocol: str
 
 
-def panel_of(path: Path, metrics: Mapping[str, str]) -> Panel:
+def read_panel_scores(path: Path, metrics: Mapping[str, str]) -> Panel:
     """Read a panel, without the models that lack a score, and without tasks on which all models are alike.
 
     Of scores under several protocols those after training count, and of several seeds their mean.

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.scores.files import read_theirs
-from workflow_scripts.settings.sentences import listed
+from workflow_scripts.scores.files import read_external_csv
+from workflow_scripts.settings.error_messages import listed
 
 LEADING_COLUMNS = ("model", "rank", "pc1")
 PROTOCOL = "train_before_test"
@@ -45,13 +45,13 @@ COLA = (721, 322)
 def read_panel(path: Path) -> pd.DataFrame:
     """Models in rows, tasks in columns, as fractions."""
     expected = "the column model, a column for each task, and a line for each model"
-    wide = read_theirs(path, expected)
+    wide = read_external_csv(path, expected)
     if "model" not in wide:
         raise UserError(f"{path} has the columns {listed(map(str, wide))}; expected {expected}.")
-    return as_fractions(wide.set_index("model"))
+    return convert_to_fractions(wide.set_index("model"))
 
 
-def as_fractions(wide: pd.DataFrame) -> pd.DataFrame:
+def convert_to_fractions(wide: pd.DataFrame) -> pd.DataFrame:
     """Its scores alone, by model."""
     return wide.drop(columns=[c for c in LEADING_COLUMNS if c in wide]) / 100
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.core.conditions import CONDITIONS, Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.measurement_conditions import CONDITIONS, Condition
 from workflow_scripts.core.named import InputFiles, OutputFiles
-from workflow_scripts.core.records import Broken, Metric, Record, read_record
+from workflow_scripts.core.records import FailedRecord, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.errors import with_sound_errors
+from workflow_scripts.scores.errors import replace_zero_stderr
 from workflow_scripts.scores.files import write_csv
 from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore, read_cells
 from workflow_scripts.scores.imported import read_imported
@@ -23,7 +23,7 @@ _ORDER = ["study", "protocol", "task", "model", "variant", "metric", "subset", "
 _ORDER += ["dtype", "commit", *CONDITIONS]
 
 
-def whole_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
+def read_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
     """Read records; all that is wrong is reported at once, and broken cells are named and left out."""
     records, problems = [], []
     for path in paths:
@@ -32,7 +32,7 @@ def whole_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
         except UserError as error:
             problems += error.problems
             continue
-        if isinstance(record, Broken):
+        if isinstance(record, FailedRecord):
             print(f"{path} is of a broken cell, and left out.")
         else:
             records.append((path, record))
@@ -47,14 +47,14 @@ def collect(records: Iterable[Record]) -> pd.DataFrame:
 
 
 def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    return with_sound_errors(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
+    return replace_zero_stderr(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
 
 
 def sort_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.sort_values(_ORDER, ignore_index=True, kind="stable")
 
 
-def import_all(
+def read_all_imported(
     paths: Sequence[Path], metrics: Mapping[str, str], taken: set[str]
 ) -> list[pd.DataFrame]:
     """Read the scores of each file; `taken` are the names that a file may not have as its own."""
@@ -92,7 +92,7 @@ def rows_of(record: Record) -> list[dict[str, Any]]:
     ]
 
 
-def rows_of_cell(cell: ImportedCell) -> list[dict[str, Any]]:
+def make_cell_rows(cell: ImportedCell) -> list[dict[str, Any]]:
     facts = cell.model_dump(include=set(COLUMNS))
     return [facts | _describe_score(score) for score in cell.scores]
 
@@ -114,7 +114,7 @@ def merge(
 ) -> pd.DataFrame:
     """Merge all studies' scores with other people's, which must not pass for ours."""
     own = {study for frame in studies for study in frame["study"].unique()}
-    frames = [*studies, *import_all(imported, metrics, taken=own)]
+    frames = [*studies, *read_all_imported(imported, metrics, taken=own)]
     # Imported results stand in two studies.
     merged = pd.concat(frames, ignore_index=True).astype(COLUMNS).drop_duplicates()
     return sort_scores(merged)
@@ -129,11 +129,11 @@ def merge_scores(inputs: InputFiles, metrics: dict[str, str], outputs: OutputFil
 
 def collect_scores(inputs: InputFiles, _: dict[str, Any], outputs: OutputFiles) -> None:
     """Write the scores of records and of imported cells, and how shared items move them together."""
-    measured = whole_records(inputs["records"])
+    measured = read_records(inputs["records"])
     folders = inputs.get("imports", ())
     imported = [(folder, cell) for folder in folders for cell in read_cells(folder)]
     own = collect(record for _, record in measured)
-    others = tidy([row for _, cell in imported for row in rows_of_cell(cell)])
+    others = tidy([row for _, cell in imported for row in make_cell_rows(cell)])
     write_parquet(sort_scores(pd.concat([own, others]).astype(COLUMNS)), outputs["scores"])
     scored = [
         ScoredRecord.from_cell(folder, cell, cell.items) for folder, cell in imported if cell.items

@@ -5,8 +5,8 @@ from pathlib import Path
 from pydantic import Field
 
 from workflow_scripts.settings.compute import Precision
+from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.section import Listed, Section, Words
-from workflow_scripts.settings.sentences import validate
 from workflow_scripts.settings.yaml_files import read_yaml
 
 

@@ -4,24 +4,26 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import name_of_folder
+from workflow_scripts.core.ids import build_local_name
 from workflow_scripts.core.model_files import (
-    files_taken,
-    json_object,
+    find_missing_files,
     parameters_of,
-    what_a_model_lacks,
+    read_json_object,
+    select_model_files,
 )
-from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, model_cells
+from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, make_model_cells
 from workflow_scripts.settings.tables import ModelRow
 
 
-def files_of_folder(folder: Path) -> list[str]:
+def list_model_files(folder: Path) -> list[str]:
     """List what is taken of a folder, in a fixed order; an error where that is no model."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}.")
     paths = [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]
-    files = files_taken(path.relative_to(folder).as_posix() for path in paths if path.is_file())
-    if lacking := what_a_model_lacks(files, "save it as safetensors"):
+    files = select_model_files(
+        path.relative_to(folder).as_posix() for path in paths if path.is_file()
+    )
+    if lacking := find_missing_files(files, "save it as safetensors"):
         raise UserError(f"the folder {folder} {lacking}")
     if not {"tokenizer.json", "tokenizer_config.json", "tokenizer.model"} & files:
         raise UserError(
@@ -31,22 +33,26 @@ def files_of_folder(folder: Path) -> list[str]:
     return sorted(files)
 
 
-def row_of_folder(path: str, families: Iterable[str]) -> ModelRow:
+def read_folder_row(path: str, families: Iterable[str]) -> ModelRow:
     folder = Path(path)
-    files = files_of_folder(folder)
+    files = list_model_files(folder)
     facts = ModelFiles(
-        config=json_object(folder / "config.json"),
-        has_chat_template=has_chat_template(files, json_object(folder / "tokenizer_config.json")),
+        config=read_json_object(folder / "config.json"),
+        has_chat_template=has_chat_template(
+            files, read_json_object(folder / "tokenizer_config.json")
+        ),
         parameters=sum(
             parameters_of(folder / file) for file in files if file.endswith(".safetensors")
         ),
         licence=None,
         made_from=True,
     )
-    return ModelRow.model_validate(model_cells(name_of_folder(path), "local", facts, families))
+    return ModelRow.model_validate(
+        make_model_cells(build_local_name(path), "local", facts, families)
+    )
 
 
-def stamps(path: str) -> dict[str, list[int]]:
+def stat_model_files(path: str) -> dict[str, list[int]]:
     """Return size and time of each file that is taken, by its path: they change when the file does."""
-    stats = {file: Path(path, file).stat() for file in files_of_folder(Path(path))}
+    stats = {file: Path(path, file).stat() for file in list_model_files(Path(path))}
     return {str(Path(path, file)): [stat.st_size, stat.st_mtime_ns] for file, stat in stats.items()}

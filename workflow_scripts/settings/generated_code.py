@@ -14,7 +14,7 @@ def may_run_code() -> bool:
     return os.environ.get(ALLOWED) == "1"
 
 
-def code_problems(settings: Settings, runs_code: Callable[[str], bool]) -> Iterator[str]:
+def find_code_problems(settings: Settings, runs_code: Callable[[str], bool]) -> Iterator[str]:
     """Yield a sentence for each such task; `runs_code` is asked by the name that the harness has for it."""
     if settings.source == "miniature" or may_run_code():
         return

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.settings.error_messages import listed, validate
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.section import Count, Listed, Section, Words
-from workflow_scripts.settings.sentences import listed, validate
 from workflow_scripts.settings.yaml_files import read_yaml
 
 FOLDER = "config/grids"
@@ -131,7 +131,7 @@ class GridFile(Section):
         named += self.newer.printed if self.newer else ()
         for name in named:
             if name is not None and name not in self.protocols:
-                near = did_you_mean(name, self.protocols)
+                near = suggest_name(name, self.protocols)
                 yield f"{name!r} is named; expected one of protocols.{near}"
         tasks = [task for names in self.categories.values() for task in names]
         if len(set(tasks)) < len(tasks):
@@ -152,7 +152,7 @@ class GridFile(Section):
         return next(iter(self.protocols))
 
     @property
-    def floor_said(self) -> str:
+    def floor_note(self) -> str:
         """Say within a sentence about its scores that some are floored."""
         if not any(protocol.floored_by for protocol in self.protocols.values()):
             return ""
@@ -193,7 +193,7 @@ def read_grid_files(workflow_folder: Path, tasks: Collection[str]) -> dict[str, 
             continue
         problems += [
             f"{path}: categories has {task!r}; expected a task of its table, or one under tasks."
-            f"{did_you_mean(task, [*grid.tasks, *tasks])}"
+            f"{suggest_name(task, [*grid.tasks, *tasks])}"
             for task in grid.category_of
             if task not in grid.tasks and task not in tasks
         ]

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.errors import did_you_mean
+from workflow_scripts.core.errors import suggest_name
 from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
 from workflow_scripts.settings.section import Count, Listed, NonNegative, Positive, Section
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -48,7 +48,7 @@ class TaskRecipe(TrainingKeys):
         return self.model_dump(mode="json", exclude=set(TrainingKeys.model_fields))
 
     def training_keys(self, learning_rate: float) -> TrainingKeys:
-        return TrainingKeys.part_of(self).model_copy(update={"learning_rate": learning_rate})
+        return TrainingKeys.select_fields(self).model_copy(update={"learning_rate": learning_rate})
 
 
 class Harmony(Section):
@@ -103,7 +103,7 @@ class Harmony(Section):
         ):
             yield f"task_pair is {list(self.task_pair)}; expected two of harmony.tasks, or none."
         if self.recipe is not None and self.recipe not in self.recipes:
-            near = did_you_mean(self.recipe, self.recipes)
+            near = suggest_name(self.recipe, self.recipes)
             yield f"recipe is {self.recipe!r}; expected one of the recipes.{near}"
 
     def task_recipe(self, source: str) -> TaskRecipe:

@@ -18,17 +18,19 @@ def import_name(folder: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", Path(folder).name).strip("._-") or "imported"
 
 
-def paths_in(folder: Path) -> list[Path]:
+def list_imported_paths(folder: Path) -> list[Path]:
     """List all that lies below it; a link in it to a folder is entered, none further down, which might lead back."""
     links = [path for path in folder.glob("*") if path.is_symlink() and path.is_dir()]
     return sorted(path for top in (folder, *links) for path in top.rglob("*"))
 
 
-def import_stamp(folder: str, workflow_folder: Path) -> str:
+def hash_imported_files(folder: str, workflow_folder: Path) -> str:
     """Hash the paths, sizes and times of its files: another one when a file in it is."""
     place = find_folder(folder, workflow_folder) or Path(folder)
     stats = {
-        path.relative_to(place).as_posix(): path.stat() for path in paths_in(place) if path.exists()
+        path.relative_to(place).as_posix(): path.stat()
+        for path in list_imported_paths(place)
+        if path.exists()
     }
     return sha256_json({name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()})
 

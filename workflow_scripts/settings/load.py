@@ -11,19 +11,19 @@ from workflow_scripts.core.ids import (
     TUNED,
     UNCHANGED,
     CheckpointId,
-    name_of_folder,
-    names_a_folder,
+    build_local_name,
+    is_folder_path,
 )
-from workflow_scripts.settings.between_sections import find_contradictions
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
+from workflow_scripts.settings.cross_validation import find_contradictions
+from workflow_scripts.settings.error_messages import shown, validate
 from workflow_scripts.settings.flags import Flag, read_flags
 from workflow_scripts.settings.grids import GridFile, read_grid_files
+from workflow_scripts.settings.leaderboard_submissions import Request, read_requests
 from workflow_scripts.settings.names import LookUp, Registry, find_file, find_folder
 from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.prompts.spec import PromptRun
-from workflow_scripts.settings.requests import Request, read_requests
-from workflow_scripts.settings.sentences import shown, validate
 from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.tables import (
     DeviceRow,
@@ -201,5 +201,5 @@ def _collect_served(config: Config, models: dict[str, ModelRow]) -> dict[str, Se
     """Collect served models by name: those of the models table's column `endpoint`, then the config's."""
     served = {name: Served(endpoint=row.endpoint) for name, row in models.items() if row.endpoint}
     for name, section in config.served.items():
-        served[name_of_folder(name) if names_a_folder(name) else name] = section
+        served[build_local_name(name) if is_folder_path(name) else name] = section
     return served

@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field
 
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.names import CheckpointName
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.section import Count, Listed, Section
 
 DATASET = "lighteval/mmlu"
@@ -45,7 +45,7 @@ class Mmlu(Section):
     reported needs null."""
 
 
-class MmluComparison(StepRequest):
+class MmluComparison(JobParams):
     """What decides whether a published score on MMLU can be compared with ours."""
 
     source: str

@@ -29,7 +29,7 @@ def has_chat_template(files: Iterable[str], tokenizer_config: dict[str, Any]) ->
     return bool(tokenizer_config.get("chat_template")) or "chat_template.jinja" in files
 
 
-def model_cells(
+def make_model_cells(
     name: str, source: str, files: ModelFiles, families: Iterable[str]
 ) -> dict[str, str]:
     """Make the cells of a model's row; of `families` it gets one that begins a word of its name.

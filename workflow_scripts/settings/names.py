@@ -19,11 +19,11 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from workflow_scripts.core.clean_text import plain
-from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.core.errors import UserError, suggest_name
 from workflow_scripts.core.files import write_text
-from workflow_scripts.core.ids import LOCAL, CheckpointId, name_of_folder, names_a_folder
-from workflow_scripts.settings.folders import row_of_folder
-from workflow_scripts.settings.sentences import validate
+from workflow_scripts.core.ids import LOCAL, CheckpointId, build_local_name, is_folder_path
+from workflow_scripts.settings.error_messages import validate
+from workflow_scripts.settings.folders import read_folder_row
 from workflow_scripts.settings.tables import ModelRow, Row, TaskRow, read_table
 
 Cells = dict[str, str]  # of a row, by column
@@ -78,7 +78,7 @@ def _add_row(
     try:
         rows[name] = added.get(name) or _look_up_row(name, row_type, path, look_up)
     except (UserError, ModuleNotFoundError) as error:
-        raise ValueError(f"{error}{did_you_mean(name, rows)}") from None
+        raise ValueError(f"{error}{suggest_name(name, rows)}") from None
 
 
 def _look_up_row(name: str, row_type: type[Row], path: Path, look_up: _Ask | None) -> Row:
@@ -98,7 +98,7 @@ def _check_model(name: str, info: ValidationInfo) -> str:
     registry: Registry | None = info.context
     if registry is None:
         return name
-    if names_a_folder(name):
+    if is_folder_path(name):
         return _add_folder(name, registry)
     look_up = None
     if (
@@ -119,7 +119,7 @@ def _check_model(name: str, info: ValidationInfo) -> str:
 
 def _add_folder(path: str, registry: Registry) -> str:
     """Add the row of a model that is a folder, and return the name that stands for it from here on."""
-    folder, name = normpath(path), name_of_folder(path)
+    folder, name = normpath(path), build_local_name(path)
     if registry.folders.setdefault(name, folder) != folder:
         raise ValueError(
             f"expected another name, since {registry.folders[name]!r} is {name} already"
@@ -127,7 +127,7 @@ def _add_folder(path: str, registry: Registry) -> str:
     if name not in registry.models:
         try:
             families = {row.family for row in registry.models.values()}
-            registry.models[name] = row_of_folder(path, families)
+            registry.models[name] = read_folder_row(path, families)
         except UserError as error:
             raise ValueError(f"no model: {error}") from None
     return name

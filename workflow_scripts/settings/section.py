@@ -50,6 +50,6 @@ class Section(BaseModel):
         return self
 
     @classmethod
-    def part_of(cls, whole: "Section") -> Self:
+    def select_fields(cls, whole: "Section") -> Self:
         """Return these keys alone of a section that has more: a step is told what it uses and nothing else."""
         return cls(**{name: getattr(whole, name) for name in cls.model_fields})

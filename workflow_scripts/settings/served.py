@@ -1,6 +1,6 @@
 """Models that a server runs."""
 
-from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.section import Count, Section, Words
 from workflow_scripts.settings.tables import Endpoint
 
@@ -14,7 +14,7 @@ class Served(Section):
     """Number of concurrent requests."""
 
 
-class ServedRequest(StepRequest):
+class ServedRequest(JobParams):
     """The parameters of rule describe_served_model."""
 
     model: str

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.section import Count, NonNegative, Positive, Section, Words
-from workflow_scripts.settings.sentences import validate
 
 
 def _check_hub_name(name: str) -> str:

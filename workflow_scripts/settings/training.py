@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.errors import did_you_mean
+from workflow_scripts.core.errors import suggest_name
 from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
 from workflow_scripts.settings.section import Count, Fraction, Listed, Section, Words
@@ -93,7 +93,7 @@ class Training(Section):
         for stage in STAGES:
             name = getattr(self, stage)
             if name not in (None, USUAL, *self.recipes):
-                yield f"{stage} is {name!r}; expected one of the recipes.{did_you_mean(name, self.recipes)}"
+                yield f"{stage} is {name!r}; expected one of the recipes.{suggest_name(name, self.recipes)}"
         if (self.sft or self.cpt_tokens) and not self.cpt:
             yield "sft or cpt_tokens is set and cpt is null; expected a recipe, which they build on."
         if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":

@@ -18,7 +18,7 @@ def main(snakefile: str, config: dict[str, Any], resources: dict[str, Any]) -> N
     from workflow_scripts.bridge.resources import list_sbatch_options
     from workflow_scripts.core.errors import UserError
     from workflow_scripts.core.files import write_text
-    from workflow_scripts.settings.packs import base_of
+    from workflow_scripts.settings.job_batches import strip_batch_number
 
     if "gpu_request" not in resources or shutil.which("sbatch") is None:
         raise UserError(
@@ -29,7 +29,7 @@ def main(snakefile: str, config: dict[str, Any], resources: dict[str, Any]) -> N
     jobs = list_jobs(Path(snakefile), config, ("all",))["jobs"]
     for job in jobs:
         request = tuple(list_sbatch_options(job["threads"], job["asked"], resources))
-        rules.setdefault(request, set()).add(base_of(job["rule"]))
+        rules.setdefault(request, set()).add(strip_batch_number(job["rule"]))
     refused = []
     for request, names in rules.items():
         command = ["sbatch", "--test-only", *request, "--wrap=true"]

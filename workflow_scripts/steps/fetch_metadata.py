@@ -8,7 +8,7 @@ from pathlib import Path
 
 from workflow_scripts.bridge.step import step
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.machine import describe_machine_fault
+from workflow_scripts.core.hardware_errors import describe_hardware_error
 
 
 def main(
@@ -22,7 +22,7 @@ def main(
     try:
         fetch_metadata(repository, wanted, metadata.parent)
     except Exception as error:
-        if describe_machine_fault(error):
+        if describe_hardware_error(error):
             raise
         if not isinstance(error, UserError):
             print(traceback.format_exc())

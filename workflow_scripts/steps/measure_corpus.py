@@ -12,21 +12,21 @@ from workflow_scripts.bridge.job import run_job
 def main(
     model: Path, text: Path, before: Path, after: Path, version: str, request: dict[str, Any]
 ) -> None:
-    from workflow_scripts.core.finished import finish_once
-    from workflow_scripts.core.records import whole_record
-    from workflow_scripts.grid.cells import training_beside
+    from workflow_scripts.core.output_cache import run_cached
+    from workflow_scripts.core.records import read_complete_record
+    from workflow_scripts.grid.cells import get_training_state
     from workflow_scripts.grid.corpora import measure_corpus
     from workflow_scripts.grid.requests import CorpusRequest
 
     records = [before, after]
-    finish_once(
+    run_cached(
         lambda: measure_corpus(model, text, before, after, CorpusRequest.of(request)),
         inputs=[model, text],
         outputs=[*(record.with_suffix(".parquet") for record in records), *records],
         version=version,
         request=request,
-        sound=lambda: [whole_record(record) for record in records],
-        state=training_beside(after),
+        sound=lambda: [read_complete_record(record) for record in records],
+        state=get_training_state(after),
     )
 
 

@@ -18,10 +18,14 @@ def main(
     version: str,
     request: dict[str, Any],
 ) -> None:
-    from workflow_scripts.core.finished import finish_once
-    from workflow_scripts.training.checkpoint_stage import check_stage, state_beside, train_stage
+    from workflow_scripts.core.output_cache import run_cached
+    from workflow_scripts.training.checkpoint_stage import (
+        check_stage,
+        get_checkpoint_state,
+        train_stage,
+    )
+    from workflow_scripts.training.launch import launch_processes
     from workflow_scripts.training.requests import StageRequest
-    from workflow_scripts.training.side_by_side import train_side_by_side
 
     stage, folder = StageRequest.of(request), manifest.parent
     paths = {"base_manifest": base, "samples_summary": samples, "folder": folder}
@@ -31,16 +35,16 @@ def main(
         if stage.keys.gpus == 1:
             train_stage(**paths, request=stage)
         else:
-            train_side_by_side(paths, stage)
+            launch_processes(paths, stage)
 
-    finish_once(
+    run_cached(
         work,
         inputs=[base, samples],
         outputs=[manifest, record],
         version=version,
         request=request,
         sound=lambda: check_stage(folder, record),
-        state=state_beside(folder),
+        state=get_checkpoint_state(folder),
     )
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
-from workflow_scripts.core.ids import CheckpointId, in_paths
+from workflow_scripts.core.ids import CheckpointId, format_path_names
+from workflow_scripts.settings.job_batches import list_harmony_records
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.packs import harmony_records
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 
 TIMED = ("latency",)  # times are never twice the same, so results/scores.parquet leaves them out
@@ -17,7 +17,7 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
         "chunking": _list_perplexities(settings),
         "latency": [
             f"results/records/latency/latency/{model}/mmlu.json"
-            for model in in_paths(settings.chunking.timed_models)
+            for model in format_path_names(settings.chunking.timed_models)
         ],
         "training": [
             f"results/records/training/perplexity/{checkpoint.in_path}/{text}.json"
@@ -27,10 +27,10 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
         "corpora": [
             f"results/records/corpora/{protocol}/{model}/{corpus}.json"
             for protocol in ("direct", "train_before_test")
-            for model in in_paths(settings.harmony.models)
+            for model in format_path_names(settings.harmony.models)
             for corpus in settings.harmony.corpora
         ],
-        "harmony": harmony_records(settings, in_paths(settings.harmony.models)),
+        "harmony": list_harmony_records(settings, format_path_names(settings.harmony.models)),
         "mmlu": [
             f"results/records/mmlu/few_shot/{checkpoint.in_path}/mmlu_helm.json"
             for checkpoint in settings.mmlu_checkpoints()
@@ -55,7 +55,7 @@ def _list_perplexities(settings: Settings) -> list[str]:
     return [
         f"results/records/chunking/perplexity/{model}/{text}.json"
         for text in [*MEASURED_TEXTS, *written]
-        for model in in_paths(settings.chunking.models)
+        for model in format_path_names(settings.chunking.models)
     ]
 
 

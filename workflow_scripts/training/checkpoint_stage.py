@@ -11,19 +11,19 @@ from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.core.training_record import (
     TrainingRecord,
     TrainingSpeed,
-    curve_of,
+    build_curve,
     read_training_record,
     write_training_record,
 )
 from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
-from workflow_scripts.hub.recording import Recording, model_facts
-from workflow_scripts.training.lesson import Lesson
+from workflow_scripts.hub.record_fields import Recording, model_facts
 from workflow_scripts.training.output import save_checkpoint
 from workflow_scripts.training.processes import rank
 from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.run import padding_token, train
 from workflow_scripts.training.samples import read_samples
+from workflow_scripts.training.spec import TrainingSpec
 
 
 def train_stage(
@@ -49,12 +49,12 @@ def train_stage(
         "packages": provenance.packages,
         "device": device,
     }
-    lesson = Lesson(samples, request.keys, request.seed, belongs_to, held_out)
-    refuse_too_few(lesson, request)
+    lesson = TrainingSpec(samples, request.keys, request.seed, belongs_to, held_out)
+    check_sample_count(lesson, request)
     trained = train(
         partial(_load, base_manifest, device, request.attention),
         lesson,
-        state_beside(folder),
+        get_checkpoint_state(folder),
         device=device,
         padding_token=padding_token(load_tokenizer(base_manifest)),
     )
@@ -72,19 +72,19 @@ def train_stage(
         record_path,
         base=model_facts(base),
         trained=model_facts(manifest),
-        request=request.as_params(),
+        request=request.to_params(),
         data=data,
         report=trained.report,
         facts=trained.facts,
         selected=trained.selected,
-        curve=curve_of(trained.history),
+        curve=build_curve(trained.history),
         provenance=provenance,
         volatile=recording.volatile(device),
         speed=TrainingSpeed(**trained.speed),
     )
 
 
-def refuse_too_few(lesson: Lesson, request: StageRequest) -> None:
+def check_sample_count(lesson: TrainingSpec, request: StageRequest) -> None:
     """Refuse a checkpoint whose name would say that it was trained on more tokens than there are."""
     steps = request.keys.max_steps or 0
     if "." in CheckpointId.parse(request.id).stages[-1] and lesson.steps < steps:
@@ -94,7 +94,7 @@ def refuse_too_few(lesson: Lesson, request: StageRequest) -> None:
         )
 
 
-def state_beside(folder: Path) -> Path:
+def get_checkpoint_state(folder: Path) -> Path:
     """Where the state of a checkpoint's training lies, until the checkpoint is safe."""
     return folder.with_name(f".{folder.name}.training")
 

@@ -10,7 +10,7 @@ from workflow_scripts.hub.manifest import MANIFEST, read_manifest
 from workflow_scripts.training.requests import SamplesRequest
 from workflow_scripts.training.rows import dataset_rows, file_rows
 from workflow_scripts.training.samples import BadSamples, write_samples
-from workflow_scripts.training.tokenise import tokenise_conversations, tokenise_text
+from workflow_scripts.training.tokenization import tokenise_conversations, tokenise_text
 
 
 def tokenise_samples(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:

@@ -15,7 +15,7 @@ from workflow_scripts.core.files import atomic_dir, write_text
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.trained_parameters import choose_parts, set_parameters
+from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
 
 _ADAPTER = "adapter_config.json"
 # Files of a base that are its weights, or say how to load them, or what it is.
@@ -43,7 +43,7 @@ def save_checkpoint(
     dtype = config.get("dtype") or config.get("torch_dtype") or "float32"
     with atomic_dir(folder) as temporary:
         # In the format that it is stored in: what was trained is rounded to it once.
-        model = choose_parts(load(dtype), keys, exact=False)
+        model = select_trainable(load(dtype), keys, exact=False)
         set_parameters(model, parameters)
         _save(model, temporary, keys.method == "lora" and keys.lora_output == "adapter")
         for file in base.files:

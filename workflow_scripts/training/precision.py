@@ -4,15 +4,15 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-from workflow_scripts.hub.load import best_format
+from workflow_scripts.hub.load import choose_best_dtype
 
 
 def choose_precision(wanted: str, device: str) -> str:
     """Return float32 or bfloat16; what is trained is kept in float32 in either case."""
-    return best_format(device) if wanted == "auto" else wanted
+    return choose_best_dtype(device) if wanted == "auto" else wanted
 
 
-def calculating_in(precision: str, device: str) -> AbstractContextManager:
+def autocast_to(precision: str, device: str) -> AbstractContextManager:
     """Run a forward pass with products in this format, sums and losses in float32."""
     if precision == "float32":
         return nullcontext()

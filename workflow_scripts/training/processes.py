@@ -28,7 +28,7 @@ def first_alone(device: str) -> AbstractContextManager:
 
 
 @contextmanager
-def signals_to(handler: Callable) -> Iterator[None]:
+def handle_signals(handler: Callable) -> Iterator[None]:
     before = {number: signal.signal(number, handler) for number in SIGNALS}
     try:
         yield

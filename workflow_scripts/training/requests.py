@@ -1,11 +1,11 @@
 """What tokenising a recipe's data and one stage of training are asked."""
 
-from workflow_scripts.settings.request import StepRequest
+from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.training import SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 
-class SamplesRequest(StepRequest):
+class SamplesRequest(JobParams):
     """What tokenising a recipe's data is asked, once for all checkpoints of a model."""
 
     hub: str
@@ -13,7 +13,7 @@ class SamplesRequest(StepRequest):
     max_length: int
 
 
-class StageRequest(StepRequest):
+class StageRequest(JobParams):
     """What one stage of a checkpoint's training is asked: nothing that does not decide its outcome."""
 
     id: str

@@ -12,18 +12,18 @@ from safetensors.torch import load_file
 from transformers import TrainingArguments
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.machine import is_out_of_memory
+from workflow_scripts.core.hardware_errors import is_out_of_memory
 from workflow_scripts.core.records import TrainingFacts
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import attention, processes
-from workflow_scripts.training.lesson import Lesson
+from workflow_scripts.training.callbacks import CheckpointOnSignal, StopOnNonFiniteLoss
 from workflow_scripts.training.packing import Collator, Order, count_tokens
 from workflow_scripts.training.precision import choose_precision
+from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.state import StateFolder, read_trainer_state
-from workflow_scripts.training.trained_parameters import choose_parts, report, set_parameters
+from workflow_scripts.training.trainable_parameters import report, select_trainable, set_parameters
 from workflow_scripts.training.trainer import WEIGHTS, PackedTrainer
-from workflow_scripts.training.watching import SaveAndLeave, StopWhenDiverged
 
 _MAX_MICRO_BATCH = 8
 _SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
@@ -42,7 +42,7 @@ class Trained:
     speed: dict[str, Any] = field(default_factory=dict)  # and what differs
     model: Any = None
 
-    def as_fact(self, held_out_split: str, **more: Any) -> TrainingFacts:
+    def to_training_facts(self, held_out_split: str, **more: Any) -> TrainingFacts:
         """Return what the record of a measurement says of the training that it came after."""
         evaluations = [e for e in self.history if any(name.startswith("eval_") for name in e)]
         ran = ("packing", "attention", "precision", "gradient_checkpointing")
@@ -62,7 +62,7 @@ class Trained:
 
 def train(
     load: Callable[[str], Any],
-    lesson: Lesson,
+    lesson: TrainingSpec,
     state_path: Path,
     *,
     device: str,
@@ -127,7 +127,11 @@ def reduce_memory(keys: TrainingKeys, state: StateFolder, device: str, error: Ru
 
 
 def _train_once(
-    load: Callable[[str], Any], lesson: Lesson, state: StateFolder, device: str, padding_token: int
+    load: Callable[[str], Any],
+    lesson: TrainingSpec,
+    state: StateFolder,
+    device: str,
+    padding_token: int,
 ) -> Trained:
     """Train from the last checkpoint to the end, with one size of micro-batch."""
     keys, micro = lesson.keys, _micro_batch_size(lesson.keys, state)
@@ -136,13 +140,13 @@ def _train_once(
     precision = choose_precision(keys.precision, device)
     model = load(precision)
     packing = attention.choose_packing(model, keys)
-    model = choose_parts(model, keys)
+    model = select_trainable(model, keys)
     checkpointing = checkpoints_gradients(keys, state)
     facts = report(model, keys.method)
     facts |= {"packing": packing, "precision": precision, "device": device}
     facts |= {"gradient_checkpointing": checkpointing}
     print("\n".join(f"{name}: {value}" for name, value in facts.items()), flush=True)
-    saver = SaveAndLeave(state, by_time=keys.save_every is None)
+    saver = CheckpointOnSignal(state, by_time=keys.save_every is None)
     order = Order(
         len(lesson.samples),
         keys.batch_size,
@@ -157,7 +161,7 @@ def _train_once(
         lesson=lesson,
         order=order,
         collator=Collator(packing != "none", padding_token),
-        callbacks=[StopWhenDiverged(), saver],
+        callbacks=[StopOnNonFiniteLoss(), saver],
         precision=precision,
     )
     with processes.first_alone(device):
@@ -208,7 +212,7 @@ def _has_ended(checkpoint: Path) -> bool:
 
 
 def _training_arguments(
-    lesson: Lesson, state: StateFolder, device: str, micro: int, checkpointing: bool
+    lesson: TrainingSpec, state: StateFolder, device: str, micro: int, checkpointing: bool
 ) -> TrainingArguments:
     keys = lesson.keys
     selects = keys.select != "last" and lesson.evaluates

@@ -11,13 +11,13 @@ from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainingArguments
 
 from workflow_scripts.training.attention import packing_arguments
-from workflow_scripts.training.evaluated import left_as_it_was
-from workflow_scripts.training.lesson import Lesson
+from workflow_scripts.training.eval_mode import preserve_training_state
 from workflow_scripts.training.loss import is_distilled, summed_loss
 from workflow_scripts.training.packing import Collator, Order
-from workflow_scripts.training.precision import calculating_in
+from workflow_scripts.training.precision import autocast_to
 from workflow_scripts.training.samples import Samples, batches
-from workflow_scripts.training.trained_parameters import copy_parameters, set_parameters
+from workflow_scripts.training.spec import TrainingSpec
+from workflow_scripts.training.trainable_parameters import copy_parameters, set_parameters
 
 WEIGHTS = "model.safetensors"
 
@@ -32,7 +32,7 @@ class PackedTrainer(Trainer):
         model,
         args: TrainingArguments,
         *,
-        lesson: Lesson,
+        lesson: TrainingSpec,
         order: Order,
         collator: Collator,
         callbacks: list,
@@ -62,7 +62,7 @@ class PackedTrainer(Trainer):
         """Autocast here and not around the model's own forward, as accelerate has it: an evaluation is
         run as any other, and nothing that was put into the model keeps it in memory.
         """
-        return calculating_in(self._precision, self.args.device.type)
+        return autocast_to(self._precision, self.args.device.type)
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the mean over the counted tokens of the whole step, of which this is a micro-batch."""
@@ -91,7 +91,7 @@ class PackedTrainer(Trainer):
         if self._lesson.held_out:
             metrics["eval_loss"] = self._mean_loss(self._lesson.held_out)
         if self._lesson.score:
-            with left_as_it_was(self.model):
+            with preserve_training_state(self.model):
                 scores = self._lesson.score(self.model)
             metrics |= {f"eval_{name}": value for name, value in scores.items()}
         self.log(dict(metrics))

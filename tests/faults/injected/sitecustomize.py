@@ -20,15 +20,15 @@ from pathlib import Path
 
 _FOLDER = Path(os.environ["CHORUS_FAULTS"])
 _MOMENTS = {
-    "workflow_scripts.evaluation.scored_items": {
-        "an item is scored": ("ScoredItems", "add", lambda items, key, value: (items.path, key)),
+    "workflow_scripts.evaluation.score_cache": {
+        "an item is scored": ("ScoreCache", "add", lambda items, key, value: (items.path, key)),
     },
     "workflow_scripts.training.state": {
         "a step is saved": ("StateFolder", "seal", lambda state, step: (state.path, step)),
     },
-    "workflow_scripts.training.watching": {
+    "workflow_scripts.training.callbacks": {
         "a step is trained": (
-            "SaveAndLeave",
+            "CheckpointOnSignal",
             "on_step_end",
             lambda watcher, args, state, control, **_: (args.output_dir, state.global_step),
         ),

@@ -28,10 +28,10 @@ class Need:
     seconds: int
     gpus: int
 
-    def asked_minutes(self, attempt, cluster):
+    def time_limit_minutes(self, attempt, cluster):
         return 10 * attempt
 
-    def asked_mem_mb(self, attempt, cluster):
+    def memory_limit_mb(self, attempt, cluster):
         return 1_000 * attempt
 
 

@@ -7,7 +7,7 @@ from snakemake.resources import Resources
 
 from workflow_scripts.bridge.resources import gpu_request, list_sbatch_options, resources
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.planning.needs import Need
+from workflow_scripts.planning.estimates import Need
 from workflow_scripts.settings.cluster import Cluster
 
 

@@ -65,7 +65,7 @@ def test_before_and_after_training_saved_and_loaded(
         **PLANS[mode],
         **dict.fromkeys(taught, True),
     )
-    train_side_by_side(base, model)
+    launch_processes(base, model)
     ids = fresh_ids(2, 6)
     with torch.no_grad():
         assert_near(model.eval()(ids).logits, reference_logits(base, model, ids))
@@ -76,7 +76,7 @@ def test_before_and_after_training_saved_and_loaded(
         assert_near(again(ids).logits, reference_logits(base, again, ids))
 
 
-def train_side_by_side(base, model) -> None:
+def launch_processes(base, model) -> None:
     """The losses are the same at each step, and so are all weights in the end."""
     new = {
         name: weight.detach().clone().requires_grad_()

@@ -1,6 +1,6 @@
 """Check what the package uses of huggingface_hub beyond its promises.
 
-- git_hash (hub/remote.py): small files are held against the checksums of the hub
+- git_hash (hub/hub_api.py): small files are held against the checksums of the hub
 """
 
 from tests.unit.contracts.names import assert_takes, takes

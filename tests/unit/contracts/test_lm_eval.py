@@ -15,7 +15,7 @@
   seconds, a search a twentieth
 - tasks._yaml_loader.load_yaml, tasks._index.Kind (hub/tasks.py): a task's definition without its
   data, which would have to be fetched first
-- Task._filters (evaluation/floors.py): fixed answers are read as a model's are
+- Task._filters (evaluation/baselines.py): fixed answers are read as a model's are
 - DISABLE_MULTIPROC (evaluation/lm_eval_run.py): its bootstrap forks no process per CPU
 - TemplateAPI.get_batched_requests and tokenized_requests of its client of servers
   (evaluation/served.py): prompts are encoded before

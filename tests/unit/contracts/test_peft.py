@@ -3,7 +3,7 @@
 - _disable_adapters of its layers (chunked/distillation.py): a teacher runs without adapters,
   whose gradients stay on
 - BaseTunerLayer.merge, the mapping of usual target modules, lora_ in names (hub/adapters.py,
-  training/trained_parameters.py): merging adapters that transformers loaded; what is trained
+  training/trainable_parameters.py): merging adapters that transformers loaded; what is trained
 """
 
 import pytest

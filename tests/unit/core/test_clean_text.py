@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflow_scripts.core.clean_text import (
-    for_csv,
-    for_html,
-    for_markdown,
-    from_csv,
-    latex_text,
+    clean_lines,
+    escape_csv,
+    escape_html,
+    escape_latex,
+    escape_markdown,
     plain,
-    plain_lines,
-    shortened,
+    shorten_text,
+    unescape_csv,
 )
 from workflow_scripts.core.tex_engine import find_engine
 from workflow_scripts.render.tables import read_table, write_table
@@ -56,20 +56,20 @@ def test_plain_every_character():
 
 @given(pieces)
 def test_text_in_each_format(text):
-    assert not any(acts(one) for one in plain_lines(text) if one not in "\n\t")
+    assert not any(acts(one) for one in clean_lines(text) if one not in "\n\t")
     assert plain(plain(text)) == plain(text) and not any(acts(one) for one in plain(text))
-    assert len(shortened(text * 100)) <= 1_001
-    cell = for_csv(text)
+    assert len(shorten_text(text * 100)) <= 1_001
+    cell = escape_csv(text)
     assert not re.match(r"\s*[=+\-@＝＋－＠]", cell)
-    assert from_csv(cell) == plain(text)
-    assert html.unescape(for_html(text)) == plain_lines(text)
-    assert not set("<>\"'") & set(for_html(text))
-    line = f"| a | {for_markdown(text)} | b |"
+    assert unescape_csv(cell) == plain(text)
+    assert html.unescape(escape_html(text)) == clean_lines(text)
+    assert not set("<>\"'") & set(escape_html(text))
+    line = f"| a | {escape_markdown(text)} | b |"
     # As GitHub reads rows: a backslash takes the sign behind it along.
     assert (
         "\n" not in line and len(re.findall(r"\\.|\|", line)) - len(re.findall(r"\\.", line)) == 4
     )
-    assert not re.search(r"(?<!\\)(?:\\\\)*[<`]|\][(\[]", for_markdown(text))
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<`]|\][(\[]", escape_markdown(text))
 
 
 @given(st.text("abcXYZ 0189.:@%-_~", max_size=12))
@@ -83,7 +83,7 @@ def test_plain_account(account):
 
 @pytest.mark.parametrize("variant", ["@k2m12", "@k2m12-noadapters+cpt+sft", "@prune3-5", "+cpt"])
 def test_for_csv_variant(variant):
-    assert for_csv(variant) == variant
+    assert escape_csv(variant) == variant
 
 
 # Halves of characters are no text to pandas; what strangers say loses them before.
@@ -117,7 +117,7 @@ def test_tex_compiles(tmp_path):
     assert write(tmp_path, [*WHOLE, *drawn])["tex"].read_text("utf-8").isascii()
     (tmp_path / "all.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs}\usepackage{longtable}\begin{document}"
-        rf"\section{{{latex_text(WHOLE[0])}}}{latex_text(''.join(WHOLE))}"
+        rf"\section{{{escape_latex(WHOLE[0])}}}{escape_latex(''.join(WHOLE))}"
         r"\input{hostile.tex}\end{document}"
     )
     command = [find_engine(), "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]

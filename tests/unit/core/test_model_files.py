@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import save_file
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.model_files import files_taken, parameters_of
+from workflow_scripts.core.model_files import parameters_of, select_model_files
 
 SMALL = {"config.json", "tokenizer.json", "README.md", "chat_template.jinja"}
 SHARDS = {f"model-0000{number}-of-00002.safetensors" for number in (1, 2)}
@@ -26,7 +26,7 @@ NEVER |= {"pytorch_model.bin.index.json", "a/.git/config.json"}
     ],
 )  # fmt: skip
 def test_files_taken(weights, taken):
-    assert files_taken(SMALL | NEVER | weights) == SMALL | taken
+    assert select_model_files(SMALL | NEVER | weights) == SMALL | taken
 
 
 def test_parameters_of(tmp_path):

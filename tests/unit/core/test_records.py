@@ -8,15 +8,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.records import make_items, record_fields, write_example
-from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, write_json
 from workflow_scripts.core.items import read_items
+from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import (
-    Broken,
+    FailedRecord,
+    read_complete_record,
     read_record,
     sort_records,
-    whole_record,
     write_record,
 )
 
@@ -126,7 +126,7 @@ def test_read_record_broken(tmp_path):
     fields = {"record": str(path), "reason": "no memory", "log": "logs/x.log"}
     write_json(path, {"broken": fields})
     with pytest.raises(UserError, match="broken cell: no memory"):
-        whole_record(path)
+        read_complete_record(path)
     record = write_example(tmp_path / "cola.json")
     records = sort_records([path, tmp_path / "cola.json"])
-    assert records == ([(tmp_path / "cola.json", record)], [Broken(**fields)])
+    assert records == ([(tmp_path / "cola.json", record)], [FailedRecord(**fields)])

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from workflow_scripts.core.seeds import seed_everything, without_a_trace
+from workflow_scripts.core.seeds import isolate_rng, seed_everything
 
 
 @pytest.fixture
@@ -23,6 +23,6 @@ def test_seed_everything():
 
 def test_without_a_trace():
     before = torch.get_rng_state()
-    with without_a_trace(torch.device("cpu")):
+    with isolate_rng(torch.device("cpu")):
         torch.rand(3)
     assert torch.equal(torch.get_rng_state(), before)

@@ -5,9 +5,9 @@ import json
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, suite_cells
 from workflow_scripts.grid.requests import corpus_request
+from workflow_scripts.settings.job_batches import list_tasks_asked
+from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.settings.load import load_settings
-from workflow_scripts.settings.packs import tasks_of
-from workflow_scripts.settings.requests import Request
 
 HARMONY = {"tasks": ["sst2", "truthfulqa_mc2", "rte"], "max_test_items": 7, "seeds": [3, 5]}
 
@@ -26,7 +26,7 @@ def test_a_request_survives_the_params_of_a_rule():
             harmony_cells(load(), protocol, ("sst2", "rte")),
             suite_cells(load(), row("bfloat16"), protocol, ("gsm8k", "mmlu")),
         ):
-            params = json.loads(json.dumps(request.as_params()))
+            params = json.loads(json.dumps(request.to_params()))
             assert CellsRequest.of(params) == request
 
 
@@ -65,9 +65,9 @@ def test_a_row_runs_in_its_own_precision_and_flash_attention_where_that_can():
 
 def test_tasks_without_a_training_split_are_evaluated_directly_alone():
     settings = load()
-    assert tasks_of(settings, "harmony", "direct") == ("sst2", "truthfulqa_mc2", "rte")
-    assert tasks_of(settings, "harmony", "train_before_test") == ("sst2", "rte")
-    assert "truthfulqa_mc2" not in tasks_of(settings, "suite", "train_before_test")
+    assert list_tasks_asked(settings, "harmony", "direct") == ("sst2", "truthfulqa_mc2", "rte")
+    assert list_tasks_asked(settings, "harmony", "train_before_test") == ("sst2", "rte")
+    assert "truthfulqa_mc2" not in list_tasks_asked(settings, "suite", "train_before_test")
 
 
 def test_a_corpus_request_depends_on_its_own_keys_of_the_recipe():

@@ -14,7 +14,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
-from workflow_scripts.evaluation.lm_eval_run import choose_items
+from workflow_scripts.evaluation.lm_eval_run import sample_items
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.mirror import mirror
 
@@ -78,7 +78,7 @@ def test_record_and_items_of_each_kind_of_task(evaluate, model_manifest, world):
     assert {metric.name for metric in record.metrics} == {"acc", "acc_norm"}
     assert record.items.n == 10 and record.cost.tokens > 0
     request = cell("arc_easy", "acc_norm", max_test_items=10, seed=7)
-    assert record.request == request.as_params()
+    assert record.request == request.to_params()
     record, items = evaluate("cola", "mcc")
     assert {item["correct"] for item in items} <= {True, False}
     record, items = evaluate("gsm8k", "exact_match,flexible-extract", max_test_items=4)
@@ -107,16 +107,16 @@ def test_a_group_has_its_members_and_both_averages(evaluate):
 
 
 def test_items_are_drawn_by_seed_and_task_over_a_whole_group():
-    (drawn,) = choose_items({"sst2": 1000}, 50, seed=0, task="sst2").values()
+    (drawn,) = sample_items({"sst2": 1000}, 50, seed=0, task="sst2").values()
     assert drawn == sorted(set(drawn)) and len(drawn) == 50
-    assert choose_items({"sst2": 1000}, 50, seed=0, task="sst2") == {"sst2": drawn}
+    assert sample_items({"sst2": 1000}, 50, seed=0, task="sst2") == {"sst2": drawn}
     for seed, task in ((1, "sst2"), (0, "mnli")):
-        assert choose_items({"sst2": 1000}, 50, seed, task) != {"sst2": drawn}
+        assert sample_items({"sst2": 1000}, 50, seed, task) != {"sst2": drawn}
     for cap in (None, 50):
-        assert choose_items({"sst2": 50}, cap, 0, "sst2") == {"sst2": list(range(50))}
+        assert sample_items({"sst2": 50}, cap, 0, "sst2") == {"sst2": list(range(50))}
     with pytest.raises(UserError, match="no items"):
-        choose_items({"sst2": 0}, None, 0, "sst2")
-    group = choose_items({"law": 9000, "art": 1000}, 1000, seed=0, task="mmlu")
+        sample_items({"sst2": 0}, None, 0, "sst2")
+    group = sample_items({"law": 9000, "art": 1000}, 1000, seed=0, task="mmlu")
     assert sum(map(len, group.values())) == 1000
     assert len(group["law"]) == pytest.approx(900, abs=60)
 

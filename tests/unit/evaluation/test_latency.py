@@ -6,9 +6,9 @@ from tests.tiny_models import base_model
 from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.evaluation.latency import (
     WARM_UPS,
-    greedy_latency,
-    interleaved,
-    left_padded,
+    batch_left_padded,
+    time_greedy_generation,
+    time_interleaved,
 )
 
 
@@ -22,7 +22,7 @@ def test_variants_take_turns_and_warm_ups_are_left_out():
 
         return run
 
-    timings = interleaved({"a": variant("a"), "b": variant("b")}, rounds=3)
+    timings = time_interleaved({"a": variant("a"), "b": variant("b")}, rounds=3)
     assert calls == ["a", "b"] * (3 + WARM_UPS)
     assert timings["a"]["prefill_seconds"] == [3, 5, 7]
     assert timings["b"]["token_seconds"] == [0.5] * 3
@@ -36,13 +36,13 @@ def test_what_is_timed_is_greedy_generation():
     def tokenizer(text):
         return {"input_ids": rows[int(text)]}
 
-    (batch,) = left_padded(tokenizer, ["0", "1"], 2, "cpu")
+    (batch,) = batch_left_padded(tokenizer, ["0", "1"], 2, "cpu")
     fed = []
     model.register_forward_pre_hook(
         lambda _m, args, kwargs: fed.append((args or (kwargs.get("input_ids"),))[0]),
         with_kwargs=True,
     )
-    reading, writing = greedy_latency(model, [batch], new_tokens=4)
+    reading, writing = time_greedy_generation(model, [batch], new_tokens=4)
     assert reading > 0 and writing > 0
     written = torch.cat(fed[1:], dim=1)
     ids, mask = batch

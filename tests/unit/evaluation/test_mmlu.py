@@ -32,7 +32,7 @@ from lighteval.models.transformers.transformers_model import TransformersModelCo
 from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
 from lighteval.tasks.requests import Doc
 from workflow_scripts.evaluation import lighteval_run, mmlu
-from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.evaluation.requests import MmluRequest
@@ -85,11 +85,11 @@ with mirror(hub), lighteval_run._only(configs):
     pipeline.model._cache = None
     pipeline.evaluate()
 said["theirs"] = {
-    mmlu.subject_of(name.split("|")[0]): dict(values)
+    mmlu.get_subject(name.split("|")[0]): dict(values)
     for name, values in tracker.metrics_logger.metric_aggregated.items()
 }
 said["answers"] = {
-    f"{mmlu.subject_of(name.split('|')[0])}/{detail.doc.id}": detail.model_response.text[0]
+    f"{mmlu.get_subject(name.split('|')[0])}/{detail.doc.id}": detail.model_response.text[0]
     for name, details in tracker.details_logger.details.items()
     for detail in details
     if detail.model_response.text
@@ -100,7 +100,7 @@ published = asked.model_copy(update={"prompt": "published"})
 mmlu.evaluate_mmlu(manifest, hub, out / "published.json", published)
 
 # stopped in the middle, and gone on with
-add, done = ScoredItems.add, []
+add, done = ScoreCache.add, []
 
 def stop(self, key, value):
     if len(done) == 20:
@@ -108,14 +108,14 @@ def stop(self, key, value):
     done.append(key)
     add(self, key, value)
 
-ScoredItems.add = stop
+ScoreCache.add = stop
 try:
     mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", asked)
 except KeyboardInterrupt:
     said["left"] = (out / ".resumed.scored").stat().st_size
-ScoredItems.add = add
+ScoreCache.add = add
 computed = []
-ScoredItems.add = lambda self, *item: (computed.append(1), add(self, *item))
+ScoreCache.add = lambda self, *item: (computed.append(1), add(self, *item))
 mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", asked)
 said["computed"] = len(computed)
 

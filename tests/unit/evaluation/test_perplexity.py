@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.tiny_models import tiny_model
 from tests.tiny_tokenizers import FAMILIES, with_template
 from workflow_scripts.evaluation.perplexity import (
-    perplexity_metrics,
-    response_perplexity,
-    text_perplexity,
+    compute_perplexity_metrics,
+    score_instruction_responses,
+    score_text,
     windows,
 )
 from workflow_scripts.hub.load import load_model
@@ -45,14 +45,14 @@ def nats_by_hand(model, ids: list[int], first: int) -> float:
 def test_windows_of_a_text_against_plain_arithmetic(loaded):
     text = "The fox lives in the forest. " * 9 + "A wren sings."
     ids = loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
-    pieces = text_perplexity(loaded.model, loaded.tokenizer, text, window=16, stride=5)
+    pieces = score_text(loaded.model, loaded.tokenizer, text, window=16, stride=5)
     spans = list(windows(len(ids), 16, 5))
     assert len(pieces) == len(spans)
     for piece, (seen, first, end) in zip(pieces, spans, strict=True):
         expected = nats_by_hand(loaded.model, ids[seen:end], first - seen)
         assert piece.nats == pytest.approx(expected, abs=1e-3)
         assert piece.tokens == end - first
-    perplexity, bits_per_byte = perplexity_metrics(pieces)
+    perplexity, bits_per_byte = compute_perplexity_metrics(pieces)
     nats = sum(piece.nats for piece in pieces)
     assert perplexity.value == pytest.approx(math.exp(nats / (len(ids) - 1)))
     size = len(text.encode()) - len(loaded.tokenizer.decode(ids[:1]).encode())
@@ -72,10 +72,10 @@ def test_the_mean_over_windows_is_that_of_a_loop_over_transformers_own_loss(load
         with torch.no_grad():
             losses.append(float(loaded.model(ids[:, end - 16 : end], labels=labels).loss))
         scored = end
-    pieces = text_perplexity(
+    pieces = score_text(
         loaded.model, loaded.tokenizer, text, window=16, stride=5, most_tokens=whole
     )
-    perplexity, _ = perplexity_metrics(pieces, over="windows")
+    perplexity, _ = compute_perplexity_metrics(pieces, over="windows")
     expected = math.exp(statistics.fmean(losses))
     assert perplexity.value == pytest.approx(expected, rel=1e-4)
     stderr = expected * statistics.stdev(losses) / math.sqrt(len(losses))
@@ -89,7 +89,7 @@ def test_windows_and_cut_conversations_keep_the_start_token_of_their_tokenizer(f
     model = tiny_model("qwen2", len(tokenizer))
     start = [tokenizer.bos_token_id] * FAMILIES[family]
     whole = [*start, *tokenizer(text, add_special_tokens=False)["input_ids"]]
-    pieces = text_perplexity(model, tokenizer, text, window=16, stride=5)
+    pieces = score_text(model, tokenizer, text, window=16, stride=5)
     for piece, (seen, scored, end) in zip(pieces, windows(len(whole), 16, 5), strict=True):
         row = [*start, *whole[seen + len(start) : end]]
         assert piece.nats == pytest.approx(nats_by_hand(model, row, scored - seen), abs=1e-3)
@@ -99,7 +99,7 @@ def test_windows_and_cut_conversations_keep_the_start_token_of_their_tokenizer(f
     answer = tokenizer(pair[1], add_special_tokens=False)["input_ids"]
     prompt = tokenizer(pair[0] + "\n", add_special_tokens=False)["input_ids"]
     for window in (32, 120):
-        (piece,) = response_perplexity(model, tokenizer, [pair], window=window)
+        (piece,) = score_instruction_responses(model, tokenizer, [pair], window=window)
         row = [*start, *[*prompt, *answer][len(start) - window :]]
         nats = nats_by_hand(model, row, len(row) - len(answer))
         assert piece.nats == pytest.approx(nats, abs=1e-3)

@@ -5,7 +5,7 @@ import pytest
 from tests.tiny_models import put_in_hub, tiny_model
 from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
 from tests.unit.evaluation.conftest import CHUNKABLE
-from workflow_scripts.core.records import whole_record
+from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.evaluation import plan_latency
 from workflow_scripts.evaluation.plan_latency import measure_latency
 from workflow_scripts.evaluation.prompts.questions import read_questions
@@ -27,7 +27,7 @@ PRUNED = Checkpoint(model=CHUNKABLE, mode="prune", layers_to_prune=(1,))
 @pytest.fixture
 def timed(monkeypatch):
     """Collect whether the model was spread, its execution and the batches of each timing."""
-    calls, run = [], plan_latency.greedy_latency
+    calls, run = [], plan_latency.time_greedy_generation
 
     def watch(model, batches, new_tokens):
         layer_run = getattr(model.model.layers, "run", None)
@@ -35,7 +35,7 @@ def timed(monkeypatch):
         calls.append((layer_run and layer_run.is_spread, layer_run and execution, batches))
         return run(model, batches, new_tokens)
 
-    monkeypatch.setattr(plan_latency, "greedy_latency", watch)
+    monkeypatch.setattr(plan_latency, "time_greedy_generation", watch)
     return calls
 
 
@@ -49,7 +49,7 @@ def measured(world, chunkable, folder, *plans, **measures):
         seed=0,
     )
     measure_latency(chunkable, world, folder / "mmlu.json", request)
-    return whole_record(folder / "mmlu.json")
+    return read_complete_record(folder / "mmlu.json")
 
 
 def test_each_way_of_a_plan_takes_turns_with_the_unchanged_model(world, chunkable, tmp_path):

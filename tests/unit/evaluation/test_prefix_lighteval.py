@@ -16,7 +16,7 @@ from tests.unit.evaluation.drawn import WithoutCache
 from tests.tiny_models import tiny_model
 from transformers import AutoTokenizer
 from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
-from workflow_scripts.evaluation.scored_items import ScoredItems
+from workflow_scripts.evaluation.score_cache import ScoreCache
 
 folder, cache, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
 rng = random.Random(seed)
@@ -43,7 +43,7 @@ def docs(choices, **fields):
     return [Doc(query=q, choices=choices(), gold_index=0, task_name="t", **fields) for q in queries]
 
 def stored(path):
-    return ScoredItems(path, weights_sha256=str(seed), harness="h", settings={})
+    return ScoreCache(path, weights_sha256=str(seed), harness="h", settings={})
 
 def check_both(model):
     # Questions that are answered and scored: as by themselves, also after a kill.

@@ -5,8 +5,8 @@ import pytest
 from tests.cells import cell
 from tests.completions_server import serving
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.machine import describe_machine_fault
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.evaluation.served import ServedEngine
@@ -20,7 +20,7 @@ CPU = {"device": "cpu", "dtype": "float32", "attention": "sdpa"}
 def describe(source, folder, endpoint):
     request = ServedRequest(model="miniature/served", served=Served(endpoint=endpoint))
     manifest = folder / "manifest.json"
-    describe_served_model({"source": [source]}, request.as_params(), {"manifest": manifest})
+    describe_served_model({"source": [source]}, request.to_params(), {"manifest": manifest})
     return manifest
 
 
@@ -69,7 +69,7 @@ def test_answer_or_sentence(chunkable, tmp_path, monkeypatch, capfd, options, ke
             with pytest.raises(UserError, match=problem) as caught:
                 engine.loglikelihoods([([5, 6, 7], [8])], window=50)
             # Of the server, and no outcome of the cell.
-            assert bool(describe_machine_fault(caught.value)) == (
+            assert bool(describe_hardware_error(caught.value)) == (
                 problem != "expected a completions API"
             )
     assert not key or key not in manifest.read_text() + "".join(capfd.readouterr())

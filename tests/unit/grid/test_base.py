@@ -4,7 +4,7 @@ import pytest
 
 from tests.cells import cell
 from tests.unit.grid.test_train_before_test import RECIPE
-from workflow_scripts.core.records import whole_record
+from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.grid import base as module
 from workflow_scripts.grid.base import Base
@@ -51,12 +51,12 @@ def test_cells_of_a_job_share_a_load_and_come_out_as_they_do_alone(
     run_job(model_manifest, datasets, records, tmp_path / "log", asked, version="1")
     assert loads == ["float32"]
     for record in records:
-        together = whole_record(record)
+        together = read_complete_record(record)
         (name,) = (task for task in TASKS if record.stem.startswith(task))
         alone = tmp_path / f"alone/{record.name}"
         train_before_test(model_manifest, world, alone, asked_of(name))
-        assert whole_record(alone).training == together.training
-        assert whole_record(alone).metrics == together.metrics
+        assert read_complete_record(alone).training == together.training
+        assert read_complete_record(alone).metrics == together.metrics
         assert alone.with_suffix(".parquet").read_bytes() == record.with_suffix(".parquet").read_bytes()  # fmt: skip
 
 

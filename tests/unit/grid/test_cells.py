@@ -6,13 +6,17 @@ import pytest
 import torch
 
 from tests.records import write_example
-from workflow_scripts.core.broken import broken_cells, clear_broken_cells, is_broken
 from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.core.failed_cells import (
+    clear_failed_cells,
+    is_failed_record,
+    list_failed_cells,
+)
+from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.machine import describe_machine_fault
 from workflow_scripts.core.records import read_record
-from workflow_scripts.evaluation.scored_items import scored_beside
-from workflow_scripts.grid.cells import GridCell, give_up, run_cells
+from workflow_scripts.evaluation.score_cache import score_cache_path
+from workflow_scripts.grid.cells import GridCell, mark_failed, run_cells
 
 
 @pytest.fixture
@@ -44,9 +48,9 @@ def test_a_broken_cell_stops_no_other_and_says_why(folder):
     run_cells(cells(folder), Measure(sst2=UserError("The data are gone.")))
     assert read_record(folder / "mnli.json").task.name == "mnli"
     assert read_record(folder / "cola.json").task.name == "cola"
-    assert is_broken(folder / "sst2.json")
+    assert is_failed_record(folder / "sst2.json")
     assert read_items(folder / "sst2.parquet").num_rows == 0, "declared, so it must be there"
-    (broken,) = broken_cells()
+    (broken,) = list_failed_cells()
     assert broken["reason"] == "The data are gone."
     assert broken["record"].endswith("a--model/sst2.json")
 
@@ -67,17 +71,17 @@ def test_what_the_machine_is_to_blame_for_fails_the_job_and_breaks_no_cell(folde
     """A broken cell would count as done: nobody would ask for more memory, and try again."""
     with pytest.raises(type(error)):
         run_cells(cells(folder), Measure(sst2=error))
-    assert not broken_cells()
+    assert not list_failed_cells()
     assert not (folder / "sst2.json").exists()
-    assert describe_machine_fault(error)
+    assert describe_hardware_error(error)
 
 
 def test_the_next_run_tries_the_broken_cell_again_and_no_other(folder):
     run_cells(cells(folder), Measure(sst2=ValueError("once")))
-    clear_broken_cells()
+    clear_failed_cells()
     assert not (folder / "sst2.json").exists()
     assert not (folder / "sst2.parquet").exists()
-    assert not broken_cells()
+    assert not list_failed_cells()
     for path in (folder / "mnli.json", folder / "mnli.parquet", folder / "cola.json"):
         path.unlink()  # as Snakemake does with what a job is to make again
     measure = Measure()
@@ -111,18 +115,18 @@ def test_being_asked_to_leave_is_no_breakage(folder):
     measure = Measure(sst2=Interrupted("later"))
     with pytest.raises(Interrupted):
         run_cells(cells(folder), measure)
-    assert not broken_cells()
+    assert not list_failed_cells()
     assert not (folder / "sst2.json").exists()
     assert measure.measured == ["mnli", "sst2"]
 
 
 def test_what_was_killed_in_every_try_is_given_up_and_what_was_finished_is_not(folder):
     run_cells(cells(folder, ["mnli"]), Measure())
-    scored_beside(folder / "sst2.json").touch()
+    score_cache_path(folder / "sst2.json").touch()
     for path in (folder / "mnli.json", folder / "mnli.parquet"):
         path.unlink()  # as Snakemake does when a job is killed
-    give_up(cells(folder))
+    mark_failed(cells(folder))
     assert read_record(folder / "mnli.json").task.name == "mnli"
-    assert [broken["record"][-9:] for broken in broken_cells()] == ["cola.json", "sst2.json"]
-    assert "killed in every try" in broken_cells()[0]["reason"]
-    assert scored_beside(folder / "sst2.json").exists(), "the next run resumes from there"
+    assert [broken["record"][-9:] for broken in list_failed_cells()] == ["cola.json", "sst2.json"]
+    assert "killed in every try" in list_failed_cells()[0]["reason"]
+    assert score_cache_path(folder / "sst2.json").exists(), "the next run resumes from there"

@@ -26,7 +26,7 @@ def encoder_like(family):
     return Encoder(tokenizer, tiny_model("qwen2", len(tokenizer)).config)
 
 
-def texts_of(task, recipe, *, chat, family="llama_3"):
+def get_text_names(task, recipe, *, chat, family="llama_3"):
     return TrainingTexts(task, encoder_like(family), recipe, chat=chat)
 
 
@@ -48,7 +48,7 @@ def put(task, documents, family, *, chat):
 
 
 def trained_on(task, documents, family, *, chat, recipe=RECIPE):
-    texts, bad = texts_of(task, recipe, chat=chat, family=family), BadSamples()
+    texts, bad = get_text_names(task, recipe, chat=chat, family=family), BadSamples()
     samples = texts.samples(documents, bad)
     tokens = [(texts.text(d), s.tokens.tolist()) for d, s in zip(documents, samples, strict=True)]
     assert not +bad
@@ -102,7 +102,7 @@ def published_question_and_answer(task, row):
 def test_the_published_text_is_theirs_to_the_letter(world, name):
     with mirror(world):
         (task,) = load_tasks([name]).values()
-        written, said = (texts_of(task, PUBLISHED, chat=chat) for chat in (False, True))
+        written, said = (get_text_names(task, PUBLISHED, chat=chat) for chat in (False, True))
         for row in list(task.training_docs())[:100]:
             question, answer = published_question_and_answer(task, row)
             assert written.text(row).whole == f"{question} {answer}"

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from tests.unit.settings.merged import load as load_settings
-from workflow_scripts.bridge.gpus import is_given, take_gpus
+from workflow_scripts.bridge.gpus import has_gpu, take_gpus
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.hardware_errors import HardwareError, describe_hardware_error
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.core.machine import MachineFault, describe_machine_fault
-from workflow_scripts.hub.load import choose_attention, choose_device, load_model, over_cards
+from workflow_scripts.hub.load import choose_attention, choose_device, load_model, spread_over_gpus
 from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
 from workflow_scripts.hub.mirror import read_rows
 
@@ -77,11 +77,11 @@ def test_choose_device(sign, monkeypatch):
     monkeypatch.setenv(sign, "0")
     assert choose_device("auto") == "cpu", "of a job that asks for none"
     take_gpus({"gres": "gpu:a100:1"})
-    assert is_given() and choose_device("cpu") == "cpu"
+    assert has_gpu() and choose_device("cpu") == "cpu"
     for wanted in ("auto", "cuda"):
-        with pytest.raises(MachineFault, match="No CUDA GPUs are available") as raised:
+        with pytest.raises(HardwareError, match="No CUDA GPUs are available") as raised:
             choose_device(wanted)
-        assert describe_machine_fault(raised.value)
+        assert describe_hardware_error(raised.value)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert choose_device("auto") == choose_device("cuda") == "cuda"
 
@@ -93,10 +93,10 @@ def test_choose_device(sign, monkeypatch):
 def test_over_cards(model_manifest, monkeypatch, cards, billions, device, spread):
     manifest = read_manifest(model_manifest).model_copy(update={"parameters": billions * 10**9})
     monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
-    monkeypatch.setattr("workflow_scripts.hub.load.room_on", lambda _: 79 * 10**9)
+    monkeypatch.setattr("workflow_scripts.hub.load.get_free_memory", lambda _: 79 * 10**9)
     memory = dict.fromkeys(range(cards), 79 * 10**9)
     options = {"device_map": "balanced", "max_memory": memory} if spread else {}
-    assert over_cards(manifest, "bfloat16", device) == options
+    assert spread_over_gpus(manifest, "bfloat16", device) == options
 
 
 def test_load_model(world, model_manifest, monkeypatch):

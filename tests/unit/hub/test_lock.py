@@ -5,7 +5,7 @@ import pytest
 from tests.unit.hub.fake_hub import model_files
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.fetch import fetch
-from workflow_scripts.hub.lock import departures, lock_hub, read_lock, write_lock
+from workflow_scripts.hub.lock import find_lock_conflicts, lock_hub, read_lock, write_lock
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, write_manifest
 
 HEADER = "kind\trepository\tcommit\n"
@@ -56,12 +56,12 @@ def test_departures(tmp_path):
     lock, folder = tmp_path / "hub.lock.tsv", tmp_path / "hub" / "models" / "m" / "m"
     write_lock(lock, [manifest("m/m", A), manifest("not/fetched", A)])
     write_manifest(folder, manifest("m/m", A))
-    assert departures(lock, tmp_path / "hub") == []
+    assert find_lock_conflicts(lock, tmp_path / "hub") == []
 
     write_manifest(folder, manifest("m/m", B))
-    [sentence] = departures(lock, tmp_path / "hub")
+    [sentence] = find_lock_conflicts(lock, tmp_path / "hub")
     assert sentence.startswith(f"{folder} holds commit {B}, but {lock} says {A}: add")
-    assert departures(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]) == []
+    assert find_lock_conflicts(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]) == []
 
 
 def test_lock_hub(hub, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.unit.settings.test_folders import save
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub.local import take_folder
+from workflow_scripts.hub.local_folders import import_model_folder
 from workflow_scripts.hub.manifest import (
     MANIFEST,
     content_commit,
@@ -82,26 +82,26 @@ def test_take_folder(tmp_path):
     """Safetensors and small files are taken, neither code nor pickles; the same bytes are the same commit."""
     folder, target = tmp_path / "mine", tmp_path / "hub/models/local/mine"
     save(folder, **{"README.md": b"---\nlicense: mit\ntags: [x]\n---\n# Mine\n"})
-    manifest = take_folder(folder, "local/mine", target)
+    manifest = import_model_folder(folder, "local/mine", target)
     assert manifest == read_manifest(target / MANIFEST) and verify(folder, manifest) == []
     names = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
     assert [file.path for file in manifest.files] == names
     assert sorted(os.listdir(target)) == sorted([*names, MANIFEST])
     assert (manifest.source, manifest.licence, manifest.parameters) == ("local", "mit", 500)
     (folder / "generation_config.json").write_bytes(b'{"top_k": 1}')
-    assert take_folder(folder, "local/mine", target).commit != manifest.commit
+    assert import_model_folder(folder, "local/mine", target).commit != manifest.commit
     (folder / "generation_config.json").unlink()
-    assert take_folder(folder, "local/mine", target).commit == manifest.commit
+    assert import_model_folder(folder, "local/mine", target).commit == manifest.commit
     for card in (b"# Mine\n", b"---\nlicense: [\n---\n", b"---\n- a\n---\n", b"\xff\n"):
         (folder / "README.md").write_bytes(card)
-        assert take_folder(folder, "local/mine", target).licence is None
+        assert import_model_folder(folder, "local/mine", target).licence is None
 
 
 def test_require_unchanged_local(tmp_path):
     """A link shows what the next saving writes into the file, under the commit of before."""
     folder, target = tmp_path / "mine", tmp_path / "hub/models/local/mine"
     save(folder)
-    manifest = take_folder(folder, "local/mine", target)
+    manifest = import_model_folder(folder, "local/mine", target)
     require_unchanged(target, manifest)
     weights = folder / "model.safetensors"
     content = weights.read_bytes()

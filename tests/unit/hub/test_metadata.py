@@ -4,10 +4,10 @@ import pytest
 
 from tests.unit.hub.conftest import point_client
 from tests.unit.hub.fake_hub import Fault, model_files
-from workflow_scripts.core.broken import broken_cells, clear_broken_cells
+from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
 from workflow_scripts.hub.metadata import METADATA, fetch_metadata, read_metadata
 from workflow_scripts.hub.submission import Rules, check
-from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.steps.fetch_metadata import main
 
 MODEL = "acme/Rocket-1B"
@@ -48,10 +48,10 @@ def test_fetch_metadata_absent_until_next_run(hub, folder):
     run_step(folder)
     verdict = get_verdict(folder)
     assert "Repository Not Found" in verdict["reason"] and "status" not in verdict
-    (note,) = broken_cells()
+    (note,) = list_failed_cells()
     assert note["reason"] == verdict["reason"]
-    clear_broken_cells()
-    assert not (folder / METADATA).exists() and not broken_cells()
+    clear_failed_cells()
+    assert not (folder / METADATA).exists() and not list_failed_cells()
 
 
 @pytest.mark.parametrize("fault", ["absent", "gated", "no hub", "unreachable", "altered"])

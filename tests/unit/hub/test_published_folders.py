@@ -13,8 +13,8 @@ from tests.unit.chunked.test_published import assert_computes
 from tests.unit.hub.test_chunk import COMPUTE
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.hub.local import take_folder
-from workflow_scripts.settings.folders import row_of_folder
+from workflow_scripts.hub.local_folders import import_model_folder
+from workflow_scripts.settings.folders import read_folder_row
 
 NAME = "local/theirs"
 PEFT = "base_model.model."
@@ -28,7 +28,7 @@ def folder(tmp_path):
 
 
 def load(folder, target):
-    take_folder(folder, NAME, target)
+    import_model_folder(folder, NAME, target)
     return load_model(target / "manifest.json", **COMPUTE).model
 
 
@@ -54,7 +54,7 @@ def put_beside(published, folder, low_rank, in_full=(), **keys):
 def test_take_published_folder(family, folder, tmp_path):
     published = Published(family)
     published.save(folder)
-    row = row_of_folder(str(folder), ["Qwen2", "Llama"])
+    row = read_folder_row(str(folder), ["Qwen2", "Llama"])
     assert row.family.lower() == family and row.layers == 6
     model = load(folder, tmp_path / "taken")
     assert_computes(model, published)

@@ -9,7 +9,7 @@ import pytest
 from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
 from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.miniature.faulty import build_faulty_models
-from workflow_scripts.settings.requests import Request
+from workflow_scripts.settings.leaderboard_submissions import Request
 
 
 def request(name="miniature/Pythia-0.1M", **keys) -> Request:

@@ -48,7 +48,7 @@ def make_record(task: str, request: dict[str, Any], *, study="harmony", **change
 def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.DataFrame:
     """Return what decides of a record as config/paper_exact.yaml leaves it behind, but for some changes."""
     request = harmony_cells(settings("paper_exact"), protocol, (task,)).cells()[task]
-    params = request.as_params() | changes.pop("request", {})
+    params = request.to_params() | changes.pop("request", {})
     if request.recipe:
         changes["keys"] = request.recipe.model_dump(mode="json") | changes.get("keys", {})
     return find_decisive(make_record(task, params, name=protocol, **changes), task)
@@ -106,10 +106,10 @@ def test_the_published_recipes_of_the_settings_are_the_published_protocols():
 def test_the_prompt_runs_are_as_published_but_for_words_and_examples(number):
     paper = settings("paper")
     (run,) = [name for name, one in paper.prompt_runs.items() if one.published == number]
-    asking, reading = prompt_request(paper, run), reading_request(paper, run).as_params()
+    asking, reading = prompt_request(paper, run), reading_request(paper, run).to_params()
     own = {"temperature": 0.6, "top_p": 0.9, "top_k": None}
     record = make_record(
-        run, asking.as_params() | reading, study="prompts", max_items=None, chat_template=True,
+        run, asking.to_params() | reading, study="prompts", max_items=None, chat_template=True,
         dtype=asking.asking.dtype, generation={"model_generation_config": own},
     )  # fmt: skip
     task = record.task.model_copy(update={"shots": asking.asking.shots.number})

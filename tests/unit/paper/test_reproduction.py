@@ -23,10 +23,10 @@ from workflow_scripts.render.verdict import (
     LIMIT,
     NOT_COMPARABLE,
     NOT_MEASURED,
+    apply_margins,
+    compute_repeat_error,
     make_table,
-    same_answers,
     verdict,
-    with_margins,
     within,
 )
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
@@ -60,8 +60,8 @@ LLAMA = "meta-llama/Llama-3.2-1B-Instruct"
         ((0.3333, 0.0), (1 / 3, 0.0), None, INCONCLUSIVE, 0),  # what rounding hides
         ((0.0, 0.0), (0.5, 0.0), None, DIFFERS, math.inf),
         ((0.30, 0.05), (0.33, 0.05), 0.01, DIFFERS, 3),  # asked the same questions
-        ((0.5, 0.02), (0.501, 0.02), same_answers(1000, 1e-3), INCONCLUSIVE, 1),
-        ((0.5, 0.02), (0.504, 0.02), same_answers(1000, 1e-3), DIFFERS, 4),
+        ((0.5, 0.02), (0.501, 0.02), compute_repeat_error(1000, 1e-3), INCONCLUSIVE, 1),
+        ((0.5, 0.02), (0.504, 0.02), compute_repeat_error(1000, 1e-3), DIFFERS, 4),
     ],
 )
 def test_two_standard_errors_of_the_difference_decide(published, ours, error, expected, z):
@@ -81,7 +81,7 @@ def test_what_surely_lies_within_the_margin_agrees_and_what_may_not_is_inconclus
     """By the two tests of equivalence, each at 5%, written out; and nothing that was shown to differ agrees."""
     cases = [(0.005, 0.008), (0.005, 0.010), (0.015, 0.008), (0.001, 0.0004), (0.018, 0.001)]
     rows = [verdict(0.3, None, 0.3 + d, None, None, printed_to=0, error=e) for d, e in cases]
-    verdicts = with_margins(make_table(rows), pd.Series([0.02] * 5))["verdict"].tolist()
+    verdicts = apply_margins(make_table(rows), pd.Series([0.02] * 5))["verdict"].tolist()
     expected = []
     for difference, error in cases:
         above, below = (norm.sf((0.02 + sign * difference) / error) for sign in (1, -1))
@@ -91,7 +91,7 @@ def test_what_surely_lies_within_the_margin_agrees_and_what_may_not_is_inconclus
     assert verdicts == expected == [AGREES, INCONCLUSIVE, INCONCLUSIVE, DIFFERS, DIFFERS]
     assert norm.sf(LIMIT - rows[0]["smallest"] / 0.008) == pytest.approx(0.8, abs=0.001)
     ranks = make_table([within(3, 2, 4, None), within(3, 2, 9, None), within(9, 2, 4, None)])
-    verdicts = with_margins(ranks, pd.Series([2] * 3))["verdict"]
+    verdicts = apply_margins(ranks, pd.Series([2] * 3))["verdict"]
     assert verdicts.tolist() == [AGREES, INCONCLUSIVE, DIFFERS]
 
 

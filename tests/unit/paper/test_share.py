@@ -15,8 +15,8 @@ from tests.records import (
     record_fields,
     write_example,
 )
-from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper.share import share
 from workflow_scripts.scores.foreign.cells import KnownModel, read_cells

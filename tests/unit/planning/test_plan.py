@@ -2,7 +2,7 @@
 
 import pytest
 
-from workflow_scripts.planning.needs import Need
+from workflow_scripts.planning.estimates import Need
 from workflow_scripts.planning.plan import format_plan, sum_by_rule
 from workflow_scripts.settings.cluster import Cluster
 

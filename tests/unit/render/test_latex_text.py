@@ -2,14 +2,14 @@
 
 import re
 
-from workflow_scripts.render.tables import latex_text
+from workflow_scripts.render.tables import escape_latex
 
 BACK = {r"\textbackslash{}": "\\", r"\{": "{", r"\}": "}", "{[}": "[", "{*}": "*", r"\&": "&"}
 
 
 def test_a_backslash_of_somebody_elses_is_no_command():
     text = r"\input{/etc/passwd} \\[2cm] \end{tabular} & \write18{rm *}"
-    written = latex_text(text)
+    written = escape_latex(text)
     assert set(re.findall(r"\\([a-zA-Z]+)", written)) == {"textbackslash"}
     assert "\\\\" not in written, "nor does it end a line"
     read = re.sub("|".join(map(re.escape, BACK)), lambda found: BACK[found[0]], written)

@@ -13,7 +13,7 @@ from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import write_record
-from workflow_scripts.evaluation.names import cluster_of
+from workflow_scripts.evaluation.names import hash_cluster
 from workflow_scripts.scores.foreign.cells import ImportedCell, read_cells
 from workflow_scripts.scores.foreign.imports import import_results, name_origins, read_folder
 from workflow_scripts.scores.foreign.requests import import_request
@@ -101,7 +101,7 @@ def test_results_with_samples_have_scores_and_items_that_are_paired_with_ours(fo
             one,
             item=f"rte/{at}",
             scores={"acc": right},
-            cluster=cluster_of({"question": f"q{at}"}, ["question"]),
+            cluster=hash_cluster({"question": f"q{at}"}, ["question"]),
         )
         for at, (one, right) in enumerate(zip(make_items(), (1.0, 0.0, 1.0, 1.0), strict=True))
     ]

@@ -8,7 +8,7 @@ import pytest
 from tests.records import write_example
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.panel import panel_of
+from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.scores.tidy import collect, merge
 from workflow_scripts.settings.tables import read_tasks
@@ -123,15 +123,15 @@ def write_panel(path: Path, models: int, **columns) -> pd.DataFrame:
 def test_the_published_leaderboard_is_a_panel_as_it_is_and_a_model_with_a_hole_is_left_out(
     tmp_path,
 ):
-    panel = panel_of(LEADERBOARD, METRICS)
+    panel = read_panel_scores(LEADERBOARD, METRICS)
     printed = read_panel(LEADERBOARD).dropna()
     pd.testing.assert_frame_equal(panel.scores, printed, check_names=False, rtol=0, atol=1e-12)
     assert panel.protocol == "train_before_test"
-    assert panel_of(CELLS, METRICS).scores.shape == (61, 24)
+    assert read_panel_scores(CELLS, METRICS).scores.shape == (61, 24)
     path = tmp_path / "board.csv"
     wide = pd.read_csv(LEADERBOARD)
     wide.assign(rte=wide["rte"].where(wide.index != 4)).to_csv(path, index=False)
-    assert len(panel_of(path, METRICS).scores) == 60
+    assert len(read_panel_scores(path, METRICS).scores) == 60
 
 
 def test_of_a_run_what_it_measured_comes_before_what_it_imported_and_seeds_are_averaged(tmp_path):
@@ -142,7 +142,7 @@ def test_of_a_run_what_it_measured_comes_before_what_it_imported_and_seeds_are_a
     others = imported.assign(model=own["model"] + "-theirs", value=own["value"] / 2)
     suite = own.head(3).assign(study="suite", shots=25, value=0.9)
     pd.concat([suite, imported, own, again, others]).to_csv(path, index=False)
-    panel = panel_of(path, METRICS).scores
+    panel = read_panel_scores(path, METRICS).scores
     assert len(panel) == 24 and list(panel.columns) == ["rte", "mnli"]
     assert panel.loc["org/m4"].tolist() == pytest.approx([0.05, 0.06])
     assert panel.loc["org/m4-theirs"].tolist() == pytest.approx([0.02, 0.025])
@@ -152,7 +152,7 @@ def test_a_task_on_which_all_are_alike_is_no_part_of_the_panel(tmp_path):
     path = tmp_path / "archive.csv"
     table = write_panel(path, 12)
     table.assign(value=table["value"].where(table["task"] == "mnli", 0.1)).to_csv(path, index=False)
-    assert list(panel_of(path, METRICS).scores) == ["mnli"]
+    assert list(read_panel_scores(path, METRICS).scores) == ["mnli"]
 
 
 @pytest.mark.parametrize(
@@ -170,4 +170,4 @@ def test_what_is_no_panel_is_refused(tmp_path, models, more, said):
         table = pd.concat([table, table.assign(**more)])
     table.to_csv(path, index=False)
     with pytest.raises(UserError, match=said):
-        panel_of(path, METRICS)
+        read_panel_scores(path, METRICS)

@@ -8,7 +8,7 @@ from sklearn.metrics import matthews_corrcoef
 from tests.records import make_items, record_fields
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.scores.influences import errors_by_row, item_errors, least_variance
+from workflow_scripts.scores.influences import get_row_errors, item_errors, least_variance
 
 
 def answered(
@@ -35,7 +35,7 @@ def some(seed: int, models: int, items: int) -> np.ndarray:
 
 
 def covariance(table: pd.DataFrame) -> np.ndarray:
-    _, errors = errors_by_row(table, ["model"])
+    _, errors = get_row_errors(table, ["model"])
     return errors.shared @ errors.shared.T + np.diag(errors.own**2)
 
 

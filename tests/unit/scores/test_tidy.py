@@ -5,13 +5,13 @@ import pytest
 from tests.records import write_example
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.tidy import collect, collect_scores, whole_records
+from workflow_scripts.scores.tidy import collect, collect_scores, read_records
 
 
 def test_each_metric_becomes_a_row_with_its_floor(tmp_path):
     write_example(tmp_path / "a.json", model="miniature/Llama-1.4M", value=0.75)
     write_example(tmp_path / "b.json", model="org/net@k2m12+cpt+sft", value=0.25, seed=3)
-    records = whole_records([tmp_path / "b.json", tmp_path / "a.json"])
+    records = read_records([tmp_path / "b.json", tmp_path / "a.json"])
     scores = collect(record for _, record in records)
     assert list(scores.columns) == list(COLUMNS)
     first, second = scores.to_dict("records")
@@ -35,7 +35,7 @@ def test_the_order_of_the_records_changes_nothing(tmp_path):
 def test_all_broken_records_are_named_at_once(tmp_path):
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(UserError) as error:
-        whole_records([tmp_path / "a.json", tmp_path / "b.json"])
+        read_records([tmp_path / "a.json", tmp_path / "b.json"])
     assert len(error.value.problems) == 2
     assert "a.json" in error.value.problems[0]
     assert "b.json is missing" in error.value.problems[1]

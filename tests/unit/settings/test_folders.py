@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.hub.fake_hub import safetensors
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import CheckpointId, hub_name_problem, name_of_folder
+from workflow_scripts.core.ids import CheckpointId, build_local_name, hub_name_problem
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -55,7 +55,7 @@ def test_a_folder_stands_wherever_a_model_may(here, source):
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1))
 def test_every_path_has_a_name_that_ids_and_paths_can_hold(text):
-    name = name_of_folder(f"./{text}")
+    name = build_local_name(f"./{text}")
     assert hub_name_problem(name) is None
     assert str(CheckpointId.parse(name.replace("/", "--"))) == name
 
@@ -70,7 +70,7 @@ def test_every_path_has_a_name_that_ids_and_paths_can_hold(text):
     ],
 )
 def test_names_stay_readable(path, name):
-    assert name_of_folder(path) == name
+    assert build_local_name(path) == name
 
 
 def get_problem(*paths):

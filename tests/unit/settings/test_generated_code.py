@@ -6,7 +6,7 @@ from snakemake.utils import update_config
 
 from tests.unit.settings.merged import load
 from tests.workflow.snakemake import ROOT, run_snakemake
-from workflow_scripts.settings.generated_code import ALLOWED, code_problems
+from workflow_scripts.settings.generated_code import ALLOWED, find_code_problems
 
 ROW = "{0}\tlm_eval\t{0}\topenai/{0}\t\tpass@1\tnone\t\tno\tOther\t{0}\n"
 TASKS = {"harmony": {"tasks": ["sst2", "humaneval"]}, "suite": {"tasks": [{"task": "mbpp", "shots": 3}]}}  # fmt: skip
@@ -24,7 +24,7 @@ def config(tmp_path, monkeypatch):
 def problems(config):
     paper = yaml.safe_load((ROOT / "config/paper.yaml").read_text())
     update_config(paper, config)
-    return list(code_problems(load(paper), lambda name: name in ("humaneval", "mbpp")))
+    return list(find_code_problems(load(paper), lambda name: name in ("humaneval", "mbpp")))
 
 
 def test_each_is_named(config):

@@ -145,7 +145,7 @@ def test_what_cannot_be_explained_is_refused(explain):
 def test_what_a_model_is_asked_does_not_hold_how_it_is_read():
     """Or a changed parser would run the model again."""
     settings = load({})
-    request = prompt_request(settings, "run6").as_params()
+    request = prompt_request(settings, "run6").to_params()
     assert not {"read", "changed", "after", "published", "extends"} & set(request["asking"])
     asked = PromptRequest.of(request)
     assert asked == prompt_request(settings, "run6")

@@ -37,7 +37,7 @@ def random_scores(
     )
 
 
-def with_errors(
+def format_with_errors(
     scores: pd.DataFrame, stderrs: pd.DataFrame, correlation: float = 0.0, training: float = 0.0
 ) -> ScoreErrors:
     """From standard errors that any two models' correlate alike of, and a spread over trainings."""

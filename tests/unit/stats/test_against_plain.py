@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 
 from tests.unit.stats import plain
-from tests.unit.stats.random_scores import SEEDS, published_scores, random_scores, with_errors
+from tests.unit.stats.random_scores import (
+    SEEDS,
+    format_with_errors,
+    published_scores,
+    random_scores,
+)
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.settings.tables import read_models
 from workflow_scripts.stats import score_errors
@@ -36,7 +41,7 @@ def test_on_random_scores_with_ties_and_missing_cells(seed, gaps, digits, monkey
     same(kendall_matrix(scores), plain.matrix(scores.to_numpy()))
     # Without an error a score is drawn as it is: those that were tied stay so.
     stderrs = scores * 0 + np.where(np.arange(tasks) % 2, 0.0, 0.3)
-    errors = with_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
+    errors = format_with_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
     monkeypatch.setattr(score_errors, "SAMPLE", models)
     same(agree_with_redraw(errors, 4, seed), plain.redrawn(errors, 4, seed))
     if models < 30:
@@ -52,7 +57,7 @@ def test_on_the_published_scores():
     lowest = np.where(scores.columns == "cola", -1.0, 0.0)
     stderrs = pd.DataFrame(standard_error(scores, items, lowest), scores.index, scores.columns)
     same(kendall_matrix(scores), plain.matrix(scores.to_numpy()))
-    errors = with_errors(scores, stderrs, 0.3, 0.01)
+    errors = format_with_errors(scores, stderrs, 0.3, 0.01)
     same(interval_drawn(errors, draws=10, seed=1), plain.over_items(errors, 10, 1))
     same(agree_with_redraw(errors, 10, 1), plain.redrawn(errors, 10, 1))
     ends = rank_ranges(errors, 20, seed=1)[["low", "high"]]

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import random_scores, with_errors
+from tests.unit.stats.random_scores import format_with_errors, random_scores
 from workflow_scripts.stats.item_errors import (
     assumed_errors,
     measured_errors,
@@ -55,7 +55,7 @@ def test_models_without_items_go_together_with_the_others_by_the_correlation_tha
 def test_the_error_of_a_mean_over_tasks_is_that_of_what_is_drawn():
     scores = random_scores(6, models=4, tasks=12, digits=6)
     scores.iloc[1, :5] = np.nan
-    items = with_errors(scores, scores * 0 + 0.2, correlation=0.5).items
+    items = format_with_errors(scores, scores * 0 + 0.2, correlation=0.5).items
     errors = ScoreErrors(scores, items, scores.abs() * 0 + 0.3)
     first, second = np.array([0, 1, 2]), np.array([3, 2, 0])
     drawn = np.array(list(errors.drawn(3000, 0)))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from tests.unit.stats.random_scores import LEADERBOARD, with_errors
+from tests.unit.stats.random_scores import LEADERBOARD, format_with_errors
 from workflow_scripts.stats.missing import Completed, complete
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import rank_ranges
@@ -32,7 +32,7 @@ def taken_out(protocol: str, share: float) -> list[tuple[np.ndarray, Completed]]
     generator, found = np.random.default_rng(1), []
     for _ in range(TIMES):
         lost = generator.random(scores.shape) < share
-        found.append((lost, complete(with_errors(scores.mask(lost), errors.mask(lost)))))
+        found.append((lost, complete(format_with_errors(scores.mask(lost), errors.mask(lost)))))
     return found
 
 
@@ -75,7 +75,7 @@ def test_intervals_hold_in_small_worlds_too(models, tasks):
         at = generator.integers(models), generator.integers(tasks)
         gap = scores.copy()
         gap.iloc[at] = np.nan
-        found = complete(with_errors(gap, 0 * gap))
+        found = complete(format_with_errors(gap, 0 * gap))
         held.append(
             abs(found.errors.scores.iloc[at] - scores.iloc[at])
             <= 1.96 * found.errors.stderrs.iloc[at]
@@ -87,13 +87,13 @@ def test_a_missing_standard_error_is_that_of_similar_scores_and_costs_no_range()
     scores, errors = published("train_before_test")
     generator = np.random.default_rng(0)
     lost = generator.random(errors.shape) < 0.05
-    found = complete(with_errors(scores, errors.mask(lost)))
+    found = complete(format_with_errors(scores, errors.mask(lost)))
     ratio = (found.errors.stderrs / errors).to_numpy()[lost]
     assert np.quantile(np.abs(np.log(ratio)), 0.95) < np.log(1.2)
     assert not found.filled.any(axis=None), "no score was missing"
     assert rank_ranges(found.errors, draws=10).notna().all(axis=None)
     none = errors.copy()
     none["rte"] = np.nan
-    assert complete(with_errors(scores, none)).errors.stderrs["rte"].isna().all(), (
+    assert complete(format_with_errors(scores, none)).errors.stderrs["rte"].isna().all(), (
         "nothing says what they are"
     )

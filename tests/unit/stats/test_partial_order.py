@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import SEEDS, random_scores, with_errors
+from tests.unit.stats.random_scores import SEEDS, format_with_errors, random_scores
 from workflow_scripts.stats.partial_order import (
     joint_ranks,
     opposed_models,
@@ -41,7 +41,7 @@ def test_the_bounds_are_the_least_and_the_greatest_rank_of_all_orders_that_keep_
         if all(rank[one] < rank[other] for one, other in forced):
             for name in order:
                 found[name].add(rank[name])
-    best, worst = rank_bounds(partial_orders(with_errors(scores, errors.to_frame()))[0])
+    best, worst = rank_bounds(partial_orders(format_with_errors(scores, errors.to_frame()))[0])
     ends = zip(best, worst, strict=True)
     assert {name: (min(seen), max(seen)) for name, seen in found.items()} == dict(
         zip(values.index, ends, strict=True)
@@ -51,7 +51,7 @@ def test_the_bounds_are_the_least_and_the_greatest_rank_of_all_orders_that_keep_
 @pytest.mark.parametrize("seed", SEEDS)
 def test_what_lies_above_what_lies_above_a_third_lies_above_it_too(seed):
     scores = random_scores(seed, models=40, tasks=1)
-    known = with_errors(scores, errors_like(scores, seed), 0.1 * (seed % 10), 0.05)
+    known = format_with_errors(scores, errors_like(scores, seed), 0.1 * (seed % 10), 0.05)
     (order,) = partial_orders(known)
     assert not (order & order.T).any()
     assert ((order.astype(int) @ order.astype(int) > 0) <= order).all()
@@ -61,7 +61,7 @@ def test_what_lies_above_what_lies_above_a_third_lies_above_it_too(seed):
 def test_ranks_keep_the_order_of_their_task_and_lie_within_its_bounds(seed):
     scores = random_scores(seed, models=25, tasks=2)
     errors = errors_like(scores, seed)
-    known = with_errors(scores, errors, 0.3)
+    known = format_with_errors(scores, errors, 0.3)
     ranks = joint_ranks(known, orders := partial_orders(known))
     for task, better in zip(scores, orders, strict=True):
         best, worst = rank_bounds(better)
@@ -79,7 +79,7 @@ def test_tasks_that_nothing_significant_parts_rank_alike(seed):
     ability = np.sort(generator.uniform(0, 3, 30))
     scores = pd.DataFrame({"a": ability, "b": ability + generator.uniform(0, 1e-3, 30)})
     errors = pd.DataFrame({"a": np.full(30, 0.3), "b": np.full(30, 0.5)})
-    known = with_errors(scores, errors)
+    known = format_with_errors(scores, errors)
     ranks = joint_ranks(known, orders := partial_orders(known))
     assert (ranks["a"] == ranks["b"]).all()
     assert opposed_models(orders).sum() == 0
@@ -90,7 +90,7 @@ def test_a_copy_of_a_model_shares_its_places(seed):
     scores = random_scores(seed, models=15, tasks=2)
     twins = [*range(15), seed % 15]
     both = (one.iloc[twins].reset_index(drop=True) for one in (scores, errors_like(scores, seed)))
-    known = with_errors(*both)
+    known = format_with_errors(*both)
     ranks = joint_ranks(known, partial_orders(known))
     assert (ranks.iloc[-1] == ranks.iloc[seed % 15]).all()
     for task in scores:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tests.unit.stats.random_scores import published_scores, random_scores, with_errors
+from tests.unit.stats.random_scores import format_with_errors, published_scores, random_scores
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import rank_ranges, ranks, tiers
 
@@ -17,7 +17,7 @@ def test_a_copy_of_a_model_shares_its_rank():
         assert found.iloc[at] == found.iloc[-1]
         assert found.nunique() == len(scores)
         if at % 20 == 0:
-            unmoved = rank_ranges(with_errors(twins, twins * 0), draws=2)[["low", "high"]]
+            unmoved = rank_ranges(format_with_errors(twins, twins * 0), draws=2)[["low", "high"]]
             assert (unmoved.loc[at] == unmoved.loc[len(scores)]).all()
 
 
@@ -28,7 +28,7 @@ def test_joint_ranges_hold_all_ranks_at_once_as_often_as_they_say():
     alone, jointly = [], []
     for at in range(100):
         scores = truth + 0.15 * generator.standard_normal(truth.shape)
-        found = rank_ranges(with_errors(scores, truth * 0 + 0.15), draws=100, seed=at)
+        found = rank_ranges(format_with_errors(scores, truth * 0 + 0.15), draws=100, seed=at)
         alone.append(true_ranks.between(found["low"], found["high"]).all())
         jointly.append(true_ranks.between(found["joint_low"], found["joint_high"]).all())
     assert np.mean(alone) < np.mean(jointly), "one by one they do not hold together"

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import random_scores, with_errors
+from tests.unit.stats.random_scores import format_with_errors, random_scores
 from workflow_scripts.stats.agreement import kendall_matrix, mean_agreement
 from workflow_scripts.stats.redraws import (
     ceiling_of_pairs,
@@ -29,7 +29,7 @@ def test_a_difference_is_that_of_both_protocols_measured_again_on_the_same_items
         for stream, (scores, error) in enumerate(((truth, 0.2), (other, 0.4))):
             own = generator.standard_normal(truth.shape)
             moved = scores + error * (0.5**0.5 * shared + 0.5**0.5 * own)
-            found = with_errors(moved, truth * 0 + error, correlation=0.5)
+            found = format_with_errors(moved, truth * 0 + error, correlation=0.5)
             pair.append(ScoreErrors(moved, found.items, found.training, stream))
         return pair[0], pair[1]
 
@@ -40,7 +40,7 @@ def test_a_difference_is_that_of_both_protocols_measured_again_on_the_same_items
     # As wide as the differences lie apart, and not twice or half as wide.
     width = np.mean([high - low for low, high in found])
     assert width == pytest.approx(2 * 1.96 * np.std(again), rel=0.35)
-    unknown = with_errors(other, truth * np.nan)
+    unknown = format_with_errors(other, truth * np.nan)
     assert np.isnan(difference_drawn(pairs[0][0], unknown, draws=20)).all()
 
 
@@ -53,7 +53,7 @@ def test_tasks_that_differ_in_noise_alone_agree_nearly_up_to_the_ceiling_of_pair
         ability = generator.standard_normal((61, 1))
         scores = pd.DataFrame(ability + noise * generator.standard_normal((61, 3)))
         ceilings.append(
-            ceiling_of_pairs(with_errors(scores, scores * 0 + noise), 30, seed).to_numpy()
+            ceiling_of_pairs(format_with_errors(scores, scores * 0 + noise), 30, seed).to_numpy()
         )
         found.append(kendall_matrix(scores).to_numpy())
     above = np.triu_indices(3, 1)

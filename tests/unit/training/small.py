@@ -9,10 +9,10 @@ import torch
 
 from tests.tiny_models import VOCABULARY, tiny_model
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.lesson import Lesson
 from workflow_scripts.training.run import Trained, train
 from workflow_scripts.training.samples import Sample, Samples
-from workflow_scripts.training.trained_parameters import choose_parts
+from workflow_scripts.training.spec import TrainingSpec
+from workflow_scripts.training.trainable_parameters import select_trainable
 
 model_of = partial(tiny_model, layers=6)
 
@@ -38,7 +38,7 @@ def keys_of(**changes: Any) -> TrainingKeys:
 def adapted(model):
     """Add low-rank adapters that are not what they start as."""
     torch.manual_seed(0)
-    model = choose_parts(model, keys_of(method="lora", lora_rank=2))
+    model = select_trainable(model, keys_of(method="lora", lora_rank=2))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "lora_B" in name:
@@ -52,7 +52,7 @@ def train_small(
     """Train a model of the kind, or what `load` makes; what is no key of the recipe is told apart."""
     load = changes.pop("load", lambda dtype: model_of(kind).to(getattr(torch, dtype)))
     options = {name: changes.pop(name) for name in ("score", "best_by") if name in changes}
-    lesson = Lesson(
+    lesson = TrainingSpec(
         drawn_samples(24) if samples is None else samples,
         seed=changes.pop("seed", 0),
         belongs_to=changes.pop("belongs_to", {"weights": kind}),

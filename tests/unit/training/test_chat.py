@@ -6,7 +6,7 @@ from tests.tiny_tokenizers import DEFAULT_SYSTEM, LLAMA, QWEN, with_template
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.samples import BadSamples
-from workflow_scripts.training.tokenise import tokenise_conversations
+from workflow_scripts.training.tokenization import tokenise_conversations
 
 # Like Qwen3's: only the last turn shows that there was nothing to think about.
 THINKING = (

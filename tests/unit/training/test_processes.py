@@ -61,7 +61,7 @@ def start(tmp_path_factory):
             threads=1,
         )
         params = {"base": str(base), "samples": str(summary), "folder": str(folder)}
-        params["request"] = request.as_params()
+        params["request"] = request.to_params()
         return subprocess.Popen(
             [sys.executable, "-c", PARENT, json.dumps(params)],
             cwd=ROOT,

@@ -5,7 +5,7 @@ import torch
 
 from tests.unit.training.small import drawn_samples, losses, model_of, same, train_small
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training.evaluated import as_evaluated
+from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.loss import summed_loss
 from workflow_scripts.training.packing import Collator
 from workflow_scripts.training.state import is_sealed
@@ -108,7 +108,7 @@ def test_evaluating_changes_nothing_about_the_training(tmp_path, method):
     assert same(often.parameters, never.parameters)
     assert all(tensor.dtype == torch.float32 for tensor in often.parameters.values())
     with torch.no_grad():
-        assert torch.equal(logits[-1], as_evaluated(often.model)(input_ids=tokens).logits)
+        assert torch.equal(logits[-1], to_eval_mode(often.model)(input_ids=tokens).logits)
 
 
 @pytest.mark.parametrize(("factor", "name"), [("nan", "loss"), ("inf", "grad_norm")])

@@ -7,7 +7,7 @@ import pytest
 
 from tests.tiny_tokenizers import TEXT, WITH_START, tokenizer_like
 from workflow_scripts.training.samples import BadSamples
-from workflow_scripts.training.tokenise import cut_sample, join_pair, tokenise_text
+from workflow_scripts.training.tokenization import cut_sample, make_pair_sample, tokenise_text
 
 
 def blocks(rows, length=16, each_row_ends=True, column=None, tokenizer=None):
@@ -83,7 +83,7 @@ def test_of_a_pair_the_completion_counts_or_all_but_the_first(
     prompt, counted, length, marks, kinds
 ):
     bad = BadSamples()
-    samples = list(cut_sample(join_pair(prompt, [8, 9], counted), length, bad))
+    samples = list(cut_sample(make_pair_sample(prompt, [8, 9], counted), length, bad))
     assert list(bad) == kinds
     if marks:
         assert samples[0].tokens.tolist() == [*prompt, 8, 9][:length]

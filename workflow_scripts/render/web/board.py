@@ -13,7 +13,7 @@ from typing import Any, Literal
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from workflow_scripts.core.clean_text import plain_values
+from workflow_scripts.core.clean_text import clean_values
 from workflow_scripts.render.frames import Cells
 from workflow_scripts.render.web.policy import policy
 
@@ -98,7 +98,7 @@ def render_board(title: str, about: str, tabs: list[Tab], texts: dict[str, Marku
         policy=policy([library, script], [style], trusted="default"),
         title=title,
         about=about,
-        tabs=[plain_values(_describe_tab(tab)) for tab in tabs],
+        tabs=[clean_values(_describe_tab(tab)) for tab in tabs],
         texts=texts,
         style=Markup(style),
         library=Markup(library),

@@ -6,9 +6,9 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import hub_name_problem, name_of_folder
+from workflow_scripts.core.ids import build_local_name, hub_name_problem
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import ItemsFile, ProtocolName, StrictModel, problems_named
+from workflow_scripts.core.records import ItemsFile, ProtocolName, StrictModel, name_file_in_errors
 
 CELLS = "cells.json"
 
@@ -63,12 +63,14 @@ Measured = tuple[ImportedCell, list[Item]]
 
 
 def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
-    with problems_named(folder / CELLS):
+    with name_file_in_errors(folder / CELLS):
         cells = TypeAdapter(tuple[ImportedCell, ...])
         return cells.validate_json((folder / CELLS).read_bytes())
 
 
-def known_beside(models: Iterable[KnownModel], folders: Iterable[Path]) -> tuple[KnownModel, ...]:
+def add_imported_models(
+    models: Iterable[KnownModel], folders: Iterable[Path]
+) -> tuple[KnownModel, ...]:
     """Return these models and those of imported cells, as whoever measured them knows them."""
     known = {model.model: model for model in models}
     for folder in folders:
@@ -82,7 +84,7 @@ def get_model_name(name: object, path: Path) -> str:
     """Return the name on the hub; that of a folder is made of its path."""
     if not isinstance(name, str) or not name:
         raise UserError(f"{path} names no model.")
-    return name_of_folder(name) if hub_name_problem(name) else name
+    return build_local_name(name) if hub_name_problem(name) else name
 
 
 def parse_number(value: object) -> float | None:

@@ -6,11 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.conditions import Condition
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, sha256_text
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import Item
+from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.scores.foreign.cells import (
     ImportedCell,
     ImportedScore,

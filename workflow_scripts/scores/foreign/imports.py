@@ -17,7 +17,7 @@ from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
 from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, Measured
 from workflow_scripts.scores.imported import RANKED
-from workflow_scripts.settings.imports import paths_in
+from workflow_scripts.settings.imports import list_imported_paths
 
 READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
 TOLERANCE = 1e-6  # between the mean of the items and the score beside them
@@ -54,7 +54,9 @@ def read_folder(
     problems: list[str] = []
     first: dict[tuple, str] = {}
     # A link that leads nowhere is a file that cannot be read, and no reason to take the others alone.
-    files = [path for path in paths_in(folder) if path.suffix == ".json" or not path.exists()]
+    files = [
+        path for path in list_imported_paths(folder) if path.suffix == ".json" or not path.exists()
+    ]
     for path in files:
         try:
             for cell, items in _read_file(path, names, tasks):

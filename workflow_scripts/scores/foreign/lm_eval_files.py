@@ -11,7 +11,7 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import canonical_json
 from workflow_scripts.core.items import Item
-from workflow_scripts.evaluation.names import cluster_of, metric_name
+from workflow_scripts.evaluation.names import hash_cluster, metric_name
 from workflow_scripts.scores.foreign.cells import (
     ImportedCell,
     ImportedScore,
@@ -131,7 +131,7 @@ def _read_item(
         prediction=str(answers[0]),
         correct={0.0: False, 1.0: True}.get(scores.get(known["metric"], -1.0)),
         subset=subset,
-        cluster=cluster_of(first["doc"], known["cluster"]),
+        cluster=hash_cluster(first["doc"], known["cluster"]),
         scores=scores,
     )
     pairs = [list(arguments.values()) for arguments in first["arguments"].values()]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.settings.imports import import_stamp
+from workflow_scripts.settings.imports import hash_imported_files
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.names import find_folder
 
@@ -33,7 +33,7 @@ def import_request(settings: Settings, name: str) -> dict[str, Any]:
     return {
         "name": name,
         "folder": str(find_folder(folder, here) or folder),
-        "stamp": import_stamp(folder, here),
+        "stamp": hash_imported_files(folder, here),
         "names": names,
         "tasks": tasks,
     }

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
 from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
 from workflow_scripts.settings.prompts.templates import TemplateError, render
-from workflow_scripts.settings.sentences import validate
 from workflow_scripts.settings.yaml_files import read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
@@ -54,7 +54,7 @@ def _read_run(files: dict[str, Path], name: Any, key: str, children: tuple[str, 
     """Read a run, which a key names, over the one that it extends."""
     if name not in files or name in children:
         chain = f" that is not extended itself by {children[-1]}" if name in children else ""
-        near = did_you_mean(str(name), files)
+        near = suggest_name(str(name), files)
         raise UserError(f"{key} has {name!r}; expected the name of a run{chain}.{near}")
     path = files[name]
     content = read_yaml(path)

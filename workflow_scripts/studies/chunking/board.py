@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from workflow_scripts.render.frames import cells, checkpoint_of
+from workflow_scripts.render.frames import cells, get_checkpoint_name
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
 
 
 def make_chunked_tab(quality: Path) -> Tab:
     """Make a row of each checkpoint of the table chunking_quality."""
-    rows = [row | {"name": checkpoint_of(row)} for row in cells(read_table(quality))]
+    rows = [row | {"name": get_checkpoint_name(row)} for row in cells(read_table(quality))]
     return Tab(
         id="chunked",
         title="Chunked models",

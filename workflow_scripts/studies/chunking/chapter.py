@@ -13,7 +13,7 @@ from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.mmlu.numbers import mmlu_numbers
 
 
-def count_quality(table: pd.DataFrame) -> Values:
+def get_quality_numbers(table: pd.DataFrame) -> Values:
     """Compare the trained checkpoint that reads wikitext best with itself untrained and with the whole model."""
     table = table.set_index(table["model"] + table["variant"].fillna(""))
     trained = table[table["tokens"].fillna(0) > 0].dropna(subset=["perplexity"])
@@ -33,7 +33,7 @@ def count_quality(table: pd.DataFrame) -> Values:
     return values
 
 
-def count_ratios(table: pd.DataFrame) -> Values:
+def get_ratio_numbers(table: pd.DataFrame) -> Values:
     """Name the smallest and the largest ratio of perplexities."""
     cut = table[(table["chunks"] > 1) & (table["task"] == TEXT)].dropna(subset=["ratio"])
     values: Values = {}
@@ -44,7 +44,7 @@ def count_ratios(table: pd.DataFrame) -> Values:
     return values
 
 
-def count_speedups(table: pd.DataFrame) -> Values:
+def get_speedup_numbers(table: pd.DataFrame) -> Values:
     """Name the plan that writes fastest with its chunks run as one on one device."""
     fused = table[(table["way"] == "fused") & (table["devices"] == 1)]
     fused = fused.dropna(subset=["token_faster"])
@@ -60,7 +60,7 @@ def count_speedups(table: pd.DataFrame) -> Values:
     }
 
 
-def count_pruned(table: pd.DataFrame) -> Values:
+def get_pruning_numbers(table: pd.DataFrame) -> Values:
     """Compare the set of layers that costs least with the whole model."""
     table = table.dropna(subset=["perplexity"])
     is_whole = table["left_out"] == "none"
@@ -82,10 +82,10 @@ CHUNKING = Study(
     key="chunking",
     prose=Path(__file__).with_name("chapter.md.j2"),
     computed=(
-        ("chunking_quality", count_quality),
-        ("chunking_perplexity", count_ratios),
-        ("chunking_latency", count_speedups),
-        ("chunking_pruning", count_pruned),
+        ("chunking_quality", get_quality_numbers),
+        ("chunking_perplexity", get_ratio_numbers),
+        ("chunking_latency", get_speedup_numbers),
+        ("chunking_pruning", get_pruning_numbers),
         ("mmlu_by_subject", mmlu_numbers),
     ),
 )

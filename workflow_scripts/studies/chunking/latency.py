@@ -6,14 +6,14 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import (
+    draw_placeholder,
     drawing,
+    label_missing,
     legend_below,
-    model_colours,
-    name_missing,
-    say_empty,
+    pick_model_colours,
 )
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import millisecond, numbers, with_errors
+from workflow_scripts.render.text import format_with_errors, millisecond, numbers
 from workflow_scripts.studies.chunking.frame import (
     USUAL_ADAPTERS,
     count_chunks,
@@ -91,7 +91,9 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
 
 def format_seconds(table: pd.DataFrame, kind: str) -> list[str | None]:
     """Format the median and the spread in milliseconds."""
-    return with_errors(table[f"{kind}_seconds"], table[f"{kind}_seconds_spread"], millisecond)
+    return format_with_errors(
+        table[f"{kind}_seconds"], table[f"{kind}_seconds_spread"], millisecond
+    )
 
 
 def plot_latency(table: pd.DataFrame, pdf: Path, png: Path) -> None:
@@ -101,11 +103,13 @@ def plot_latency(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     size = 2 + 4 * len(devices), 4.2
     with drawing([pdf, png], *size, ncols=len(devices), sharey=True, squeeze=False) as (fig, grid):
         if rows.empty:
-            say_empty(grid[0, 0], "Nothing was measured: all cells of this figure are broken.")
+            draw_placeholder(
+                grid[0, 0], "Nothing was measured: all cells of this figure are broken."
+            )
             return
         several = rows["model"].nunique() > 1
         names = rows["model"] + rows["variant"] if several else rows["variant"]
-        colours = model_colours(list(dict.fromkeys(names)))
+        colours = pick_model_colours(list(dict.fromkeys(names)))
         for count, axes in zip(devices, grid[0], strict=True):
             for (name, way), lines in rows.groupby([names, "way"], sort=False):
                 line = lines[lines["devices"] == count]
@@ -122,7 +126,7 @@ def plot_latency(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             set_doubling_axis(axes, rows["batch"])
         grid[0, 0].set_ylim(bottom=0)
         grid[0, 0].set_ylabel("writing a token, times faster\nthan the unchanged model")
-        name_missing(grid[0, 0], table.loc[table["way"].isna(), "model"])
+        label_missing(grid[0, 0], table.loc[table["way"].isna(), "model"])
         legend_below(fig, grid[0, 0], 1 + len(devices))
 
 

@@ -6,11 +6,11 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import model_colours, name_missing, save_lines
+from workflow_scripts.render.figures import label_missing, pick_model_colours, save_lines
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import numbers, perplexity, shown, with_errors
+from workflow_scripts.render.text import format_with_errors, numbers, perplexity, shown
 from workflow_scripts.studies.chunking.frame import count_chunks, pivot_metrics, set_doubling_axis
-from workflow_scripts.studies.training.stages import text_of
+from workflow_scripts.studies.training.stages import name_texts
 
 NOTE = (
     "Perplexity ± standard error over n windows of wikitext, or n responses of Magpie, in chunks of"
@@ -28,7 +28,7 @@ def pivot_perplexity(scores: pd.DataFrame) -> pd.DataFrame:
     """Build a row for each model, text and plan; each difficulty of a task is a text of its own."""
     scores = scores[scores["protocol"] == "perplexity"]
     rows = pivot_metrics(scores, _METRICS, ["aggregation", "difficulty"])
-    rows["task"] = text_of(rows)
+    rows["task"] = name_texts(rows)
     return rows
 
 
@@ -58,7 +58,9 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Chunks": numbers(table["chunks"], "d"),
         "Plan": table["plan"],
         "Aggregation": table["aggregation"],
-        "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
+        "Perplexity": format_with_errors(
+            table["perplexity"], table["perplexity_stderr"], perplexity
+        ),
         "Bits per byte": numbers(table["bits_per_byte"]),
         "Ratio": shown(table["ratio"], perplexity),
         "n": numbers(table["n"], "d"),
@@ -76,13 +78,13 @@ def _draw(axes, table: pd.DataFrame) -> None:
     names = lines["aggregation"] + " · " + lines["task"]
     if measured["model"].nunique() > 1:
         names = lines["model"] + " · " + names
-    colours = model_colours(list(dict.fromkeys(names)))
+    colours = pick_model_colours(list(dict.fromkeys(names)))
     for name, line in lines.groupby(names, sort=False):
         line = line.sort_values("chunks")
         style = {"color": colours[name], "marker": "o", "markersize": 4}
         axes.plot(line["chunks"], line["ratio"], label=name, **style)
     failed = table[table["ratio"].isna()]
-    name_missing(axes, failed["model"] + " · " + failed["task"])
+    label_missing(axes, failed["model"] + " · " + failed["task"])
     axes.set_yscale("log")
     set_doubling_axis(axes, measured["chunks"])
     axes.set_xlabel("chunks of consecutive layers, in parallel")

@@ -6,9 +6,9 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import model_colours, save_lines, set_log_axis
+from workflow_scripts.render.figures import pick_model_colours, save_lines, set_log_axis
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import numbers, perplexity, with_errors
+from workflow_scripts.render.text import format_with_errors, numbers, perplexity
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.latency import compute_speedups, format_seconds
 from workflow_scripts.studies.chunking.perplexity import pivot_perplexity
@@ -45,7 +45,9 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
     return {
         "Model": table["model"],
         "Layers left out": table["left_out"],
-        "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
+        "Perplexity": format_with_errors(
+            table["perplexity"], table["perplexity_stderr"], perplexity
+        ),
         "n": numbers(table["n"], "d"),
         "Time": format_seconds(table, "prefill"),
         "Faster": numbers(table["prefill_faster"], ".2f"),
@@ -60,7 +62,7 @@ def plot_pruning(table: pd.DataFrame, pdf: Path, png: Path) -> None:
 
 def _draw(axes, table: pd.DataFrame) -> None:
     sets = list(table["left_out"].unique())
-    colours = model_colours(list(table["model"].unique()))
+    colours = pick_model_colours(list(table["model"].unique()))
     for model, rows in table.groupby("model", sort=False):
         axes.errorbar(
             rows["perplexity"],

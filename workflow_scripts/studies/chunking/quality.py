@@ -14,12 +14,19 @@ from workflow_scripts.core.records import sort_records
 from workflow_scripts.render.figures import (
     drawing,
     legend_below,
-    model_colours,
+    pick_model_colours,
     rule,
     set_log_axis,
 )
 from workflow_scripts.render.tables import ShownColumns, read_table, write_table
-from workflow_scripts.render.text import number, numbers, percents, perplexity, shown, with_errors
+from workflow_scripts.render.text import (
+    format_with_errors,
+    number,
+    numbers,
+    percents,
+    perplexity,
+    shown,
+)
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.latency import compute_speedups
 from workflow_scripts.studies.mmlu.by_subject import MICRO
@@ -122,10 +129,12 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Model": table["model"],
         "Variant": table["variant"].replace("", "as it is"),
         "Tokens": numbers(table["tokens"], ",d"),
-        "Perplexity": with_errors(table["perplexity"], table["perplexity_stderr"], perplexity),
+        "Perplexity": format_with_errors(
+            table["perplexity"], table["perplexity_stderr"], perplexity
+        ),
         "Ratio": shown(table["ratio"], perplexity),
         "Agreement": percents(table["agreement"]),
-        "Accuracy": with_errors(table["accuracy"], table["accuracy_stderr"], number),
+        "Accuracy": format_with_errors(table["accuracy"], table["accuracy_stderr"], number),
         "Floor": numbers(table["floor"]),
         "n": numbers(table["n"], "d"),
         "Speedup": numbers(table["speedup"], ".2f"),
@@ -137,7 +146,7 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     names = table["variant"].replace("", "as it is")
     if table["model"].nunique() > 1:
         names = table["model"] + table["variant"]
-    colours = model_colours(list(table["stage"].unique()))
+    colours = pick_model_colours(list(table["stage"].unique()))
     size = 9.0, 1.5 + 0.25 * max(4, len(table))
     with drawing([pdf, png], *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):

@@ -9,7 +9,7 @@ from workflow_scripts.render.verdict import (
     GENERATED,
     LIMIT,
     NOT_MEASURED,
-    same_answers,
+    compute_repeat_error,
     verdict,
     within,
 )
@@ -78,7 +78,7 @@ def compare_cells(
         apart = (
             max(reruns.most(task, theirs["model"]) / LIMIT, step)
             if trained
-            else same_answers(TEST_ITEMS[task], step)
+            else compute_repeat_error(TEST_ITEMS[task], step)
         )
         yield {
             **{"source": CELLS, "of": theirs["model"], "item": task},

@@ -3,12 +3,12 @@
 from pydantic import Field
 
 from workflow_scripts.scores.foreign.cells import KnownModel
+from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.studies.ranking.grid_settings import list_known_models
 
 
-class HarmonyComparison(StepRequest):
+class HarmonyComparison(JobParams):
     """What decides whether the published leaderboard can be compared with ours."""
 
     source: str

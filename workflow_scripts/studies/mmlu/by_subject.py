@@ -12,7 +12,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.figures import PALETTE, drawing
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import numbers, with_errors
+from workflow_scripts.render.text import format_with_errors, numbers
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.stats.shares import errors_above
 
@@ -105,10 +105,10 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Model": table["model"] + table["variant"],
         "n": numbers(table["n"], "d"),
         "Floor": numbers(table["floor"]),
-        "Published qem": with_errors(table["published_qem"], table["published_stderr"]),
+        "Published qem": format_with_errors(table["published_qem"], table["published_stderr"]),
     }
     for metric in METRICS:
-        shown[metric] = with_errors(table[metric], table[f"{metric}_stderr"])
+        shown[metric] = format_with_errors(table[metric], table[f"{metric}_stderr"])
         shown[f"{metric} above by"] = numbers(table[f"{metric}_z"], "+.1f")
     return shown
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Cells, cells, checkpoint_of
+from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
 from workflow_scripts.render.verdict import GENERATED, verdict
 from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, MmluComparison
 from workflow_scripts.studies.mmlu.by_subject import MACRO, published_scores
@@ -19,7 +19,7 @@ def compare_mmlu(
 ) -> Iterator[dict]:
     """Compare each subject and the macro average of each published table."""
     rows = cells(ours) if ours is not None else []
-    measured: dict[tuple, Cells] = {(checkpoint_of(row), row["subject"]): row for row in rows}
+    measured: dict[tuple, Cells] = {(get_checkpoint_name(row), row["subject"]): row for row in rows}
     for source, table in published.items():
         checkpoint = request.checkpoints.get(source)
         why_not = _why_not(source, checkpoint, request)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workflow_scripts.render.frames import cells, checkpoint_of
+from workflow_scripts.render.frames import cells, get_checkpoint_name
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
 
@@ -36,7 +36,7 @@ def make_prompts_tab(runs: Path) -> Tab:
             " a run at its floor shows nothing. Published: Llama-3.2-1B-Instruct on the real MMLU."
         ),
         columns=_COLUMNS,
-        rows=[row | {"checkpoint": checkpoint_of(row)} for row in cells(read_table(runs))],
+        rows=[row | {"checkpoint": get_checkpoint_name(row)} for row in cells(read_table(runs))],
         sort="run",
         search=("run", "checkpoint", "changed"),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Cells, cells, checkpoint_of
+from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
 from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict
 from workflow_scripts.stats.shares import share_error
 from workflow_scripts.studies.prompts.requests import PromptComparison
@@ -21,7 +21,7 @@ def compare_prompts(
 ) -> Iterator[dict]:
     """Compare each published number; a run that broke was not measured."""
     rows = [] if ours is None else cells(ours[ours["n"].notna()])
-    measured: dict[tuple, Cells] = {(checkpoint_of(row), row["run"]): row for row in rows}
+    measured: dict[tuple, Cells] = {(get_checkpoint_name(row), row["run"]): row for row in rows}
     for line in published.itertuples():
         value, number = float(line.percent) / 100, str(line.run)
         questions = _QUESTIONS.get(number, _ALL_QUESTIONS)

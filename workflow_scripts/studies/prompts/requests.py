@@ -4,12 +4,12 @@ from typing import Any
 
 from pydantic import Field
 
+from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.prompts.section import has_published_scores
-from workflow_scripts.settings.request import StepRequest
 
 
-class PromptComparison(StepRequest):
+class PromptComparison(JobParams):
     """What decides whether a published prompt run can be compared with ours."""
 
     source: str

@@ -11,9 +11,9 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
-from workflow_scripts.render.figures import drawing, model_colours, rule, say_empty
+from workflow_scripts.render.figures import draw_placeholder, drawing, pick_model_colours, rule
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import numbers, p_value, with_errors
+from workflow_scripts.render.text import format_with_errors, numbers, p_value
 from workflow_scripts.stats.shares import wilson
 from workflow_scripts.stats.significance import mcnemar
 
@@ -47,7 +47,7 @@ _SCORES = {
 }
 
 
-def read_right(records: Iterable[Path]) -> Right:
+def read_correct_answers(records: Iterable[Path]) -> Right:
     """Read whether each question was answered right, by checkpoint and run; broken cells are left out."""
     right = {}
     for path, record in sort_records(records)[0]:
@@ -131,8 +131,8 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Model": table["model"] + table["variant"],
         "What changed": table["changed"],
         "n": numbers(table["n"], "d"),
-        "Micro": with_errors(table["micro"], table["micro_stderr"]),
-        "Macro": with_errors(table["macro"], table["macro_stderr"]),
+        "Micro": format_with_errors(table["micro"], table["micro_stderr"]),
+        "Macro": format_with_errors(table["macro"], table["macro_stderr"]),
         "Floor": numbers(table["floor"]),
         "Format met": numbers(table["format_met"]),
         "Strict": numbers(table["strict_share"]),
@@ -159,11 +159,11 @@ def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     names = table["model"] + table["variant"]
     with drawing([pdf, png], 7.6, 1.6 + 0.36 * max(len(runs), 4)) as (fig, axes):
         if table.empty:
-            say_empty(axes, "No run could be measured.")
+            draw_placeholder(axes, "No run could be measured.")
             return
         axes.remove()
         left, right = fig.subplots(1, 2, sharey=True, width_ratios=[3, 2])
-        colours = model_colours(list(dict.fromkeys(names)))
+        colours = pick_model_colours(list(dict.fromkeys(names)))
         for number, (name, colour) in enumerate(colours.items()):
             rows, y = table[names == name], places[names == name]
             y = y + 0.16 * (number - (len(colours) - 1) / 2)
@@ -234,7 +234,9 @@ def main(
 ) -> None:
     # As text: a run's name is no number.
     printed = pd.read_csv(published, dtype="string")
-    results = compute_runs(pd.read_parquet(scores), read_right(records), printed, checkpoints, runs)
+    results = compute_runs(
+        pd.read_parquet(scores), read_correct_answers(records), printed, checkpoints, runs
+    )
     write_table(results, table, title="Prompt runs", note=NOTE, shown=_format_columns(results))
     plot_runs(results, *figure)
 

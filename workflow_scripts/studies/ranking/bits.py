@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import drawing, legend_below, rule, say_empty
+from workflow_scripts.render.figures import draw_placeholder, drawing, legend_below, rule
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.studies.ranking import frame, plots
@@ -47,7 +47,7 @@ def plot_bits(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
     panels = {"ncols": max(len(texts), 1), "squeeze": False}
     with drawing(files, 1.6 + 3.2 * panels["ncols"], 1.1 + 0.15 * most, **panels) as (fig, (row,)):
         if not texts:
-            say_empty(row[0], "No text has a score.")
+            draw_placeholder(row[0], "No text has a score.")
             return
         for axes, text in zip(row, texts, strict=True):
             rows = table[table["text"] == text].head(most)

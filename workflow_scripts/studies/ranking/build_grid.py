@@ -10,13 +10,13 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.scores.errors import lowest_of
-from workflow_scripts.scores.files import read_theirs
-from workflow_scripts.scores.foreign.cells import KnownModel, known_beside
+from workflow_scripts.scores.errors import get_metric_minimum
+from workflow_scripts.scores.files import read_external_csv
+from workflow_scripts.scores.foreign.cells import KnownModel, add_imported_models
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.tidy import import_all
+from workflow_scripts.scores.tidy import read_all_imported
+from workflow_scripts.settings.error_messages import listed
 from workflow_scripts.settings.grids import GridFile
-from workflow_scripts.settings.sentences import listed
 from workflow_scripts.stats.shares import share_error
 from workflow_scripts.studies.ranking.errors import (
     Cells,
@@ -40,7 +40,7 @@ def read_scores(
     """Read all scores as they are; their study is the file that they are from, or the run's."""
     grid, metrics = settings.grid, settings.metrics
     if grid.run:
-        others = import_all(imported, metrics, taken={STUDY})
+        others = read_all_imported(imported, metrics, taken={STUDY})
         return pd.concat([*map(pd.read_parquet, paths), *others], ignore_index=True)
     read = [read_imported(path, metrics, list(grid.protocols), others=True) for path in paths]
     scores = pd.concat(read, ignore_index=True)
@@ -59,7 +59,7 @@ def read_attributes(path: Path, grid: GridFile) -> pd.DataFrame:
     """Read what is known of each model, under our names for it."""
     columns = {"model": "model"} | (grid.attributes.columns if grid.attributes else {})
     expected = f"a header with {', '.join(columns.values())}, and a line for each model, once"
-    table = read_theirs(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
+    table = read_external_csv(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
     if not set(columns.values()) <= set(table) or table["model"].duplicated().any():
         raise UserError(f"{path} has a model twice or lacks a column; expected {expected}.")
     table = table[list(columns.values())].set_axis(list(columns), axis=1).set_index("model")
@@ -164,7 +164,7 @@ def _average_seeds(tidy: pd.DataFrame) -> pd.DataFrame:
 def _find_errors(tidy: pd.DataFrame) -> pd.Series:
     """Find standard errors, from the number of items where only that is known and the metric allows it."""
     table = tidy[["value", "n", "stderr"]].astype("Float64").astype(float)
-    table["lowest"] = lowest_of(tidy["metric"])
+    table["lowest"] = get_metric_minimum(tidy["metric"])
     inferred = table["stderr"].isna() & table["n"].notna() & table["lowest"].notna()
     chosen = table[inferred]
     errors = share_error(chosen["value"], chosen["n"], chosen["lowest"])
@@ -203,7 +203,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     read of their harnesses, `released` the leaderboard and the cells of the published grid.
     """
     of_grid = GridSettings.of(settings)
-    known = known_beside([KnownModel(**one) for one in known_models], imports)
+    known = add_imported_models([KnownModel(**one) for one in known_models], imports)
     found = read_attributes(attributes, of_grid.grid) if attributes else None
     of_errors = read_known_errors(correlations, errors, released, release, of_grid, known)
     tidy = read_scores(scores, imported, of_grid)

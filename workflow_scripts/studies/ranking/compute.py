@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import drawing, rule, say_empty, set_log_axis
+from workflow_scripts.render.figures import draw_placeholder, drawing, rule, set_log_axis
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import number, numbers
 from workflow_scripts.stats.ranks import ranks
@@ -72,7 +72,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     size = 1.0 + 3.9 * columns, 1.0 + 3.2 * len(_ACROSS)
     with drawing(files, *size, **panels) as (fig, axes):
         if not protocols:
-            say_empty(axes[0, 0], "No model of known size is ranked under a protocol.")
+            draw_placeholder(axes[0, 0], "No model of known size is ranked under a protocol.")
             return
         for row, (across, label) in zip(axes, _ACROSS.items(), strict=True):
             row[0].set_ylabel("PC1 (of each protocol's own scores)")
@@ -97,7 +97,7 @@ def main(
     of_grid = GridSettings.of(settings)
     sizes = compute_sizes(read_grids(cells, models))
     title = frame.make_title("The first component, parameters and compute", of_grid)
-    note = _NOTE.format(floored=of_grid.grid.floor_said)
+    note = _NOTE.format(floored=of_grid.grid.floor_note)
     write_table(sizes, table, title=title, note=note, shown=format_columns(sizes, of_grid))
     plot_sizes(sizes, of_grid, figure)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.scores.foreign.cells import KnownModel
-from workflow_scripts.scores.influences import errors_by_row
-from workflow_scripts.scores.published_leaderboard import as_fractions, read_panel
+from workflow_scripts.scores.influences import get_row_errors
+from workflow_scripts.scores.published_leaderboard import convert_to_fractions, read_panel
 from workflow_scripts.stats.item_errors import ItemErrors, assumed_errors, with_others
 from workflow_scripts.stats.reruns import Reruns, differences_of, reordering, reruns_of
 from workflow_scripts.stats.score_errors import ScoreErrors
@@ -104,7 +104,7 @@ def _combine_items(
     others, correlation = pd.concat(columns, names=_ROW), known.correlation(task)
     measured = known.measured
     if measured is not None and (measured["task"] == task).any():
-        index, errors = errors_by_row(measured[measured["task"] == task], _ROW)
+        index, errors = get_row_errors(measured[measured["task"] == task], _ROW)
         others = others[~others.index.isin(index)]
         if others.empty:
             return index, errors
@@ -170,7 +170,7 @@ def read_releases(
         cells[cells["protocol"] == protocol].pivot(index="model", columns="task", values="value")
         for protocol in (TRAINED, DIRECT)
     )
-    return as_fractions(leaderboard.set_index("model")), trained, direct
+    return convert_to_fractions(leaderboard.set_index("model")), trained, direct
 
 
 def index_models(models: Iterable[KnownModel]) -> pd.DataFrame:

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.grids import OWN_GRID, GridFile
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe
+from workflow_scripts.settings.job_batches import list_cell_seeds, list_tasks_asked
+from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.packs import seeds_of, tasks_of
-from workflow_scripts.settings.request import StepRequest
 from workflow_scripts.settings.tables import CATEGORIES, TaskRow
 
 # From what it is known how far scores move when a model is trained again: cells that are trained with several
@@ -29,13 +29,13 @@ class RankedTask(BaseModel):
     metric: str
 
 
-class ModelsRequest(StepRequest):
+class ModelsRequest(JobParams):
     """All known models."""
 
     models: tuple[KnownModel, ...]
 
 
-class GridSettings(StepRequest):
+class GridSettings(JobParams):
     """How a grid is described, and its tasks."""
 
     grid: GridFile
@@ -99,13 +99,13 @@ def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, An
             for task, category in grid.category_of.items()
         )
     found = GridSettings(grid=grid, tasks=tasks, trainings=_find_trainings(settings, grid))
-    return found.as_params()
+    return found.to_params()
 
 
 def _find_trainings(settings: Settings, grid: GridFile) -> Trainings:
     if not grid.run:
         return "release" if grid.release else "unknown"
-    if len(seeds_of(settings, "harmony", "train_before_test")) > 1:
+    if len(list_cell_seeds(settings, "harmony", "train_before_test")) > 1:
         return "seeds"
     return "published" if settings.source == "huggingface" else "unknown"
 
@@ -124,7 +124,7 @@ def list_wanted_cells(settings: Settings, name: str) -> dict[str, dict[str, list
     return {
         protocol: {
             "models": list(harmony.models),
-            "tasks": list(tasks_of(settings, "harmony", protocol)),
+            "tasks": list(list_tasks_asked(settings, "harmony", protocol)),
         }
         for protocol in get_args(Protocol)
         if protocol in harmony.protocols

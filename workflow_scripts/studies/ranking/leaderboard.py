@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import drawing, say_empty
+from workflow_scripts.render.figures import draw_placeholder, drawing
 from workflow_scripts.render.frames import Cells, cells
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers, percents
@@ -124,7 +124,7 @@ def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
     looks, width = plots.color_families(table), 3.2 + 2.6 * max(len(protocols), 1)
     with drawing(files, width, plots.rank_height(table["label"].nunique())) as (fig, axes):
         if not protocols:
-            say_empty(axes, "Fewer than two models are ranked under a protocol.")
+            draw_placeholder(axes, "Fewer than two models are ranked under a protocol.")
             return
         ends = "rank", "rank_low", "rank_high"
         plots.draw_ranks(axes, table, "protocol", names, looks, ends)

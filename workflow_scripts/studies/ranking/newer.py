@@ -13,7 +13,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import PALETTE, drawing, legend_below, rule
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import numbers, with_errors
+from workflow_scripts.render.text import format_with_errors, numbers
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.compute import OPERATIONS, count_operations
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
@@ -88,7 +88,7 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
     )
     named = {"Task": fits["task"].map(settings.names)}
     named["Protocol"] = fits["protocol"].map(settings.grid.names)
-    named["Step"] = with_errors(fits["step"], fits["stderr"])
+    named["Step"] = format_with_errors(fits["step"], fits["stderr"])
     named |= {name.capitalize(): numbers(fits[name], of) for name, of in _SHOWN.items()}
     return named
 
@@ -125,7 +125,7 @@ def _draw(axes, of: pd.DataFrame) -> None:
         rise = fitted["slope"] * np.maximum(np.log10(across) - fitted["knee"], 0)
         axes.plot(across, fitted["chance"] + rise + newer * fitted["step"], **look)
     axes.set_xscale("log")
-    (step,) = with_errors([fitted["step"]], [fitted["stderr"]])
+    (step,) = format_with_errors([fitted["step"]], [fitted["stderr"]])
     axes.text(0.03, 0.97, step, transform=axes.transAxes, va="top", fontsize=7)
     rule(axes, "both", "0.92")
 
@@ -136,7 +136,7 @@ def main(
     of_grid = GridSettings.of(settings)
     newer = compare_newer_models(read_grids(cells, models), of_grid)
     since = of_grid.grid.newer.since if of_grid.grid.newer else ""
-    note = _NOTE.format(since=since, operations=OPERATIONS, floored=of_grid.grid.floor_said)
+    note = _NOTE.format(since=since, operations=OPERATIONS, floored=of_grid.grid.floor_note)
     title = frame.make_title("Newer and older models", of_grid)
     write_table(newer, table, title=title, note=note, shown=format_columns(newer, of_grid))
     plot_newer(newer, of_grid, figure)

@@ -10,7 +10,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import drawing
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import intervals, number, numbers
-from workflow_scripts.scores.panel import Panel, panel_of
+from workflow_scripts.scores.panel import Panel, read_panel_scores
 from workflow_scripts.settings.grids import GridProtocol
 from workflow_scripts.stats.placement import fit, place
 from workflow_scripts.stats.principal import principal_components
@@ -129,7 +129,7 @@ def main(
 ) -> None:
     """Place the models of a grid. `families` has the family of each known model."""
     of_grid, grids = GridSettings.of(settings), read_grids(cells, models)
-    of_panel = panel_of(panel, of_grid.metrics)
+    of_panel = read_panel_scores(panel, of_grid.metrics)
     # Models of the panel may be among the grid's, which knows more of them.
     known = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
     of_models = pd.Series(known.dropna().to_dict() | families, dtype=object)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, drawing, legend_below, rule, say_empty
+from workflow_scripts.render.figures import PALETTE, draw_placeholder, drawing, legend_below, rule
 from workflow_scripts.render.text import number
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame
@@ -142,7 +142,7 @@ def plot_matrices(
     panels = {"ncols": columns, "squeeze": False, "sharey": True, "layout": "compressed"}
     with drawing(files, 1.6 + (side + 0.3) * columns, side + 2.6, **panels) as (fig, (axes,)):
         if not protocols:
-            say_empty(axes[0], "No two tasks or texts have scores of the same models.")
+            draw_placeholder(axes[0], "No two tasks or texts have scores of the same models.")
             return
         for axis, protocol in zip(axes, protocols, strict=True):
             half = rows[rows["protocol"] == protocol].pivot(

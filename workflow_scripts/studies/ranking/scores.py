@@ -9,13 +9,13 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import drawing, legend_below, model_colours, rule
+from workflow_scripts.render.figures import drawing, legend_below, pick_model_colours, rule
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import numbers, with_errors
+from workflow_scripts.render.text import format_with_errors, numbers
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.scores.errors import lowest_of
-from workflow_scripts.scores.foreign.cells import KnownModel, known_beside
-from workflow_scripts.scores.tidy import import_all
+from workflow_scripts.scores.errors import get_metric_minimum
+from workflow_scripts.scores.foreign.cells import KnownModel, add_imported_models
+from workflow_scripts.scores.tidy import read_all_imported
 from workflow_scripts.stats.shares import errors_above, score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
@@ -60,7 +60,7 @@ def tabulate_scores(
     table[_FOUND] = table[_FOUND].apply(pd.to_numeric)
     table["origin"] = table["study"].mask(table["study"] == STUDY, OWN)
     value, error, n, floor = (table[name] for name in ("value", "stderr", "n", "floor"))
-    table["z"] = errors_above(value, error, floor, n, lowest_of(table["metric"]))
+    table["z"] = errors_above(value, error, floor, n, get_metric_minimum(table["metric"]))
     table = table.sort_values("task", key=lambda of: of.map(rows.index.get_loc), kind="stable")
     names = ["task", "category", "model", "origin", "family", "parameters", "metric"]
     table["task"] = table["display_name"]
@@ -74,7 +74,7 @@ def format_columns(table: pd.DataFrame) -> ShownColumns:
         **({"Origin": table["origin"]} if (table["origin"] != OWN).any() else {}),
         "Parameters": numbers(table["parameters"], ",.0f"),
         "Metric": table["metric"],
-        "Score": with_errors(table["value"], table["stderr"]),
+        "Score": format_with_errors(table["value"], table["stderr"]),
         "n": numbers(table["n"], ".0f"),
         "Chance": numbers(table["chance"]),
         "Floor": numbers(table["floor"]),
@@ -89,7 +89,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
     """
     tasks = pd.Index(table["task"].unique())
     value, error, n = (table[one] for one in ("value", "stderr", "n"))
-    low, high = score_interval(value, error, n, lowest_of(table["metric"]))
+    low, high = score_interval(value, error, n, get_metric_minimum(table["metric"]))
     named = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED)
     table = table.assign(name=named, low=low, high=high).sort_values("parameters", kind="stable")
     if named.nunique() > _NAMED:
@@ -97,7 +97,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
     names = list(dict.fromkeys(table["name"]))
     step = 0.7 / max(len(names), 1)
     with drawing(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(names)) as (fig, axes):
-        for at, (name, colour) in enumerate(model_colours(names).items()):
+        for at, (name, colour) in enumerate(pick_model_colours(names).items()):
             rows = table[(table["name"] == name) & table["value"].notna()]
             down = tasks.get_indexer(rows["task"]) + (at - (len(names) - 1) / 2) * step
             ends = measure_ends(rows["value"], rows["low"], rows["high"])
@@ -125,9 +125,9 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     imports: Sequence[Path] = (),
 ) -> None:
     """Tabulate the scores of `models` on `tasks`; `metrics` of all known tasks are checked in imported files."""
-    theirs = import_all(imported, metrics, taken={STUDY})
+    theirs = read_all_imported(imported, metrics, taken={STUDY})
     tidy = pd.concat([*map(pd.read_parquet, scores), *theirs], ignore_index=True)
-    known = known_beside([KnownModel(**one) for one in known_models], imports)
+    known = add_imported_models([KnownModel(**one) for one in known_models], imports)
     of_models = pd.DataFrame(map(dict, known)).set_index("model")
     found = tabulate_scores(tidy, [RankedTask(**one) for one in tasks], models, of_models)
     title = "Direct evaluation of the Harmony grid"

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.errors import UserError, did_you_mean
+from workflow_scripts.core.errors import UserError, suggest_name
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import fixed, intervals, numbers, with_errors
+from workflow_scripts.render.text import fixed, format_with_errors, intervals, numbers
 from workflow_scripts.render.words import LEVEL
-from workflow_scripts.settings.sentences import shown
+from workflow_scripts.settings.error_messages import shown
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.separation import separation
 from workflow_scripts.stats.significance import holm, z_test
@@ -73,7 +73,7 @@ def compare_models(
         if name not in known:
             raise UserError(
                 f"separate names {shown(name)}, of which there are no scores; expected a model of this run,"
-                f" once `snakemake harmony` has measured it, or of a grid in config/grids.{did_you_mean(name, known)}"
+                f" once `snakemake harmony` has measured it, or of a grid in config/grids.{suggest_name(name, known)}"
             )
     raise UserError(
         f"{names[0]} and {names[1]} have no task in common in scores of one source; expected two"
@@ -135,7 +135,7 @@ def format_columns(table: pd.DataFrame, names: tuple[str, str]) -> ShownColumns:
         "Protocol": table["protocol"],
         "Come out anew": table["question"].map(QUESTIONS),
         "Tasks": numbers(table["tasks"], "d"),
-        "Difference": with_errors(points["difference"], points["stderr"], _format_points),
+        "Difference": format_with_errors(points["difference"], points["stderr"], _format_points),
         "95% interval": intervals(points["low"], points["high"], _format_points),
         "First better": numbers(table["probability"], ".2f"),
         "Shows from": numbers(points["shows_from"], ".2f"),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import number, numbers, p_value, with_errors
+from workflow_scripts.render.text import format_with_errors, number, numbers, p_value
 from workflow_scripts.render.words import LEVEL
 from workflow_scripts.stats.significance import holm, z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, RAW_AND_MISSING
@@ -92,7 +92,7 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
         "Higher": table["first"],
         "Lower": table["second"],
         "Tasks": numbers(table["tasks"], ".0f"),
-        "Difference": with_errors(
+        "Difference": format_with_errors(
             100 * table["difference"], 100 * table["stderr"], lambda value: number(value, ".2f")
         ),
         "z": numbers(table["z"], ".1f"),

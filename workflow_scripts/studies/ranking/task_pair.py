@@ -7,9 +7,9 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import drawing, say_empty
+from workflow_scripts.render.figures import draw_placeholder, drawing
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import with_errors
+from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.stats.partial_order import (
     SIGNIFICANT,
     joint_ranks,
@@ -66,7 +66,7 @@ def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
         "Task": table["task"].map(settings.names),
         "Rank": [format_rank(*row) for row in ranked],
         "Model": table["label"],
-        "Score": with_errors(table["value"], table["stderr"]),
+        "Score": format_with_errors(table["value"], table["stderr"]),
     }
 
 
@@ -80,7 +80,7 @@ def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path
     height = plots.rank_height(table["label"].nunique())
     with drawing(files, 5.4 * panels["ncols"], height, **panels) as (fig, (axes,)):
         if not protocols:
-            say_empty(axes[0], "No model has a score on both tasks.")
+            draw_placeholder(axes[0], "No model has a score on both tasks.")
             return
         for axis, protocol in zip(axes, protocols, strict=True):
             rows = table[table["protocol"] == protocol]

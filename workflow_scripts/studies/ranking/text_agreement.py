@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import drawing, say_empty
+from workflow_scripts.render.figures import draw_placeholder, drawing
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.grids import GridFile
@@ -97,7 +97,7 @@ def plot_texts(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     }
     with drawing(files, *size, **grid) as (fig, axes):
         if not panels or not names:
-            say_empty(
+            draw_placeholder(
                 axes[0][0], "No models have both bits per byte of a text and scores of tasks."
             )
             return

@@ -12,7 +12,7 @@ from workflow_scripts.render.frames import Cells, cells, plain
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.settings import requests
+from workflow_scripts.settings import leaderboard_submissions
 from workflow_scripts.stats.shares import share_error
 from workflow_scripts.studies.suite import checks
 
@@ -101,14 +101,14 @@ def render_texts(page: dict[str, Any]) -> dict[str, Markup]:
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
     )
     template = environment.get_template("about.html.j2")
-    fields = requests.Request.model_fields
+    fields = leaderboard_submissions.Request.model_fields
     keys = {key: (field.is_required(), get_args(field.annotation)) for key, field in fields.items()}
     values = {
         "page": page,
         "model_types": MODEL_TYPES,
         "keys": keys,
         "descriptions": {key: field.description for key, field in fields.items()},
-        "limits": requests,
+        "limits": leaderboard_submissions,
         "seconds": SECONDS,
         "megabytes": MEGABYTES,
         "clear": CLEAR,

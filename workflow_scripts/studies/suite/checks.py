@@ -7,13 +7,13 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.errors import did_you_mean
+from workflow_scripts.core.errors import suggest_name
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import Broken, read_record
+from workflow_scripts.core.records import FailedRecord, read_record
 from workflow_scripts.render.tables import ShownColumns, read_table, write_table
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.scores.errors import lowest_of
+from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.stats.shares import errors_above
 from workflow_scripts.studies.suite.leaderboard import Task, marks
 from workflow_scripts.studies.suite.requests import accepted, read_checks
@@ -58,7 +58,7 @@ def find_suspicious_rows(
     models = sorted({entry["request"]["name"] for entry in entries if entry["request"]})
     for flag in flags:
         if not any(marks(flag, entry) for entry in accepted(entries)):
-            hint = "" if flag["model"] in models else did_you_mean(flag["model"], models)
+            hint = "" if flag["model"] in models else suggest_name(flag["model"], models)
             finding = {"model": flag["model"], "precision": flag["precision"]}
             detail = f"Its flag marks no accepted row.{hint}"
             finding |= {"commit": flag["revision"], "check": LOST_FLAG, "detail": detail}
@@ -72,7 +72,7 @@ def _check_score(row: pd.Series, task: str, table: pd.DataFrame, metric: str) ->
         return
     parts = [f"{task}{part}" for part in ("", "_stderr", "_floor", "_n")]
     value, error, floor, n = row[parts].astype("Float64").astype(float)
-    above = errors_above(value, error, floor, n, lowest_of(pd.Series([metric]))[0])
+    above = errors_above(value, error, floor, n, get_metric_minimum(pd.Series([metric]))[0])
     if not (pd.isna(floor) or above >= CLEAR):
         yield "at the floor"
     if value > SUSPICIOUS:
@@ -99,7 +99,7 @@ def _digest_answers(entry: dict[str, Any]) -> str | None:
     answers = []
     for task, path in sorted(entry["records"].items()):
         record = Path(path)
-        if not record.is_file() or isinstance(read_record(record), Broken):
+        if not record.is_file() or isinstance(read_record(record), FailedRecord):
             return None
         items = read_items(record.with_suffix(".parquet")).select(["item", "prediction"])
         answers.append([task, items.to_pylist()])

@@ -10,8 +10,8 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import with_errors
-from workflow_scripts.scores.influences import errors_by_row
+from workflow_scripts.render.text import format_with_errors
+from workflow_scripts.scores.influences import get_row_errors
 from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
 
 NOTE = (
@@ -79,7 +79,7 @@ def _compute_gap_stderr(
         is_task = (errors["task"] == task["task"]) & (errors["metric"] == task["metric"])
         if not is_task.any():
             return np.full(len(keys), np.nan)
-        index, items = errors_by_row(errors[is_task], _KEY)
+        index, items = get_row_errors(errors[is_task], _KEY)
         positions = index.get_indexer(pd.MultiIndex.from_tuples(keys))
         differences = items.part(positions).of_difference(places, np.zeros_like(places))
         is_unknown = (positions < 0) | (positions[0] < 0)
@@ -167,7 +167,7 @@ def format_columns(frame: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
 def _format_scores(
     values: Iterable[float | None], errors: Iterable[float | None]
 ) -> list[str | None]:
-    return with_errors(values, errors, lambda share: f"{100 * share:.1f}")
+    return format_with_errors(values, errors, lambda share: f"{100 * share:.1f}")
 
 
 def main(

@@ -11,7 +11,7 @@ from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.core.named import InputFiles, OutputFiles
-from workflow_scripts.core.records import Broken, read_without_items
+from workflow_scripts.core.records import FailedRecord, read_record_numbers
 from workflow_scripts.render.frames import cells
 from workflow_scripts.render.tables import write_table
 
@@ -50,10 +50,10 @@ def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
             status = "pending"
             continue
         try:
-            record = read_without_items(Path(path))
+            record = read_record_numbers(Path(path))
         except UserError as error:
             return {"status": "failed", "reason": f"{task}: {error.problems[0]}", "log": None}
-        if isinstance(record, Broken):
+        if isinstance(record, FailedRecord):
             return {"status": "failed", "reason": f"{task}: {record.reason}", "log": record.log}
     return {"status": status, "reason": None, "log": None}
 

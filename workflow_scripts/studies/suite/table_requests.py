@@ -4,8 +4,8 @@ import csv
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.settings.leaderboard_submissions import GENERATED
 from workflow_scripts.settings.load import Settings
-from workflow_scripts.settings.requests import GENERATED
 
 
 def shown_tasks(settings: Settings) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import TUNED, CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
-from workflow_scripts.render.figures import drawing, legend_below, model_colours, rule
+from workflow_scripts.render.figures import drawing, legend_below, pick_model_colours, rule
 
 _STAGES = {
     "cpt": "Continued pre-training",
@@ -23,7 +23,7 @@ def plot_curves(records: Sequence[TrainingRecord], pdf: Path, png: Path) -> None
     by_stage: dict[str, list[TrainingRecord]] = {}
     for record in records:
         by_stage.setdefault(record.trained.stages[-1].partition(".")[0], []).append(record)
-    colours = model_colours(list(dict.fromkeys(map(_variant, records))))
+    colours = pick_model_colours(list(dict.fromkeys(map(_variant, records))))
     stages = [stage for stage in _STAGES if stage in by_stage]
     width = 3.4 * len(stages) + 0.4
     with drawing([pdf, png], width, 3.4, ncols=len(stages), squeeze=False) as (fig, grid):

@@ -9,7 +9,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import numbers, perplexity, with_errors
+from workflow_scripts.render.text import format_with_errors, numbers, perplexity
 
 NOTE = (
     "Perplexity ± standard error of wikitext's validation text and of Magpie's responses (their"
@@ -21,12 +21,12 @@ _INTEGERS = ["trained_parameters", "steps", "tokens"]
 _COLUMNS = ["model", "variant", "stage", "recipe", *_INTEGERS, "held_out_loss"]
 
 
-def texts_of(columns: Iterable[str]) -> list[str]:
+def get_text_names(columns: Iterable[str]) -> list[str]:
     """The texts of which there is a column of perplexity, and one of its standard error."""
     return [name.removesuffix(" stderr") for name in columns if name.endswith(" stderr")]
 
 
-def text_of(rows: pd.DataFrame) -> pd.Series:
+def name_texts(rows: pd.DataFrame) -> pd.Series:
     """What was read: each difficulty of a task is a text of its own, as `magpie (easy)`."""
     return rows["task"] + (" (" + rows["difficulty"] + ")").fillna("")
 
@@ -59,7 +59,7 @@ def compute_stages(
     }
     table = table.join(pd.DataFrame.from_dict(facts, orient="index", columns=_COLUMNS[3:]))
     rows = scores[scores["metric"] == "perplexity"]
-    rows = rows.assign(id=rows["model"] + rows["variant"].fillna(""), text=text_of(rows))
+    rows = rows.assign(id=rows["model"] + rows["variant"].fillna(""), text=name_texts(rows))
     for text in texts:  # where its cell is broken, there is nothing
         read = rows[rows["text"] == text].set_index("id").reindex(table.index)
         table[text], table[f"{text} stderr"] = read["value"], read["stderr"]
@@ -83,8 +83,8 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Tokens": numbers(table["tokens"], ",d"),
         "Held out": numbers(table["held_out_loss"]),
         **{
-            text.capitalize(): with_errors(table[text], table[f"{text} stderr"], perplexity)
-            for text in texts_of(table)
+            text.capitalize(): format_with_errors(table[text], table[f"{text} stderr"], perplexity)
+            for text in get_text_names(table)
         },
     }
 

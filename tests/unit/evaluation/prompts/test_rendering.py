@@ -6,7 +6,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from tests.unit.evaluation.prompts.conftest import changed
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.prompts.explain import explain_prompt, question_of
+from workflow_scripts.evaluation.prompts.explain_prompt import explain_prompt, get_question
 from workflow_scripts.evaluation.prompts.questions import (
     Question,
     chosen,
@@ -160,15 +160,15 @@ def test_a_question_has_the_same_id_in_both_datasets(world):
 
 
 def test_explanation_holds_text_and_tokens(world, chat_manifest, tmp_path, runs, renderer):
-    asking = Asking.part_of(runs["run9"])
+    asking = Asking.select_fields(runs["run9"])
     request = ExplainRequest(run="run9", asking=asking, subject="anatomy", number=1)
     explain_prompt(chat_manifest, world, tmp_path / "explained.txt", request)
     written = (tmp_path / "explained.txt").read_text()
     questions, _ = read_questions(world, "vendor")
-    prompt = renderer(runs["run9"]).prompt(question_of(questions, "anatomy", 1))
+    prompt = renderer(runs["run9"]).prompt(get_question(questions, "anatomy", 1))
     assert prompt.text in written
     tokens = written.split("---- tokens")[1].splitlines()[1:]
     assert [int(line.split()[0]) for line in tokens if line.strip()] == prompt.tokens
     assert "' B'" in written.split("---- text")[0]
     with pytest.raises(UserError, match="Did you mean 'anatomy'"):
-        question_of(questions, "anatomi", 0)
+        get_question(questions, "anatomi", 0)

@@ -109,7 +109,7 @@ def run_all(made: dict[str, Grid], folder: Path) -> None:
     """Make the tables and figures of a grid as its rules do, named after their scripts."""
     grid_files = folder / "cells.parquet", folder / "models.parquet"
     write_grids(made, *grid_files)
-    drawn = {"settings": SETTINGS.as_params(), "bootstrap_draws": 10, "seed": 0}
+    drawn = {"settings": SETTINGS.to_params(), "bootstrap_draws": 10, "seed": 0}
     families = {row.model: row.family for row in MODEL_ROWS}
     more = {"panel": LEADERBOARD, "task_pair": ["rte", "mnli"], "families": families}
     for module in OF_OWN_GRID:

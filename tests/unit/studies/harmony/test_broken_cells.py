@@ -19,7 +19,7 @@ from tests.unit.studies.harmony.harmony_study import (
 )
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
-from workflow_scripts.core.records import Broken, Metric, Protocol, write_record
+from workflow_scripts.core.records import FailedRecord, Metric, Protocol, write_record
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.scores.tidy import collect_scores
 from workflow_scripts.studies.harmony.board import make_harmony_tab
@@ -42,7 +42,7 @@ BROKEN = {
 def write_cell(path, protocol, model, task, at, broken):
     path.parent.mkdir(parents=True, exist_ok=True)
     if broken:
-        lost = Broken(record=str(path), reason="the disk ate it", log="x.log")
+        lost = FailedRecord(record=str(path), reason="the disk ate it", log="x.log")
         write_items(path.with_suffix(".parquet"), [])
         write_json(path, {"broken": lost.model_dump()})
         return
@@ -72,7 +72,7 @@ def made(request, tmp_path):
         [outputs["scores"]],
         CORRELATIONS,
         **grid,
-        settings=SETTINGS.as_params(),
+        settings=SETTINGS.to_params(),
         wanted={protocol: {"models": MODELS[:4], "tasks": TASKS} for protocol in ALL},
         errors=outputs["errors"],
         **known,

@@ -13,7 +13,7 @@ from workflow_scripts.render.tables import read_markdown, read_table
 from workflow_scripts.studies.prompts import by_subject, runs
 from workflow_scripts.studies.prompts.board import make_prompts_tab
 from workflow_scripts.studies.prompts.chapter import PROMPTS
-from workflow_scripts.studies.prompts.runs import compute_runs, read_right
+from workflow_scripts.studies.prompts.runs import compute_runs, read_correct_answers
 
 MODEL, CHUNKED = "miniature/Llama-1.4M-Instruct", "miniature/Llama-1.4M-Instruct@k2m1"
 RIGHT = {
@@ -83,7 +83,9 @@ PUBLISHED = ROOT / "resources/published/prompt_runs.csv"
 @pytest.fixture
 def table(records):
     published = pd.read_csv(PUBLISHED, dtype="string")
-    return compute_runs(collected(records), read_right(records), published, CHECKPOINTS, RUNS)
+    return compute_runs(
+        collected(records), read_correct_answers(records), published, CHECKPOINTS, RUNS
+    )
 
 
 def test_runs_are_compared_on_the_same_questions_and_beside_published_scores(table):

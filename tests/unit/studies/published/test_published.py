@@ -22,7 +22,7 @@ from tests.unit.studies.published.published_study import (
     made,
     read_made,
 )
-from workflow_scripts.scores.published_leaderboard import as_fractions
+from workflow_scripts.scores.published_leaderboard import convert_to_fractions
 from workflow_scripts.settings.tables import read_models
 from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
 from workflow_scripts.studies.ranking import price
@@ -256,7 +256,7 @@ def test_the_story_has_the_numbers_of_the_tables():
 
 def test_a_part_of_the_trainings_ranks_as_a_plain_count_of_the_same_tasks_says():
     table = read_made("price")
-    second = as_fractions(pd.read_csv(LEADERBOARD).set_index("model"))[TASKS]
+    second = convert_to_fractions(pd.read_csv(LEADERBOARD).set_index("model"))[TASKS]
     again = [
         PCA(1).fit_transform(StandardScaler().fit_transform(one))[:, 0]
         for one in (scores(TRAINED), second.loc[scores(TRAINED).index])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, ttest_1samp
 
-from tests.unit.stats.random_scores import random_scores, with_errors
+from tests.unit.stats.random_scores import format_with_errors, random_scores
 from tests.unit.studies.harmony.harmony_study import MODELS, SETTINGS, grids, study, without
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.stats.significance import holm
@@ -25,7 +25,7 @@ def compare(scores, *names):
 
 def test_each_question_has_its_own_error_and_single_tasks_are_corrected_together():
     scores = random_scores(3, models=2, tasks=6, digits=6)
-    pair = with_errors(scores, scores * 0 + 0.3, correlation=0.4, training=0.2)
+    pair = format_with_errors(scores, scores * 0 + 0.3, correlation=0.4, training=0.2)
     rows = list(compare_pair(pair, trains=True))
     items, trainings, tasks = (row for row in rows if row["task"] == OVERALL)
     apart = scores.iloc[0] - scores.iloc[1]

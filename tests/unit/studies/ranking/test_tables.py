@@ -22,7 +22,7 @@ from tests.unit.studies.harmony.harmony_study import (
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.influences import item_errors
-from workflow_scripts.scores.panel import panel_of
+from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.ranking import (
     agreement,
@@ -34,7 +34,7 @@ from workflow_scripts.studies.ranking import (
 from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.frame import FLOORED, OVERALL
 
-PANEL = panel_of(LEADERBOARD, METRICS)
+PANEL = read_panel_scores(LEADERBOARD, METRICS)
 FAMILIES = pd.Series({row.model: row.family for row in MODEL_ROWS})
 DIRECT_ONLY = ("direct",)
 

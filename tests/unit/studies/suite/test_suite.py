@@ -18,8 +18,8 @@ from tests.unit.studies.suite.suite_study import (
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.scores.files import write_csv
 from workflow_scripts.scores.influences import item_errors
-from workflow_scripts.scores.tidy import collect, whole_records
-from workflow_scripts.settings.requests import Request
+from workflow_scripts.scores.tidy import collect, read_records
+from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.studies.suite.board import MODEL_TYPES, make_suite_tab, render_texts
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.checks import LOST_FLAG, find_suspicious_rows
@@ -32,7 +32,7 @@ GOOD, POOR = [True] * 8 + [False] * 2, [True] * 2 + [False] * 8
 
 def leaderboard(*entries, flags=()) -> pd.DataFrame:
     paths = [Path(path) for entry in entries for path in entry["records"].values()]
-    records = whole_records([path for path in paths if path.is_file()])
+    records = read_records([path for path in paths if path.is_file()])
     scores = collect(record for _, record in records)
     return make_leaderboard(scores, list(entries), item_errors(records), TASKS, flags)
 

@@ -1,0 +1,47 @@
+"""What a run says at its end."""
+
+from pathlib import Path
+
+from workflow_scripts.bridge.run_summary import describe_failure, describe_success
+from workflow_scripts.core.failed_cells import get_note_path
+from workflow_scripts.core.files import write_json
+
+LOG = """
+Error in rule evaluate_direct_1:
+    message: None
+    jobid: 3
+    output: results/a.json
+    log: logs/evaluate/a.log (check log file(s) for error details)
+Error in rule table, jobid: 4:
+    jobid: 4
+    log: logs/table_b.log (check log file(s) for error details)
+"""
+
+
+def break_cell() -> Path:
+    record = Path("results/records/harmony/direct/m/sst2.json")
+    about = {"record": str(record), "reason": "it melted", "log": "logs/m.log"}
+    record.parent.mkdir(parents=True)
+    write_json(record, {"broken": about})
+    get_note_path(record).parent.mkdir(parents=True)
+    write_json(get_note_path(record), about)
+    return record
+
+
+def test_a_failed_run_names_the_logs_of_what_failed(here):
+    Path("run.log").write_text(LOG)
+    said = describe_failure(["run.log"])
+    assert "  evaluate_direct_1: logs/evaluate/a.log\n  table: logs/table_b.log" in said
+
+
+def test_cells_that_failed_are_named_and_tried_again_by_the_next_run(here):
+    record = break_cell()
+    assert f"  {record}: it melted (logs/m.log)" in describe_success(since=0)
+    assert not record.exists() and "it melted" not in describe_success(since=0)
+
+
+def test_a_run_says_where_results_lie_or_the_answer_that_was_asked_for(here):
+    Path("results/tables").mkdir(parents=True)
+    assert "results/tables: " in describe_success(since=0)
+    Path("results/plan.txt").write_text("a million hours\n")
+    assert describe_success(since=0) == "\na million hours\n"

@@ -1,0 +1,60 @@
+"""The check of the config while Snakemake reads the rules, and what is done before the first job."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.bridge.fork_server import fork_local_jobs
+from workflow_scripts.bridge.gpus import share_gpus
+from workflow_scripts.bridge.snakemake_contract import (
+    get_config_files,
+    get_executor,
+    is_main_process,
+)
+from workflow_scripts.core.clean_text import clean_lines
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.generated_code import find_code_problems
+from workflow_scripts.settings.load import Settings, load_settings
+from workflow_scripts.settings.names import LookUp
+from workflow_scripts.settings.yaml_files import read_yaml
+
+_NO_SLURM = (
+    "Jobs cannot be submitted from this machine, because Slurm's sbatch cannot be found on PATH: start on a"
+    " login node, or leave out `--profile slurm` to run on this machine."
+)
+
+
+@contextmanager
+def exit_on_config_error() -> Iterator[None]:
+    """End with a sentence for each mistake of the config.
+
+    A WorkflowError in its place would make Snakemake add a line of traceback.
+    """
+    try:
+        yield
+    except UserError as error:
+        sys.exit(clean_lines(f"The configuration needs mending:\n{error}"))
+
+
+def load_checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Settings:
+    """Check the config; the Snakemake that was typed looks up what no table has, and keeps it in a table for jobs."""
+    for path in get_config_files(workflow):
+        read_yaml(path)  # Snakemake has read it too, but says nothing of a key that stands twice
+    asks = look_up if is_main_process(workflow) else None
+    settings = load_settings(config, Path(workflow.basedir), asks)
+    if asks and (problems := list(find_code_problems(settings, asks.runs_code))):
+        raise UserError(problems)
+    return settings
+
+
+def prepare_jobs(workflow, threads: int, measures: bool) -> None:
+    """Prepare for jobs on this machine, or refuse to submit jobs where there is no Slurm."""
+    executor = get_executor(workflow)
+    if executor == "slurm" and shutil.which("sbatch") is None:
+        sys.exit(_NO_SLURM)
+    if executor == "local":
+        share_gpus()
+        fork_local_jobs(workflow, threads, measures)

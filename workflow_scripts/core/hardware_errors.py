@@ -1,0 +1,66 @@
+"""Tell faults of the machine from those of the work: no space, no memory, a disk, a GPU or a server that fails.
+
+Tried again the same work may well come out, so a job ends with these and does not record them as the outcome of a
+measurement.
+"""
+
+import errno
+import os
+import re
+
+from workflow_scripts.core.errors import UserError
+
+_ERRNOS = {
+    getattr(errno, name)
+    for name in (
+        *("ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "ENOTCONN", "ESHUTDOWN", "ETIMEDOUT"),
+        *("EMFILE", "ENFILE", "EAGAIN", "ENOMEM"),
+    )
+}
+_OUT_OF_MEMORY = re.compile(
+    r"[Cc]an(no|')t allocate memory|std::bad_alloc|(CUDA|HIP) (error: )?out of memory"
+    "|CUBLAS_STATUS_ALLOC_FAILED"
+)
+# Compiled libraries wrap the system's words into errors of their own. After an error of CUDA that is not about
+# memory every later call of the process fails too.
+_FAULT = re.compile(
+    "|".join([_OUT_OF_MEMORY.pattern, *map(os.strerror, sorted(_ERRNOS))])
+    + r"|can't start new thread|No (CUDA|HIP) GPUs are available|NVIDIA driver|cudaGetDeviceCount"
+    r"|CUDA (error|driver|unknown error)|HIP error|CUBLAS_STATUS_|CUDNN_STATUS_|cuDNN error|NCCL error"
+)
+# What PyTorch raises, by name, since nothing here imports it.
+_TORCH_TYPES = {"OutOfMemoryError", "AcceleratorError"}
+
+
+class HardwareError(UserError):
+    """A fault that this package found: the work may come out on another machine."""
+
+    exit_code = 71  # EX_OSERR of sysexits.h
+
+
+class ServerUnreachableError(UserError):
+    """A server does not answer: no fault of the work."""
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Tell whether memory ran out, so that less at a time may fit."""
+    is_memory = _OUT_OF_MEMORY.search(str(error)) or type(error).__name__ == "OutOfMemoryError"
+    return isinstance(error, RuntimeError) and bool(is_memory)
+
+
+def describe_hardware_error(error: BaseException | None) -> str | None:
+    """Describe the fault of the machine that an error, or what lies behind it, speaks of; None where there is none."""
+    while error is not None:
+        if _is_machine_fault(error):
+            reason = str(error) or type(error).__name__
+            return f"{reason} (a fault of this machine). What was finished is kept: run the same command again."
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _is_machine_fault(error: BaseException) -> bool:
+    if isinstance(error, MemoryError | HardwareError | ServerUnreachableError):
+        return True
+    if isinstance(error, OSError) and error.errno in _ERRNOS:
+        return True
+    return type(error).__name__ in _TORCH_TYPES or bool(_FAULT.search(str(error)))

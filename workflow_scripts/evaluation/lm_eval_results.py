@@ -1,0 +1,182 @@
+"""Translate lm-eval's results and samples into a record's metrics and items."""
+
+import json
+import math
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import Metric
+from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.baselines import Floor, average, floors, gold_index
+from workflow_scripts.evaluation.cells import TaskRequest
+from workflow_scripts.evaluation.lm_eval_run import LmEvalResult
+from workflow_scripts.evaluation.names import hash_cluster, metric_name
+
+KEPT_CHARACTERS = 1_000  # of a prompt: the question; the examples before it are in the task
+NO_FLOOR = Floor(constants={}, chance=None)
+
+
+def check_metric_reported(task: TaskRequest, reported: Collection[str]) -> None:
+    if task.metric not in reported:
+        raise UserError(
+            f"lm-eval reports no {task.metric!r} for the task {task.harness_task}; it reports"
+            f" {', '.join(reported)}. Correct the columns metric and filter of the tasks table."
+        )
+
+
+@dataclass(frozen=True)
+class MetricWithBaseline:
+    """A metric of one task with its floor, before it is a row of the record."""
+
+    task: str
+    name: str
+    value: float
+    stderr: float | None
+    n: int
+    floor: Floor = NO_FLOOR
+
+    def row(self, subset: str | None) -> Metric:
+        return Metric(
+            name=self.name,
+            subset=subset,
+            value=self.value,
+            stderr=self.stderr,
+            n=self.n,
+            best_constant=self.floor.best_constant,
+            chance=self.floor.chance,
+        )
+
+
+def metrics_of(run: LmEvalResult, seed: int) -> tuple[Metric, ...]:
+    """Compute the metrics of a task; of a group: each member's, and the micro and macro average."""
+    measured = []
+    for name, results in run.results.items():
+        docs = list({sample["doc_id"]: sample["doc"] for sample in run.samples[name]}.values())
+        task_floors = floors(run.tasks[name], docs, derive_seed(seed, "chance", name))
+        for key, value in results.items():
+            metric, separator, filter_name = key.partition(",")
+            if not separator or metric.endswith("_stderr"):
+                continue
+            stderr = results.get(f"{metric}_stderr,{filter_name}")
+            measured.append(
+                MetricWithBaseline(
+                    task=name,
+                    name=metric_name(metric, filter_name),
+                    value=float(value),
+                    stderr=float(stderr) if isinstance(stderr, int | float) else None,
+                    n=len(docs),
+                    floor=task_floors.get((metric, filter_name), NO_FLOOR),
+                )
+            )
+    if len(run.tasks) == 1:
+        return tuple(metric.row(None) for metric in measured)
+    return add_group_averages(measured)
+
+
+def add_group_averages(measured: list[MetricWithBaseline]) -> tuple[Metric, ...]:
+    """List the metrics of each member of a group, and behind them `<name>` and `<name>_macro` of all."""
+    rows = [metric.row(metric.task) for metric in measured]
+    for name in dict.fromkeys(metric.name for metric in measured):
+        members = [metric for metric in measured if metric.name == name]
+        stderrs = [metric.stderr for metric in members]
+        sizes = np.array([metric.n for metric in members], dtype=float)
+        # Micro: each item counts the same. Macro: each member does. Fields report either.
+        for average_name, weights in ((name, sizes), (f"{name}_macro", np.ones(len(members)))):
+            share = weights / weights.sum()
+            mean = MetricWithBaseline(
+                task="",
+                name=average_name,
+                value=float(np.dot(share, [metric.value for metric in members])),
+                stderr=None if None in stderrs else float(np.linalg.norm(share * stderrs)),
+                n=int(sizes.sum()),
+                floor=average([metric.floor for metric in members], share),
+            )
+            rows.append(mean.row(None))
+    return tuple(rows)
+
+
+def items_of(run: LmEvalResult, request: TaskRequest, *, with_texts: bool = False) -> list[Item]:
+    """Build one item per question, with the scores of all filters; `correct` follows the primary metric."""
+    items = []
+    for name, samples in run.samples.items():
+        by_doc: dict[int, list[dict[str, Any]]] = {}
+        for sample in samples:
+            by_doc.setdefault(sample["doc_id"], []).append(sample)
+        for doc_id, filtered in by_doc.items():
+            doc = filtered[0]["doc"]
+            if not doc.keys() >= set(request.cluster):
+                raise UserError(
+                    f"The column cluster of the tasks table names {', '.join(request.cluster)} for"
+                    f" {request.harness_task}; expected some of {', '.join(doc)}."
+                )
+            item = Item(
+                item=f"{name}/{doc_id}",
+                subset=name if len(run.samples) > 1 else None,
+                cluster=hash_cluster(doc, request.cluster),
+                prompt_sha256=filtered[0]["prompt_hash"],
+                **_answer_fields(run.tasks[name], filtered, request.metric),
+                **(_text_fields(filtered[0]) if with_texts else {}),
+            )
+            items.append(item)
+    return items
+
+
+def _text_fields(sample: dict[str, Any]) -> dict[str, Any]:
+    """Return the end of the prompt, which has the question, and the answers to choose from."""
+    arguments = sample["arguments"]
+    # Where the choices stand in the question (Winogrande) they begin where the questions part.
+    shared = os.path.commonprefix([str(r[0]) for r in arguments])  # noqa: RUF071 (of characters)
+    choices = None
+    if len(arguments) > 1:
+        choices = [f"{context[len(shared) :]}{text}".strip() for context, text in arguments]
+    return {"prompt": shared[-KEPT_CHARACTERS:], "choices": choices}
+
+
+def _answer_fields(task, filtered: list[dict], primary_metric: str) -> dict[str, Any]:
+    scores = {
+        metric_name(metric, sample["filter"]): float(sample[metric])
+        for sample in filtered
+        for metric in sample["metrics"]
+        if isinstance(sample[metric], bool | int | float | np.number)
+    }
+    # A graded score, such as a share of probability, is neither right nor wrong.
+    correct = {0.0: False, 1.0: True}.get(scores.get(primary_metric, math.nan))
+    first = filtered[0]
+    fields: dict[str, Any] = {
+        "scores": scores,
+        "correct": correct,
+        "gold": None,
+        "prediction": None,
+    }
+    if task.OUTPUT_TYPE == "multiple_choice":
+        lls = [float(loglikelihood) for loglikelihood, _ in first["filtered_resps"]]
+        lengths = np.ones(len(lls))
+        if primary_metric == "acc_norm":
+            lengths = np.array([len(text) for text in task.doc_to_choice(first["doc"])])
+        predicted = int(np.argmax(lls / lengths))
+        fields |= {"prediction": str(predicted), "loglikelihoods": lls}
+        if not callable(
+            task.config.process_results
+        ):  # whose own scoring may have several right ones
+            gold = gold_index(task, first["doc"])
+            fields["gold"] = str(gold)
+            if correct is None:  # a metric of the whole set, such as mcc
+                fields["correct"] = predicted == gold
+    elif task.OUTPUT_TYPE == "generate_until":
+        names = [metric_name(sample["metrics"][0], sample["filter"]) for sample in filtered]
+        primary = filtered[names.index(primary_metric) if primary_metric in names else 0]
+        target = first["target"]
+        fields |= {
+            "gold": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False),
+            "prediction": str(primary["filtered_resps"][0]),
+            "text": str(first["resps"][0][0]),
+        }
+    else:
+        fields["loglikelihoods"] = [float(first["filtered_resps"][0])]
+    return fields

@@ -1,0 +1,168 @@
+"""Ask a model the questions of one prompt run and keep what it says: a record whose items are not judged yet."""
+
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.items import Item
+from workflow_scripts.core.records import Record, write_record
+from workflow_scripts.core.seeds import derive_seed
+from workflow_scripts.evaluation.build_engine import build_engine
+from workflow_scripts.evaluation.prompts.questions import (
+    LETTERS,
+    Question,
+    chosen,
+    read_dev,
+    read_questions,
+)
+from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
+from workflow_scripts.evaluation.prompts.requests import PromptRequest
+from workflow_scripts.evaluation.record_parts import (
+    HARNESS,
+    HARNESS_VERSION,
+    build_metric,
+    build_protocol,
+    build_task_facts,
+)
+from workflow_scripts.evaluation.score_cache import Answers, ScoreCache, score_cache_path
+from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.manifest import get_hub_folder
+from workflow_scripts.hub.record_fields import Recording
+from workflow_scripts.settings.prompts.spec import Asking
+
+_STOP_LOOKBACK = 2  # tokens before a stop text that are decoded with it
+_SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
+
+
+def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRequest) -> Record:
+    """Ask all questions of the run and write the outputs, resuming where a killed job stopped."""
+    spec, recording = request.asking, Recording()
+    loading = request.compute.loading
+    loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
+    questions, dataset = read_questions(hub, spec.questions)
+    questions = chosen(questions, spec.first, request.max_items_per_subject)
+    renderer = build_renderer(spec, loaded.tokenizer, loaded.model.config, hub)
+    prompts = [renderer.prompt(question) for question in questions]
+    decoding = spec.decoding.model_dump(mode="json")
+    harness = f"{HARNESS} {HARNESS_VERSION}"
+    with ScoreCache.beside(path, loaded, harness=harness, decoding=decoding) as scored_items:
+        outputs, engine = answer(loaded, spec, questions, prompts, request.seed, scored_items)
+    truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
+    generation_config = loaded.model.generation_config
+    return write_record(
+        path,
+        outputs,
+        study="prompts",
+        task=build_task_facts(
+            request.run,
+            dataset,
+            "latest" if spec.questions == "vendor" else "test",
+            shots=spec.shots.number,
+        ),
+        protocol=build_protocol(
+            "prompt_run",
+            loaded,
+            seed=request.seed,
+            batch_size=1,
+            attention=engine.model.attention,
+            engine=engine.description,
+            chat_template=spec.messages is not None,
+            max_items=request.max_items_per_subject,
+            generation=decoding
+            | {
+                "model_generation_config": {
+                    name: getattr(generation_config, name, None) for name in _SAMPLING
+                }
+            },
+        ),
+        metrics=(build_metric("truncated_prompts", truncated, len(outputs)),),
+        **recording.parts(request, loaded, engine.tokens),
+    )
+
+
+def build_renderer(spec: Asking, tokenizer: Any, config: Any, hub: Path) -> Renderer:
+    dev = read_dev(hub) if spec.shots.source in ("fixed_dev", "subject_dev") else []
+    return Renderer(spec, tokenizer, dev, config.max_position_embeddings)
+
+
+def answer(
+    loaded: LoadedModel,
+    spec: Asking,
+    questions: list[Question],
+    prompts: list[Prompt],
+    seed: int,
+    scored_items: ScoreCache | None = None,
+    **engine_options: Any,
+):
+    """Return the outputs in the order of the questions, and the engine that made them."""
+    engine = build_engine(loaded, **engine_options)
+    if spec.decoding.method == "likelihood":
+        answers = _score_letters(engine, prompts, scored_items)
+    else:
+        # Of the question alone, so neither the order nor what else is asked changes what is drawn; and
+        # not of the run, so that two runs draw alike and differ by what they ask.
+        names = ("prompt run", spec.decoding.seed)
+        seeds = [derive_seed(seed, *names, question.id) for question in questions]
+        answers = _generate(engine, loaded.tokenizer, spec.decoding, prompts, seeds, scored_items)
+    outputs = [
+        Item(
+            item=question.id,
+            subset=question.subject,
+            prompt_sha256=sha256_text(prompt.text),
+            choices=list(question.choices),
+            gold=LETTERS[question.gold],
+            prediction=None,
+            scores={"truncated": float(prompt.truncated)},
+            **fields,
+        )
+        for question, prompt, fields in zip(questions, prompts, answers, strict=True)
+    ]
+    return outputs, engine
+
+
+def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list[dict]:
+    from workflow_scripts.evaluation.prefix.answer import GenerationRequest
+    from workflow_scripts.evaluation.prefix.sampling import StopStrings
+
+    stop = StopStrings(tokenizer, decoding.stop, _STOP_LOOKBACK) if decoding.stop else None
+    questions, requests = [], []
+    for prompt, seed in zip(prompts, seeds, strict=True):
+        settings = {"seed": seed} if decoding.method == "sample" else {}
+        questions.append(("generation", (prompt.tokens,), settings))
+        requests.append(GenerationRequest(prompt.tokens, decoding.new_tokens, stop, seed))
+    stored = Answers(scored_items, questions)
+    generated = engine.generate(
+        requests,
+        # Transformers wants one, and says so in the log where a model has none.
+        decoding.options() | {"pad_token_id": tokenizer.pad_token_id},
+        known=stored.known,
+        on_generated=stored.store,
+    )
+    answers = []
+    for text in generated:
+        if not isinstance(text, str):
+            text = tokenizer.decode(text, skip_special_tokens=True)
+        ends = [text.find(end) for end in decoding.stop if end in text]
+        answers.append({"text": text[: min(ends, default=len(text))]})
+    return answers
+
+
+def _score_letters(engine, prompts, scored_items) -> list[dict]:
+    pairs = [(prompt.tokens, letter) for prompt in prompts for letter in prompt.continuations]
+    stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
+    known = {index: tuple(value) for index, value in stored.known.items()}
+    window = max(len(context) + len(target) for context, target in pairs)
+    scores = iter(engine.loglikelihoods(pairs, window=window, known=known, on_scored=stored.store))
+    return [
+        {"loglikelihoods": [next(scores)[0] for _ in prompt.continuations]} for prompt in prompts
+    ]
+
+
+def main(model: Path, data: list[Path], answers: Path, request: dict[str, Any]) -> None:
+    ask_prompt_run(model, get_hub_folder(data[0]), answers, PromptRequest.of(request))
+    score_cache_path(answers).unlink(missing_ok=True)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

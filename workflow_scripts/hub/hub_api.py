@@ -1,0 +1,155 @@
+"""Read what the Hugging Face hub holds of a repository at one commit, and download files of it."""
+
+import re
+import shutil
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import escape
+from json import JSONDecodeError
+from pathlib import Path
+from typing import Any, Literal
+
+import httpx2
+from huggingface_hub import HfApi, constants, snapshot_download
+from huggingface_hub.errors import (
+    FileMetadataError,
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    NotASafetensorsRepoError,
+    OfflineModeIsEnabled,
+    SafetensorsParsingError,
+)
+from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub.utils.sha import git_hash
+
+from workflow_scripts.core.clean_text import shorten_text
+from workflow_scripts.core.errors import Unreachable, UserError
+from workflow_scripts.core.files import escapes_folder, sha256_file
+from workflow_scripts.core.model_files import (
+    ABOUT,
+    find_missing_files,
+    is_plain,
+    select_model_files,
+)
+
+RepoType = Literal["model", "dataset"]
+# What may be fetched is listed, not what may not: code and pickles stay out whatever they are called.
+_DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
+_DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One commit of a repository: the files that may be fetched, and the sizes of all files."""
+
+    commit: str
+    licence: str | None
+    files: dict[str, RepoSibling]
+    sizes: dict[str, int]
+    is_gated: bool
+    has_base_model: bool
+
+
+@contextmanager
+def translate_errors(kind: RepoType, repository: str) -> Iterator[None]:
+    """Raise the client's errors as a UserError without accounts; as Unreachable where the hub gave no answer."""
+    try:
+        yield
+    except (
+        *(HfHubHTTPError, httpx2.RequestError, OfflineModeIsEnabled, LocalEntryNotFoundError),
+        *(FileMetadataError, HFValidationError, JSONDecodeError),
+        *(NotASafetensorsRepoError, SafetensorsParsingError),
+    ) as error:
+        problem = f"The {kind} {repository} cannot be had from {constants.ENDPOINT}: {error}"
+        error_class: type[UserError] = UserError
+        if isinstance(error, GatedRepoError):
+            problem += " Accept its licence there, and set HF_TOKEN to a token of that account."
+        elif isinstance(error, HfHubHTTPError):
+            status = error.response.status_code
+            error_class = Unreachable if status == 429 or status >= 500 else UserError
+        elif isinstance(error, httpx2.RequestError | OSError):
+            error_class = Unreachable
+        raise error_class(shorten_text(problem)) from None
+
+
+def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
+    """Read what the hub holds at a revision, None being the default branch."""
+    info = HfApi(endpoint=constants.ENDPOINT).repo_info(
+        repository, repo_type=kind, revision=revision, files_metadata=True, timeout=60
+    )
+    siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
+    for path in siblings:
+        if escapes_folder(path):
+            raise UserError(
+                f"{repository} lists the file {path!r}, which would be written outside its folder; nothing"
+                " was fetched. Do not trust this repository."
+            )
+    if kind == "model":
+        paths = select_model_files(siblings)
+    else:
+        paths = {path for path in siblings if _DATASET_FILES.fullmatch(path) and is_plain(path)}
+    card = info.card_data or {}
+    licence = card.get("license")
+    if licence == "other":
+        licence = card.get("license_name") or licence
+    return Listing(
+        commit=info.sha,
+        licence=format_licence(licence),
+        files={path: siblings[path] for path in sorted(paths)},
+        sizes={path: sibling.size or 0 for path, sibling in siblings.items()},
+        is_gated=bool(info.gated),
+        has_base_model=bool(card.get("base_model")),
+    )
+
+
+def require_complete(kind: RepoType, repository: str, listing: Listing) -> None:
+    """Raise where a repository lacks what makes a model or a dataset of it."""
+    problem = None
+    if kind == "model":
+        problem = find_missing_files(listing.files, "choose a revision that has *.safetensors")
+    elif not any(re.search(_DATA, path) for path in listing.files):
+        problem = (
+            "holds no data files, and code of a repository is never run; if it is made by a script, set"
+            " its revision to refs/convert/parquet."
+        )
+    if problem:
+        raise UserError(f"The {kind} {repository} at commit {listing.commit} {problem}")
+
+
+def download(
+    kind: RepoType, repository: str, listing: Listing, paths: Collection[str], folder: Path
+) -> None:
+    """Download files of a commit into a folder, and check each against the hub's checksum."""
+    snapshot_download(
+        repository,
+        repo_type=kind,
+        revision=listing.commit,
+        local_dir=folder,
+        allow_patterns=[escape(path) for path in paths],
+    )
+    altered = [path for path in paths if not _is_intact(folder / path, listing.files[path])]
+    for path in altered:
+        (folder / path).unlink(missing_ok=True)
+    if altered:
+        raise UserError(
+            f"{altered[0]} of {repository} is not what the hub announced and was removed; something in"
+            " between (a proxy or a mirror?) may alter files. Run again, or use another network."
+        )
+    shutil.rmtree(folder / ".cache", ignore_errors=True)
+
+
+def format_licence(licence: Any) -> str | None:
+    """Format what a card names as its licence, whatever kind of value it is."""
+    names = licence if isinstance(licence, list) else [licence]
+    return None if licence is None else shorten_text(", ".join(map(str, names)))
+
+
+def _is_intact(path: Path, sibling: RepoSibling) -> bool:
+    if not path.is_file() or path.stat().st_size != sibling.size:
+        return False
+    if sibling.lfs:
+        return sha256_file(path) == sibling.lfs.sha256
+    return git_hash(path.read_bytes()) == sibling.blob_id

@@ -1,0 +1,112 @@
+"""What is found out about a model or a task that no table has: from the hub, and from lm-eval's definition.
+
+The Snakefile imports this each time it is parsed; what is heavy is imported where something is looked up.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.core.clean_text import plain
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.model_files import read_json_object
+from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, make_model_cells
+
+_SMALL = {"config.json", "tokenizer_config.json"}
+_BY_HAND = "; add a row of the table of tasks by hand, or name its members as tasks"
+# Of several metrics the one that the published rankings take, or else lm-eval's first.
+_PREFERRED = ("acc_norm", "acc", "bits_per_byte")
+
+
+def look_up_model(name: str, families: list[str]) -> dict[str, str]:
+    """Look up the cells of a model's row: in its card, file list, configuration and headers of weights."""
+    from huggingface_hub import HfApi, constants
+
+    from workflow_scripts.hub.hub_api import (
+        download,
+        read_listing,
+        require_complete,
+        translate_errors,
+    )
+
+    print(
+        plain(f"Looking up the model {name} on {constants.ENDPOINT}."), file=sys.stderr, flush=True
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="chorus-look-up-") as temporary,
+        translate_errors("model", name),
+    ):
+        folder = Path(temporary)
+        listing = read_listing("model", name, None)
+        require_complete("model", name, listing)
+        download("model", name, listing, _SMALL & listing.files.keys(), folder)
+        weights = HfApi(endpoint=constants.ENDPOINT).get_safetensors_metadata(
+            name, revision=listing.commit
+        )
+        tokenizer = read_json_object(folder / "tokenizer_config.json")
+        files = ModelFiles(
+            config=read_json_object(folder / "config.json"),
+            has_chat_template=has_chat_template(listing.files, tokenizer),
+            parameters=sum(weights.parameter_count.values()),
+            licence=listing.licence,
+            is_gated=listing.is_gated,
+            made_from=listing.has_base_model,
+        )
+    return make_model_cells(name, "huggingface", files, families)
+
+
+def look_up_task(name: str) -> dict[str, str]:
+    """Look up the cells of a task's row in lm-eval's definition; of a group, what its members have in common."""
+    from workflow_scripts.hub.tasks import read_task_definitions
+
+    members, group = read_task_definitions(name)
+    datasets = {str(member.get("dataset_path")) for member in members}
+    subsets = {member.get("dataset_name") for member in members}
+    dataset = datasets.pop()
+    if datasets or dataset.count("/") != 1:
+        raise UserError(
+            f"lm-eval's task {name} is of {len(datasets) + 1} datasets ({dataset}), and a task here is of one"
+            f" of the hub{_BY_HAND}."
+        )
+    metric, filter_ = _choose_metric(name, members[0], group)
+    return {
+        "task": name,
+        "harness": "lm_eval",
+        "harness_task": name,
+        "dataset": dataset,
+        "subset": (subsets.pop() or "") if len(subsets) == 1 else "",
+        "metric": metric,
+        "filter": filter_,
+        "training": "yes" if all(member.get("training_split") for member in members) else "no",
+        "category": "Other",
+        "display_name": name,
+    }
+
+
+def runs_code(name: str) -> bool:
+    """Tell whether lm-eval says of a task that it runs the code which a model writes."""
+    from workflow_scripts.hub.tasks import runs_generated_code
+
+    return runs_generated_code(name)
+
+
+def _choose_metric(
+    name: str, task: dict[str, Any], group: dict[str, Any] | None
+) -> tuple[str, str]:
+    """Choose metric and filter that tables report: of a group what it takes the mean of."""
+    metrics = group.get("aggregate_metric_list") if group else task.get("metric_list")
+    if not metrics:
+        raise UserError(f"lm-eval's definition of {name} names no metric{_BY_HAND}.")
+    metrics = [metrics] if isinstance(metrics, dict) else metrics
+    # A metric of a task's own is a function, written as file and name.
+    names = [str(metric["metric"]).rpartition(".")[2] for metric in metrics]
+    filters = [entry["name"] for entry in task.get("filter_list") or [{"name": "none"}]]
+    metric = next((metric for metric in _PREFERRED if metric in names), names[0])
+    if len(names) > 1 or len(filters) > 1:
+        print(
+            f"{name} has the metrics {', '.join(names)} and the filters {', '.join(filters)} in lm-eval; its"
+            f" tables report {metric} and {filters[0]}.",
+            file=sys.stderr,
+        )
+    return metric, filters[0]

@@ -1,0 +1,43 @@
+"""Take a folder on this machine as a model of the hub folder; a digest of its files stands for a commit."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import ModelCard
+
+from workflow_scripts.core.named import InputFiles, OutputFiles
+from workflow_scripts.hub.link_files import link_or_copy
+from workflow_scripts.hub.manifest import Manifest, read_model_metadata, seal
+from workflow_scripts.settings.folders import list_model_files
+
+
+def take_local_model(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    """Run the rule of the same name."""
+    import_model_folder(Path(request["folder"]), request["repository"], outputs["manifest"].parent)
+
+
+def import_model_folder(folder: Path, repository: str, target: Path) -> Manifest:
+    """Make `target` hold what is taken of the folder, and nothing else; files are links where the disk can link."""
+    files = list_model_files(folder)
+    shutil.rmtree(target, ignore_errors=True)
+    for file in files:
+        link_or_copy(folder / file, target / file)
+    return seal(
+        target,
+        kind="model",
+        source="local",
+        repository=repository,
+        revision=None,
+        licence=_read_licence(target / "README.md"),
+        **read_model_metadata(target),
+    )
+
+
+def _read_licence(card: Path) -> str | None:
+    """Read the licence in the head of a card; None where it cannot be read."""
+    try:
+        licence = ModelCard.load(card).data.license
+    except Exception:
+        return None
+    return licence if isinstance(licence, str) else None

@@ -1,0 +1,76 @@
+"""The parts of a record that every measurement fills in alike."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.provenance import (
+    code_commit,
+    host,
+    now,
+    package_versions,
+    peak_memory_mb,
+)
+from workflow_scripts.core.records import Cost, ModelFacts, Provenance, RunMetadata
+from workflow_scripts.hub.load import LoadedModel
+from workflow_scripts.hub.manifest import Manifest
+from workflow_scripts.settings.job_params import JobParams
+
+
+class Recording:
+    """Started with the measurement: the checkout may move on while a long job runs."""
+
+    def __init__(self):
+        self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
+
+    def parts(
+        self, request: JobParams, loaded: LoadedModel, tokens: int, devices: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Fill in what a record has of any measurement of a model, when it has come to its end."""
+        return {
+            "request": request.to_params(),
+            "model": model_facts(loaded.manifest),
+            "cost": Cost(tokens=tokens, device=loaded.device),
+            "provenance": self.provenance(request),
+            "volatile": self.volatile(loaded.device, devices),
+        }
+
+    def provenance(self, request: JobParams) -> Provenance:
+        return Provenance(
+            code_commit=self._commit,
+            settings_sha256=request.sha256,
+            packages=package_versions(),
+        )
+
+    def volatile(self, device: str, devices: Sequence[str] = ()) -> RunMetadata:
+        """Fill in what differs between runs; `devices` are named where times were taken on them."""
+        return RunMetadata(
+            started=self._started,
+            finished=now(),
+            seconds=round(time.monotonic() - self._clock, 3),
+            host=host(),
+            peak_memory_mb=peak_memory_mb(),
+            peak_gpu_memory_mb=_peak_gpu_memory_mb() if device == "cuda" else None,
+            devices=tuple(devices),
+        )
+
+
+def model_facts(manifest: Manifest) -> ModelFacts:
+    checkpoint = CheckpointId.parse(manifest.repository)
+    return ModelFacts(
+        id=manifest.repository,
+        repository=checkpoint.model,
+        commit=manifest.commit,
+        weights_sha256=manifest.weights_sha256,
+        parameters=manifest.parameters,
+        plan=checkpoint.plan and checkpoint.layout.variant.removeprefix("@"),
+        stages=checkpoint.stages,
+    )
+
+
+def _peak_gpu_memory_mb() -> int:
+    import torch
+
+    gpus = range(torch.cuda.device_count())
+    return max(map(torch.cuda.max_memory_allocated, gpus)) // 2**20

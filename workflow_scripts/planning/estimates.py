@@ -1,0 +1,362 @@
+"""The time, memory, GPUs and disk of each job, estimated from a model's size and the tokens that it handles.
+
+Memory is parameters times bytes, and tokens of a batch times a constant. Time is FLOPs over the device's peak times
+cluster.utilisation, but at least what reading the weights and launching the kernels of each pass takes. A job asks
+for cluster.reserve times the time, and for more with each retry. config/work.tsv has the items and tokens of tasks.
+"""
+
+# ruff: noqa: B019  (there is one planner, which lives as long as the process)
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED
+from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.leaderboard_submissions import Request
+from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.tables import ModelRow, WorkRow
+from workflow_scripts.settings.training_keys import TrainingKeys
+
+# FLOPs per parameter and token: a forward pass; a training step, without and with gradients of the weights.
+FORWARD_FLOPS, FROZEN_FLOPS, TRAINING_FLOPS = 2, 4, 6
+_START_SECONDS = 12  # before a model is loaded
+_ITEM_SECONDS = 0.006  # tokenising, scoring and writing
+_DISK_MB_PER_SECOND, _DOWNLOAD_MB_PER_SECOND = 500, 50
+_UNKNOWN_SECONDS = 4 * 3600  # of a submitted model that no table has
+_CUDA_HOST_MB, _CUDA_MB = 5_000, 1_500  # CUDA's libraries in a process; its context on the GPU
+# Bytes per token and unit of width: tensors that live at once in a forward pass, and what autograd keeps of a layer
+# (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), or of one that is calculated twice.
+_FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 32, 100, 2
+# The logits of a training step: their bytes per token at a vocabulary of 150,000, and the tokens of one piece.
+_LOGIT_BYTES, _LOGIT_TOKENS = 16 * 150_000, 512
+_LORA_WIDTHS = 20  # inputs and outputs of a layer's linear layers, in units of its width
+_LONGEST_SAMPLE = 4  # times the mean
+_TRAINING_PASSES = 4  # kernel launches of a training step over those of a forward pass
+_MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
+_MINIATURE_WORK = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
+# A task that the work table does not have is taken for one of this size.
+_USUAL_WORK = WorkRow.model_construct(
+    task="usual",
+    training_items=10_000,
+    test_items=3_000,
+    training_tokens=60,
+    test_tokens=80,
+    new_tokens=0,
+    download_mb=500,
+    source="an estimate",
+)
+# Tokens of the texts of perplexity, and of the data that stages train on.
+_WIKITEXT_TEST_TOKENS = {"miniature": 9_000, "huggingface": 290_000}
+_TEXT_TOKENS, _CHAT_TOKENS, _MINIATURE_TOKENS = 118_000_000, 450, 80_000
+
+
+@dataclass(frozen=True)
+class Need:
+    """The resources of one job."""
+
+    seconds: float
+    mem_mb: int
+    gpus: int = 0
+    gpu_mb: int = 0  # of each GPU
+    disk_mb: int = 0  # what the job leaves on disk
+
+    def time_limit_minutes(self, attempt: int, cluster: Cluster) -> int:
+        """Return the time limit: doubled with each retry, up to cluster.longest_hours."""
+        expected = self.seconds * cluster.reserve / 60 + 10
+        return min(math.ceil(expected * 2 ** (attempt - 1)), cluster.longest_hours * 60)
+
+    def memory_limit_mb(self, attempt: int, cluster: Cluster) -> int:
+        """Return the memory limit: half as much more with each retry, up to cluster.node_memory_gb."""
+        return min(int(self.mem_mb * (1 + attempt) / 2), cluster.node_memory_gb * 1_000)
+
+
+class Planner:
+    """The resources of the jobs of a config, by what their wildcards name."""
+
+    def __init__(self, settings: Settings):
+        self._settings = settings
+        self._on_gpus = settings.on_gpus
+        self._device = settings.devices[settings.cluster.gpu if self._on_gpus else "cpu"]
+        self._free_mb = self._device.memory_gb * 1_000 - _CUDA_MB
+        self._miniature = settings.source == "miniature"
+        self._dtype = self._choose_dtype(settings.compute.dtype)
+
+    # Evaluation
+
+    @cache
+    def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
+        seconds = sum(self._test_seconds(checkpoint, self._work(task), shots) for task in tasks)
+        return self._evaluate(checkpoint, seconds)
+
+    def mmlu(self, checkpoint: str) -> Need:
+        """Return those of MMLU in lighteval, which reads each prompt for the letters and for the answers."""
+        row = self._work("mmlu_helm")
+        items = self._mmlu_items(self._settings.mmlu.max_items_per_subject)
+        tokens = row.test_tokens * (4 if self._miniature else 2)
+        return self._evaluate(
+            checkpoint, self._read_seconds(checkpoint, items, tokens, row.new_tokens)
+        )
+
+    def prompt_run(self, checkpoint: str, run: str) -> Need:
+        chosen = self._settings.prompt_runs[run]
+        items = self._mmlu_items(self._settings.prompts.max_items_per_subject)
+        tokens, new_tokens = 70 if self._miniature else 130, chosen.decoding.new_tokens or 0
+        seconds = self._read_seconds(checkpoint, _cap(items, chosen.first), tokens, new_tokens)
+        return self._evaluate(checkpoint, seconds)
+
+    def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
+        suite = self._settings.suite
+        if request.checkpoint.model not in self._settings.models:
+            return Need(_UNKNOWN_SECONDS, suite.memory_mb, gpus=int(self._on_gpus))
+        if request.protocol == "train_before_test":
+            return self.training_before_test(request.name, tasks)
+        seconds = 0.0
+        for entry in suite.tasks:
+            if entry.task in tasks:
+                row, most = self._work(entry.task), entry.max_items or suite.max_items
+                is_mmlu = entry.task == "mmlu"
+                items = self._mmlu_items(most) if is_mmlu else _cap(row.test_items, most)
+                tokens = row.test_tokens + entry.shots * row.training_tokens
+                seconds += self._read_seconds(request.name, items, tokens, row.new_tokens)
+        return self._load(request.name, seconds)
+
+    def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
+        """Return those of reading the texts in the checkpoint's own plan and in so many others."""
+        measures = self._settings.chunking.measures
+        tokens = _cap(_WIKITEXT_TEST_TOKENS[self._settings.source], measures.text_tokens)
+        responses = measures.responses * len(measures.difficulties)
+        each = self._read_seconds(checkpoint, tokens / measures.stride, measures.window)
+        each += self._read_seconds(checkpoint, responses, 10 if self._miniature else 500)
+        return self._load(checkpoint, (plans + 1) * each, measures.window)
+
+    def written(self, checkpoint: str, plans: int) -> Need:
+        """Return those of plans that write to prompts, each beside the unchanged model."""
+        measures = self._settings.chunking.measures
+        prompts, tokens = len(measures.written_prompts), measures.written_tokens or 0
+        each = self._read_seconds(checkpoint, prompts, 2 * tokens, tokens, rows=1)
+        return self._load(checkpoint, (plans + 1) * each, tokens, models=2)
+
+    def latency(self, checkpoint: str) -> Need:
+        """Return those of timing every plan, fused, as the loop and beside the unchanged model."""
+        chunking, layers = self._settings.chunking, self._row(checkpoint).layers
+        measures, model = chunking.measures, CheckpointId.parse(checkpoint).model
+        plans = measures.latency_plans(model, layers, chunking.checkpoints)
+        rounds = 3 * len(plans) * len(measures.devices) * (1 + measures.repeats)
+        tokens = 32 if self._miniature else 100
+        seconds = rounds * sum(
+            self._read_seconds(checkpoint, measures.questions, tokens, measures.new_tokens, rows)
+            for rows in measures.batch_sizes
+        )
+        return self._load(checkpoint, seconds, models=2, gpus=max(measures.devices))
+
+    def verification(self, checkpoint: str) -> Need:
+        """Return those of comparing two models in float32 on a few sentences."""
+        return self._load(checkpoint, 2 * _START_SECONDS, models=3)
+
+    # Training
+
+    @cache
+    def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
+        """Return those of training on each task with each seed and learning rate, choice of the epoch, and test."""
+        harmony = self._settings.harmony
+        recipe = harmony.task_recipe(self._settings.source)
+        rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
+        rows = [self._work(task) for task in tasks]
+        seconds = 0.0
+        for row in rows:
+            length = row.training_tokens
+            items = _cap(row.training_items, recipe.max_training_items)
+            held_out = _cap(items, recipe.max_validation_items)
+            each = self._train_seconds(checkpoint, recipe, recipe.epochs * items, length)
+            each += recipe.epochs * self._read_seconds(checkpoint, held_out, length, row.new_tokens)
+            if not recipe.adapters_alone:
+                each += self._load_seconds(checkpoint)
+            seconds += seeds * (rates * each + self._test_seconds(checkpoint, row, shots=0))
+        longest = max((row.training_tokens for row in rows), default=0)
+        return self._train(checkpoint, recipe, seconds, _LONGEST_SAMPLE * longest)
+
+    def corpus(self, checkpoint: str, megabytes: float) -> Need:
+        """Return those of training on a text, of some four bytes a token."""
+        recipe = self._settings.harmony.task_recipe(self._settings.source)
+        samples = recipe.epochs * megabytes * MB / 4 / recipe.max_length
+        seconds = self._train_seconds(checkpoint, recipe, samples, recipe.max_length)
+        return self._train(checkpoint, recipe, 2 * seconds, recipe.max_length)
+
+    @cache
+    def stage(self, checkpoint: str) -> Need:
+        """Return those of the last stage of a checkpoint's training."""
+        stage = CheckpointId.parse(checkpoint).stages[-1]
+        recipe = self._settings.stage_recipe(stage)[1]
+        if recipe.data == "text":
+            tokens = recipe.max_length
+            samples = (_MINIATURE_TOKENS if self._miniature else _TEXT_TOKENS) // tokens
+        else:
+            tokens = 15 if self._miniature else min(recipe.max_length, _CHAT_TOKENS)
+            samples = 1_000 if self._miniature else 1_000_000
+        samples = recipe.epochs * _cap(samples, recipe.max_samples)
+        if recipe.max_steps:
+            samples = min(samples, recipe.max_steps * recipe.batch_size)
+        seconds = self._train_seconds(checkpoint, recipe, samples, tokens)
+        return self._train(checkpoint, recipe, seconds, recipe.max_length, states=1)
+
+    # Downloads
+
+    def download(self, kind: str, repository: str) -> Need:
+        settings = self._settings
+        if kind == "model" and repository in settings.models:
+            megabytes = 2 * settings.models[repository].parameters // MB
+        else:
+            names = [name for name, row in settings.tasks.items() if row.dataset == repository]
+            megabytes = self._work(names[0] if names else "").download_mb
+        return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
+
+    # Seconds
+
+    def _test_seconds(self, checkpoint: str, row: WorkRow, shots: int) -> float:
+        items = _cap(row.test_items, self._settings.harmony.max_test_items)
+        tokens = row.test_tokens + shots * row.training_tokens
+        return self._read_seconds(checkpoint, items, tokens, row.new_tokens)
+
+    def _read_seconds(
+        self,
+        checkpoint: str,
+        items: float,
+        tokens: float,
+        new_tokens: int = 0,
+        rows: int | None = None,
+    ) -> float:
+        """Return the seconds of reading items of so many tokens, `rows` at once, and of generating new ones."""
+        passes = math.ceil(items / (rows or self._settings.compute.batch_size)) * (1 + new_tokens)
+        flops = FORWARD_FLOPS * items * (tokens + new_tokens)
+        return items * _ITEM_SECONDS + self._compute_seconds(checkpoint, self._dtype, flops, passes)
+
+    def _train_seconds(
+        self, checkpoint: str, keys: TrainingKeys, samples: float, tokens: float
+    ) -> float:
+        """Return the seconds of training on samples of so many tokens on average."""
+        flops: float = FROZEN_FLOPS if keys.adapters_alone else TRAINING_FLOPS
+        if CheckpointId.parse(checkpoint).distillation:  # the teacher's pass
+            flops += FORWARD_FLOPS
+        if self._training_memory(checkpoint, keys, _LONGEST_SAMPLE * int(tokens))[1]:
+            flops += FORWARD_FLOPS
+        rows = keys.gpus * (keys.micro_batch_size or min(8, keys.batch_size))
+        dtype = self._choose_dtype(keys.precision)
+        flops *= samples / keys.gpus * tokens
+        return self._compute_seconds(checkpoint, dtype, flops, _TRAINING_PASSES * samples / rows)
+
+    def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
+        """Return the seconds of FLOPs per parameter, in passes that each read the weights and launch all layers."""
+        row, device = self._row(checkpoint), self._device
+        # On CPUs the table has what one core reaches.
+        cores = self._settings.compute.threads
+        speed = self._settings.cluster.utilisation if self._on_gpus else cores
+        computing = flops * (row.active_parameters or row.parameters) / device.peak(dtype) / speed
+        reading = row.parameters * BYTES[dtype] / (device.bandwidth_gb_s * 1e9 * speed)
+        waiting = passes * max(reading, row.layers * device.layer_us * 1e-6)
+        return max(computing, waiting) if self._on_gpus else computing + waiting
+
+    def _load_seconds(self, checkpoint: str) -> float:
+        return self._weights_mb(checkpoint) / _DISK_MB_PER_SECOND
+
+    # Memory
+
+    def _evaluate(self, checkpoint: str, seconds: float) -> Need:
+        """Return those of an evaluation; where a server answers, it takes neither a GPU nor weights here."""
+        if CheckpointId.parse(checkpoint).model in self._settings.served:
+            return Need(_START_SECONDS + seconds, LIBRARIES_MB)
+        return self._load(checkpoint, seconds)
+
+    def _load(
+        self, checkpoint: str, seconds: float, length: int = 500, models: int = 1, gpus: int = 1
+    ) -> Need:
+        """Return those of loading models and reading batches, over several GPUs where one does not hold them."""
+        seconds += _START_SECONDS + self._load_seconds(checkpoint)
+        weights_mb = models * self._weights_mb(checkpoint)
+        tokens = self._settings.compute.batch_size * length
+        device_mb = 1.2 * weights_mb + _FORWARD_BYTES * tokens * self._width(checkpoint) / MB
+        if not self._on_gpus:
+            return Need(seconds, int(LIBRARIES_MB + weights_mb + device_mb))
+        while device_mb / gpus > self._free_mb and 2 * gpus <= self._settings.cluster.gpus_per_node:
+            gpus *= 2
+        host_mb = int(_CUDA_HOST_MB + 1.3 * weights_mb)
+        return Need(seconds, host_mb, gpus, int(device_mb / gpus) + _CUDA_MB)
+
+    def _train(
+        self, checkpoint: str, keys: TrainingKeys, seconds: float, length: int, states: int = 0
+    ) -> Need:
+        """Return those of a training, one sample of this length at once, that leaves so many states on disk."""
+        seconds += _START_SECONDS + self._load_seconds(checkpoint)
+        device_mb, _ = self._training_memory(checkpoint, keys, length)
+        weights_mb = self._weights_mb(checkpoint)
+        trained_mb = 4 * self._count_trained(checkpoint, keys) / MB
+        # A state has the parameters and AdamW's two moments.
+        disk_mb = int(states * (3 * trained_mb + weights_mb))
+        if not self._on_gpus:
+            mem_mb = keys.gpus * (LIBRARIES_MB + weights_mb + device_mb)
+            return Need(seconds, int(mem_mb), disk_mb=disk_mb)
+        # At the end the first process holds all that was trained.
+        mem_mb = int(keys.gpus * (_CUDA_HOST_MB + 1.3 * weights_mb) + trained_mb)
+        return Need(seconds, mem_mb, keys.gpus, int(device_mb) + _CUDA_MB, disk_mb)
+
+    def _training_memory(
+        self, checkpoint: str, keys: TrainingKeys, length: int
+    ) -> tuple[float, bool]:
+        """Return the MB of a device for one sample, and whether activations are calculated twice to fit."""
+        row, length = self._row(checkpoint), min(length, keys.max_length)
+        fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
+        fixed += OF_TRAINED * self._count_trained(checkpoint, keys)
+        fixed += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
+        activations = length * self._width(checkpoint)
+        memory = (fixed + activations * _KEPT_BYTES * row.layers) / MB
+        is_large = self._on_gpus and memory > self._free_mb
+        if keys.gradient_checkpointing == "no" or not (
+            is_large or keys.gradient_checkpointing == "yes"
+        ):
+            return memory, False
+        return (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB, True
+
+    # Sizes
+
+    @cache
+    def _row(self, checkpoint: str) -> ModelRow:
+        return self._settings.model(CheckpointId.parse(checkpoint).model)
+
+    def _weights_mb(self, checkpoint: str) -> float:
+        return self._row(checkpoint).parameters * BYTES[self._dtype] / MB
+
+    def _width(self, checkpoint: str) -> float:
+        """Return the width of the hidden state: a layer has some twelve times its square in parameters."""
+        row = self._row(checkpoint)
+        return math.sqrt((row.active_parameters or row.parameters) / (12 * row.layers))
+
+    def _count_trained(self, checkpoint: str, keys: TrainingKeys) -> int:
+        """Return how many parameters are trained: all, on the safe side, where `trains` names some."""
+        row = self._row(checkpoint)
+        if keys.adapters_alone:
+            return int(keys.lora_rank * row.layers * _LORA_WIDTHS * self._width(checkpoint))
+        return row.parameters
+
+    def _work(self, task: str) -> WorkRow:
+        """Return the items and tokens of a task; the texts of the miniature world are short."""
+        row = self._settings.work.get(task, _USUAL_WORK)
+        if not self._miniature:
+            return row
+        items = self._settings.miniature.items
+        return row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
+
+    def _mmlu_items(self, per_subject: int | None) -> int:
+        most = _MINIATURE_QUESTIONS if self._miniature else _MMLU_QUESTIONS
+        return min(_MMLU_QUESTIONS, _MMLU_SUBJECTS * _cap(most, per_subject))
+
+    def _choose_dtype(self, wanted: str) -> str:
+        """Return what auto comes to on the device of the config."""
+        if wanted != "auto":
+            return wanted
+        return "bfloat16" if self._on_gpus and self._device.bfloat16 else "float32"
+
+
+def _cap(number: int, most: int | None) -> int:
+    """Return at most so many, or all where `most` is null."""
+    return number if most is None else min(number, most)

@@ -1,0 +1,126 @@
+"""Check content against a section, and describe each problem in a sentence that names the key and the value."""
+
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from workflow_scripts.core.clean_text import plain
+from workflow_scripts.core.errors import UserError, suggest_name
+
+Model = TypeVar("Model", bound=BaseModel)
+
+_MAX_LENGTH = 80
+# Keys of older configs, and what is in their place.
+_REMOVED = {
+    "chunking.measures.precisions": "expected compute.dtype",
+    "chunking.search": "expected nothing in its place",
+    "cluster.measured": "expected cluster.utilisation, the share of the GPU's peak",
+    "cluster.*_use": "expected cluster.utilisation, the share of the GPU's peak",
+    "cluster.*_mb_per_second": "expected nothing in its place",
+    "harmony.budget": "config/harmony_lite.yaml lists the tasks that a small budget pays for",
+    "harmony.stop": "expected nothing in its place",
+    "harmony.together": "each training is by itself",
+    "harmony.test_draw": "expected harmony.draws, which decides all four draws",
+    "*.recipes.*.nodes": "expected gpus of one node",
+    "*.recipes.*.keep_last": "expected select: last for the last state",
+    "*.recipes.*.sharded": "a model that is trained fits one GPU",
+    "*.recipes.*.tensorboard": "the training record has the curve",
+    "training.recovery": "expected training.cpt, a recipe",
+    "training.recovery_tokens": "expected training.cpt_tokens",
+    "served.*.check": "expected nothing in its place",
+    "served.*.key_variable": "expected the key in the environment variable OPENAI_API_KEY",
+    "suite.shown_items": "the items of a row lie beside its records",
+}
+_SECRET_KEY = re.compile(
+    r"token(?!s|iz)|passw|passphrase|secret|credential|(?:api|access|private)[_-]?key",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(
+    r"\b(?:hf|api_org)_[A-Za-z0-9]{8,}"  # Hugging Face
+    r"|\bgh[opsur]_[A-Za-z0-9]{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}"  # GitHub, GitLab
+    r"|\bsk-[\w-]{16,}|\bAKIA[A-Z0-9]{12,}|\bxox[abps]-[\w-]{8,}"  # OpenAI and kin, AWS, Slack
+    r"|://[^/@\s]+:[^/@\s]+@"  # user and password in an address
+)
+_REMEDY = "expected secrets in the environment alone, the hub's token in the variable HF_TOKEN."
+
+
+def validate(kind: type[Model], content: Any, where: str = "", context: Any = None) -> Model:
+    """Return the section that the content makes; a UserError has a sentence for each problem, all behind `where`.
+
+    Secrets are looked for first, so that no sentence shows one.
+    """
+    problems = [where + problem for problem in _find_secrets(content)]
+    if not problems:
+        try:
+            return kind.model_validate(content, context=context)
+        except ValidationError as error:
+            keys = list(_list_keys(kind))
+            problems = [
+                _describe(problem, keys, where)
+                for problem in error.errors(include_url=False)
+                # A list that is too short because its entries are wrong is named by its entries.
+                if not (problem["type"] == "too_short" and problem["input"])
+            ]
+    raise UserError(map(plain, problems))
+
+
+def shown(value: object) -> str:
+    """Return a value as Python writes it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "…"
+
+
+def listed(words: Iterable[object], last: str = "and") -> str:
+    """Join words as in a sentence."""
+    *first, final = map(str, words)
+    return f"{', '.join(first)} {last} {final}" if first else final
+
+
+def _describe(problem: Any, keys: list[str], where: str) -> str:
+    location, value, kind = problem["loc"], problem["input"], problem["type"]
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    key = key.removeprefix(".")
+    message = str(problem.get("ctx", {}).get("error", problem["msg"])).removesuffix(".")
+    message = message.replace("valid tuple", "list")
+    near = ""
+    if kind == "extra_forbidden":
+        near = suggest_name(re.sub(r"\[\d+]", "", key), keys)
+        for removed, instead in _REMOVED.items():
+            if fnmatchcase(key, removed):
+                message, near = f"removed in 0.1.0; {instead}", ""
+    elif kind == "literal_error":
+        near = suggest_name(str(value), re.findall(r"'([^']*)'", problem["ctx"]["expected"]))
+    has_value = isinstance(value, str | int | float | None)
+    end = "" if message.endswith("?") else "."
+    if key or has_value:
+        where = f"{(where + key).rstrip('.')}{f' is {shown(value)}' if has_value else ''}: "
+    return f"{where}{message}{end}{near}"
+
+
+def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """List all keys of a section and the sections in it, with dots between."""
+    for name, field in kind.model_fields.items():
+        yield prefix + name
+        for inner in (field.annotation, *get_args(field.annotation)):
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                yield from _list_keys(inner, f"{prefix}{name}.")
+
+
+def _find_secrets(content: Any, key: str = "") -> Iterator[str]:
+    """Describe each key that names a secret and each value that looks like one."""
+    if isinstance(content, dict):
+        for name, value in content.items():
+            is_secret = _SECRET.search(str(name))
+            inner = f"{key}.{'<hidden>' if is_secret else name}"
+            if is_secret or _SECRET_KEY.search(str(name)):
+                yield f"{inner[1:]} names a secret; {_REMEDY}"
+            else:
+                yield from _find_secrets(value, inner)
+    elif isinstance(content, list):
+        for position, value in enumerate(content):
+            yield from _find_secrets(value, f"{key}[{position}]")
+    elif isinstance(content, str) and _SECRET.search(content):
+        yield f"{key.removeprefix('.')} holds what looks like a secret; {_REMEDY}"

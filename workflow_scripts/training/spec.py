@@ -1,0 +1,50 @@
+"""What one training is told, and what follows from it before anything is loaded."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.training.samples import Samples
+
+Scorer = Callable[[Any], dict[str, float]]
+
+
+@dataclass(frozen=True)
+class TrainingSpec:
+    """What is to be learned, and how.
+
+    `belongs_to` says what decides the outcome besides keys and seed: weights, data, versions. `score`
+    measures more at each evaluation, and `best_by` names the metric that selects, and whether larger is
+    better.
+    """
+
+    samples: Samples
+    keys: TrainingKeys
+    seed: int
+    belongs_to: dict[str, Any]
+    held_out: Samples | None = None
+    score: Scorer | None = None
+    best_by: tuple[str, bool] = ("loss", False)
+
+    @property
+    def owner(self) -> dict[str, Any]:
+        """Return all that decides the outcome: nothing resumes from a state of anything else.
+
+        How many GPUs there are does not, but for rounding.
+        """
+        keys = self.keys.model_dump(mode="json", exclude={"gpus"})
+        return {"keys": keys, "seed": self.seed, **self.belongs_to}
+
+    @property
+    def evaluates(self) -> bool:
+        return bool(self.held_out) or self.score is not None
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return math.ceil(len(self.samples) / self.keys.batch_size)
+
+    @property
+    def steps(self) -> int:
+        return int(min(self.keys.epochs * self.steps_per_epoch, self.keys.max_steps or math.inf))

@@ -1,0 +1,149 @@
+"""From rows to samples: text in blocks, conversations, and a prompt with its completion."""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import numpy as np
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.hub.bos_token import get_bos_tokens
+from workflow_scripts.training.chat import COLUMNS, BadConversation, read_messages, render
+from workflow_scripts.training.rows import Row
+from workflow_scripts.training.samples import BadSamples, Sample, batches
+
+
+def tokenise_text(
+    tokenizer,
+    rows: Iterable[Row],
+    bad: BadSamples,
+    *,
+    column: str | None,
+    length: int,
+    each_row_ends: bool,
+) -> Iterator[Sample]:
+    """Yield running text in blocks of `length` tokens, all of them counted; the last block is what is left.
+
+    With `each_row_ends` every row is a document and the tokenizer's end of text stands behind it.
+    Where the tokenizer puts a start token in front of a text, each document and each block has it.
+    """
+    start, end = np.array(get_bos_tokens(tokenizer), np.int32), tokenizer.eos_token_id
+    if each_row_ends and end is None:
+        raise UserError("The tokenizer has no end of text to put behind each row's document.")
+    waiting = np.empty(0, np.int32)
+    for texts in batches(_read_texts(rows, bad, column or "text", each_row_ends)):
+        if each_row_ends:
+            encoded = [[*start, *ids, end] for ids in _encode(tokenizer, texts)]
+        else:
+            encoded = _encode(tokenizer, ["".join(texts)])
+        waiting = np.concatenate([waiting, *(np.array(ids, np.int32) for ids in encoded)])
+        while len(waiting) >= length:
+            lead = _lead(start, waiting)
+            size = length - len(lead)
+            yield _count_all(np.concatenate([lead, waiting[:size]]))
+            waiting = waiting[size:]
+    rest = np.concatenate([_lead(start, waiting), waiting])
+    if len(waiting) and len(rest) > 1:  # of a single token nothing is predicted
+        yield _count_all(rest)
+
+
+def tokenise_conversations(
+    tokenizer,
+    rows: Iterable[Row],
+    bad: BadSamples,
+    *,
+    column: str | None,
+    length: int,
+    system: str | None = None,
+) -> Iterator[Sample]:
+    """Yield a sample for each conversation, of which the assistant's turns count; a longer one is cut.
+
+    `system` is the system message of those that have none.
+    """
+    if tokenizer.chat_template is None:
+        raise UserError(
+            "The tokenizer has no chat template, which training on conversations needs."
+        )
+    conversations = _render_conversations(tokenizer, rows, bad, column, system)
+    for batch in batches(conversations):
+        encoded = tokenizer(
+            [text for text, _ in batch],
+            add_special_tokens=False,  # the template wrote them
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+        tokenised = zip(batch, encoded["input_ids"], encoded["offset_mapping"], strict=True)
+        for (_, spans), ids, offsets in tokenised:
+            counted = mark_tokens(offsets, spans)
+            yield from cut_sample(Sample(np.array(ids, np.int32), counted), length, bad)
+
+
+def make_pair_sample(
+    prompt: list[int], completion: list[int], counted: Literal["all", "completion"]
+) -> Sample:
+    """Make a sample of a prompt and what is to be said behind it, as tokens; count the whole or the latter."""
+    tokens = np.array([*prompt, *completion], np.int32)
+    first = max(len(prompt), 1) if counted == "completion" else 1
+    return Sample(tokens, np.arange(len(tokens)) >= first)
+
+
+def cut_sample(sample: Sample, length: int, bad: BadSamples) -> Iterator[Sample]:
+    """Yield the sample, cut to a length, unless nothing of it counts then."""
+    if len(sample.tokens) > length:
+        bad["too long, cut"] += 1
+        sample = Sample(sample.tokens[:length], sample.counted[:length])
+    if sample.counted.any():
+        yield sample
+    else:
+        bad["nothing left that counts"] += 1
+
+
+def mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -> np.ndarray:
+    """Mark the tokens of which some lies in a span; the first of a sample is never predicted.
+
+    Where a header ends in a space, the first word said is one token with it.
+    """
+    begins, ends = np.array(offsets).reshape(-1, 2).T
+    marks = np.zeros(len(offsets), bool)
+    for start, end in spans:
+        marks |= (ends > start) & (begins < end)
+    marks[:1] = False
+    return marks
+
+
+def _lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+    """Return the start token, unless a document begins there and has it already."""
+    return start[:0] if np.array_equal(tokens[: len(start)], start) else start
+
+
+def _count_all(tokens: np.ndarray) -> Sample:
+    return Sample(tokens, np.arange(len(tokens)) > 0)
+
+
+def _encode(tokenizer, texts: list[str]) -> list[list[int]]:
+    return tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+
+
+def _read_texts(
+    rows: Iterable[Row], bad: BadSamples, column: str, documents: bool
+) -> Iterator[str]:
+    for row in rows:
+        text = row.get(column)
+        if not isinstance(text, str):
+            bad["not text"] += 1
+        elif documents and not text.strip():  # between the lines of one text it is a blank line
+            bad["empty"] += 1
+        else:
+            yield text
+
+
+def _render_conversations(
+    tokenizer, rows: Iterable[Row], bad: BadSamples, column: str | None, system: str | None
+) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Yield the text of each conversation, and the spans that count."""
+    for row in rows:
+        columns = [column] if column else COLUMNS
+        turns = next((row[name] for name in columns if name in row), None)
+        try:
+            yield render(tokenizer, read_messages(turns, system))
+        except BadConversation as error:
+            bad[str(error)] += 1
