@@ -7,7 +7,9 @@ from workflow_scripts.settings.folders import stat_model_files
 rule take_local_model:
     """Take a model that is a folder on this machine, at the digest of its files."""
     input:
-        files=lambda wildcards: list(stat_model_files(SETTINGS.folders[f"{LOCAL}/{wildcards.name}"])),
+        files=lambda wildcards: list(
+            stat_model_files(SETTINGS.folders[f"{LOCAL}/{wildcards.name}"])
+        ),
     output:
         manifest=f"{HUB}/models/{LOCAL}/{{name}}/manifest.json",
     log:
@@ -29,6 +31,8 @@ rule take_local_model:
             "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
         },
         # A copy may keep the time of an older original, so that Snakemake alone would not see the change.
-        stat_model_files=lambda wildcards: stat_model_files(SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]),
+        stat_model_files=lambda wildcards: stat_model_files(
+            SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]
+        ),
     script:
         "../workflow_scripts/steps/files.py"

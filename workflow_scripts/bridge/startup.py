@@ -17,8 +17,9 @@ from workflow_scripts.bridge.snakemake_contract import (
 from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.generated_code import find_code_problems
-from workflow_scripts.settings.load import Settings, load_settings
+from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.names import LookUp
+from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.yaml_files import read_yaml
 
 _NO_SLURM = (

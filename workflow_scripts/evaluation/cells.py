@@ -11,7 +11,7 @@ from workflow_scripts.settings.harmony import Draws, Protocol, TaskRecipe
 from workflow_scripts.settings.job_batches import Study, list_cell_names, list_cell_seeds
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.leaderboard_submissions import Request
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 
 
 class TaskRequest(JobParams):

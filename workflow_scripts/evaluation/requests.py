@@ -5,7 +5,6 @@ from typing import Literal
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.compute import Compute, Loading
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import MmluPrompt
 from workflow_scripts.settings.plan_measures import (
     LatencyMeasures,
@@ -13,6 +12,7 @@ from workflow_scripts.settings.plan_measures import (
     PerplexityMeasures,
     WrittenMeasures,
 )
+from workflow_scripts.settings.settings import Settings
 
 
 class VerifyRequest(JobParams):

@@ -5,7 +5,7 @@ from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.error_messages import shown
 from workflow_scripts.settings.harmony import Draws, TaskRecipe
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 

@@ -2,7 +2,7 @@
 
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 
 
 class BuildRequest(JobParams):

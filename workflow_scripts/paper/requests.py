@@ -3,8 +3,8 @@
 from typing import Any
 
 from workflow_scripts.settings.grids import OWN_GRID
-from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.mmlu import MmluComparison, published_table
+from workflow_scripts.settings.settings import Settings
 from workflow_scripts.studies.harmony.requests import harmony_comparison
 from workflow_scripts.studies.prompts.requests import prompt_comparison
 from workflow_scripts.studies.ranking.grid_settings import list_shown_tasks

@@ -15,7 +15,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.leaderboard_submissions import Request
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import ModelRow, WorkRow
 from workflow_scripts.settings.training_keys import TrainingKeys
 

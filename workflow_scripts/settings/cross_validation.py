@@ -1,17 +1,14 @@
 """Checks of what does not go together between sections of a config, each of which is fine by itself."""
 
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
 
 from workflow_scripts.core.errors import suggest_name
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.error_messages import shown
-
-if TYPE_CHECKING:
-    from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 
 
-def find_contradictions(settings: "Settings") -> Iterator[str]:
+def find_contradictions(settings: Settings) -> Iterator[str]:
     """Describe what of the models, runs, tasks and machines that sections name does not go together."""
     yield from _check_checkpoints(settings)
     yield from _check_served(settings)
@@ -25,7 +22,7 @@ def find_contradictions(settings: "Settings") -> Iterator[str]:
         yield f"cluster.gpu is {gpu!r}; expected a device of its table.{suggest_name(gpu, devices)}"
 
 
-def _check_checkpoints(settings: "Settings") -> Iterator[str]:
+def _check_checkpoints(settings: Settings) -> Iterator[str]:
     """Check that each variant is made, and that a model without a chat template is asked in no conversation."""
     sections = ("harmony", "mmlu", "prompts")
     named = {name: getattr(settings, name).models for name in sections}
@@ -46,7 +43,7 @@ def _check_checkpoints(settings: "Settings") -> Iterator[str]:
             )
 
 
-def _check_served(settings: "Settings") -> Iterator[str]:
+def _check_served(settings: Settings) -> Iterator[str]:
     """Check that nothing needs the weights of a model that a server runs."""
     harmony, measures = settings.harmony, settings.chunking.measures
     trains = "train_before_test" in harmony.protocols or harmony.corpora
@@ -65,7 +62,7 @@ def _check_served(settings: "Settings") -> Iterator[str]:
                 yield f"{key} has {name!r}, whose weights stay with its server."
 
 
-def _check_explain(settings: "Settings") -> Iterator[str]:
+def _check_explain(settings: Settings) -> Iterator[str]:
     """Check that what is to be explained is a prompt run or a training item."""
     name, _, number = (settings.explain or "").partition("/")
     if not name or name in settings.prompt_runs:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 
 # The variable by which the metric of these tasks is allowed everywhere; of the machine, so no key of a config.
 ALLOWED = "HF_ALLOW_CODE_EVAL"

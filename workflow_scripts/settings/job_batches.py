@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workflow_scripts.settings.harmony import Protocol
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 
 Study = Literal["harmony", "suite"]
 RULES: dict[tuple[Study, Protocol], str] = {

@@ -5,8 +5,8 @@ from typing import Any
 
 from workflow_scripts.core.ids import CheckpointId, format_path_names
 from workflow_scripts.settings.job_batches import list_harmony_records
-from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
+from workflow_scripts.settings.settings import Settings
 
 TIMED = ("latency",)  # times are never twice the same, so results/scores.parquet leaves them out
 

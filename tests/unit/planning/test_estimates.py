@@ -10,8 +10,9 @@ from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.planning.estimates import Need, Planner
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.leaderboard_submissions import Request
-from workflow_scripts.settings.load import Settings, load_settings
+from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.served import Served
+from workflow_scripts.settings.settings import Settings
 
 LARGE, TINY, LARGER = "Qwen/Qwen2.5-14B", "EleutherAI/pythia-70m-deduped", "org/70B"
 PARAMETERS, LAYERS = 14_770_033_664, 48  # of LARGE

@@ -7,8 +7,9 @@ from typing import Any
 import yaml
 from snakemake.utils import update_config
 
-from workflow_scripts.settings.load import Settings, load_settings
+from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.names import LookUp
+from workflow_scripts.settings.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 # What lies in the folder to be passed with --configfile; the flags are another file's kind.

@@ -2,8 +2,8 @@
 
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.prompts.spec import Asking, Reading
+from workflow_scripts.settings.settings import Settings
 
 
 class PromptRequest(JobParams):

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.settings.imports import hash_imported_files
-from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.names import find_folder
+from workflow_scripts.settings.settings import Settings
 
 
 def import_request(settings: Settings, name: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 from workflow_scripts.studies.ranking.grid_settings import list_known_models
 
 

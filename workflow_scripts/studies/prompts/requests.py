@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import Field
 
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.load import Settings
 from workflow_scripts.settings.prompts.section import has_published_scores
+from workflow_scripts.settings.settings import Settings
 
 
 class PromptComparison(JobParams):

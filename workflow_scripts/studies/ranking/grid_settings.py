@@ -10,7 +10,7 @@ from workflow_scripts.settings.grids import OWN_GRID, GridFile
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe
 from workflow_scripts.settings.job_batches import list_cell_seeds, list_tasks_asked
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import CATEGORIES, TaskRow
 
 # From what it is known how far scores move when a model is trained again: cells that are trained with several

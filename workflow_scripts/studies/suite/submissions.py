@@ -9,7 +9,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.settings.job_batches import suite_records
 from workflow_scripts.settings.leaderboard_submissions import ASIDE, GENERATED, Request
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 
 # Stands for any; its digits repeat nothing, which Snakemake would take for a mistake.
 _ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"

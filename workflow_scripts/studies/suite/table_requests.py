@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.settings.leaderboard_submissions import GENERATED
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 
 
 def shown_tasks(settings: Settings) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """The texts that trained checkpoints read."""
 
-from workflow_scripts.settings.load import Settings
+from workflow_scripts.settings.settings import Settings
 
 
 def list_text_names(settings: Settings) -> list[str]:

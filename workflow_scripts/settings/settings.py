@@ -1,0 +1,154 @@
+"""The checked config with the rows of its tables, and what follows from both."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import Field
+
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.ids import (
+    TUNED,
+    UNCHANGED,
+    CheckpointId,
+)
+from workflow_scripts.settings.checkpoint import Checkpoint
+from workflow_scripts.settings.config import Config
+from workflow_scripts.settings.error_messages import shown
+from workflow_scripts.settings.flags import Flag
+from workflow_scripts.settings.grids import GridFile
+from workflow_scripts.settings.leaderboard_submissions import Request
+from workflow_scripts.settings.names import find_file
+from workflow_scripts.settings.prompts.spec import PromptRun
+from workflow_scripts.settings.tables import (
+    DeviceRow,
+    ModelRow,
+    TaskRow,
+    WorkRow,
+)
+from workflow_scripts.settings.training import Recipe
+
+
+class Settings(Config):
+    """The config, checked, together with the rows of its tables."""
+
+    models: dict[str, ModelRow]
+    """All rows of the models table by name, and those of other models that are named."""
+    tasks: dict[str, TaskRow]
+    """All rows of the tasks table by name, likewise."""
+    folders: dict[str, str]
+    """By name, the folders of local models."""
+    work: dict[str, WorkRow]
+    """All rows of the work table by task."""
+    devices: dict[str, DeviceRow]
+    """All rows of the devices table by name."""
+    prompt_runs: dict[str, PromptRun]
+    """The prompt runs to make, by name."""
+    requests: dict[str, Request] = Field({})
+    """Submitted models, by their files' names."""
+    refused_requests: dict[str, str] = Field({})
+    """What is wrong with the other files."""
+    requests_aside: dict[str, str] = Field({})
+    """Why some files are of another config."""
+    flags: tuple[Flag, ...] = ()
+    """Rows of the leaderboard that are marked."""
+    grids: dict[str, GridFile] = Field({})
+    """The files in config/grids, by their names."""
+    workflow_folder: str
+    """Where the Snakefile lies."""
+
+    def model(self, name: str) -> ModelRow:
+        return self.models[name]
+
+    def task(self, name: str) -> TaskRow:
+        return self.tasks[name]
+
+    def resource(self, name: str) -> str:
+        """Find a file of the folder resources: in the working directory, or else beside the Snakefile."""
+        path = f"resources/{name}"
+        return str(find_file(path, Path(self.workflow_folder)) or path)
+
+    def checkpoints(self) -> dict[str, Checkpoint]:
+        """Return the chunked checkpoints by their id, for instance `Qwen/Qwen2.5-0.5B-Instruct@k2m12`."""
+        return {
+            str(checkpoint.id(self.models[checkpoint.model].layers)): checkpoint
+            for checkpoint in self.chunking.checkpoints
+        }
+
+    def mmlu_checkpoints(self) -> list[CheckpointId]:
+        """List what MMLU is asked: models as they are, then each chunked variant at each stage."""
+        names = [*self.chunking.models, *self.mmlu.models]
+        return _list_once([*map(CheckpointId.parse, names), *self.staged_checkpoints()])
+
+    def staged_checkpoints(self) -> list[CheckpointId]:
+        """List the models that are cut, and each chunked variant untrained and after each stage.
+
+        A variant that leaves the model unchanged, and untrained, is the model.
+        """
+        staged = [CheckpointId(name) for name in self.chunking.models]
+        for name, checkpoint in self.checkpoints().items():
+            has_chunks = bool(checkpoint.plan(self.models[checkpoint.model].layers).chunks)
+            variant = CheckpointId.parse(name)
+            staged += [
+                replace(variant, stages=stages)
+                for stages in self.training.stages(has_chunks, self.source)
+                if stages or variant.plan != UNCHANGED
+            ]
+        return staged
+
+    def compared_checkpoints(self) -> list[CheckpointId]:
+        """List what the study of training compares: those, and other models before and after their training."""
+        stages: list[tuple[str, ...]] = [(), (TUNED,)]
+        others = [
+            CheckpointId(name, stages=stage) for name in self.training.models for stage in stages
+        ]
+        return _list_once([*self.staged_checkpoints(), *others])
+
+    def trained_checkpoints(self) -> list[CheckpointId]:
+        """List all that training makes: stages of chunked models, and models that are trained as they are."""
+        return [checkpoint for checkpoint in self.compared_checkpoints() if checkpoint.stages]
+
+    @property
+    def made_checkpoints(self) -> dict[str, CheckpointId]:
+        """Return all that this config makes, by name."""
+        made = [*self.staged_checkpoints(), *self.trained_checkpoints()]
+        return {str(checkpoint): checkpoint for checkpoint in made}
+
+    @property
+    def on_gpus(self) -> bool:
+        """Return whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
+        return self.source != "miniature" and self.compute.finds_gpus
+
+    def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
+        """Return the name of a stage's recipe, and the recipe."""
+        kind, _, tokens = stage.partition(".")
+        name = self.training.recipe_name(kind, self.source)
+        assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
+        recipe = self.training.recipes[name]
+        if tokens:
+            recipe = self.training.limit_tokens(recipe, int(tokens.removesuffix("k")))
+        return name, recipe
+
+    def stage_attention(self, trained: CheckpointId) -> str:
+        """Return the attention under which the last stage of a checkpoint is trained."""
+        if trained.plan is None:
+            return self.compute.attention
+        _, recipe = self.stage_recipe(trained.stages[-1])
+        return self.compute.chunked_attention(recipe.precision)
+
+    def prompt_checkpoints(self) -> list[CheckpointId]:
+        """List the models and checkpoints that are asked in the prompt runs."""
+        return [CheckpointId.parse(name) for name in self.prompts.models]
+
+    def explained(self) -> tuple[str | None, str | None, int]:
+        """Return run, subject and number of the question that `explain` names."""
+        run, subject, number = ([*(self.explain or "").split("/"), "", ""])[:3]
+        if run and self.prompt_runs and run not in self.prompt_runs:
+            raise UserError(
+                f"explain is {shown(self.explain)}, which begins with the name of a task; expected a"
+                " prompt run, or `snakemake explain_training`, which shows tasks."
+            )
+        return run or next(iter(self.prompt_runs), None), subject or None, int(number or 0)
+
+
+def _list_once(checkpoints: list[CheckpointId]) -> list[CheckpointId]:
+    return list(dict.fromkeys(checkpoints))
