@@ -58,7 +58,7 @@ def test_a_step_rebuilds_what_its_rule_asked(name):
         ({"chunking": {"measures": {"latency_prompts": "chat"}}}, {"latency"}),
         ({"chunking": {"measures": {"latency_aggregation": "mean"}}}, {"latency"}),
         ({"chunking": {"measures": {"pruned": [[2]]}}}, {"perplexity", "written", "latency"}),
-        ({"chunking": {"measures": {"devices": [1, 2]}}}, {"latency"}),
+        ({"chunking": {"measures": {"repeats": 5}}}, {"latency"}),
         ({"chunking": {"measures": {"latency_models": []}}}, set()),
         ({"compute": {"batch_size": 16}}, {"perplexity", "stage_perplexity", "written", "mmlu"}),
         ({"mmlu": {"shots": 4}}, {"mmlu"}),

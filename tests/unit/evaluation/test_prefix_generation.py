@@ -57,6 +57,7 @@ def test_greedy_equals_generate(kind):
 def test_answers_of_many_lengths(rows, steps, static):
     model = tiny_model("qwen2")
     contexts = Requests(fresh_seed()).contexts(3, 8)
+    model.generation_config.eos_token_id = None
     whole = PrefixEngine(model).generate([GenerationRequest(c, 12) for c in contexts])
     model.generation_config.eos_token_id = [whole[0][4]]
     requests, expected = [], []

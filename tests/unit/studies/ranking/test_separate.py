@@ -63,5 +63,5 @@ def test_two_different_names_are_expected(said):
 
 def test_a_model_without_scores_is_named():
     assert read_names("a/b, c/d") == ("a/b", "c/d")
-    with pytest.raises(UserError, match=r"Llama-9M have no task in common.*did you mean"):
+    with pytest.raises(UserError, match=r"Llama-9M'.*Did you mean"):
         compare(study(), FIRST, "miniature/Llama-9M")
