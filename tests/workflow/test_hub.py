@@ -7,7 +7,7 @@ from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import read_metadata
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 MODEL, DATASET = "openai-community/gpt2", "nyu-mll/glue"
 MANIFESTS = [
@@ -70,7 +70,6 @@ def snake(hub, tmp_path):
     return run
 
 
-@pytest.mark.slow
 def test_lock_hub(hub, snake, tmp_path):
     """A lock freezes what is used and reruns nothing; a folder that departs from it stops the run."""
     assert jobs_of(snake("use")) == {"fetch_model": 1, "fetch_dataset": 1, "use": 1}

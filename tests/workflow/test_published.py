@@ -6,7 +6,7 @@ import pytest
 
 from tests.workflow.snakemake import run_snakemake
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 NAMES = ("agreement", "agreement_by_size", "categories", "components", "compute", "variance")
 NAMES += ("text_agreement", "task_pair")
 

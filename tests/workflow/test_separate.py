@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 PAIR = "separate=Qwen/Qwen2.5-7B meta-llama/Llama-3.1-8B"
 
 

@@ -8,7 +8,7 @@ from tests.workflow.snakemake import jobs_of, run_snakemake
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.hub.manifest import read_manifest
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG = """
 source: {source}
 training:

@@ -14,7 +14,11 @@
 
 import json
 
+import pytest
+
 from tests.processes import python
+
+pytestmark = pytest.mark.slow  # it imports lighteval, which takes ten seconds
 
 CHILD = """
 import inspect, json, sys

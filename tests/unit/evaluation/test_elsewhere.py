@@ -17,6 +17,8 @@ from workflow_scripts.hub.requests import BuildRequest
 from workflow_scripts.scores.foreign.imports import read_folder
 from workflow_scripts.settings.checkpoint import Checkpoint
 
+pytestmark = pytest.mark.slow  # it imports lighteval, which takes ten seconds
+
 ROOT = Path(__file__).parents[3]
 CHUNKED = ("-m", "workflow_scripts.chunked")
 OURS_OF_ANATOMY = """
@@ -61,7 +63,6 @@ def run(words: list[str], here: Path) -> str:
     return said.stdout + said.stderr
 
 
-@pytest.mark.slow
 def test_lightevals_own_command_line_has_our_answers_of_a_chunked_checkpoint(
     world, chunked, tmp_path
 ):

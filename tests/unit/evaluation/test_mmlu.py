@@ -13,6 +13,8 @@ from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.mmlu import LETTERS
 from workflow_scripts.evaluation.requests import MmluRequest
 
+pytestmark = pytest.mark.slow  # it imports lighteval, which takes ten seconds
+
 SUBJECTS, PER_SUBJECT = 6, 3
 BLANK_LINES = {"installed": 3, "published": 1}
 

@@ -1,8 +1,12 @@
 """The engine under lighteval, beside lighteval's own model; in a process of its own, as both
 harnesses must be."""
 
+import pytest
+
 from tests.processes import python
 from tests.unit.evaluation.drawn import fresh_seed
+
+pytestmark = pytest.mark.slow  # it imports lighteval, which takes ten seconds
 
 CHILD = """
 import json, random, sys
