@@ -25,7 +25,7 @@ rule take_local_model:
         runtime="2h",
     params:
         version=1,
-        function="hub.local.take_local_model",
+        function="hub.local_folders.take_local_model",
         request=lambda wildcards: {
             "repository": f"{LOCAL}/{wildcards.name}",
             "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],

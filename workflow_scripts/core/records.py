@@ -278,7 +278,8 @@ def _check_counts(
             if metric.subset in (None, subset) and metric.condition in (None, condition)
         )
         if metric.n != expected:
+            subset = f" of {metric.subset}" if metric.subset else ""
             raise UserError(
-                f"{path}: the metric {metric.name!r} (subset {metric.subset!r}) has n = {metric.n}, but"
+                f"{path}: the metric {metric.name!r}{subset} has n = {metric.n}, but"
                 f" there are {expected} items."
             )

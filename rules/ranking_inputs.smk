@@ -1,0 +1,98 @@
+"""The inputs and parameters of the tables of grids."""
+
+from workflow_scripts.settings.grids import OWN_GRID, grid_inputs
+from workflow_scripts.studies.records import has_texts, ranks_models
+from workflow_scripts.studies.ranking.grid_settings import (
+    choose_task_pair,
+    count_training_tokens,
+    list_grid_models,
+    list_known_models,
+    list_shown_tasks,
+    list_wanted_cells,
+    read_grid_settings,
+)
+
+# By what the names of its results begin with, the name of each grid in config/grids.
+GRIDS = {grid.files or name: name for name, grid in SETTINGS.grids.items()}
+OWN = SETTINGS.grids[OWN_GRID].files
+OTHERS = [grid for grid in GRIDS if grid != OWN]
+GRID_SETTINGS = {grid: read_grid_settings(SETTINGS, name) for grid, name in GRIDS.items()}
+
+
+wildcard_constraints:
+    grid=one_of(GRIDS),
+
+
+def grids_with(key):
+    """List the grids of others whose file has this key."""
+    return [grid for grid in OTHERS if getattr(SETTINGS.grids[GRIDS[grid]], key)]
+
+
+GRIDS_WITH_PEARSON = [grid for grid in GRIDS if "pearson" in SETTINGS.grids[GRIDS[grid]].measures]
+GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *grids_with("texts")]
+
+
+def grid_sources(wildcards):
+    """Return the files that a grid is built from, by name."""
+    if wildcards.grid != OWN:
+        grid = SETTINGS.grids[GRIDS[wildcards.grid]]
+        files = grid_inputs(grid, Path(SETTINGS.workflow_folder))
+        return {name: paths if name == "scores" else paths[0] for name, paths in files.items()}
+    published = [f"published/harmony_{name}.csv" for name in ("leaderboard", "cells")]
+    return {
+        "scores": ["results/scores/harmony.parquet"],
+        "errors": "results/scores/harmony_errors.parquet",
+        "imports": list_import_folders(SETTINGS),
+        "imported": list(SETTINGS.harmony.imported_scores),
+        "released": list(map(SETTINGS.resource, published)),
+        "correlations": SETTINGS.resource("published/items/correlations.csv"),
+    }
+
+
+def text_sources(wildcards):
+    """Return the files with bits per byte of texts."""
+    if wildcards.grid == OWN:
+        return ["results/scores/corpora.parquet"]
+    return grid_sources(wildcards)["scores"]
+
+
+def release_source(wildcards):
+    """Return the second release of a grid's scores, if it has one."""
+    return grid_sources(wildcards).get("release", [])
+
+
+# These take the wildcards alone: Snakemake hands paths and resources to any other parameter of a params function.
+def settings_of_grid(wildcards):
+    """Return what every script of a grid is given of the config."""
+    return {"settings": GRID_SETTINGS[wildcards.grid]}
+
+
+def drawn_settings(wildcards):
+    """Return the same with the number of bootstrap draws and the seed."""
+    draws = {"bootstrap_draws": SETTINGS.harmony.bootstrap_draws, "seed": SETTINGS.seed}
+    return settings_of_grid(wildcards) | draws
+
+
+def figure_files(name, grid="{grid}"):
+    """Return the two files of a figure, of which the report has one."""
+    png, caption = f"results/figures/{grid}_{name}.png", f"../docs/captions/{name}.rst"
+    return [png.replace(".png", ".pdf"), report(png, caption=caption, category="Rankings")]
+
+
+def list_outputs(made, grid):
+    """List the files that rules make of a grid."""
+    return [path for table in made for path in expand(list(table.output), grid=grid)]
+
+
+def list_results(grid):
+    """List the tables and figures of a grid of others."""
+    needs = {
+        "attributes": (rules.compute,),
+        "newer": (rules.newer,),
+        "pair": (rules.task_pair,),
+        "release": (rules.releases, rules.price),
+        "texts": OF_TEXTS,
+    }
+    more = [table for key, made in needs.items() if grid in grids_with(key) for table in made]
+    pearson = (rules.agreement_pearson,) if grid in GRIDS_WITH_PEARSON else ()
+    return list_outputs((*OF_ANY_GRID, *pearson, *more), grid)
