@@ -56,7 +56,7 @@ def edit(path, key, value):
     [
         ("study", None, "study: Input should be a valid string"),
         ("metrics", [{}], "metrics.0.n: Field required"),
-        ("metrics.0.n", 3, "'acc' (subset None) has n = 3, but there are 4 items"),
+        ("metrics.0.n", 3, "'acc' has n = 3, but there are 4 items"),
         ("metrics.0.n", 0, "metrics.0.n"),
         ("metrics.0.stderr", -0.1, "metrics.0.stderr"),
         ("metrics.0.value", float("nan"), "metrics.0.value"),
