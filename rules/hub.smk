@@ -13,7 +13,7 @@ else:
     # forces is not known to Snakemake yet while it parses.
     if is_main_process(workflow):
         if LOCK_PROBLEMS := find_lock_conflicts(LOCK_FILE, Path(HUB), named=sys.argv):
-            sys.exit("\n".join(["The hub folder departs from the lock:", *LOCK_PROBLEMS]))
+            sys.exit("\n".join(["Hub folder does not match hub.lock.tsv:", *LOCK_PROBLEMS]))
 
     rule fetch_dataset:
         """Fetch a dataset from the Hugging Face hub, at its locked commit."""

@@ -38,8 +38,8 @@ def describe_failure(logs: Iterable[str]) -> str:
     failed = dict.fromkeys(f"  {rule}: {path}" for rule, path in _FAILED_JOB.findall(text))
     lines = [
         "",
-        "Not everything was made. The same command resumes: what was finished is not done again.",
-        *(["Logs of what failed:", *failed] if failed else []),
+        "Some jobs failed. Fix the cause and run the same command again; finished jobs are kept.",
+        *(["Logs of failed jobs:", *failed] if failed else []),
         *_list_failed_cells(),
     ]
     return clean_lines("\n".join(lines))
@@ -51,7 +51,7 @@ def _list_failed_cells() -> list[str]:
         f"  {cell['record']}: {cell['reason']} ({cell['log']})" for cell in list_failed_cells()
     ]
     clear_failed_cells()
-    return ["Cells that failed; the next run tries them again:", *cells] if cells else []
+    return ["Failed cells, which the next run tries again:", *cells] if cells else []
 
 
 def _is_new(path: Path, since: float) -> bool:

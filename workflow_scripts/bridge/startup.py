@@ -37,7 +37,7 @@ def exit_on_config_error() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        sys.exit(clean_lines(f"The configuration needs mending:\n{error}"))
+        sys.exit(clean_lines(f"Invalid configuration:\n{error}"))
 
 
 def load_checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Settings:

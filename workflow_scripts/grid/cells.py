@@ -89,8 +89,8 @@ def mark_failed(cells: Iterable[GridCell]) -> None:
 
 
 _GIVEN_UP = (
-    "Its job was killed in every try: by a scheduler, a limit on memory or time, or a hand. What it had"
-    " done is kept; give it more (`snakemake plan` says what it asks for), and the next run resumes."
+    "Killed on every attempt (scheduler, memory or time limit, or manually). What it had"
+    " finished is kept; request more (`snakemake plan` shows the requests), and run the same command."
 )
 
 
