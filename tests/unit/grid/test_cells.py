@@ -128,5 +128,5 @@ def test_what_was_killed_in_every_try_is_given_up_and_what_was_finished_is_not(f
     mark_failed(cells(folder))
     assert read_record(folder / "mnli.json").task.name == "mnli"
     assert [broken["record"][-9:] for broken in list_failed_cells()] == ["cola.json", "sst2.json"]
-    assert "killed in every try" in list_failed_cells()[0]["reason"]
+    assert "Killed on every attempt" in list_failed_cells()[0]["reason"]
     assert score_cache_path(folder / "sst2.json").exists(), "the next run resumes from there"
