@@ -13,7 +13,7 @@ FLOORED = "train_before_test_floored"
 # Their keys in the names of numbers, and how sentences call them.
 KEYS = {DIRECT: "direct", FEW_SHOT: "few_shot", TRAINED: "trained"}
 EXPLAINED = {
-    DIRECT: "as the models are",
+    DIRECT: "zero-shot",
     FEW_SHOT: "with examples in front of each item",
     TRAINED: "after every model was trained on each task",
 }
