@@ -4,7 +4,7 @@ import pytest
 
 from tests.workflow.grid import TOKENS, files_with_a_token
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+pytestmark = pytest.mark.workflow
 
 
 def test_no_file_of_a_run_holds_a_token(finished_grid):

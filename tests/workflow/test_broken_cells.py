@@ -9,7 +9,7 @@ from tests.workflow.snakemake import SMALL, run_snakemake, with_config
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow]
+pytestmark = pytest.mark.workflow
 
 REASON = "the weights <b>melted</b>"
 # By study and protocol, one record of the small config, and a table that has to tell that it is missing.
@@ -63,7 +63,6 @@ def check_pages(folder, records: list[str]) -> None:
     assert (folder / "results/report/leaderboard.html").stat().st_size > 100_000
 
 
-@pytest.mark.slow
 def test_one_broken_cell_in_each_study_costs_its_own_rows_and_no_table_figure_or_page(copy):
     before = made(copy)
     records = [break_cell(copy, name) for name, _ in BROKEN.values()]
@@ -89,7 +88,6 @@ def test_a_broken_cell_of_one_study_is_named_by_its_table(copy, name):
     assert "—" in (copy / f"results/tables/{table}.md").read_text()
 
 
-@pytest.mark.slow
 def test_few_shot_and_texts_of_ones_own_too(copy):
     """The two protocols that the default config does not ask for."""
     lines = (copy / "resources/hub/corpus.txt", copy / "mine.txt")

@@ -74,7 +74,6 @@ def test_imported_results_are_ranked_shown_and_compared(tmp_path):
     assert set(compared["scores"]) == {"theirs"} and (compared["difference"] > 0).any()
 
 
-@pytest.mark.slow
 def test_what_a_run_shares_gives_another_run_the_same_tables(tmp_path):
     """Before and after training; only whose scores they are is another."""
     here, there = tmp_path / "here", tmp_path / "there"

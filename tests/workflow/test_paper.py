@@ -35,7 +35,6 @@ def test_no_published_number_can_be_compared_in_the_miniature_world(finished):
     assert refused == numbers["published.numbers"]["value"] > 61 * 24 * 3
 
 
-@pytest.mark.slow
 def test_the_same_records_give_the_same_report(copy):
     paths = [
         path

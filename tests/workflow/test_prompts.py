@@ -46,7 +46,6 @@ def test_a_changed_parser_scores_stored_outputs_anew_and_runs_no_model(copy):
     assert jobs["ask_prompt_run"] == 1, "run9 extends it, but generates nothing"
 
 
-@pytest.mark.slow
 def test_the_run_of_the_documentation_is_made_by_adding_its_file(copy):
     blocks = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/prompts.md").read_text(), re.S)
     own_run(copy, "run10", blocks[0])

@@ -87,7 +87,6 @@ def test_chunked_checkpoints_are_built_exact_and_load_in_a_fresh_process(finishe
     assert base.samefile(checkpoint / "base.safetensors")  # linked: no second copy on the disk
 
 
-@pytest.mark.slow
 def test_variants_of_one_plan_are_built_and_trained_beside_each_other(copy):
     """Of the one that was there nothing is made again, and both keep their own aggregation."""
     model = "miniature/Qwen2-1M-Instruct"

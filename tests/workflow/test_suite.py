@@ -63,7 +63,6 @@ def test_submit_checks_and_says_a_line_a_request_and_evaluates_nothing(copy):
     assert not (copy / "results/records/suite/few_shot/miniature--Pythia-0.1M~bfloat16").exists()
 
 
-@pytest.mark.slow
 def test_another_precision_is_another_row_and_measures_nothing_else_again(copy):
     config = put(copy, "half.yaml", precision="bfloat16")
     result = run_snakemake(copy, "suite", *config)

@@ -159,7 +159,7 @@ class ChecksummedModel(StrictModel):
 class Record(ChecksummedModel):
     schema_version: Literal[3] = 3
     study: str
-    request: dict[str, Any]  # of the step, whole (settings.request)
+    request: dict[str, Any]  # of the step, whole (settings.job_params)
     model: ModelFacts
     task: TaskFacts
     protocol: Protocol
@@ -199,7 +199,7 @@ def write_record(path: Path, items: list[Item], **fields) -> Record:
 def read_record(path: Path) -> Record | FailedRecord:
     """Read a record strictly and hold it against its items; every problem names the file.
 
-    Of a cell that failed the answer is a Broken: whoever reads must say what becomes of it.
+    Of a cell that failed the answer is a FailedRecord: whoever reads must say what becomes of it.
     """
     record = read_record_numbers(path)
     if isinstance(record, Record):

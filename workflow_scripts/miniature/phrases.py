@@ -33,7 +33,7 @@ class Relation:
 
 
 RELATIONS = [Relation(**relation) for relation in POOLS["relation"]]
-GROUP_RELATIONS = POOLS["relation"] = [relation for relation in RELATIONS if relation.stem]
+POOLS["relation"] = [relation for relation in RELATIONS if relation.stem]
 
 
 def draw_other_relation(rng: Random, relation: Relation) -> Relation:

@@ -1,7 +1,6 @@
 """The tables of models, tasks, work and devices: tab-separated, one header line, read strictly."""
 
 import csv
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -202,7 +201,3 @@ def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
             raise UserError(f"{where}{name} is there a second time.")
         rows[name] = row
     return rows
-
-
-read_models = partial(read_table, ModelRow)
-read_tasks = partial(read_table, TaskRow)

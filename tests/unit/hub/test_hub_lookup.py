@@ -9,12 +9,12 @@ from tests.unit.hub.fake_hub import model_files, safetensors
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.hub_lookup import look_up_model, look_up_task
-from workflow_scripts.settings.tables import ModelRow, TaskRow, read_tasks
+from workflow_scripts.settings.tables import ModelRow, TaskRow, read_table
 
 MODEL = "acme/Rocket-1B"
 TABLE = {
     name: row
-    for name, row in read_tasks(ROOT / "config/tasks.tsv").items()
+    for name, row in read_table(TaskRow, ROOT / "config/tasks.tsv").items()
     if row.harness == "lm_eval"
 }
 LLAMA = {"model_type": "llama", "num_hidden_layers": 16}

@@ -11,13 +11,15 @@ from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.scores.tidy import collect, merge
-from workflow_scripts.settings.tables import read_tasks
+from workflow_scripts.settings.tables import TaskRow, read_table
 from workflow_scripts.stats.shares import share_error
 
 ROOT = Path(__file__).parents[3]
 CELLS = ROOT / "resources/published/harmony_cells.csv"
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
-METRICS = {name: row.full_metric for name, row in read_tasks(ROOT / "config/tasks.tsv").items()}
+METRICS = {
+    name: row.full_metric for name, row in read_table(TaskRow, ROOT / "config/tasks.tsv").items()
+}
 HEADER = "model,task,protocol,metric,value"
 
 

@@ -11,7 +11,7 @@ from workflow_scripts.scores.published_leaderboard import (
     TEST_ITEMS,
 )
 from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, published_table
-from workflow_scripts.settings.tables import read_models, read_tasks
+from workflow_scripts.settings.tables import ModelRow, TaskRow, read_table
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "resources/published"
@@ -66,10 +66,10 @@ def test_the_leaderboard_has_61_models_and_24_tasks_that_the_tables_know(leaderb
     tasks = leaderboard.columns.drop(list(LEADING_COLUMNS))
     assert len(leaderboard) == leaderboard["model"].nunique() == 61
     assert len(tasks) == 24
-    known = read_tasks(ROOT / "config/tasks.tsv")
+    known = read_table(TaskRow, ROOT / "config/tasks.tsv")
     assert set(tasks) == set(TEST_ITEMS) <= set(known)
     assert all(known[task].training for task in tasks)
-    assert set(leaderboard["model"]) <= set(read_models(ROOT / "config/models.tsv"))
+    assert set(leaderboard["model"]) <= set(read_table(ModelRow, ROOT / "config/models.tsv"))
     assert leaderboard["rank"].tolist() == [str(rank) for rank in range(1, 62)]
     assert leaderboard["pc1"].astype(float).is_monotonic_decreasing
 

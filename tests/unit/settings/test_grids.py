@@ -8,10 +8,10 @@ import yaml
 from tests.tables import cases_beside
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.grids import grid_inputs, read_grid_files
-from workflow_scripts.settings.tables import read_tasks
+from workflow_scripts.settings.tables import TaskRow, read_table
 
 ROOT = Path(__file__).parents[3]
-TASKS = read_tasks(ROOT / "config/tasks.tsv")
+TASKS = read_table(TaskRow, ROOT / "config/tasks.tsv")
 STRANGER = {
     "title": "A paper",
     "scores": ["theirs.csv"],

@@ -10,7 +10,7 @@ from tests.tables import table_beside
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.miniature.specs import SPECS, TOKENS_PER_BATCH
-from workflow_scripts.settings.tables import CATEGORIES, read_models, read_tasks
+from workflow_scripts.settings.tables import CATEGORIES, ModelRow, TaskRow, read_table
 
 # The models of the published ranking, in its README's order.
 LM_HARMONY_MODELS = Path(__file__).with_name("lm_harmony_models.txt").read_text().split()
@@ -59,12 +59,12 @@ MODEL, TASK = (
     )
 )
 TASK["display_name"] = "CoLA"
-GOOD = {"models": (read_models, MODEL), "tasks": (read_tasks, TASK)}
+GOOD = {"models": (ModelRow, MODEL), "tasks": (TaskRow, TASK)}
 
 
 @pytest.fixture(scope="module")
 def models():
-    return read_models(ROOT / "config/models.tsv")
+    return read_table(ModelRow, ROOT / "config/models.tsv")
 
 
 def write(folder: Path, *rows) -> Path:
@@ -113,7 +113,7 @@ def test_tokens_of_pretraining_are_those_that_were_published_and_those_that_are_
 
 
 def test_the_tasks_of_the_published_grid_stand_in_its_six_categories_and_these_come_first():
-    tasks = read_tasks(ROOT / "config/tasks.tsv")
+    tasks = read_table(TaskRow, ROOT / "config/tasks.tsv")
     published = {
         name: tasks.split() for name, tasks in table_beside(__file__, "lm_harmony_categories.txt")
     }
@@ -126,7 +126,9 @@ def test_the_tasks_of_the_published_grid_stand_in_its_six_categories_and_these_c
 
 def test_cells_become_values_blank_ones_are_left_out_and_columns_stand_in_any_order(tmp_path):
     row = MODEL | {"revision": "", "tokens_billion": ""}
-    (model,) = read_models(write(tmp_path, list(row)[::-1], list(row.values())[::-1])).values()
+    (model,) = read_table(
+        ModelRow, write(tmp_path, list(row)[::-1], list(row.values())[::-1])
+    ).values()
     assert (model.parameters, model.gated) == (1_000_000_000, False)
     assert model.revision is model.tokens_billion is None
 
@@ -135,12 +137,12 @@ def test_cells_become_values_blank_ones_are_left_out_and_columns_stand_in_any_or
     ("kind", "column", "cell", "expected"), table_beside(__file__, "bad_cells.txt")
 )
 def test_a_bad_cell_is_named(tmp_path, kind, column, cell, expected):
-    read, good = GOOD[kind]
+    row_type, good = GOOD[kind]
     path = write(
         tmp_path, [*good, column] if column not in good else good, (good | {column: cell}).values()
     )
     with pytest.raises(UserError, match=expected) as raised:
-        read(path)
+        read_table(row_type, path)
     assert str(raised.value).startswith(f"{path}, line 2: {column}")
 
 
@@ -156,18 +158,18 @@ def test_rows_that_are_there_twice_or_have_other_columns_are_named(
     tmp_path, columns, rows, expected
 ):
     with pytest.raises(UserError, match=expected):
-        read_models(write(tmp_path, columns, *[MODEL.values()] * rows))
+        read_table(ModelRow, write(tmp_path, columns, *[MODEL.values()] * rows))
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path):
     path = tmp_path / "table.tsv"
     path.write_bytes(b"model\tso\xe9rce\n")
     with pytest.raises(UserError, match="cannot be read as a tab-separated UTF-8 table"):
-        read_models(path)
+        read_table(ModelRow, path)
 
 
 def test_a_token_in_a_cell_is_not_shown(tmp_path):
     token = "hf_" + "AbCdEfGhIjKlMnOp"
     with pytest.raises(UserError) as raised:
-        read_models(write(tmp_path, MODEL, (MODEL | {"gated": token}).values()))
+        read_table(ModelRow, write(tmp_path, MODEL, (MODEL | {"gated": token}).values()))
     assert token not in str(raised.value)

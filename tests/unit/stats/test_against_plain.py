@@ -14,7 +14,7 @@ from tests.unit.stats.random_scores import (
     random_scores,
 )
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
-from workflow_scripts.settings.tables import read_models
+from workflow_scripts.settings.tables import ModelRow, read_table
 from workflow_scripts.stats import score_errors
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.jackknife import over_families
@@ -66,7 +66,7 @@ def test_on_the_published_scores():
 
 def test_intervals_over_the_published_families():
     scores = published_scores() / 100
-    known = read_models(ROOT / "config/models.tsv")
+    known = read_table(ModelRow, ROOT / "config/models.tsv")
     families = pd.Series({name: known[name].family for name in scores.index})
 
     def mean(kept):

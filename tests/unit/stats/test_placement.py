@@ -8,14 +8,14 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from tests.unit.stats.random_scores import published_scores
-from workflow_scripts.settings.tables import read_models
+from workflow_scripts.settings.tables import ModelRow, read_table
 from workflow_scripts.stats import placement
 from workflow_scripts.stats.placement import fit, without_families
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.unseen_families import PENALTIES, learn
 
 MODELS_TABLE = Path(__file__).parents[3] / "config/models.tsv"
-FAMILIES = pd.Series({name: row.family for name, row in read_models(MODELS_TABLE).items()})
+FAMILIES = pd.Series({name: row.family for name, row in read_table(ModelRow, MODELS_TABLE).items()})
 FEW = ["mnli", "arc_easy", "gsm8k"]
 
 

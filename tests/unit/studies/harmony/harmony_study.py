@@ -9,7 +9,7 @@ import pandas as pd
 from tests.records import make_scores
 from tests.unit.settings.merged import load
 from workflow_scripts.settings.grids import read_grid_files
-from workflow_scripts.settings.tables import read_tasks
+from workflow_scripts.settings.tables import TaskRow, read_table
 from workflow_scripts.studies.ranking import (
     agreement,
     agreement_by_size,
@@ -33,7 +33,7 @@ from workflow_scripts.studies.ranking.grid_settings import (
 
 ROOT = Path(__file__).parents[4]
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
-_TASKS = read_tasks(ROOT / "config/tasks.tsv")
+_TASKS = read_table(TaskRow, ROOT / "config/tasks.tsv")
 METRICS = {name: row.full_metric for name, row in _TASKS.items()}
 TASK_ROWS = list_ranked_tasks(_TASKS.values())
 MODEL_ROWS = list_known_models(load({}))

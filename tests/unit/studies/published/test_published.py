@@ -23,7 +23,7 @@ from tests.unit.studies.published.published_study import (
     read_made,
 )
 from workflow_scripts.scores.published_leaderboard import convert_to_fractions
-from workflow_scripts.settings.tables import read_models
+from workflow_scripts.settings.tables import ModelRow, read_table
 from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
 from workflow_scripts.studies.ranking import price
 
@@ -102,7 +102,7 @@ def test_the_means_by_category_are_those_of_their_pairs():
 def test_between_5_and_10_billion_parameters_tasks_agree_half_as_much_and_fewer_pairs_rise():
     """Counted by scipy, over the models whose names are listed by hand."""
     table = read_made("agreement_by_size")
-    sizes = read_models(ROOT / "config/models.tsv")
+    sizes = read_table(ModelRow, ROOT / "config/models.tsv")
     models = [m for m in LM_HARMONY_MODELS if 5e9 <= sizes[m].parameters < 10e9]
     means, taus = {}, {}
     for protocol in (DIRECT, TRAINED):
