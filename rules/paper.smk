@@ -8,7 +8,6 @@ from workflow_scripts.paper.requests import (
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.harmony.requests import harmony_comparison
-from workflow_scripts.studies.ranking.grid_settings import models_request
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
@@ -307,4 +306,4 @@ use rule collect_scores as share with:
     params:
         version=3,
         function="paper.share.share",
-        request=lambda wildcards: models_request(SETTINGS).to_params(),
+        request={"models": list_grid_models(SETTINGS, OWN_GRID)},

@@ -1,4 +1,4 @@
-"""By what the grid is compared with the published leaderboard."""
+"""Describe by what the grid is compared with the published leaderboard."""
 
 from pydantic import Field
 
@@ -9,7 +9,7 @@ from workflow_scripts.studies.ranking.grid_settings import list_known_models
 
 
 class HarmonyComparison(JobParams):
-    """What decides whether the published leaderboard can be compared with ours."""
+    """Hold what decides whether the published leaderboard can be compared with ours."""
 
     source: str
     margin: float = Field(description="Within which the difference of two scores does not matter")
