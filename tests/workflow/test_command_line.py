@@ -45,7 +45,15 @@ def count_grid(path: Path) -> tuple[int, int]:
     return len(harmony["models"]), len(harmony["tasks"])
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda p: p.name)
+# The other configs are checked by make test-all.
+QUICK_CONFIGS = ("config.yaml", "first.yaml", "paper.yaml")
+CONFIG_CASES = [
+    pytest.param(path, id=path.name, marks=[] if path.name in QUICK_CONFIGS else pytest.mark.slow)
+    for path in CONFIGS
+]
+
+
+@pytest.mark.parametrize("path", CONFIG_CASES)
 def test_dry_run_plans_grid_of_config(path, tmp_path):
     models, tasks = count_grid(path)
     result = run_snakemake(tmp_path, "-n", "--configfile", str(path))
