@@ -13,7 +13,7 @@ from tests.records import record_fields
 from tests.unit.settings.merged import ROOT, load
 from workflow_scripts.core.records import ItemsFile, Record
 from workflow_scripts.evaluation.cells import harmony_cells
-from workflow_scripts.evaluation.prompts.requests import prompt_request, reading_request
+from workflow_scripts.evaluation.prompts.requests import prompt_request
 from workflow_scripts.paper.protocol_differences import (
     compute_differences,
     make_cell,
@@ -106,7 +106,8 @@ def test_the_published_recipes_of_the_settings_are_the_published_protocols():
 def test_the_prompt_runs_are_as_published_but_for_words_and_examples(number):
     paper = settings("paper")
     (run,) = [name for name, one in paper.prompt_runs.items() if one.published == number]
-    asking, reading = prompt_request(paper, run), reading_request(paper, run).to_params()
+    asking = prompt_request(paper, run)
+    reading = {"read": paper.prompt_runs[run].read.model_dump(mode="json")}
     own = {"temperature": 0.6, "top_p": 0.9, "top_k": None}
     record = make_record(
         run, asking.to_params() | reading, study="prompts", max_items=None, chat_template=True,

@@ -155,7 +155,7 @@ def test_prompt_runs_are_compared_where_the_same_questions_were_asked():
     table = compare_runs(move)
     assert table.loc[table["verdict"] == DIFFERS, "item"].tolist() == ["run 2"]
     table = compare_runs(lambda ours: ours.assign(n=342), max_items_per_subject=6)
-    assert "asked 342 questions here, 14,042 there" in set(table["because"])
+    assert "342 questions here, 14,042 in the published run" in set(table["because"])
     assert set(compare_runs(lambda ours: None)["because"]) == {NOT_MEASURED}
 
 
