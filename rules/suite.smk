@@ -22,10 +22,9 @@ checkpoint check_requests:
         runtime="30m",
     params:
         version="check_requests 3",  # raise it when a check changes its meaning
-        function="studies.suite.submissions.write_checks",
         request=SUITE_CHECKS,
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/studies/suite/submissions.py"
 
 
 # Without an output: asked for by name it always says how the requests stand now.
@@ -45,10 +44,9 @@ rule submit:
         runtime="30m",
     params:
         version="submit 1",
-        function="studies.suite.requests.submit",
         request={},
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/steps/submit.py"
 
 
 rule suite_leaderboard:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.settings.job_batches import suite_records
 from workflow_scripts.settings.leaderboard_submissions import ASIDE, GENERATED, Request
 from workflow_scripts.settings.settings import Settings
@@ -94,3 +94,7 @@ def as_if_accepted(requests: dict[str, Any]) -> list[dict[str, Any]]:
         }
         for submission in requests["submissions"].values()
     ]
+
+
+if "snakemake" in globals():
+    run_job(write_checks, snakemake)
