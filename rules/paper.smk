@@ -167,7 +167,7 @@ rule leaderboard:
         rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
 
 
-use rule collect_scores as merge_scores with:
+rule merge_scores:
     """All studies' scores in one table, with those imported from elsewhere."""
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
@@ -178,13 +178,20 @@ use rule collect_scores as merge_scores with:
     log:
         "logs/merge_scores.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         version=3,
-        function="scores.tidy.merge_scores",
         request=METRICS_OF_TASKS,
+    script:
+        "../workflow_scripts/steps/merge_scores.py"
 
 
-use rule collect_scores as gather_provenance with:
+rule gather_provenance:
     """Gather from all records the code, machines, models and data behind them."""
     input:
         records=all_records,
@@ -193,10 +200,17 @@ use rule collect_scores as gather_provenance with:
     log:
         "logs/gather_provenance.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         version=2,
-        function="paper.provenance.gather_provenance",
         request=shown_config(SETTINGS),
+    script:
+        "../workflow_scripts/paper/provenance.py"
 
 
 rule collect_numbers:
@@ -266,7 +280,7 @@ use rule report as paper_source with:
     localrule: True
 
 
-use rule collect_scores as paper_pdf with:
+rule paper_pdf:
     """The paper as PDF, asked for by name; needs a TeX engine."""
     input:
         paper=rules.paper_source.output.report,
@@ -276,9 +290,17 @@ use rule collect_scores as paper_pdf with:
     log:
         "logs/paper_pdf.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         version=1,
-        function="paper.latex.paper_pdf",
+        request={},
+    script:
+        "../workflow_scripts/paper/latex.py"
 
 
 rule paper:
@@ -292,7 +314,7 @@ rule paper:
         rules.paper_source.output,
 
 
-use rule collect_scores as share with:
+rule share:
     """Write all evaluations as JSON of Every Eval Ever, with their items, for others to read."""
     input:
         records=all_records,
@@ -301,10 +323,14 @@ use rule collect_scores as share with:
     log:
         "logs/share.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
     resources:
         mem_mb=4000,
         runtime="2h",
     params:
         version=3,
-        function="paper.share.share",
         request=lambda wildcards: models_request(SETTINGS).to_params(),
+    script:
+        "../workflow_scripts/paper/share.py"

@@ -8,10 +8,10 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.clean_text import escape_latex
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path, write_text
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.tex_engine import NONE_FOUND, find_engine
 from workflow_scripts.render.numbers import filled
 from workflow_scripts.render.tables import ShownTable
@@ -50,7 +50,7 @@ def choose_layout(table: ShownTable) -> str | None:
     return next((name for name, most in MAX_WIDTHS.items() if width <= most), None)
 
 
-def paper_pdf(inputs: InputFiles, _: dict[str, Any], outputs: OutputFiles) -> None:
+def paper_pdf(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Run TeX; no date goes into the file."""
     (source,), pdf = inputs["paper"], outputs["pdf"]
     engine = find_engine()
@@ -76,3 +76,7 @@ def paper_pdf(inputs: InputFiles, _: dict[str, Any], outputs: OutputFiles) -> No
                 raise UserError(f"{source} does not go through {Path(engine).name}:\n{end}")
         with atomic_path(pdf) as temporary:
             temporary.write_bytes((Path(folder) / source.with_suffix(".pdf").name).read_bytes())
+
+
+if "snakemake" in globals():
+    run_job(paper_pdf, snakemake)
