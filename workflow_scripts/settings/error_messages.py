@@ -28,6 +28,7 @@ _REMOVED = {
     "*.recipes.*.keep_last": "expected select: last for the last state",
     "*.recipes.*.sharded": "a model that is trained fits one GPU",
     "*.recipes.*.tensorboard": "the training record has the curve",
+    "separate": 'expected compare, as in `snakemake compare --config compare="A B"`',
     "training.recovery": "expected training.cpt, a recipe",
     "training.recovery_tokens": "expected training.cpt_tokens",
     "served.*.check": "expected nothing in its place",
