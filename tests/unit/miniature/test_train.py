@@ -2,29 +2,18 @@
 
 import json
 import random
-import shutil
 
 import pytest
 
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.miniature.conversations import write_conversations
-from workflow_scripts.miniature.corpus import build_corpus
+from workflow_scripts.miniature.build import build_texts
 from workflow_scripts.miniature.reading import Library
 from workflow_scripts.miniature.specs import SPECS, STAGES, TOKENS_PER_BATCH, Spec
 from workflow_scripts.miniature.tokenizer import load_tokenizer
 from workflow_scripts.miniature.train import read_by_stages, train_model
 
 SMALL = "Pythia-0.1M"
-
-
-@pytest.fixture
-def folder(world, tmp_path):
-    """A folder with the texts and the tokenizer that comes with Chorus."""
-    build_corpus(world, tmp_path / catalogue.CORPUS)
-    write_conversations(tmp_path / catalogue.CONVERSATIONS)
-    shutil.copy(catalogue.SHIPPED / catalogue.TOKENIZER, tmp_path)
-    return tmp_path
 
 
 class FakeLibrary:
@@ -49,10 +38,11 @@ def test_stage_is_left_when_learned_or_over(share_right, steps):
 
 
 @pytest.mark.slow
-def test_the_smallest_model_trained_again_is_the_shipped_one(folder):
+def test_the_smallest_model_trained_again_is_the_shipped_one(world, tmp_path):
     """On a processor of the same generation to the last byte; on another within what rounding makes of it."""
-    train_model(folder, SMALL)
-    folders = (folder / SMALL, catalogue.SHIPPED / SMALL)
+    build_texts(world, tmp_path)
+    train_model(tmp_path, SMALL)
+    folders = (tmp_path / SMALL, catalogue.SHIPPED / SMALL)
     again, first = (json.loads((each / catalogue.MADE).read_text()) for each in folders)
     assert again["loss"] == pytest.approx(first["loss"], abs=0.05)
     assert again["sha256"]["config.json"] == first["sha256"]["config.json"]
@@ -61,8 +51,8 @@ def test_the_smallest_model_trained_again_is_the_shipped_one(folder):
     assert again["sha256"]["model.safetensors"] == sha256_file(folders[0] / "model.safetensors")
 
     spec = SPECS["Llama-1.4M-Instruct"]
-    tokenizer = load_tokenizer(folder / catalogue.TOKENIZER, spec.family)
-    library = Library([folder / text for text in spec.texts], tokenizer, random.Random(0))
+    tokenizer = load_tokenizer(tmp_path / catalogue.TOKENIZER, spec.family)
+    library = Library([tmp_path / text for text in spec.texts], tokenizer, random.Random(0))
     batch = next(library.batches({"conversation": 1.0}, by_length=True))
     assert batch.ids.numel() <= TOKENS_PER_BATCH
     for ids, weights in zip(batch.ids, batch.weights, strict=True):
