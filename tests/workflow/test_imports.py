@@ -1,4 +1,4 @@
-"""A run with `imports` alone: what lm-eval wrote, or another run shared, becomes scores, tables and answers."""
+"""Run with `imports` alone: results of lm-eval, or shared by another run, become scores and tables."""
 
 import json
 
@@ -15,8 +15,8 @@ chunking: {checkpoints: []}
 prompts: {models: []}
 suite: {requests: none}
 """
-# By task: examples, right answers of ten for the better model and the worse one.
-ASKED = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
+# By task: examples, right answers of ten for the better model and the worse name.
+TASKS = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
 
 
 def write_results(folder, model: str, task: str, right: int) -> None:
@@ -44,7 +44,7 @@ def write_results(folder, model: str, task: str, right: int) -> None:
     content = {
         "results": {task: {"acc,none": right / 10, "acc_stderr,none": 0.1}},
         "n-samples": {task: {"effective": 10}},
-        "n-shot": {task: ASKED[task][0]},
+        "n-shot": {task: TASKS[task][0]},
         "config": {"model_dtype": "torch.bfloat16"},
         "model_name": model,
         "lm_eval_version": "0.4.13",
@@ -53,18 +53,20 @@ def write_results(folder, model: str, task: str, right: int) -> None:
     (folder / f"samples_{task}_{task}.jsonl").write_text("\n".join(map(json.dumps, samples)))
 
 
-def test_imported_results_are_ranked_shown_and_compared(tmp_path):
+def test_imported_results_are_ranked_and_compared(tmp_path):
     models = ("org/better", "org/worse")
     for at, model in enumerate(models):
-        for task, (_, right) in ASKED.items():
+        for task, (_, right) in TASKS.items():
             write_results(tmp_path / "theirs" / model, model, task, right[at])
     (tmp_path / "none").mkdir()
     (tmp_path / "mine.yaml").write_text(CONFIG)
     ranked = "results/tables/harmony_leaderboard.csv"
-    made = (ranked, "results/report/leaderboard.html")
-    result = run_snakemake(tmp_path, *made, "--configfile", "mine.yaml")
-    said = result.stdout + result.stderr
-    assert not [name for name in jobs_of(result) if name.startswith(("evaluate_", "fetch_"))], said
+    targets = (ranked, "results/report/leaderboard.html")
+    result = run_snakemake(tmp_path, *targets, "--configfile", "mine.yaml")
+    output = result.stdout + result.stderr
+    assert not [name for name in jobs_of(result) if name.startswith(("evaluate_", "fetch_"))], (
+        output
+    )
     assert set(pd.read_csv(tmp_path / ranked)["origin"]) == {"theirs"}
     assert "org/better" in (tmp_path / "results/report/leaderboard.html").read_text()
     pair = "separate=org/better org/worse"
@@ -74,10 +76,12 @@ def test_imported_results_are_ranked_shown_and_compared(tmp_path):
     assert set(compared["scores"]) == {"theirs"} and (compared["difference"] > 0).any()
 
 
-def test_what_a_run_shares_gives_another_run_the_same_tables(tmp_path):
+def test_shared_results_give_the_same_tables(tmp_path):
     """Before and after training; only whose scores they are is another."""
     here, there = tmp_path / "here", tmp_path / "there"
-    tables = [f"results/tables/harmony_{one}.csv" for one in ("scores", "leaderboard", "agreement")]
+    tables = [
+        f"results/tables/harmony_{name}.csv" for name in ("scores", "leaderboard", "agreement")
+    ]
     nothing = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
     for folder in (here, there):
         (folder / "none").mkdir(parents=True)
@@ -89,8 +93,8 @@ def test_what_a_run_shares_gives_another_run_the_same_tables(tmp_path):
     result = run_snakemake(there, *tables, *with_config(there, **nothing, **without))
     assert set(jobs_of(result)) & {"evaluate_direct", "train_before_test"} == set()
     for name in tables:
-        ours, theirs = (pd.read_csv(folder / name) for folder in (here, there))
-        assert len(ours) > 3
+        own, theirs = (pd.read_csv(folder / name) for folder in (here, there))
+        assert len(own) > 3
         of_others = ["origin", "origins", "label"]
-        ours, theirs = (table.drop(columns=of_others, errors="ignore") for table in (ours, theirs))
-        pd.testing.assert_frame_equal(ours, theirs)
+        own, theirs = (table.drop(columns=of_others, errors="ignore") for table in (own, theirs))
+        pd.testing.assert_frame_equal(own, theirs)
