@@ -8,7 +8,6 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import legend_below, rule
-from workflow_scripts.render.text import intervals, numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
@@ -18,7 +17,7 @@ from workflow_scripts.stats.principal import (
     principal_components,
 )
 from workflow_scripts.studies.ranking import frame, plots
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 ALL = "all"  # the group of all models; others are families
@@ -37,7 +36,7 @@ _NOTE = (
 
 
 def compute_components(
-    grids: dict[str, Grid],
+    grids: Grids,
     settings: GridSettings,
     seed: int,
     release: pd.DataFrame | None = None,
@@ -136,18 +135,20 @@ def main(
     rows = components[components["component"].isin(["", *component_names(SHOWN)])]
     shown = {
         "Scores": [releases.get(name, "all scores") for name in rows["release"]],
-        "Protocol": rows["protocol"].map(grid_settings.grid.names),
-        "Models": numbers(rows["models"], "d"),
-        "Tasks": numbers(rows["tasks"], "d"),
-        "Cells estimated": numbers(rows["filled"], "d"),
+        "Protocol": "{protocol}",
+        "Models": "{models}",
+        "Tasks": "{tasks}",
+        "Cells estimated": "{filled}",
         "Of": rows["group"].map(_name_group),
         "Component": rows["component"].replace("", None),
-        "Share (%)": percents(rows["share"], ".2f"),
-        "Interval (%)": intervals(rows["low"], rows["high"], lambda share: f"{100 * share:.2f}"),
+        "Share (%)": "{share:.2%}",
+        "Interval (%)": "{low:.2%} to {high:.2%}",
     }
     title = "Principal components of the scores"
     note = f"{_NOTE} {second.about}" if second else _NOTE
-    frame.write_grid_table(components, table, grid_settings, title=title, note=note, shown=shown)
+    frame.write_grid_table(
+        components, table, grid_settings, title=title, note=note, shown=shown, rows=rows
+    )
     plot_components(components, grid_settings, figure)
 
 

@@ -16,7 +16,6 @@ from workflow_scripts.settings.grids import grid_inputs
 from workflow_scripts.studies.ranking import (
     agreement,
     agreement_by_size,
-    agreement_pearson,
     bits,
     build_grid,
     categories,
@@ -80,8 +79,6 @@ def made() -> tuple[Path, dict[str, list[str]]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "save_both", listen)
         make(agreement, folder, given, f"{of_grid} figure", **_DRAWS)
-        table = {"agreement": folder / "agreement.csv"}
-        make(agreement_pearson, folder, given, "settings figure", **table)
         make(agreement_by_size, folder, given, of_grid, **_DRAWS)
         make(categories, folder, given, f"{of_grid} figure")
         make(compute, folder, given, f"{of_grid} figure")
