@@ -17,8 +17,7 @@ from workflow_scripts.render.text import fixed, format_with_errors, intervals, n
 from workflow_scripts.render.words import LEVEL
 from workflow_scripts.settings.error_messages import shown
 from workflow_scripts.stats.score_errors import ScoreErrors
-from workflow_scripts.stats.separation import separation
-from workflow_scripts.stats.significance import holm, z_test
+from workflow_scripts.stats.significance import holm, separation, z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
