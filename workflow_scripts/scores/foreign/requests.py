@@ -1,4 +1,4 @@
-"""Give rule import_results what this config says of a folder of other people's results."""
+"""Give rule import_results the tasks of this config, by the names of each harness."""
 
 from pathlib import Path
 from typing import Any
@@ -9,31 +9,24 @@ from workflow_scripts.settings.settings import Settings
 
 
 def import_request(settings: Settings, name: str) -> dict[str, Any]:
-    """Return our name of each harness's task, and of each task its metric, clusters and shots in this config.
+    """Return our name of each harness's task, and the metric and clusters of each of our tasks.
 
     The stamp of the folder's files makes Snakemake read them again when one changes.
     """
     names: dict[str, dict[str, str]] = {}
-    tasks = {}
     for row in settings.tasks.values():
-        # Of several rows that ask the same the first is meant, unless one has the harness's own name.
+        # Of several rows for one task of a harness the first is meant, unless one has the harness's own name.
         by_harness = names.setdefault(row.harness, {})
         if row.task == row.harness_task or row.harness_task not in by_harness:
             by_harness[row.harness_task] = row.task
-        shots = {entry.shots for entry in settings.suite.tasks if entry.task == row.task}
-        if row.task in settings.harmony.tasks:
-            shots |= {0, settings.harmony.shots}
-        cluster = (row.cluster or "").split()
-        tasks[row.task] = {
-            "metric": row.full_metric,
-            "shots": sorted(shots),
-            "cluster": cluster,
-        }
-    folder, here = settings.import_folders[name], Path(settings.workflow_folder)
+    folder, workflow_folder = settings.import_folders[name], Path(settings.workflow_folder)
     return {
         "name": name,
-        "folder": str(find_folder(folder, here) or folder),
-        "stamp": hash_imported_files(folder, here),
+        "folder": str(find_folder(folder, workflow_folder) or folder),
+        "stamp": hash_imported_files(folder, workflow_folder),
         "names": names,
-        "tasks": tasks,
+        "tasks": {
+            row.task: {"metric": row.full_metric, "cluster": (row.cluster or "").split()}
+            for row in settings.tasks.values()
+        },
     }
