@@ -12,40 +12,32 @@ TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 POWER = 0.8
 
 
-class Separation(NamedTuple):
-    """A difference, first minus second, and its uncertainty; NaN where that is unknown."""
+def estimate_difference(
+    difference: float, stderr: float, freedom: float = math.inf
+) -> dict[str, float]:
+    """Estimate a difference, first minus second, by Student's t, which is normal with infinite degrees of freedom.
 
-    difference: float
-    stderr: float
-    low: float
-    high: float
-    """Ends of the 95% interval."""
-    probability: float
-    """That the first is better, with a flat prior."""
-    shows_from: float
-    """The smallest difference that a test at 5% detects in four of five repetitions."""
-
-
-def separation(difference: float, stderr: float, freedom: float = math.inf) -> Separation:
-    """Compare a difference with its standard error by Student's t, which is normal with infinite degrees of freedom.
-
-    The probability is P(t < difference / stderr), and 1/2 without any difference and error.
+    `low` and `high` are the ends of its 95% interval, `detectable` is the smallest difference that a test at 5% shows
+    with a power of 80%. Where the error is unknown they are NaN.
     """
-    if not math.isfinite(stderr) or freedom < 1:
-        return Separation(difference, *[math.nan] * 5)
-    from scipy.stats import t  # slow to import, and needed here alone
+    half_width = detectable = math.nan
+    if math.isfinite(stderr) and freedom >= 1:
+        from scipy.stats import t  # slow to import, and needed here alone
 
-    half_width = float(t.ppf(TAILS[1], freedom)) * stderr
-    probability = float(t.cdf(difference / max(stderr, 1e-300), freedom))
-    low, high = difference - half_width, difference + half_width
-    return Separation(
-        difference, stderr, low, high, probability, compute_detectable(freedom) * stderr
-    )
+        half_width = float(t.ppf(TAILS[1], freedom)) * stderr
+        detectable = compute_detectable_z(freedom) * stderr
+    return {
+        "difference": difference,
+        "stderr": stderr,
+        "low": difference - half_width,
+        "high": difference + half_width,
+        "detectable": detectable,
+    }
 
 
 @cache
-def compute_detectable(freedom: float) -> float:
-    """Compute how many standard errors a difference must have to be detected with 80% power.
+def compute_detectable_z(freedom: float) -> float:
+    """Compute how many standard errors a difference must have to be shown with 80% power.
 
     It is the noncentrality at which Student's t exceeds its 97.5% quantile with 80%; 2.80 if normal.
     """

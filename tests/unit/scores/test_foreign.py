@@ -168,7 +168,13 @@ def test_a_half_written_file_a_second_cell_and_an_empty_folder_are_refused(write
     ],
 )
 def test_scores_of_other_studies_and_weights_have_names_of_their_own(first, second, names):
-    fields = {"file": "f", "harness": "lm_eval", "model": "org/net", "scores": ()}
+    fields = {
+        "file": "f",
+        "harness": "lm_eval",
+        "harness_version": None,
+        "model": "org/net",
+        "scores": (),
+    }
     fields |= {"task": "rte", "protocol": "direct", "shots": 0, "commit": None, "dtype": "float32"}
     cells = [ImportedCell(**fields | changes) for changes in (first, second)]
     assert [cell.study for cell in name_origins("other", cells)] == names

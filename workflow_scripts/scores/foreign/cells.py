@@ -42,6 +42,7 @@ class ImportedCell(StrictModel):
     study: str = Field("", description="The name by which its scores are distinguished")
     file: str
     harness: str
+    harness_version: str | None
     model: str
     variant: str = ""
     base: KnownModel | None = Field(

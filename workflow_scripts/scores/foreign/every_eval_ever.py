@@ -72,6 +72,7 @@ def read(
             study=known.get("study", ""),
             file=str(path),
             harness=content["eval_library"]["name"],
+            harness_version=content["eval_library"]["version"],
             model=checkpoint.model,
             variant=checkpoint.variant,
             base=KnownModel.model_validate_json(details[BASE]) if BASE in details else None,

@@ -27,7 +27,7 @@ def read(
     An unknown name with a colon (arc:easy) is a task by itself.
     """
     general, results = content["config_general"], content["results"]
-    config = general.get("model_config") or {}
+    config, version = general.get("model_config") or {}, general.get("lighteval_sha")
     parts = defaultdict(list)
     for key in results:
         name, _, shots = key.rpartition("|")
@@ -45,6 +45,7 @@ def read(
         cell = ImportedCell(
             file=str(path),
             harness="lighteval",
+            harness_version=None if version == "?" else version or None,  # "?" of a package
             model=get_model_name(config.get("model_name") or general.get("model_name"), path),
             commit=general.get("model_sha") or None,
             dtype=config.get("dtype") or general.get("model_dtype") or None,

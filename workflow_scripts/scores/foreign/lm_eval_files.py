@@ -45,6 +45,7 @@ def read(
         cell = ImportedCell(
             file=str(path),
             harness="lm_eval",
+            harness_version=content.get("lm_eval_version"),
             model=get_model_name(content["model_name"], path),
             commit=config.get("model_sha") or None,
             dtype=config.get("model_dtype", "").removeprefix("torch.") or None,
@@ -101,7 +102,7 @@ def _read_item(task: str, samples: list[dict[str, Any]], known: dict[str, Any]) 
     }
     item = Item(
         item=f"{task}/{first['doc_id']}",
-        prompt_sha256=first["prompt_hash"],
+        prompt_sha256=first.get("prompt_hash", ""),  # which old versions do not write
         gold=target if isinstance(target, str) else canonical_json(target),
         prediction=str(first["filtered_resps"][0]),
         correct={0.0: False, 1.0: True}.get(scores.get(metric, -1.0)),

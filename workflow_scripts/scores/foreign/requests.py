@@ -1,4 +1,4 @@
-"""Give rule import_results the tasks of this config, by the names of each harness."""
+"""Give the rules import_results and compare the tasks of this config, by the names of each harness."""
 
 from pathlib import Path
 from typing import Any
@@ -8,25 +8,39 @@ from workflow_scripts.settings.names import find_folder
 from workflow_scripts.settings.settings import Settings
 
 
-def import_request(settings: Settings, name: str) -> dict[str, Any]:
-    """Return our name of each harness's task, and the metric and clusters of each of our tasks.
-
-    The stamp of the folder's files makes Snakemake read them again when one changes.
-    """
+def describe_tasks(settings: Settings) -> dict[str, Any]:
+    """Return our name of each harness's task, and the metric and clusters of each of our tasks."""
     names: dict[str, dict[str, str]] = {}
+    tasks = {}
     for row in settings.tasks.values():
         # Of several rows for one task of a harness the first is meant, unless one has the harness's own name.
         by_harness = names.setdefault(row.harness, {})
         if row.task == row.harness_task or row.harness_task not in by_harness:
             by_harness[row.harness_task] = row.task
-    folder, workflow_folder = settings.import_folders[name], Path(settings.workflow_folder)
+        tasks[row.task] = {"metric": row.full_metric, "cluster": (row.cluster or "").split()}
+    return {"names": names, "tasks": tasks}
+
+
+def import_request(settings: Settings, name: str) -> dict[str, Any]:
+    """Describe a folder of imports; the stamp of its files makes Snakemake read them again when one changes."""
+    folder, here = settings.import_folders[name], Path(settings.workflow_folder)
     return {
         "name": name,
-        "folder": str(find_folder(folder, workflow_folder) or folder),
-        "stamp": hash_imported_files(folder, workflow_folder),
-        "names": names,
-        "tasks": {
-            row.task: {"metric": row.full_metric, "cluster": (row.cluster or "").split()}
-            for row in settings.tasks.values()
-        },
+        "folder": str(find_folder(folder, here) or folder),
+        "stamp": hash_imported_files(folder, here),
+        **describe_tasks(settings),
+    }
+
+
+def list_compared(settings: Settings) -> tuple[list[str], dict[str, str]]:
+    """List the models to compare, and the stamps of both where they are folders of results and no checkpoints."""
+    text = settings.compare or ""
+    names = [name.strip() for name in (text.split(",") if "," in text else text.split())]
+    folders = [
+        name for name in names if Path(name).is_dir() and not Path(name, "config.json").is_file()
+    ]
+    if len(folders) < 2:
+        return names, {}
+    return names, {
+        name: hash_imported_files(name, Path(settings.workflow_folder)) for name in folders
     }
