@@ -41,14 +41,3 @@ def test_ranks_keep_the_transitive_order_of_their_task_within_its_bounds(seed):
         assert ranks[task].between(best, worst).all()
         first, second = np.nonzero(above)
         assert (ranks[task].to_numpy()[first] < ranks[task].to_numpy()[second]).all()
-
-
-def test_a_copy_of_a_model_shares_its_places():
-    scores = random_scores(1, models=15, tasks=2)
-    rows = [*range(15), 3]
-    twins, errors = (
-        frame.iloc[rows].reset_index(drop=True) for frame in (scores, draw_errors(scores, 1))
-    )
-    known = format_with_errors(twins, errors)
-    ranks = joint_ranks(known, partial_orders(known))
-    assert (ranks.iloc[-1] == ranks.iloc[3]).all() and (ranks.nunique() == 15).all()

@@ -1,7 +1,5 @@
 """Principal components, ranks and intervals over families: the published leaderboard, scikit-learn and plain loops."""
 
-from itertools import chain, combinations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +13,6 @@ from tests.unit.stats.random_scores import (
     random_scores,
     read_families,
 )
-from workflow_scripts.stats.few_tasks import chosen
 from workflow_scripts.stats.jackknife import over_families
 from workflow_scripts.stats.principal import explained_over_families, principal_components
 from workflow_scripts.stats.ranks import rank_ranges, ranks, tiers
@@ -87,16 +84,6 @@ def test_too_few_families_leave_models_out_and_two_models_have_no_interval(famil
     assert reach.low < values.mean() < reach.high or (groups == 2 and np.isnan(reach.low))
 
 
-def test_a_copy_of_a_model_shares_its_rank():
-    scores = published_scores()
-    for row in (0, 20, 40):
-        twins = scores.iloc[[*range(len(scores)), row]].reset_index(drop=True)
-        places = ranks(principal_components(twins).scores["PC1"])
-        assert places.iloc[row] == places.iloc[-1] and places.nunique() == len(scores)
-        ranges = rank_ranges(format_with_errors(twins, twins * 0), draws=2)[["low", "high"]]
-        assert (ranges.loc[row] == ranges.loc[len(scores)]).all()
-
-
 def test_ranges_are_quantiles_of_redrawn_ranks_and_joint_ones_hold_all_ranks_at_once():
     truth = random_scores(4, models=14, tasks=8, digits=6)
     true_ranks = ranks(principal_components(truth).scores["PC1"])
@@ -122,24 +109,3 @@ def test_ranges_are_quantiles_of_redrawn_ranks_and_joint_ones_hold_all_ranks_at_
 def test_a_tier_ends_where_a_best_rank_is_worse_than_the_worst_of_its_first():
     low, high = pd.Series([1.0, 1, 3, 4, 6]), pd.Series([2.0, 3, 5, 6, 6])
     assert tiers(low, high).tolist() == [1, 1, 2, 2, 3]
-
-
-@pytest.mark.parametrize(("seed", "budget"), [(0, 0.3), (1, 0.6), (2, 1.0)])
-def test_of_all_sets_of_tasks_that_the_budget_allows_few_leave_less_variance(seed, budget):
-    generator = np.random.default_rng([39, seed])
-    ability, noise = generator.normal(size=(40, 2)), generator.normal(size=(40, 7))
-    values = ability @ generator.normal(1, 0.5, (2, 7)) + noise * generator.uniform(0.2, 1.5, 7)
-    scores, prices = pd.DataFrame(values), pd.Series(generator.uniform(0.05, 0.4, 7))
-    standard = ((scores - scores.mean()) / scores.std(ddof=0)).to_numpy()
-    component = principal_components(scores).scores["PC1"].to_numpy()
-
-    def rest(tasks) -> float:
-        part = standard[:, list(tasks)]
-        return ((component - part @ np.linalg.lstsq(part, component)[0]) ** 2).sum()
-
-    tasks = chosen(scores, prices, budget)
-    assert prices[tasks].sum() <= budget
-    sets = chain.from_iterable(combinations(scores, size) for size in range(1, 8))
-    rests = [rest(others) for others in sets if prices[list(others)].sum() <= budget]
-    # It shrinks the correlations, which this reference does not.
-    assert np.mean(np.array(rests) < rest(tasks) * (1 - 1e-9)) <= 0.1

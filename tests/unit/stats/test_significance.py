@@ -11,7 +11,6 @@ from workflow_scripts.stats.shares import (
     coefficient_step,
     errors_above,
     share_error,
-    standard_error,
     wilson,
 )
 from workflow_scripts.stats.significance import (
@@ -111,11 +110,3 @@ def test_one_answer_moves_a_coefficient_by_its_step_at_most():
         for item in generator.choice(1043, 20):
             turned = np.where(np.arange(1043) == item, 1 - answers, answers)
             assert abs(matthews_corrcoef(gold, turned) - value) <= step + 1e-12
-
-
-def test_the_standard_error_of_a_balanced_coefficient_is_that_of_repeated_tests():
-    right = np.random.default_rng(3).random((4000, 200)) < 0.7
-    gold = np.arange(200) % 2 == 0
-    coefficients = [np.corrcoef(gold, answers)[0, 1] for answers in np.where(right, gold, ~gold)]
-    assert standard_error(0.4, 200, -1.0) == pytest.approx(np.std(coefficients), rel=0.08)
-    assert standard_error(0.7, 200) == pytest.approx(right.mean(axis=1).std(), rel=0.05)

@@ -1,4 +1,4 @@
-"""Components of variance: simulated ones are recovered, and both steps are the textbook's."""
+"""Components of variance: simulated ones are recovered, and the rest is that of least squares."""
 
 import numpy as np
 import pandas as pd
@@ -36,16 +36,6 @@ def test_simulated_components_are_estimated_without_bias(gaps):
     table = pd.DataFrame(shares)
     # To a fiftieth, which the ratio to the spread of few models is off by, and what 60 draws leave.
     assert ((table.mean() - pd.Series(TRUE)).abs() <= 0.02 + 3 * table.std() / 60**0.5).all()
-
-
-def test_without_missing_cells_it_is_the_textbooks_analysis_of_variance():
-    scores = random_scores(0, models=8, tasks=5)
-    standard = ((scores - scores.mean()) / scores.std()).to_numpy()
-    means = standard.mean(axis=1)
-    rest = ((standard - means[:, None]) ** 2).sum() / (7 * 4)
-    variance = variance_of(scores, scores * np.nan)
-    assert variance.left == pytest.approx(rest)
-    assert variance.model == pytest.approx((5 * means.var(ddof=1) - rest) / 5)
 
 
 @pytest.mark.parametrize("seed", range(4))
