@@ -39,7 +39,7 @@ def item_errors(
     Models and protocols of one task and metric, ours and imported ones (each with its folder), share one covariance,
     as they answer the same items. Several trainings of a cell are averaged, as their scores are.
     """
-    by_score: dict = defaultdict(lambda: defaultdict(list))
+    by_score: dict[tuple[str, str], Any] = defaultdict(lambda: defaultdict(list))
     for path, fields, metrics in _list_scored(records, imported):
         items = read_items(path).to_pandas()
         row = tuple(fields[name] or "" for name in _ROW)
