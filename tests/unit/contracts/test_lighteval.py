@@ -3,12 +3,12 @@
 - _loglikelihood_tokens, _padded_greedy_until, tok_encode_pair and the tok_encode that it asks,
   what from_model sets, stop strings looked for in as many tokens as they have
   (evaluation/prefix_lighteval.py): as for lm-eval
-- Registry.load_all_task_configs, replaced (evaluation/lighteval_run.py): its own imports modules
+- Registry.load_all_task_configs, replaced (evaluation/mmlu.py): its own imports modules
   that go online or fail
 - Registry._load_from_files, _load_from_subdirs, called for one module at a time
   (chunked/lighteval_tasks.py): its own program stops where one of its modules of tasks cannot be
   imported
-- importing it switches autograd off (evaluation/lighteval_run.py): why it has a process of its
+- importing it switches autograd off (evaluation/mmlu.py): why it has a process of its
   own
 """
 
