@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.files import sha256_text, temporary_folder
+from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Metric, TaskFacts, write_record
@@ -128,7 +129,7 @@ def run_lighteval(
 
     from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
 
-    with temporary_folder("chorus-lighteval-") as unused:
+    with TemporaryDirectory(prefix="chorus-lighteval-") as unused:
         model = PrefixTransformersModel.from_model(
             loaded.model,
             TransformersModelConfig(

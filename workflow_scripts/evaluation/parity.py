@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.evaluation.requests import VerifyRequest
 from workflow_scripts.hub.load import load_model
 
@@ -76,3 +76,7 @@ def format_plan(plan) -> str:
     chunks = " | ".join(" ".join(map(str, chunk)) for chunk in plan.chunks)
     start, end = (" ".join(map(str, layers)) for layers in (plan.start, plan.end))
     return " → ".join(part for part in (start, f"[{chunks}]" if chunks else "", end) if part)
+
+
+if "snakemake" in globals():
+    run_job(verify_chunked, snakemake)
