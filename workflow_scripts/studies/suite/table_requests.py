@@ -14,9 +14,9 @@ def shown_tasks(settings: Settings) -> list[dict[str, Any]]:
     for entry in settings.suite.tasks:
         row = settings.task(entry.task)
         metric = entry.metric or row.full_metric
-        task = {"title": row.display_name, "metric": metric, "shown_as": metric}
-        task["max_items"] = settings.suite.max_items
-        tasks.append(task | entry.model_dump(mode="json", exclude_none=True))
+        defaults = {"metric": metric, "shown_as": metric, "max_items": settings.suite.max_items}
+        keys = entry.model_dump(mode="json", exclude_none=True)
+        tasks.append({"title": row.display_name} | defaults | keys)
     return tasks
 
 
