@@ -1,7 +1,7 @@
 """Prompt ablations: MMLU under many prompts, each a file in config/prompts."""
 
 from workflow_scripts.evaluation.prompts.requests import explain_arguments, prompt_request
-from workflow_scripts.studies.prompts.requests import prompt_arguments
+from workflow_scripts.studies.prompts.requests import describe_prompt_runs
 
 PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
 OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
@@ -105,7 +105,7 @@ rule prompt_runs:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=prompt_arguments(SETTINGS),
+        arguments=describe_prompt_runs(SETTINGS),
     script:
         "../workflow_scripts/studies/prompts/runs.py"
 

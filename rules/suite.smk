@@ -58,7 +58,7 @@ rule suite_leaderboard:
         "../envs/reporting.yaml"
     params:
         version=6,
-        arguments=suite_tables(SETTINGS),
+        arguments=describe_tables(SETTINGS),
     script:
         "../workflow_scripts/studies/suite/leaderboard.py"
 
@@ -78,7 +78,7 @@ rule suite_checks:
         "../envs/reporting.yaml"
     params:
         version=6,
-        arguments=suite_tables(SETTINGS),
+        arguments=describe_tables(SETTINGS),
     script:
         "../workflow_scripts/studies/suite/checks.py"
 

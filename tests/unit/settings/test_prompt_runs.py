@@ -63,7 +63,7 @@ def test_inheritance(write):
     assert (run.after, run.published) == ("run6", None)
     assert list(load_runs(runs=["run10", "run1"])) == ["run10", "run1"]
     mine = runs["mine"]
-    assert mine.decoding.options() == {"do_sample": True}
+    assert mine.decoding.get_options() == {"do_sample": True}
     assert [link.parser for link in mine.read.answers] == ["whole"]
     assert mine.read.format == "json_text"
 

@@ -14,8 +14,8 @@ from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.stats.shares import errors_above
-from workflow_scripts.studies.suite.leaderboard import Task, marks
-from workflow_scripts.studies.suite.requests import accepted, read_checks
+from workflow_scripts.studies.suite.leaderboard import Task, match_flag
+from workflow_scripts.studies.suite.requests import read_checks, select_accepted
 
 SUSPICIOUS = 0.95
 LOST_FLAG = "flag without a row"
@@ -37,8 +37,8 @@ def find_suspicious_rows(
     flags: Sequence[dict[str, Any]] = (),
 ) -> pd.DataFrame:
     """Make one row per finding, in the order of the leaderboard, and last the flags that mark no row."""
-    names = {entry["file"]: entry["request"]["name"] for entry in accepted(entries)}
-    digests = {entry["file"]: _digest_answers(entry, tasks) for entry in accepted(entries)}
+    names = {entry["file"]: entry["request"]["name"] for entry in select_accepted(entries)}
+    digests = {entry["file"]: _hash_answers(entry, tasks) for entry in select_accepted(entries)}
     findings = []
     for _, row in table.iterrows():
         facts = row[_ROW].to_dict()
@@ -54,10 +54,10 @@ def find_suspicious_rows(
             detail = f"Every answer is that of {', '.join(others)}."
             findings.append(facts | {"check": "identical", "tasks": "", "detail": detail})
     for flag in flags:
-        if not any(marks(flag, entry) for entry in accepted(entries)):
+        if not any(match_flag(flag, entry) for entry in select_accepted(entries)):
             finding = {"model": flag["model"], "precision": flag["precision"]}
             finding |= {"commit": flag["revision"], "check": LOST_FLAG}
-            findings.append(finding | {"detail": "Its flag marks no accepted row."})
+            findings.append(finding | {"detail": "Its flag match_flag no select_accepted row."})
     return pd.DataFrame(findings, columns=[*_ROW, "check", "tasks", "detail"])
 
 
@@ -76,7 +76,7 @@ def _check_score(row: pd.Series, task: Task, table: pd.DataFrame) -> Iterator[st
         yield "fewer items"
 
 
-def _digest_answers(entry: dict[str, Any], tasks: Sequence[Task]) -> str | None:
+def _hash_answers(entry: dict[str, Any], tasks: Sequence[Task]) -> str | None:
     """Digest all predictions of a row; return None where some are missing or failed."""
     answers = []
     for task, path in sorted(entry["records"].items()):

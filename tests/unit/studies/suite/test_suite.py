@@ -35,7 +35,9 @@ def find(*entries, flags=()) -> list[tuple]:
 
 
 def test_rows_are_ranked_with_the_gap_on_the_same_items():
-    table = leaderboard(measure(make_entry("org/poor"), POOR), measure(make_entry("org/good"), GOOD))
+    table = leaderboard(
+        measure(make_entry("org/poor"), POOR), measure(make_entry("org/good"), GOOD)
+    )
     assert table["average"].tolist() == pytest.approx([0.8, 0.2])
     assert table["average_stderr"].tolist() == pytest.approx([0.1 / 2**0.5] * 2)
     assert table["behind"].tolist() == pytest.approx([0, 0.6])
