@@ -57,7 +57,7 @@ def find_suspicious_rows(
         if not any(match_flag(flag, entry) for entry in select_accepted(entries)):
             finding = {"model": flag["model"], "precision": flag["precision"]}
             finding |= {"commit": flag["revision"], "check": LOST_FLAG}
-            findings.append(finding | {"detail": "Its flag match_flag no select_accepted row."})
+            findings.append(finding | {"detail": "Its flag marks no accepted row."})
     return pd.DataFrame(findings, columns=[*_ROW, "check", "tasks", "detail"])
 
 

@@ -16,7 +16,7 @@ from workflow_scripts.render.tables import write_table
 
 NOTE = (
     "Refused: rejected by the check, for the given reason. Unchecked: the hub did not answer; the next run asks again."
-    " Pending: select_accepted, not yet measured on all tasks. Failed: a task could not be measured; the next run tries"
+    " Pending: accepted, not yet measured on all tasks. Failed: a task could not be measured; the next run tries"
     " again."
 )
 _FROM_REQUEST = ["name", "precision", "model_type", "weight_type", "protocol", "note"]
