@@ -18,10 +18,9 @@ checkpoint check_requests:
         "../envs/lm_eval.yaml"
     params:
         version="check_requests 4",  # raise it when a check changes its meaning
-        function="studies.suite.submissions.write_checks",
         request=SUITE_CHECKS,
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/studies/suite/submissions.py"
 
 
 # Without an output, so that it always runs.
@@ -37,10 +36,9 @@ rule submit:
         "../envs/reporting.yaml"
     params:
         version="submit 1",
-        function="studies.suite.requests.submit",
         request={},
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/steps/submit.py"
 
 
 rule suite_leaderboard:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.workflow.snakemake import SMALL, jobs_of, run_snakemake
+from tests.workflow.snakemake import SMALL, run_snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -93,13 +93,3 @@ def test_latex_compiles_every_table(finished, tmp_path):
     log = (tmp_path / "all.log").read_text(errors="replace")
     assert "Missing character" not in log
     assert "Overfull" not in log
-
-
-@pytest.mark.tex
-def test_paper_pdf_has_no_date(copy):
-    result = run_snakemake(copy, "paper_pdf", *SMALL)
-    assert jobs_of(result) == {"paper_pdf": 1}
-    pdf = (copy / "results/report/paper.pdf").read_bytes()
-    assert pdf.startswith(b"%PDF-")
-    assert b"/CreationDate" not in pdf
-    assert b"/ModDate" not in pdf

@@ -6,11 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.bridge.job import run_job
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import FailedRecord, read_record_numbers
 from workflow_scripts.render.tables import write_table
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.settings.job_batches import suite_records
 from workflow_scripts.settings.leaderboard_submissions import GENERATED, Request
 from workflow_scripts.settings.settings import Settings
@@ -76,3 +76,7 @@ def accept_unchecked(requests: dict[str, Any]) -> list[dict[str, Any]]:
     commits = {"commit": _ANY_COMMIT, "base_commit": _ANY_COMMIT}
     entries = [commits | entry for entry in requests["submissions"].values()]
     return [entry | {"commit": entry["request"]["revision"] or _ANY_COMMIT} for entry in entries]
+
+
+if "snakemake" in globals():
+    run_job(write_checks, snakemake)
