@@ -110,30 +110,11 @@ rule prompt_runs:
         "../workflow_scripts/studies/prompts/runs.py"
 
 
-rule prompt_runs_by_subject:
-    """Prompt runs by subject."""
-    input:
-        scores="results/scores/prompts.parquet",
-    output:
-        table=multiext("results/tables/prompt_runs_by_subject", ".csv", ".md", ".tex"),
-    log:
-        "logs/prompt_runs_by_subject.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=1,
-        arguments={"runs": list(SETTINGS.prompt_runs)},
-    script:
-        "../workflow_scripts/studies/prompts/by_subject.py"
-
-
 rule prompts:
     """Study: MMLU under many prompts, each a file in config/prompts."""
     input:
         RECORDS.get("prompts", []),
         rules.prompt_runs.output if PROMPT_CHECKPOINTS else [],
-        rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else [],
         # Outputs too, so that a deleted one is made again although its record is there.
         expand(
             rules.ask_prompt_run.output,

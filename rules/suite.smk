@@ -66,7 +66,6 @@ rule suite_checks:
     input:
         board="results/tables/suite_leaderboard.csv",
         checks="results/requests/checks.json",
-        records=lambda wildcards: records_of("suite", wildcards),
     output:
         table=multiext("results/tables/suite_checks", ".csv", ".md", ".tex"),
     log:
