@@ -69,25 +69,6 @@ rule reproduction:
         "../workflow_scripts/paper/reproduction.py"
 
 
-rule reproduction_by_task:
-    """Scores after training beside the published ones, each task over all models."""
-    input:
-        reproduction="results/tables/reproduction.csv",
-        published=[SETTINGS.resource(f"published/{name}.csv") for name in PUBLISHED_GRID],
-    output:
-        table=multiext("results/tables/reproduction_by_task", ".csv", ".md", ".tex"),
-    log:
-        "logs/reproduction_by_task.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=3,
-        arguments={"harmony": harmony_comparison(SETTINGS).to_params()},
-    script:
-        "../workflow_scripts/paper/reproduction_by_task.py"
-
-
 # What each chapter of the report shows, in this order.
 CHAPTERS = {
     grid: report_files(list_results(grid))
@@ -108,7 +89,6 @@ for chapter, outputs in (
     ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
     ("suite", rules.suite_protocol.output if "suite" in RECORDS else []),
     ("reproduction", rules.reproduction.output),
-    ("reproduction", rules.reproduction_by_task.output),
     ("reproduction", rules.protocol_differences.output),
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
@@ -280,34 +260,10 @@ use rule report as paper_source with:
     localrule: True
 
 
-rule paper_pdf:
-    """The paper as PDF, asked for by name; needs a TeX engine."""
-    input:
-        paper=rules.paper_source.output.report,
-        numbers=rules.collect_numbers.output.numbers,
-    output:
-        pdf="results/report/paper.pdf",
-    log:
-        "logs/paper_pdf.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
-    params:
-        version=1,
-        request={},
-    script:
-        "../workflow_scripts/paper/latex.py"
-
-
 rule paper:
     """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
     input:
         rules.reproduction.output,
-        rules.reproduction_by_task.output,
         rules.protocol_differences.output,
         rules.collect_numbers.output,
         rules.report.output,

@@ -7,11 +7,7 @@ import yaml
 
 from tests.tables import table_beside
 from tests.unit.settings.merged import load
-from workflow_scripts.evaluation.prompts.requests import (
-    explain_request,
-    prompt_request,
-    reading_request,
-)
+from workflow_scripts.evaluation.prompts.requests import prompt_request
 from workflow_scripts.evaluation.requests import (
     latency_request,
     mmlu_request,
@@ -33,8 +29,6 @@ REQUESTS = {
     "latency": lambda settings: latency_request(settings, MODEL),
     "mmlu": mmlu_request,
     "prompt": lambda settings: prompt_request(settings, "run6"),
-    "reading": lambda settings: reading_request(settings, "run6"),
-    "explain": explain_request,
     "explain_training": explain_training_request,
 }
 

@@ -79,9 +79,10 @@ class Config(Section):
     """The leaderboard: submitted models on a suite of tasks."""
     margins: Margins = Margins()
     """Within what a number agrees with the published one; set it beforehand."""
-    separate: str | None = None
-    """Two models that `snakemake separate` compares, by the names that tables have, with a space
-    between, such as Qwen/Qwen2.5-7B meta-llama/Llama-3.1-8B; a comma where names have spaces."""
+    compare: str | None = None
+    """Two models that `snakemake compare` compares, by the names that tables have, or two folders of
+    results of lm-eval or lighteval, with a space between, such as Qwen/Qwen2.5-7B
+    meta-llama/Llama-3.1-8B; a comma where names have spaces."""
     explain: str | None = Field(
         None,
         pattern=r"^[^/]+(/[^/]+(/\d+)?)?$",

@@ -55,9 +55,8 @@ def load_settings(
         raise UserError(problems)
     # Requests come last: which checkpoints they may name, the rest of the config says.
     folder, made = find_folder(settings.suite.requests, workflow_folder), settings.made_checkpoints
-    requests, refused, aside = read_requests(folder, source, made, settings.suite.local_models)
-    read = {"requests": requests, "refused_requests": refused, "requests_aside": aside}
-    return settings.model_copy(update=read)
+    requests, refused = read_requests(folder, source, made, settings.suite.local_models)
+    return settings.model_copy(update={"requests": requests, "refused_requests": refused})
 
 
 def _collect_served(config: Config, models: dict[str, ModelRow]) -> dict[str, Served]:

@@ -46,8 +46,6 @@ class Settings(Config):
     """Submitted models, by their files' names."""
     refused_requests: dict[str, str] = Field({})
     """What is wrong with the other files."""
-    requests_aside: dict[str, str] = Field({})
-    """Why some files are of another config."""
     flags: tuple[Flag, ...] = ()
     """Rows of the leaderboard that are marked."""
     grids: dict[str, GridFile] = Field({})

@@ -22,7 +22,6 @@ from workflow_scripts.core.clean_text import (
     shorten_text,
     unescape_csv,
 )
-from workflow_scripts.core.tex_engine import find_engine
 from workflow_scripts.render.tables import write_table
 
 HOSTILE = [
@@ -107,7 +106,7 @@ def test_tex_compiles(tmp_path):
         rf"\section{{{escape_latex(WHOLE[0])}}}{escape_latex(''.join(WHOLE))}"
         r"\input{hostile.tex}\end{document}"
     )
-    command = [find_engine(), "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]
     run = subprocess.run([*command, "all.tex"], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-3000:]
     assert "root:" not in run.stdout and "(/etc/passwd" not in run.stdout

@@ -1,4 +1,4 @@
-"""Requests and flags as strangers write them: taken, or refused with a sentence, one by one."""
+"""Requests and flags as strangers write them: accepted, or refused with a sentence, one by one."""
 
 import pytest
 import yaml
@@ -14,25 +14,23 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 @pytest.fixture
-def read(tmp_path):
-    """Write requests, each the good one with some keys changed or a text of its own, and read the folder."""
+def put(tmp_path):
+    def write(file, text=None, /, **keys):
+        (tmp_path / file).write_text(text if text is not None else yaml.safe_dump(GOOD | keys))
 
-    def read(source="miniature", local=(), **files):
-        for name, content in files.items():
-            text = content if isinstance(content, str) else yaml.safe_dump(GOOD | content)
-            (tmp_path / f"{name}.yaml").write_text(text)
-        return read_requests(tmp_path, source, [CHUNKED], local)
-
-    return read
+    return write
 
 
-def test_row_of_request(read):
-    requests, refused, _ = read(
-        a={"weight_type": "delta", "base": "miniature/Pythia-1M"},
-        b={"precision": "bfloat16", "revision": COMMIT},
-        c={"name": CHUNKED, "model_type": "chunked"},
-        d={"precision": "8bit"},
-    )
+def read(folder, source="miniature", local=()):
+    return read_requests(folder, source, (CHUNKED,), local)
+
+
+def test_request_names_its_row(tmp_path, put):
+    put("a.yaml", weight_type="delta", base="miniature/Pythia-1M")
+    put("b.yaml", precision="bfloat16", revision=COMMIT)
+    put("c.yaml", name=CHUNKED, model_type="chunked")
+    put("d.yaml", precision="8bit")
+    requests, refused = read(tmp_path)
     assert not refused and requests["a.yaml"].base == "miniature/Pythia-1M"
     assert [request.row.in_path for request in requests.values()] == [
         "miniature--Llama-1.4M~float32",
@@ -42,74 +40,49 @@ def test_row_of_request(read):
     ]
 
 
-@pytest.mark.parametrize("source", ["miniature", "huggingface"])
-def test_request_for_folder(read, source):
-    """It reaches no folder but those that the config names."""
-    names = ("./runs/mine", "./runs/theirs", "/etc", "local/etc")
-    files = {f"r{at}": {"name": name} for at, name in enumerate(names)}
-    requests, refused, _ = read(source, ("local/runs.mine",), **files)
-    assert [one.row.in_path for one in requests.values()] == ["local--runs.mine~float32"]
-    assert len(refused) == 3
-    assert all("one that suite.local_models" in reason for reason in refused.values())
+def test_request_reaches_no_folder_but_those_of_the_config(tmp_path, put):
+    put("a.yaml", name="./runs/mine")
+    for number, name in enumerate(("./runs/theirs", "/etc", "local/etc")):
+        put(f"b{number}.yaml", name=name)
+    for source in ("miniature", "huggingface"):
+        requests, refused = read(tmp_path, source, ("local/runs.mine",))
+        assert [one.row.in_path for one in requests.values()] == ["local--runs.mine~float32"]
+        assert ["a folder on this machine" in reason for reason in refused.values()] == [True] * 3
+
+
+@pytest.mark.parametrize(("keys", "texts"), cases_beside(__file__, "bad_requests.txt"))
+def test_bad_request_stops_no_other(tmp_path, put, keys, texts):
+    put("bad.yaml", **keys)
+    put("good.yaml")
+    requests, refused = read(tmp_path)
+    assert list(requests) == ["good.yaml"] and list(refused) == ["bad.yaml"]
+    assert all(text in refused["bad.yaml"] for text in texts), refused
+    assert "AbCdEf" not in refused["bad.yaml"]
+
+
+def test_requests_of_the_other_source(tmp_path, put):
+    put("generated.yaml")
+    put("real.yaml", name="Qwen/Qwen2-0.5B")
+    requests, refused = read(tmp_path)
+    assert list(requests) == ["generated.yaml"] and list(refused) == ["real.yaml"]
+    requests, refused = read(tmp_path, "huggingface")
+    assert list(requests) == ["real.yaml"] and not refused
+
+
+def flags(tmp_path, *entries):
+    (tmp_path / "flags.yaml").write_text(yaml.safe_dump(list(entries)))
+    return read_flags(tmp_path / "flags.yaml")
 
 
 @pytest.mark.parametrize(
-    ("keys", "texts"),
-    [
-        *cases_beside(__file__, "bad_requests.txt"),
-        ("name: [", ["cannot be read as YAML"]),
-        ("- a\n", ["a valid dictionary"]),
-        ("note: " + "x" * 30_000, ["bytes"]),
-    ],
+    "keys", [{"link": "javascript:alert(1)"}, {"revision": "main"}, {"modell": "x"}], ids=str
 )
-def test_bad_request(read, keys, texts):
-    requests, refused, _ = read(bad=keys, good={})
-    assert list(requests) == ["good.yaml"]
-    (reason,) = refused.values()
-    assert all(text in reason for text in texts), reason
-    assert "AbCdEf" not in reason
-
-
-@pytest.mark.parametrize(
-    ("source", "readable", "aside"),
-    [("miniature", "made", "of the hub"), ("huggingface", "real", "of the miniature world")],
-)
-def test_request_of_other_world(read, source, readable, aside):
-    requests, refused, others = read(source, made={}, real={"name": "Qwen/Qwen2-0.5B"})
-    assert list(requests) == [f"{readable}.yaml"] and not refused
-    assert aside in "".join(others.values())
-
-
-def test_hostile_file_name(tmp_path, read):
-    (tmp_path / "link.yaml").symlink_to(tmp_path / "secret")
-    (tmp_path / "secret").write_text("hidden")
-    _, refused, _ = read(**{"\x1b[31m": {}})
-    assert "letters, digits" in refused["\ufffd[31m.yaml"]
-    assert "it is a link" in refused["link.yaml"]
-
-
-FLAG = {"model": "org/net", "reason": "Copied.", "link": "https://example.org/1"}
-
-
-@pytest.mark.parametrize(
-    "keys",
-    [
-        {},
-        {"link": "javascript:alert(1)"},
-        {"link": "http://example.org"},
-        {"reason": ""},
-        {"revision": "main"},
-        {"modell": "x"},
-    ],
-    ids=str,
-)
-def test_flags(tmp_path, keys):
-    path = tmp_path / "flags.yaml"
-    path.write_text(yaml.safe_dump([FLAG, FLAG | keys]))
-    if not keys:
-        assert [flag.model for flag in read_flags(path)] == ["org/net"] * 2
-        return
+def test_bad_flag_is_named_with_its_file(tmp_path, keys):
+    good = {"model": "org/net", "reason": "Copied.", "link": "https://example.org/1"}
+    assert flags(tmp_path) == ()
+    assert flags(tmp_path, good)[0].precision is None
     with pytest.raises(UserError) as error:
-        read_flags(path)
+        flags(tmp_path, good, good | keys)
     (sentence,) = error.value.problems
-    assert sentence.startswith(f"{path}: flags[1].{next(iter(keys))} is")
+    assert sentence.startswith(str(tmp_path / "flags.yaml"))
+    assert f"flags[1].{next(iter(keys))} is" in sentence

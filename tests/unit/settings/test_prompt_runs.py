@@ -1,6 +1,6 @@
-"""Files of prompt runs: what they inherit, and that every mistake is a sentence before a job starts."""
+"""Files of prompt runs: inheritance, and a sentence for every mistake before a job starts."""
 
-from pathlib import Path
+import re
 
 import pytest
 import yaml
@@ -8,85 +8,129 @@ import yaml
 from tests.tables import cases_beside, table_beside
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.evaluation.prompts.requests import PromptRequest, prompt_request
 from workflow_scripts.grid.requests import explained_task
+from workflow_scripts.settings.prompts.templates import TemplateError, render
+
+MODEL = "miniature/Llama-1.4M-Instruct"
 
 
 @pytest.fixture
-def folder(here):
-    """A working directory with a folder of runs of its own."""
+def write(here):
+    """Write a run into a folder of the working directory."""
     folder = here / "config/prompts"
     folder.mkdir(parents=True)
-    return folder
+
+    def write_run(name, **keys) -> None:
+        content = yaml.safe_dump({"changed": "something"} | keys)
+        (folder / f"{name}.yaml").write_text(content)
+
+    return write_run
 
 
-def write(folder: Path, name: str, **keys) -> None:
-    (folder / f"{name}.yaml").write_text(yaml.safe_dump({"changed": "something"} | keys))
-
-
-def read_runs(**prompts):
+def load_runs(**prompts):
     return load({"prompts": prompts}).prompt_runs
 
 
-def get_problem(**prompts) -> str:
+def find_problem(**prompts) -> str:
     with pytest.raises(UserError) as raised:
-        read_runs(**prompts)
+        load_runs(**prompts)
     (sentence,) = raised.value.problems
     return sentence
 
 
-def test_published_runs():
-    runs = load({}).prompt_runs
+def test_runs_of_the_workflow_are_the_published_ones():
+    runs = load_runs()
     for name, shape, links, after in table_beside(__file__, "published_runs.txt"):
         run, decoding = runs[name], runs[name].decoding
-        values = (run.shots.source, run.shots.number, decoding.method, decoding.temperature)
-        assert " ".join(map(str, (*values, decoding.new_tokens, run.dtype))) == shape
+        facts = (run.shots.source, run.shots.number, decoding.method, decoding.temperature)
+        assert " ".join(map(str, (*facts, decoding.new_tokens, run.dtype))) == shape
         assert " ".join(f"{link.parser}:{link.right}" for link in run.read.answers) == links
         assert str(run.after) == after
+    assert {name: run.first for name, run in runs.items() if run.first} == {"run4_first285": 285}
 
 
-def test_extended_runs(folder):
-    """A value that is silent is inherited, null takes it back, lists are replaced; broken files unasked for wait."""
-    write(folder, "run10", extends="run6", decoding={"new_tokens": 7})
-    write(folder, "run6", extends="run5", shots={"number": 3})
+def test_inheritance(write):
+    write("run10", extends="run6", decoding={"new_tokens": 7})
+    write("run6", extends="run5", shots={"number": 3})
     answers = [{"parser": "whole", "right": "equal"}]
-    write(folder, "mine", extends="run3", decoding={"temperature": None}, read={"answers": answers})
-    runs = read_runs()
+    write("mine", extends="run3", decoding={"temperature": None}, read={"answers": answers})
+    runs = load_runs()
     assert list(runs)[-1] == "run10"
-    decoding = runs["run10"].decoding
-    assert (decoding.new_tokens, decoding.temperature) == (7, 0.1)
-    assert runs["run10"].shots.number == 3, "the run6 of this folder, not of the workflow"
-    assert (runs["run10"].after, runs["run10"].published) == ("run6", None)
-    assert runs["mine"].decoding.options() == {"do_sample": True}
-    assert [link.parser for link in runs["mine"].read.answers] == ["whole"]
-    assert runs["mine"].read.format == "json_text"
-    (folder / "broken.yaml").write_text("a: [")
-    assert list(read_runs(runs=["run10", "run1"])) == ["run10", "run1"]
-    assert "broken.yaml cannot be read as YAML" in get_problem()
+    run = runs["run10"]
+    assert (run.decoding.new_tokens, run.decoding.temperature) == (7, 0.1)
+    assert run.shots.number == 3, "the run6 of this folder, not of the workflow"
+    assert (run.after, run.published) == ("run6", None)
+    assert list(load_runs(runs=["run10", "run1"])) == ["run10", "run1"]
+    mine = runs["mine"]
+    assert mine.decoding.options() == {"do_sample": True}
+    assert [link.parser for link in mine.read.answers] == ["whole"]
+    assert mine.read.format == "json_text"
 
 
 @pytest.mark.parametrize(("keys", "texts"), cases_beside(__file__, "bad_runs.txt"))
-def test_bad_run(folder, keys, texts):
-    write(folder, "mine", **keys)
-    sentence = get_problem(runs=["mine"])
+def test_bad_run(write, keys, texts):
+    write("mine", **keys)
+    sentence = find_problem(runs=["mine"])
     assert sentence.startswith("config/prompts/mine.yaml: ") and "\n" not in sentence
     assert all(text in sentence for text in texts), sentence
 
 
 @pytest.mark.parametrize("text", table_beside(__file__, "hostile_templates.txt"))
-def test_hostile_template(folder, text):
-    write(folder, "mine", extends="run6", messages=[{"role": "user", "content": text[0]}])
-    sentence = get_problem(runs=["mine"])
+def test_hostile_template_is_refused(write, text):
+    write("mine", extends="run6", messages=[{"role": "user", "content": text[0]}])
+    sentence = find_problem(runs=["mine"])
     assert sentence.startswith("config/prompts/mine.yaml: messages[0].content is a template")
 
 
-def test_unknown_run():
-    assert get_problem(runs=["runn6"]).endswith("Did you mean 'run6'?")
+@pytest.mark.parametrize(
+    ("prompts", "expected"),
+    [
+        ({"runs": ["runn6"]}, "prompts.runs has 'runn6'.*Did you mean 'run6'"),
+        ({"models": ["miniature/Llama-1.4M"]}, "a base model .*'run1' has messages"),
+    ],
+)
+def test_bad_section(prompts, expected):
+    assert re.search(expected, find_problem(**prompts))
+    assert not load_runs(models=[])
+    assert load_runs(models=["miniature/Llama-1.4M"], runs=["run8", "run9"])
 
 
-def test_explain():
-    assert load({"explain": "run6/anatomy/3"}).explained() == ("run6", "anatomy", 3)
-    assert load({"explain": "run6"}).explained() == ("run6", None, 0)
-    settings = load({"explain": "nq_open/3"})
-    assert explained_task(settings) == ("nq_open", 3)
-    with pytest.raises(UserError, match="explain is 'nq_open/3'; expected a prompt run"):
-        settings.explained()
+@pytest.mark.parametrize(
+    ("explain", "expected"),
+    [
+        ("run6/anatomy/3", ("run6", "anatomy", 3)),
+        ("run6", ("run6", None, 0)),
+        ("nq_open/3", ("nq_open", 3)),
+    ],
+)
+def test_explain_names_a_run_or_a_task(explain, expected):
+    settings = load({"explain": explain})
+    if explain.startswith("nq_open"):
+        assert explained_task(settings) == expected
+        with pytest.raises(UserError, match="begins with the name of a"):
+            settings.explained()
+    else:
+        assert settings.explained() == expected
+
+
+@pytest.mark.parametrize("explain", ["ss2/3", "mmlu/3", "sst2/first", "rum6", "run6/anatomy/x"])
+def test_bad_explain(explain):
+    with pytest.raises(UserError, match=f"^explain is '{explain}'"):
+        load({"explain": explain})
+
+
+def test_request_excludes_parsers():
+    settings = load({})
+    request = prompt_request(settings, "run6")
+    params = request.to_params()
+    assert not {"read", "changed", "after", "published", "extends"} & set(params["asking"])
+    assert PromptRequest.of(params) == request
+
+
+def test_render():
+    values = {"question": "it's <b>", "list": ["a", "b"]}
+    assert render("{{ question }}\n", values) == "it's <b>\n"
+    assert render('{{ {"Answer": question} | tojson }}', values) == '{"Answer": "it\'s <b>"}'
+    with pytest.raises(TemplateError, match="'missing'"):
+        render("{{ missing }}", values)
