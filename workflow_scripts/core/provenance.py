@@ -1,4 +1,4 @@
-"""What produced a number: the code's commit, the packages' versions, the settings' digest."""
+"""Read the provenance of a number: the code's commit, the packages' versions, the machine."""
 
 import os
 import platform
@@ -29,8 +29,8 @@ def code_commit() -> str | None:
     """Read the checkout's commit, with '+changed' when tracked files differ from it; None outside git."""
     folder = Path(__file__).resolve().parent
     try:
-        commit = _git(folder, "rev-parse", "HEAD")
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+        commit = _run_git(folder, "rev-parse", "HEAD")
+        changed = _run_git(folder, "status", "--porcelain", "--untracked-files=no")
     except (OSError, subprocess.CalledProcessError):
         return None
     return commit + ("+changed" if changed else "")
@@ -73,7 +73,7 @@ def peak_memory_mb() -> int:
     return kibibytes // 1024
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _run_git(folder: Path, *arguments: str) -> str:
     # GIT_OPTIONAL_LOCKS: dozens of jobs may ask at once; none may take the index lock.
     return subprocess.run(
         ["git", *arguments],

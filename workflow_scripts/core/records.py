@@ -102,7 +102,7 @@ class Cost(StrictModel):
 
 
 class TrainingFacts(StrictModel):
-    """What the model was trained on before this measurement, and which state of it was taken."""
+    """Training before this measurement: its data, and the state that was taken."""
 
     keys: dict[str, Any]  # method, rate, epochs, caps, and so on
     samples: PositiveInt
@@ -180,7 +180,7 @@ class Record(ChecksummedModel):
 
 
 class FailedRecord(StrictModel):
-    """What stands in the place of a record whose cell failed: where, why, and the log that has more."""
+    """A record whose cell failed: where, why, and the log that has more."""
 
     record: str
     reason: str

@@ -1,7 +1,5 @@
 """Files of prompt runs: inheritance, and a sentence for every mistake before a job starts."""
 
-import re
-
 import pytest
 import yaml
 
@@ -83,41 +81,19 @@ def test_hostile_template_is_refused(write, text):
     assert sentence.startswith("config/prompts/mine.yaml: messages[0].content is a template")
 
 
-@pytest.mark.parametrize(
-    ("prompts", "expected"),
-    [
-        ({"runs": ["runn6"]}, "prompts.runs has 'runn6'.*Did you mean 'run6'"),
-        ({"models": ["miniature/Llama-1.4M"]}, "a base model .*'run1' has messages"),
-    ],
-)
-def test_bad_section(prompts, expected):
-    assert re.search(expected, find_problem(**prompts))
+def test_bad_section():
+    assert find_problem(runs=["runn6"]).endswith("Did you mean 'run6'?")
     assert not load_runs(models=[])
     assert load_runs(models=["miniature/Llama-1.4M"], runs=["run8", "run9"])
 
 
-@pytest.mark.parametrize(
-    ("explain", "expected"),
-    [
-        ("run6/anatomy/3", ("run6", "anatomy", 3)),
-        ("run6", ("run6", None, 0)),
-        ("nq_open/3", ("nq_open", 3)),
-    ],
-)
-def test_explain_names_a_run_or_a_task(explain, expected):
-    settings = load({"explain": explain})
-    if explain.startswith("nq_open"):
-        assert explained_task(settings) == expected
-        with pytest.raises(UserError, match="begins with the name of a"):
-            settings.explained()
-    else:
-        assert settings.explained() == expected
-
-
-@pytest.mark.parametrize("explain", ["ss2/3", "mmlu/3", "sst2/first", "rum6", "run6/anatomy/x"])
-def test_bad_explain(explain):
-    with pytest.raises(UserError, match=f"^explain is '{explain}'"):
-        load({"explain": explain})
+def test_explain():
+    assert load({"explain": "run6/anatomy/3"}).explained() == ("run6", "anatomy", 3)
+    assert load({"explain": "run6"}).explained() == ("run6", None, 0)
+    settings = load({"explain": "nq_open/3"})
+    assert explained_task(settings) == ("nq_open", 3)
+    with pytest.raises(UserError, match="explain is 'nq_open/3'; expected a prompt run"):
+        settings.explained()
 
 
 def test_request_excludes_parsers():
