@@ -59,18 +59,14 @@ def processor() -> str:
     text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
     fields = dict(re.findall(r"^(.+?)\s*: (.*?)\s*$", text.partition("\n\n")[0], re.M))
     name = fields.get("model name") or platform.processor() or platform.machine()
-    generation = [
-        f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping") if key in fields
-    ]
-    return f"{name} ({', '.join(generation)})" if generation else name
+    keys = [key for key in ("cpu family", "model", "stepping") if key in fields]
+    return f"{name} ({', '.join(f'{key} {fields[key]}' for key in keys)})" if keys else name
 
 
 def peak_memory_mb() -> int:
     """Measure the most memory this process has held so far."""
-    kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    if platform.system() == "Darwin":
-        kibibytes //= 1024  # macOS counts bytes
-    return kibibytes // 1024
+    unit = 1024**2 if platform.system() == "Darwin" else 1024  # macOS counts bytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
 
 
 def _run_git(folder: Path, *arguments: str) -> str:

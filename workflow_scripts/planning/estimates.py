@@ -37,18 +37,11 @@ _TRAINING_PASSES = 4  # kernel launches of a training step over those of a forwa
 _MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
 _MINIATURE_WORK = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
 # A task that the work table does not have is taken for one of this size.
-_USUAL_WORK = WorkRow.model_construct(
-    task="usual",
-    training_items=10_000,
-    test_items=3_000,
-    training_tokens=60,
-    test_tokens=80,
-    new_tokens=0,
-    download_mb=500,
-    source="an estimate",
-)
-# Tokens of the texts of perplexity, and of the data that stages train on.
-_WIKITEXT_TEST_TOKENS = {"miniature": 9_000, "huggingface": 290_000}
+_USUAL_WORK = {
+    **{"task": "usual", "training_items": 10_000, "test_items": 3_000, "training_tokens": 60},
+    **{"test_tokens": 80, "new_tokens": 0, "download_mb": 500, "source": "an estimate"},
+}
+# Tokens of the data that stages train on.
 _TEXT_TOKENS, _CHAT_TOKENS, _MINIATURE_TOKENS = 118_000_000, 450, 80_000
 
 
@@ -82,31 +75,29 @@ class Planner:
         self._free_mb = self._device.memory_gb * 1_000 - _CUDA_MB
         self._miniature = settings.source == "miniature"
         self._dtype = self._choose_dtype(settings.compute.dtype)
+        self._measures = settings.chunking.measures
 
     # Evaluation
 
     @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
         seconds = sum(self._test_seconds(checkpoint, self._get_work(task), shots) for task in tasks)
-        return self._evaluate(checkpoint, seconds)
+        return self._load(checkpoint, seconds)
 
     def mmlu(self, checkpoint: str) -> Need:
         """Return those of MMLU in lighteval, which reads each prompt for the letters and for the answers."""
         row = self._get_work("mmlu_helm")
         items = self._count_mmlu_items(self._settings.mmlu.max_items_per_subject)
-        tokens = row.test_tokens * (4 if self._miniature else 2)
-        return self._evaluate(
-            checkpoint, self._read_seconds(checkpoint, items, tokens, row.new_tokens)
-        )
+        tokens = row.test_tokens * self._choose(4, 2)
+        seconds = self._read_seconds(checkpoint, items, tokens, row.new_tokens)
+        return self._load(checkpoint, seconds)
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         prompt_run = self._settings.prompt_runs[run]
         items = self._count_mmlu_items(self._settings.prompts.max_items_per_subject)
-        tokens, new_tokens = 70 if self._miniature else 130, prompt_run.decoding.new_tokens or 0
-        seconds = self._read_seconds(
-            checkpoint, _limit(items, prompt_run.first), tokens, new_tokens
-        )
-        return self._evaluate(checkpoint, seconds)
+        items, new_tokens = _limit(items, prompt_run.first), prompt_run.decoding.new_tokens or 0
+        tokens = self._choose(70, 130)
+        return self._load(checkpoint, self._read_seconds(checkpoint, items, tokens, new_tokens))
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite
@@ -118,48 +109,40 @@ class Planner:
         for entry in suite.tasks:
             if entry.task in tasks:
                 row, max_items = self._get_work(entry.task), entry.max_items or suite.max_items
-                is_mmlu = entry.task == "mmlu"
-                items = (
-                    self._count_mmlu_items(max_items)
-                    if is_mmlu
-                    else _limit(row.test_items, max_items)
-                )
+                items = _limit(row.test_items, max_items)
+                if entry.task == "mmlu":
+                    items = self._count_mmlu_items(max_items)
                 tokens = row.test_tokens + entry.shots * row.training_tokens
                 seconds += self._read_seconds(request.name, items, tokens, row.new_tokens)
         return self._load(request.name, seconds)
 
     def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
         """Return those of reading the texts in the checkpoint's own plan and in so many others."""
-        measures = self._settings.chunking.measures
-        tokens = _limit(_WIKITEXT_TEST_TOKENS[self._settings.source], measures.text_tokens)
+        measures = self._measures
+        tokens = _limit(self._choose(9_000, 290_000), measures.text_tokens)
         responses = measures.responses * len(measures.difficulties)
-        per_run = self._read_seconds(checkpoint, tokens / measures.stride, measures.window)
-        per_run += self._read_seconds(checkpoint, responses, 10 if self._miniature else 500)
-        return self._load(checkpoint, (plans + 1) * per_run, measures.window)
+        seconds = self._read_seconds(checkpoint, tokens / measures.stride, measures.window)
+        seconds += self._read_seconds(checkpoint, responses, self._choose(10, 500))
+        return self._load(checkpoint, (plans + 1) * seconds, measures.window)
 
     def written(self, checkpoint: str, plans: int) -> Need:
         """Return those of plans that write to prompts, each beside the unchanged model."""
-        measures = self._settings.chunking.measures
-        prompts, tokens = len(measures.written_prompts), measures.written_tokens or 0
-        per_run = self._read_seconds(checkpoint, prompts, 2 * tokens, tokens, rows=1)
-        return self._load(checkpoint, (plans + 1) * per_run, tokens, models=2)
+        prompts, tokens = len(self._measures.written_prompts), self._measures.written_tokens or 0
+        seconds = self._read_seconds(checkpoint, prompts, 2 * tokens, tokens, rows=1)
+        return self._load(checkpoint, (plans + 1) * seconds, tokens, models=2)
 
     def latency(self, checkpoint: str) -> Need:
         """Return those of timing every plan, fused, as the loop and beside the unchanged model."""
-        chunking, layers = self._settings.chunking, self._get_row(checkpoint).layers
-        measures, model = chunking.measures, CheckpointId.parse(checkpoint).model
-        plans = measures.latency_plans(model, layers, chunking.checkpoints)
-        rounds = 3 * len(plans) * len(measures.devices) * (1 + measures.repeats)
-        tokens = 32 if self._miniature else 100
+        measures, layers = self._measures, self._get_row(checkpoint).layers
+        model, variants = CheckpointId.parse(checkpoint).model, self._settings.chunking.checkpoints
+        plans = len(measures.latency_plans(model, layers, variants))
+        rounds = 3 * plans * len(measures.devices) * (1 + measures.repeats)
+        tokens = self._choose(32, 100)
         seconds = rounds * sum(
             self._read_seconds(checkpoint, measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
         )
         return self._load(checkpoint, seconds, models=2, gpus=max(measures.devices))
-
-    def verification(self, checkpoint: str) -> Need:
-        """Return those of comparing two models in float32 on a few sentences."""
-        return self._load(checkpoint, 2 * _START_SECONDS, models=3)
 
     # Training
 
@@ -195,14 +178,13 @@ class Planner:
     @cache
     def stage(self, checkpoint: str) -> Need:
         """Return those of the last stage of a checkpoint's training."""
-        stage = CheckpointId.parse(checkpoint).stages[-1]
-        recipe = self._settings.stage_recipe(stage)[1]
+        _, recipe = self._settings.stage_recipe(CheckpointId.parse(checkpoint).stages[-1])
         if recipe.data == "text":
             tokens = recipe.max_length
-            samples = (_MINIATURE_TOKENS if self._miniature else _TEXT_TOKENS) // tokens
+            samples = self._choose(_MINIATURE_TOKENS, _TEXT_TOKENS) // tokens
         else:
-            tokens = 15 if self._miniature else min(recipe.max_length, _CHAT_TOKENS)
-            samples = 1_000 if self._miniature else 1_000_000
+            tokens = self._choose(15, min(recipe.max_length, _CHAT_TOKENS))
+            samples = self._choose(1_000, 1_000_000)
         samples = recipe.epochs * _limit(samples, recipe.max_samples)
         if recipe.max_steps:
             samples = min(samples, recipe.max_steps * recipe.batch_size)
@@ -270,16 +252,15 @@ class Planner:
 
     # Memory
 
-    def _evaluate(self, checkpoint: str, seconds: float) -> Need:
-        """Return those of an evaluation; where a server answers, it takes neither a GPU nor weights here."""
-        if CheckpointId.parse(checkpoint).model in self._settings.served:
-            return Need(_START_SECONDS + seconds, LIBRARIES_MB)
-        return self._load(checkpoint, seconds)
-
     def _load(
         self, checkpoint: str, seconds: float, length: int = 500, models: int = 1, gpus: int = 1
     ) -> Need:
-        """Return those of loading models and reading batches, over several GPUs where one does not hold them."""
+        """Return those of loading models and reading batches, over several GPUs where one does not hold them.
+
+        Where a server answers, it takes neither a GPU nor weights here.
+        """
+        if CheckpointId.parse(checkpoint).model in self._settings.served:
+            return Need(_START_SECONDS + seconds, LIBRARIES_MB)
         seconds += _START_SECONDS + self._load_seconds(checkpoint)
         weights_mb = models * self._count_weights_mb(checkpoint)
         tokens = self._settings.compute.batch_size * length
@@ -352,15 +333,18 @@ class Planner:
 
     def _get_work(self, task: str) -> WorkRow:
         """Return the items and tokens of a task; the texts of the miniature world are short."""
-        row = self._settings.work.get(task, _USUAL_WORK)
+        row = self._settings.work.get(task) or WorkRow(**_USUAL_WORK)
         if not self._miniature:
             return row
         items = self._settings.miniature.items
         return row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
 
     def _count_mmlu_items(self, per_subject: int | None) -> int:
-        max_items = _MINIATURE_QUESTIONS if self._miniature else _MMLU_QUESTIONS
-        return min(_MMLU_QUESTIONS, _MMLU_SUBJECTS * _limit(max_items, per_subject))
+        questions = self._choose(_MINIATURE_QUESTIONS, _MMLU_QUESTIONS)
+        return min(_MMLU_QUESTIONS, _MMLU_SUBJECTS * _limit(questions, per_subject))
+
+    def _choose(self, miniature: int, real: int) -> int:
+        return miniature if self._miniature else real
 
     def _choose_dtype(self, dtype: str) -> str:
         """Return what auto comes to on the device of the config."""
