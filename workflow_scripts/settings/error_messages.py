@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -13,28 +12,6 @@ from workflow_scripts.core.errors import UserError, suggest_name
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_LENGTH = 80
-# Keys of older configs, and what is in their place.
-_REMOVED = {
-    "chunking.measures.precisions": "expected compute.dtype",
-    "chunking.search": "expected nothing in its place",
-    "cluster.measured": "expected cluster.utilisation, the share of the GPU's peak",
-    "cluster.*_use": "expected cluster.utilisation, the share of the GPU's peak",
-    "cluster.*_mb_per_second": "expected nothing in its place",
-    "harmony.budget": "config/harmony_lite.yaml lists the tasks that a small budget pays for",
-    "harmony.stop": "expected nothing in its place",
-    "harmony.together": "each training is by itself",
-    "harmony.test_draw": "expected harmony.draws, which decides all four draws",
-    "*.recipes.*.nodes": "expected gpus of one node",
-    "*.recipes.*.keep_last": "expected select: last for the last state",
-    "*.recipes.*.sharded": "a model that is trained fits one GPU",
-    "*.recipes.*.tensorboard": "the training record has the curve",
-    "separate": 'expected compare, as in `snakemake compare --config compare="A B"`',
-    "training.recovery": "expected training.cpt, a recipe",
-    "training.recovery_tokens": "expected training.cpt_tokens",
-    "served.*.check": "expected nothing in its place",
-    "served.*.key_variable": "expected the key in the environment variable OPENAI_API_KEY",
-    "suite.shown_items": "the items of a row lie beside its records",
-}
 _SECRET_KEY = re.compile(
     r"token(?!s|iz)|passw|passphrase|secret|credential|(?:api|access|private)[_-]?key",
     re.IGNORECASE,
@@ -88,9 +65,6 @@ def _describe(problem: Any, keys: list[str]) -> str:
     near = ""
     if problem["type"] == "extra_forbidden":
         near = suggest_name(re.sub(r"\[\d+]", "", key), keys)
-        for removed, instead in _REMOVED.items():
-            if fnmatchcase(key, removed):
-                message, near = f"removed in 0.1.0; {instead}", ""
     elif problem["type"] == "literal_error":
         near = suggest_name(str(value), re.findall(r"'([^']*)'", message))
     if isinstance(value, str | int | float | None):
