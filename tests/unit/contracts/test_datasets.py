@@ -1,7 +1,7 @@
 """Check what the package uses of datasets beyond its promises.
 
-- load_dataset, replaced in every module that holds it, and load.dataset_module_factory
-  (hub/mirror.py): harnesses read the hub folder by the names they know, and look into it once
+- load.dataset_module_factory, which load_dataset calls by its name in the module, the hash in what it returns, and
+  config.HF_DATASETS_CACHE (hub/mirror.py): harnesses read the hub folder by the names they know
 """
 
 import datasets
@@ -10,19 +10,24 @@ from tests.unit.contracts.names import assert_takes, takes
 from workflow_scripts.hub.mirror import mirror
 
 
-@takes({"datasets:load_dataset": "path name cache_dir split"})
+@takes({"datasets:load_dataset": "path name split", "datasets.load:dataset_module_factory": "path"})
 def test_it_takes(name, parameters):
     assert_takes(name, parameters)
 
 
-def test_mirror_replaces_load_dataset_wherever_the_name_was_taken_to(world):
-    """Modules hold the function itself, found by their __dict__; afterwards all is as it was."""
-    import lm_eval.api.task  # calls datasets.load_dataset
-
-    original, look = datasets.load_dataset, datasets.load.dataset_module_factory
-    with mirror(world):
-        assert datasets.load_dataset is not original
-        assert lm_eval.api.task.datasets.load_dataset is datasets.load_dataset
-        assert datasets.load.load_dataset is datasets.load_dataset
-    assert datasets.load_dataset is datasets.load.load_dataset is original
-    assert datasets.load.dataset_module_factory is look
+def test_mirror_prepares_datasets_of_the_hub_folder_in_a_cache_of_its_own(world):
+    """Two of the same last name are apart there; afterwards all is as it was."""
+    factory, cache = datasets.load.dataset_module_factory, datasets.config.HF_DATASETS_CACHE
+    names = {"cais/mmlu", "lighteval/mmlu"}
+    with mirror(world) as manifests:
+        tables = {
+            datasets.load_dataset(name, "all", split="dev").cache_files[0]["filename"]
+            for name in names
+        }
+        assert len(tables) == 2 and set(manifests) == names
+        with mirror(world) as inner:
+            again = datasets.load_dataset("cais/mmlu", "all", split="dev")
+        assert again.cache_files[0]["filename"] in tables and set(inner) == {"cais/mmlu"}
+    assert datasets.load.dataset_module_factory is factory
+    assert datasets.config.HF_DATASETS_CACHE is cache
+    assert not any(path.startswith(str(cache)) for path in tables)

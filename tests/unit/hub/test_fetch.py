@@ -42,7 +42,7 @@ def list_names(folder: Path) -> set[str]:
         ),
         (
             "dataset",
-            {"README.md": b"", "all/train[1].parquet": b"PAR1", "dev.jsonl.gz": b"three"},
+            {"README.md": b"# MMLU", "all/train[1].parquet": b"PAR1", "dev.jsonl.gz": b"three"},
             "mmlu.py data.tar x.pkl .hidden/a.json sub/manifest.json",
         ),
     ],
