@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_json, write_text
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.tables import HubName, TableRow
 
@@ -88,3 +88,7 @@ def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> l
                 " depends on it, or delete that row, and the target lock_hub locks what is there."
             )
     return problems
+
+
+if "snakemake" in globals():
+    run_job(lock_hub, snakemake)
