@@ -1,8 +1,8 @@
-"""The order in which a chunked model runs its layers, behind the list `model.layers`.
+"""Order the layers of a chunked model, behind the list `model.layers`.
 
-The base model's forward walks `self.layers[:n]` and gives each what it finds the hidden state. Here
-the list keeps all layers under their own names, and that slice gives the stages of the plan instead:
-one per shared layer, and one for all chunks together. So nothing of the base model is rewritten.
+The base model's forward walks `self.layers[:n]` and passes the hidden state to each. Here the list keeps all layers
+under their own names, and that slice returns the stages of the plan instead: one per shared layer, and one for all
+chunks together. So nothing of the base model is rewritten.
 """
 
 from collections.abc import Iterable
@@ -20,25 +20,24 @@ from workflow_scripts.core.plan import ChunkPlan
 
 
 class Run:
-    """What the stages share while they run."""
+    """Hold the state that the stages share while they run."""
 
     def __init__(self):
         self.fused = self.is_spread = False
-        self._position_embeddings: tuple[Tensor, Tensor] | None = None
-        self._shared_inputs: SharedInputs | None = None
+        self._embeddings: tuple[Tensor, Tensor] | None = None
+        self._inputs: SharedInputs | None = None
 
-    def get_shared_inputs(self, config, position_embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
-        """Compute what all depths share, once a forward."""
+    def get_shared_inputs(self, config, embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
+        """Compute the inputs that all depths share, once a forward."""
         if torch.compiler.is_compiling():
-            return SharedInputs(config, position_embeddings)
-        if self._shared_inputs is None or self._position_embeddings is not position_embeddings:
-            self._shared_inputs = SharedInputs(config, position_embeddings)
-            self._position_embeddings = position_embeddings
-        return self._shared_inputs
+            return SharedInputs(config, embeddings)
+        if self._inputs is None or self._embeddings is not embeddings:
+            self._inputs, self._embeddings = SharedInputs(config, embeddings), embeddings
+        return self._inputs
 
 
 class DeviceChunks(nn.Module):
-    """The chunks that one device runs: the layers of a depth as one, or one after the other."""
+    """Run the chunks of one device: the layers of a depth as one, or one after the other."""
 
     has_adapters = True
 
@@ -53,8 +52,7 @@ class DeviceChunks(nn.Module):
         )
 
     def prepare(self) -> None:
-        # PEFT's trainable copy of the wrapper is switched on and off; what it holds now may not be
-        # what it holds at the next step, so its adapters are not stacked.
+        # PEFT's trainable copy of the wrapper is switched on and off, so its adapters are not stacked.
         wrapper = getattr(self.model[0], "wrapped_chunk_layers", None)
         self.stacks_adapters = type(wrapper) is WrappedChunkLayers
         for depth, numbers in zip(self.depths, self.numbers, strict=True):
@@ -82,7 +80,7 @@ class DeviceChunks(nn.Module):
         return x.view(k, rows, tokens, hidden)
 
     def _run_loop(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        """Run the plain reference, and what accelerate has placed: by depth, so that all devices are busy."""
+        """Run layer by layer: the plain reference, by depth so that all devices are busy."""
         states = [hidden_states] * len(self.numbers[0])
         for numbers in self.numbers:
             adapters = self._get_adapters(numbers)
@@ -97,7 +95,7 @@ class DeviceChunks(nn.Module):
 
 
 class SharedStage(DeviceChunks):
-    """One layer that all chunks share: the base model's own, or the same as a depth of one."""
+    """Run a layer that all chunks share: the base model's own, or the same as a depth of one."""
 
     has_adapters = False
 
@@ -108,9 +106,9 @@ class SharedStage(DeviceChunks):
 
 
 class ChunkStage(nn.Module):
-    """All chunks: the same hidden state into each, their outputs aggregated into one.
+    """Run all chunks on the same hidden state, and aggregate their outputs.
 
-    Chunk i belongs to the device i, counted round and round.
+    Chunks are distributed over the devices round-robin.
     """
 
     def __init__(self, run: Run, model: nn.Module, plan: ChunkPlan, devices: int):
@@ -124,20 +122,18 @@ class ChunkStage(nn.Module):
         )
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        # A GPU goes on with what it was given while the next is given its own.
+        # GPUs run asynchronously: all are busy before the first output is read.
         columns = [column(hidden_states, **kwargs) for column in self.columns]
+        devices = len(columns)
         outputs = columns[0]
-        if len(columns) > 1:
-            columns = [outputs.to(hidden_states.device) for outputs in columns]
-            devices = len(columns)
-            outputs = torch.stack(
-                [columns[chunk % devices][chunk // devices] for chunk in range(self.chunks)]
-            )
+        if devices > 1:
+            columns = [column.to(hidden_states.device) for column in columns]
+            outputs = torch.stack([columns[n % devices][n // devices] for n in range(self.chunks)])
         return self.model[0].wrapped_chunk_layers(outputs, hidden_states)
 
 
 class PlannedLayers(nn.ModuleList):
-    """`model.layers`: every layer under its number, and, as a slice, the stages in running order."""
+    """Hold every layer under its number, and return, as a slice, the stages in running order."""
 
     def __init__(self, layers: Iterable[nn.Module], model: nn.Module):
         super().__init__(layers)
@@ -148,7 +144,7 @@ class PlannedLayers(nn.ModuleList):
         self.states: list[Tensor] | None = None  # of the main stream, while `recording` is on
 
     def build_stages(self, plan: ChunkPlan, devices: int = 1) -> nn.ModuleList:
-        """Make the stages of a plan, with its chunks on so many devices."""
+        """Build the stages of a plan, with its chunks on so many devices."""
         self.release()
         self.plan = plan
         model, run = self.model[0], self.run
@@ -159,13 +155,11 @@ class PlannedLayers(nn.ModuleList):
             self[number].self_attn.layer_idx = slot
         self.classes = [type(part) for part in get_parts(self[order[0]])]
         stages = [SharedStage(run, model, ((n,),), slot) for slot, n in enumerate(plan.start)]
-        behind = len(stages)
+        slot = len(stages)
         if plan.chunks:
             stages.append(ChunkStage(run, model, plan, devices))
-            behind += devices * len(plan.chunks[0])
-        stages += [
-            SharedStage(run, model, ((n,),), slot) for slot, n in enumerate(plan.end, behind)
-        ]
+            slot += devices * len(plan.chunks[0])
+        stages += [SharedStage(run, model, ((n,),), slot + i) for i, n in enumerate(plan.end)]
         return nn.ModuleList(stages).train(model.training)
 
     def __getitem__(self, index):
@@ -188,10 +182,7 @@ class PlannedLayers(nn.ModuleList):
         return list(model.stages)
 
     def _can_fuse(self) -> bool:
-        """Return whether the layers, which are never called when fused, are what they were.
-
-        They must be without hooks, and no two may share a weight.
-        """
+        """Return whether the layers, which are not called when fused, have no hooks and share no weights."""
         layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
         parameters = [parameter for layer in layers for parameter in layer.parameters()]
         return (
@@ -224,7 +215,7 @@ class PlannedLayers(nn.ModuleList):
         return Watch(places)
 
     def release(self) -> None:
-        """Let go of the old memory of parameters before they move."""
+        """Free the old memory of parameters before they move."""
         self.watch = None
         for module in self.model[0].modules():
             if isinstance(module, Depth):
@@ -232,7 +223,7 @@ class PlannedLayers(nn.ModuleList):
 
     @contextmanager
     def recording(self, unchunked: bool = False):
-        """Keep the hidden state behind each stage; `unchunked` runs all layers in their old order."""
+        """Record the hidden state after each stage; `unchunked` runs all layers in their original order."""
         self.states, self.unchunked = [], unchunked
         try:
             yield self.states
