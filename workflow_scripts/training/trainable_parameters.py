@@ -1,4 +1,4 @@
-"""What of a model is trained: all of it, named parts, or low-rank adapters and named parts."""
+"""Select the parameters that are trained: all, named parts, or low-rank adapters and named parts."""
 
 import re
 from collections.abc import Mapping
@@ -21,26 +21,25 @@ _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 
 
 def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
-    """Return the model with gradients on for what is trained, in float32 where `exact`, and off for all else."""
-    named = dict(model.named_parameters())
-    in_full = set(named) if keys.method == "full" else _match(model, named, keys.trains)
+    """Return the model with gradients on for trained parameters, in float32 where `exact`, and off for all else."""
+    parameters = dict(model.named_parameters())
+    in_full = set(parameters) if keys.method == "full" else _match(model, parameters, keys.trains)
     if keys.method == "lora":
         model = _add_adapters(model, in_full, keys)
     else:
         model.requires_grad_(False)
     for name in in_full:
-        named[name].requires_grad_(True)
+        parameters[name].requires_grad_(True)
     for parameter in trained_parameters(model).values() if exact else ():
-        wide = torch.promote_types(parameter.dtype, torch.float32)
-        if parameter.dtype != wide:  # small steps vanish in 16 bits
-            parameter.data = parameter.data.to(wide)
+        # Small steps vanish in 16 bits.
+        parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
     return model
 
 
-def _match(model, named: dict[str, Any], trains: tuple[str, ...]) -> set[str]:
+def _match(model, parameters: dict[str, Any], trains: tuple[str, ...]) -> set[str]:
     matches: set[str] = set()
     for part in trains:
-        names = {name for name in named if _belongs(model, name, part)}
+        names = {name for name in parameters if _belongs(model, name, part)}
         if not names:
             raise UserError(
                 f"trains names {part!r}, of which {type(model).__name__} has no parameter; expected a"
@@ -58,8 +57,7 @@ def _belongs(model, name: str, part: str) -> bool:
         chunks = model.config.plan().chunks if hasattr(model.config, "plan") else ()
         return any(number in chunk for chunk in chunks)
     if match := LAYERS.fullmatch(part):
-        first = int(match[1])
-        return number is not None and first <= number <= int(match[2] or first)
+        return number in range(int(match[1]), int(match[2] or match[1]) + 1)
     if match := LAST_LAYERS.fullmatch(part):
         return number is not None and number >= model.config.num_hidden_layers - int(match[1])
     return fnmatchcase(name, part)
@@ -73,14 +71,10 @@ def _layer_number(name: str) -> int | None:
 def _add_adapters(model, in_full: set[str], keys: TrainingKeys):
     from peft import LoraConfig, get_peft_model
 
-    # A layer trained in full needs no adapter beside that.
+    # A layer trained in full needs no adapter, and a pruned layer is there for its teacher alone.
     excluded = {name.rpartition(".")[0] for name in in_full}
-    # A layer that is left out is there for its teacher alone.
-    pruned = getattr(model.config, "layers_to_prune", None) or ()
-    for name, _ in model.named_modules():
-        number = _layer_number(f"{name}.")
-        if number is not None and number + 1 in pruned:
-            excluded.add(name)
+    pruned = {number - 1 for number in getattr(model.config, "layers_to_prune", None) or ()}
+    excluded |= {name for name, _ in model.named_modules() if _layer_number(f"{name}.") in pruned}
     config = LoraConfig(
         r=keys.lora_rank,
         lora_alpha=keys.lora_alpha,
@@ -93,7 +87,7 @@ def _add_adapters(model, in_full: set[str], keys: TrainingKeys):
 
 
 def _target_modules(model, targets: list[str]) -> list[str] | str | None:
-    """Return what PEFT takes for this; its usual layers of a chunked model are those of its base."""
+    """Return PEFT's target modules; the usual ones of a chunked model are those of its base."""
     from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
 
     if targets == ["usual"]:
@@ -106,13 +100,13 @@ def trained_parameters(model) -> dict[str, torch.nn.Parameter]:
 
 
 def copy_parameters(model) -> dict[str, torch.Tensor]:
-    """Copy what is trained to the CPU."""
+    """Copy the trained parameters to the CPU."""
     trained = trained_parameters(model).items()
     return {name: p.detach().to("cpu", copy=True).contiguous() for name, p in trained}
 
 
 def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Give all trained parameters these values."""
+    """Set all trained parameters to these values."""
     trained = trained_parameters(model)
     if tensors.keys() != trained.keys():
         raise RuntimeError("The parameters that are trained and those that were saved differ.")
@@ -120,8 +114,8 @@ def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
         trained[name].data.copy_(tensor)
 
 
-def report(model, method: str) -> dict[str, Any]:
-    """Return what will be trained, for people to read before the first step."""
+def describe_trainable(model, method: str) -> dict[str, Any]:
+    """Return a summary of what is trained, for the log and the record."""
     bare = model.get_base_model() if method == "lora" else model
     return {
         "method": method,
