@@ -69,25 +69,6 @@ rule reproduction:
         "../workflow_scripts/paper/reproduction.py"
 
 
-rule reproduction_by_task:
-    """Scores after training beside the published ones, each task over all models."""
-    input:
-        reproduction="results/tables/reproduction.csv",
-        published=[SETTINGS.resource(f"published/{name}.csv") for name in PUBLISHED_GRID],
-    output:
-        table=multiext("results/tables/reproduction_by_task", ".csv", ".md", ".tex"),
-    log:
-        "logs/reproduction_by_task.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=3,
-        arguments={"harmony": harmony_comparison(SETTINGS).to_params()},
-    script:
-        "../workflow_scripts/paper/reproduction_by_task.py"
-
-
 # What each chapter of the report shows, in this order.
 CHAPTERS = {
     grid: report_files(list_results(grid))
@@ -108,7 +89,6 @@ for chapter, outputs in (
     ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
     ("suite", rules.suite_protocol.output if "suite" in RECORDS else []),
     ("reproduction", rules.reproduction.output),
-    ("reproduction", rules.reproduction_by_task.output),
     ("reproduction", rules.protocol_differences.output),
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
@@ -167,7 +147,7 @@ rule leaderboard:
         rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
 
 
-use rule collect_scores as merge_scores with:
+rule merge_scores:
     """All studies' scores in one table, with those imported from elsewhere."""
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
@@ -178,13 +158,20 @@ use rule collect_scores as merge_scores with:
     log:
         "logs/merge_scores.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         version=3,
-        function="scores.tidy.merge_scores",
         request=METRICS_OF_TASKS,
+    script:
+        "../workflow_scripts/steps/merge_scores.py"
 
 
-use rule collect_scores as gather_provenance with:
+rule gather_provenance:
     """Gather from all records the code, machines, models and data behind them."""
     input:
         records=all_records,
@@ -193,10 +180,17 @@ use rule collect_scores as gather_provenance with:
     log:
         "logs/gather_provenance.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         version=2,
-        function="paper.provenance.gather_provenance",
         request=shown_config(SETTINGS),
+    script:
+        "../workflow_scripts/paper/provenance.py"
 
 
 rule collect_numbers:
@@ -266,33 +260,17 @@ use rule report as paper_source with:
     localrule: True
 
 
-use rule collect_scores as paper_pdf with:
-    """The paper as PDF, asked for by name; needs a TeX engine."""
-    input:
-        paper=rules.paper_source.output.report,
-        numbers=rules.collect_numbers.output.numbers,
-    output:
-        pdf="results/report/paper.pdf",
-    log:
-        "logs/paper_pdf.log",
-    localrule: True
-    params:
-        version=1,
-        function="paper.latex.paper_pdf",
-
-
 rule paper:
     """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
     input:
         rules.reproduction.output,
-        rules.reproduction_by_task.output,
         rules.protocol_differences.output,
         rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,
 
 
-use rule collect_scores as share with:
+rule share:
     """Write all evaluations as JSON of Every Eval Ever, with their items, for others to read."""
     input:
         records=all_records,
@@ -301,10 +279,14 @@ use rule collect_scores as share with:
     log:
         "logs/share.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
     resources:
         mem_mb=4000,
         runtime="2h",
     params:
         version=3,
-        function="paper.share.share",
         request=lambda wildcards: models_request(SETTINGS).to_params(),
+    script:
+        "../workflow_scripts/paper/share.py"

@@ -419,30 +419,36 @@ rule scores:
         "../workflow_scripts/studies/ranking/scores.py"
 
 
-rule separate:
-    """Say whether one model is better than another (--config separate="A B")."""
+rule compare:
+    """Say whether one model is better than another (--config compare="A B"), or two folders of lm-eval or lighteval."""
     input:
-        grids=[f"results/grids/{grid}{file}.parquet" for grid in OTHERS for file in ("", "_models")],
+        grids=[
+            f"results/grids/{grid}{file}.parquet"
+            for grid in OTHERS
+            for file in ("", "_models")
+            if not COMPARED_FOLDERS
+        ],
     output:
-        table=multiext("results/tables/separate", ".csv", ".md", ".tex"),
+        table=multiext("results/tables/compare", ".csv", ".md", ".tex"),
+        figure=multiext("results/figures/compare", ".pdf", ".png"),
+        answer="results/compare.txt",
     log:
-        "logs/separate.log",
+        "logs/compare.log",
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
         arguments={
-            "separate": SETTINGS.separate or "",
+            "names": COMPARED,
+            "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
-            "own": [
-                path
-                for path in (f"results/grids/{OWN}.parquet", f"results/grids/{OWN}_models.parquet")
-                if Path(path).is_file()
-            ],
+            "own": list_present(f"results/grids/{OWN}.parquet", f"results/grids/{OWN}_models.parquet"),
+            "own_scores": list_present("results/scores/harmony.parquet"),
+            "harness_tasks": describe_tasks(SETTINGS),
         },
     script:
-        "../workflow_scripts/studies/ranking/separate.py"
+        "../workflow_scripts/studies/ranking/compare.py"
 
 
 # Of every grid, and more where its file or the config has what for.

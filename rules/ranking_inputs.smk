@@ -1,5 +1,6 @@
 """The inputs and parameters of the tables of grids."""
 
+from workflow_scripts.scores.foreign.requests import describe_tasks, list_compared
 from workflow_scripts.settings.grids import OWN_GRID, grid_inputs
 from workflow_scripts.studies.records import has_texts, ranks_models
 from workflow_scripts.studies.ranking.grid_settings import (
@@ -16,6 +17,7 @@ from workflow_scripts.studies.ranking.grid_settings import (
 GRIDS = {grid.files or name: name for name, grid in SETTINGS.grids.items()}
 OWN = SETTINGS.grids[OWN_GRID].files
 OTHERS = [grid for grid in GRIDS if grid != OWN]
+COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
 GRID_SETTINGS = {grid: read_grid_settings(SETTINGS, name) for grid, name in GRIDS.items()}
 
 
@@ -96,3 +98,8 @@ def list_results(grid):
     more = [table for key, made in needs.items() if grid in grids_with(key) for table in made]
     pearson = (rules.agreement_pearson,) if grid in GRIDS_WITH_PEARSON else ()
     return list_outputs((*OF_ANY_GRID, *pearson, *more), grid)
+
+
+def list_present(*paths):
+    """List those of these files that are there."""
+    return [path for path in paths if Path(path).is_file()]

@@ -1,5 +1,6 @@
 """An example of a record, for the tests that need one."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -114,3 +115,41 @@ def plain_import(folder: Path) -> dict:
 def imported_scores(folder: Path) -> pd.DataFrame:
     """The tidy scores of a folder that import_results wrote."""
     return tidy([row for cell in read_cells(folder) for row in make_cell_rows(cell)])
+
+
+def write_lm_eval_results(
+    folder: Path, model: str, task: str, right: int, *, shots: int = 0, version: str = "0.4.13"
+) -> Path:
+    """Write ten questions with two answers as lm-eval does, of which the first `right` are answered rightly."""
+    folder.mkdir(parents=True, exist_ok=True)
+    samples = [
+        {
+            "doc_id": at,
+            "doc": {"question": f"q{at}", "sentence": f"q{at}"},
+            "target": at % 2,
+            "arguments": {
+                choice: {"arg_0": f"q{at}", "arg_1": choice} for choice in (" no", " yes")
+            },
+            "prompt_hash": f"{at}" * 64,
+            "resps": [],
+            "filtered_resps": [
+                [str(-1.0 - (choice != (at + (at >= right)) % 2)), "False"] for choice in (0, 1)
+            ],
+            "filter": "none",
+            "metrics": ["acc"],
+            "acc": float(at < right),
+        }
+        for at in range(10)
+    ]
+    content = {
+        "results": {task: {"acc,none": right / 10, "acc_stderr,none": 0.1}},
+        "n-samples": {task: {"effective": 10}},
+        "n-shot": {task: shots},
+        "config": {"model_dtype": "torch.bfloat16"},
+        "model_name": model,
+        "lm_eval_version": version,
+    }
+    (folder / f"results_{task}.json").write_text(json.dumps(content))
+    path = folder / f"samples_{task}_{task}.jsonl"
+    path.write_text("\n".join(map(json.dumps, samples)))
+    return path

@@ -1,10 +1,9 @@
 """A run with `imports` alone: what lm-eval wrote, or another run shared, becomes scores, tables and answers."""
 
-import json
-
 import pandas as pd
 import pytest
 
+from tests.records import write_lm_eval_results
 from tests.workflow.snakemake import jobs_of, run_snakemake, with_config
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -19,45 +18,12 @@ suite: {requests: none}
 ASKED = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
 
 
-def write_results(folder, model: str, task: str, right: int) -> None:
-    """Ten questions with two answers, of which the first `right` are answered rightly."""
-    folder.mkdir(parents=True, exist_ok=True)
-    samples = [
-        {
-            "doc_id": at,
-            "doc": {"question": f"q{at}", "sentence": f"q{at}"},
-            "target": at % 2,
-            "arguments": {
-                choice: {"arg_0": f"q{at}", "arg_1": choice} for choice in (" no", " yes")
-            },
-            "prompt_hash": f"{at}" * 64,
-            "resps": [],
-            "filtered_resps": [
-                [str(-1.0 - (choice != (at + (at >= right)) % 2)), "False"] for choice in (0, 1)
-            ],
-            "filter": "none",
-            "metrics": ["acc"],
-            "acc": float(at < right),
-        }
-        for at in range(10)
-    ]
-    content = {
-        "results": {task: {"acc,none": right / 10, "acc_stderr,none": 0.1}},
-        "n-samples": {task: {"effective": 10}},
-        "n-shot": {task: ASKED[task][0]},
-        "config": {"model_dtype": "torch.bfloat16"},
-        "model_name": model,
-        "lm_eval_version": "0.4.13",
-    }
-    (folder / f"results_{task}.json").write_text(json.dumps(content))
-    (folder / f"samples_{task}_{task}.jsonl").write_text("\n".join(map(json.dumps, samples)))
-
-
 def test_imported_results_are_ranked_shown_and_compared(tmp_path):
     models = ("org/better", "org/worse")
     for at, model in enumerate(models):
-        for task, (_, right) in ASKED.items():
-            write_results(tmp_path / "theirs" / model, model, task, right[at])
+        for task, (shots, right) in ASKED.items():
+            folder = tmp_path / "theirs" / model
+            write_lm_eval_results(folder, model, task, right[at], shots=shots)
     (tmp_path / "none").mkdir()
     (tmp_path / "mine.yaml").write_text(CONFIG)
     ranked = "results/tables/harmony_leaderboard.csv"
@@ -67,10 +33,10 @@ def test_imported_results_are_ranked_shown_and_compared(tmp_path):
     assert not [name for name in jobs_of(result) if name.startswith(("evaluate_", "fetch_"))], said
     assert set(pd.read_csv(tmp_path / ranked)["origin"]) == {"theirs"}
     assert "org/better" in (tmp_path / "results/report/leaderboard.html").read_text()
-    pair = "separate=org/better org/worse"
-    result = run_snakemake(tmp_path, "separate", "--configfile", "mine.yaml", "--config", pair)
+    pair = "compare=org/better org/worse"
+    result = run_snakemake(tmp_path, "compare", "--configfile", "mine.yaml", "--config", pair)
     assert result.returncode == 0, result.stdout + result.stderr
-    compared = pd.read_csv(tmp_path / "results/tables/separate.csv")
+    compared = pd.read_csv(tmp_path / "results/tables/compare.csv")
     assert set(compared["scores"]) == {"theirs"} and (compared["difference"] > 0).any()
 
 

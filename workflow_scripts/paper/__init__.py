@@ -1,1 +1,5 @@
-"""The paper: all studies together, as a report, a leaderboard and numbers."""
+"""What spans all studies: the report, the leaderboard page, the reproduction tables, and sharing.
+
+Each script is a rule of rules/paper.smk: `report` (a page, and paper.tex), `collect_numbers`, `reproduction`,
+`protocol_differences`, `leaderboard`, `provenance` and `share` (Every Eval Ever).
+"""

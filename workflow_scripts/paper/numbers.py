@@ -6,12 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.paper.reproduction_by_task import ADDED
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.verdict import (
     BY_LUCK,
-    DIFFERS,
     JUDGED,
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
@@ -60,7 +58,6 @@ def _published(table: pd.DataFrame) -> Values:
         "published.inconclusive": is_open,
         "published.agree": agree,
         "published.differ": differ,
-        "published.luck": BY_LUCK,
         "published.by_luck": table["z"].count() * BY_LUCK,
         "published.other": other,
         "published.refused": refused,
@@ -73,25 +70,8 @@ def _published(table: pd.DataFrame) -> Values:
     return values
 
 
-def _reruns(table: pd.DataFrame) -> Values:
-    if table.empty:
-        return {}
-    each = table.drop_duplicates("task")
-    twice, compared = each["trained_twice"], table[table["z"].notna()]
-    return {
-        "published.trained_twice": twice.sum(),
-        "published.released_differ": each["released_differ"].sum(),
-        "published.added": 100 * ADDED,
-        "published.shows": (each["shows"] * twice).sum() / twice.sum(),
-        "published.rerun_tasks": len(each),
-        "published.rerun_tasks_show": (each["task_limit"] < ADDED).sum(),
-        "published.rerun_tasks_compared": len(compared),
-        "published.rerun_tasks_differ": (compared["verdict"] == DIFFERS).sum(),
-    }
-
-
 REPRODUCTION = Study(
     key="reproduction",
     prose=PROSE / "reproduction.md.j2",
-    computed=(("reproduction", _published), ("reproduction_by_task", _reruns)),
+    computed=(("reproduction", _published),),
 )

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
@@ -21,29 +20,18 @@ NOT_RECORDED = "not recorded"
 # Of the Open LLM Leaderboard.
 LEADERBOARD_TASKS = ["arc_challenge", "hellaswag", "truthfulqa_mc2", "mmlu", "winogrande", "gsm8k"]
 NOTE = (
-    "What the records of this run say of its protocol, where the published one is known to be another, or not"
-    " known. Cells: measurements of this run that it concerns; the CSV names each. Decides: whether a published"
-    " number that it touches gets no verdict, but 'other protocol' in the table reproduction. What does not"
-    " decide says why. What is not listed is as published."
+    "Differences between this run's protocol, read from its records, and the published ones, as far as these are"
+    " known. Cells: number of measurements affected, named in the CSV. Decides: whether affected numbers get"
+    " 'other protocol' in place of a verdict in the table reproduction; if not, why. Everything else is as published."
 )
 MAX_CHARACTERS = 100  # of a value, in the tables
 _COLUMNS = ["study", "of", "item", "protocol", "what", "published", "ours", "decides", "because"]
 _COLUMNS += ["known_from"]
-_TITLES = {
-    "harmony": "Train before test",
-    "mmlu": "MMLU of chunked models",
-    "chunking": "Perplexity of chunk plans",
-    "latency": "Time of chunk plans",
-    "prompts": "Prompt runs",
-    "suite": "Leaderboard",
-}
-
-
+# A record, its task or prompt run (none of all subjects of MMLU), and the values that it holds.
 Cell = tuple[Record, str | None, dict[str, Any]]
 
 
 def make_cell(record: Record, item: str | None) -> Cell:
-    """Return a record with its task or prompt run (none of all subjects of MMLU) and the values that it holds."""
     values = record.model_dump(mode="json")
     values["stages"] = CheckpointId.parse(record.model.id).stages or None
     if record.study in ("harmony", "suite"):
@@ -56,16 +44,13 @@ def make_cell(record: Record, item: str | None) -> Cell:
 
 
 def read_cells(
-    records: Iterable[Path],
-    checkpoints: Collection[str] = (),
-    runs: Mapping[str, str] = MappingProxyType({}),
+    paths: Iterable[Path], checkpoints: Collection[str], runs: Mapping[str, str]
 ) -> Iterator[Cell]:
     """Read the cells that have a published number, or a published script.
 
     `checkpoints` are the models of MMLU with one, `runs` names the published run of each prompt run.
     """
-    for path in records:
-        record = read_record_numbers(path)
+    for record in map(read_record_numbers, paths):
         if isinstance(record, FailedRecord):
             continue
         task = record.task.name
@@ -76,46 +61,52 @@ def read_cells(
                 yield make_cell(record, None)
             case "prompts" if task in runs:
                 yield make_cell(record, f"run {runs[task]}")
-            case "suite" if task in LEADERBOARD_TASKS:
-                yield make_cell(record, task)
             case "chunking" | "latency":
+                yield make_cell(record, task)
+            case "suite" if task in LEADERBOARD_TASKS:
                 yield make_cell(record, task)
 
 
 def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> pd.DataFrame:
     """Compute a row for each difference of each cell from the published protocol of its study."""
-    rows = []
-    for record, item, values in cells:
-        cell = {"study": record.study, "of": record.model.id, "item": item}
-        cell["protocol"] = record.protocol.name
-        for fact in protocols[record.study]["facts"]:
-            reasons = {key: fact.get(key) for key in ("because", "known_from")}
-            reasons["decides"] = "yes" if fact.get("decides", True) else "no"
-            for difference in _compare_fact(fact, record.model.id, item, values):
-                rows.append(cell | reasons | difference)
+    rows = [
+        {
+            "study": record.study,
+            "of": record.model.id,
+            "item": item,
+            "protocol": record.protocol.name,
+            "what": what,
+            "published": _format_value(published),
+            "ours": _format_value(ours),
+            "decides": "yes" if fact.get("decides", True) else "no",
+            "because": fact.get("because"),
+            "known_from": fact.get("known_from"),
+        }
+        for record, item, values in cells
+        for fact in protocols[record.study]["facts"]
+        for what, published, ours in _compare_fact(fact, record.model.id, item, values)
+        if published != ours
+    ]
     return pd.DataFrame(rows, columns=_COLUMNS).fillna("").drop_duplicates(ignore_index=True)
 
 
 def _compare_fact(
     fact: dict[str, Any], model: str, item: str | None, values: dict[str, Any]
-) -> Iterator[dict[str, str]]:
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield what is compared, the published value and ours, for a fact and each of its parts."""
     key = fact.get("key", "")
     root = key.partition(".")[0]
     if (root and values.get(root) is None) or item not in fact.get("only", [item]):
+        return
+    if "each" in fact:
+        for name, value in fact["each"].items():
+            yield f"{fact['what']}: {name}", value, get_value(values, f"{key}.{name}")
         return
     published = fact.get("is")
     for name, value in fact.get("differing", {}).items():
         if name == item or model.startswith(name):
             published = value
-    facts = [(fact["what"], key, published)]
-    if "each" in fact:
-        each = fact["each"].items()
-        facts = [(f"{fact['what']}: {name}", f"{key}.{name}", value) for name, value in each]
-    for what, path, value in facts:
-        ours = fact["ours"] if "ours" in fact else get_value(values, path)
-        if ours != value:
-            shown = {"published": value, "ours": ours}
-            yield {"what": what} | {name: _format_value(one) for name, one in shown.items()}
+    yield fact["what"], published, fact["ours"] if "ours" in fact else get_value(values, key)
 
 
 def get_value(values: Any, path: str) -> Any:
@@ -135,31 +126,26 @@ def _format_value(value: Any) -> str:
 def withhold_verdicts(
     rows: pd.DataFrame, differences: pd.DataFrame, protocols: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Replace the verdict of what a difference that decides touches by that difference."""
-    study_of = {source: study for study in protocols for source in protocols[study]["sources"]}
+    """Replace the verdict of each row that a decisive difference affects by that difference."""
+    studies = {source: study for study in protocols for source in protocols[study]["sources"]}
     decisive = differences[differences["decides"] == "yes"]
-    shown = decisive["ours"] + " here, " + decisive["published"] + " there"
-    decisive = decisive.assign(text=decisive["what"].str.replace("_", " ") + " (" + shown + ")")
+    values = decisive["ours"] + " here, " + decisive["published"] + " there"
+    texts = decisive["what"].str.replace("_", " ") + " (" + values + ")"
     changed = []
     for row in rows.to_dict("records"):
-        if row["verdict"] in JUDGED:
-            texts = decisive.loc[_find_touching(decisive, row, study_of[row["source"]]), "text"]
-            if len(texts):
-                row |= NOTHING | {"difference": row["difference"], "verdict": OTHER_PROTOCOL}
-                row["because"] = "; ".join(texts.unique())
+        study = studies[row["source"]]
+        affects = decisive["study"] == study
+        if study == "harmony":
+            protocol = DIRECT if row["metric"] == DIRECT else TRAINED
+            affects &= decisive["protocol"] == protocol
+        # A rank is of the whole grid; all subjects of MMLU are asked in one way, and have no item.
+        if study != "harmony" or row["item"] not in ("rank", "PC1"):
+            affects &= decisive["item"].isin([row["item"], ""]) & (decisive["of"] == row["of"])
+        if row["verdict"] in JUDGED and affects.any():
+            row |= NOTHING | {"difference": row["difference"], "verdict": OTHER_PROTOCOL}
+            row["because"] = "; ".join(texts[affects].unique())
         changed.append(row)
     return pd.DataFrame(changed, columns=rows.columns).astype(rows.dtypes)
-
-
-def _find_touching(differences: pd.DataFrame, row: Mapping[str, Any], study: str) -> pd.Series:
-    touching = differences["study"] == study
-    if study == "harmony":
-        touching &= differences["protocol"] == (DIRECT if row["metric"] == DIRECT else TRAINED)
-        if row["item"] in ("rank", "PC1"):  # of the whole grid
-            return touching
-    # All subjects of MMLU were asked in one way, and stand without an item.
-    of_item = differences["item"].isin([row["item"], ""])
-    return touching & of_item & (differences["of"] == row["of"])
 
 
 def read_protocols(path: Path) -> dict[str, Any]:
@@ -169,14 +155,13 @@ def read_protocols(path: Path) -> dict[str, Any]:
 def format_columns(table: pd.DataFrame) -> ShownColumns:
     keys = ["study", "what", "published", "ours", "decides", "because", "known_from"]
     counts = table.groupby(keys, sort=False).size().rename("cells").reset_index()
-    decides = counts["decides"].where(counts["decides"] == "yes", "no: " + counts["because"])
     return {
-        "Of": counts["study"].map(_TITLES),
+        "Study": counts["study"],
         "What": counts["what"].str.replace("_", " "),
         "Published": counts["published"],
         "Ours": counts["ours"],
         "Cells": numbers(counts["cells"], ",d"),
-        "Decides": decides,
+        "Decides": counts["decides"].where(counts["decides"] == "yes", "no: " + counts["because"]),
         "Known from": counts["known_from"],
     }
 
@@ -185,8 +170,8 @@ def main(
     records: list[Path],
     protocols: Path,
     table: list[Path],
-    checkpoints: Collection[str] = (),
-    runs: Mapping[str, str] = MappingProxyType({}),
+    checkpoints: Collection[str],
+    runs: Mapping[str, str],
 ) -> None:
     cells = read_cells(records, checkpoints, runs)
     results = compute_differences(cells, read_protocols(protocols))

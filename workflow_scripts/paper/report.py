@@ -1,29 +1,128 @@
-"""Write the report of a run: the chapters of its studies, as one HTML page or as a paper in LaTeX."""
+"""Write the report of a run: the chapters of its studies, as one HTML page or as a paper in LaTeX.
 
+The page needs no network and no other file. The paper reads numbers.tex, figures and tables from beside its folder; its
+numbers are names. Both are the same bytes for the same results.
+"""
+
+import base64
 import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from PIL import Image
+
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.paper.chapters import read_chapters
-from workflow_scripts.paper.latex import write_paper
+from workflow_scripts.core.clean_text import clean_lines, escape_html, escape_latex
+from workflow_scripts.core.files import write_text
 from workflow_scripts.paper.numbers import PROSE
-from workflow_scripts.paper.page import write_page
-from workflow_scripts.render.numbers import Numbers, read_numbers
+from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.render.numbers import Numbers, filled, read_numbers
 from workflow_scripts.render.prose import told
+from workflow_scripts.render.tables import ROWS_READ, ShownTable, read_markdown
+from workflow_scripts.render.web.policy import policy
+
+WEB = Path(__file__).parents[1] / "render/web"
+MAX_ROWS = 60  # of a table in the paper
+MAX_WIDTHS = {"upright": 100, "landscape": 190}  # characters that fit across a page
+_JINJA = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+_LATEX_MARKS = {
+    f"{kind}_{end}_string": mark
+    for kind, ends in (("block", "<% %>"), ("variable", "<< >>"), ("comment", "<# #>"))
+    for end, mark in zip(("start", "end"), ends.split(), strict=True)
+}
 
 
-def describe_run(numbers: Numbers, absent: Sequence[str]) -> dict[str, Any]:
-    """Describe what was measured, and what a reader might look for and not find."""
-    nothing = [f"“{title}”: the config asks for nothing of it." for title in absent]
+def read_content(
+    numbers: Numbers, files: Mapping[str, Sequence[Path]], captions: Mapping[str, str]
+) -> dict[str, Any]:
+    """Read the chapters that have content, and describe the run and what is missing of it.
+
+    `files` has the Markdown tables and the PNG figures of each chapter, `captions` the caption of each figure.
+    """
+    chapters, missing = [], []
+    prose = {study.key: (study.title, told(study.prose, numbers)) for study in STUDIES}
+    for key in dict.fromkeys([*prose, *files]):
+        title, paragraphs = prose.get(key, (key, []))
+        paths = files.get(key, [])
+        figures = {path: captions[path.stem] for path in paths if path.suffix == ".png"}
+        for path in [*figures]:
+            with Image.open(path) as image:
+                reason = image.info.get("Comment")
+            if reason:
+                missing.append(f"Figure {path.stem}: {reason}")
+                del figures[path]
+        tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
+        if paragraphs or figures or tables:
+            chapter = {"key": key, "title": title, "paragraphs": paragraphs}
+            chapters.append(chapter | {"figures": figures, "tables": tables})
+        else:
+            missing.append(f"“{title}”: not part of this config.")
     is_miniature = numbers["run.source"].value == "miniature"
     return {
+        "chapters": chapters,
         "run": " ".join(told(PROSE / "run.md.j2", numbers)),
         "miniature": is_miniature and bool(numbers["run.records"].value),
-        "missing": [*nothing, *told(PROSE / "missing.md.j2", numbers)],
+        "missing": [*missing, *told(PROSE / "missing.md.j2", numbers)],
     }
+
+
+def make_environment(**options: Any) -> Environment:
+    loader = FileSystemLoader(Path(__file__).parent / "templates")
+    return Environment(loader=loader, **_JINJA, **options)
+
+
+def write_page(path: Path, content: dict[str, Any], numbers: Numbers) -> None:
+    """Write the page: figures are part of it, tables and figures link to their files beside it."""
+
+    def show_number(name: str) -> str:
+        number = numbers[name]
+        value, about, text = map(escape_html, (str(number.value), number.about, number.text))
+        return f'<data value="{value}" title="{about}">{text}</data>'
+
+    # Markup is ours.
+    environment = make_environment(
+        autoescape=True,
+        finalize=lambda value: clean_lines(value) if type(value) is str else value,
+    )
+    environment.filters |= {
+        "prose": lambda text: Markup(filled(text, show_number, escape_html)),
+        "embed": lambda png: f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode()}",
+        "link": lambda file, kind: f"../{file.parent.name}/{file.stem}.{kind}",
+    }
+    style = "".join((WEB / f"{name}.css").read_text("utf-8") for name in ("colours", "report"))
+    script = (WEB / "report.js").read_text(encoding="utf-8")
+    text = environment.get_template("report.html.j2").render(
+        content,
+        policy=policy([script], [style], pictures=True),
+        style=Markup(style),
+        script=Markup(script),
+        config=yaml.safe_dump(content["provenance"]["config"], sort_keys=False, allow_unicode=True),
+        rows_shown=ROWS_READ,
+    )
+    write_text(path, text)
+
+
+def write_paper(path: Path, content: dict[str, Any]) -> None:
+    environment = make_environment(**_LATEX_MARKS)
+    environment.filters |= {
+        "prose": lambda text: filled(text, r"\val{{{}}}".format, escape_latex),
+        "tex": escape_latex,
+        "layout": choose_layout,
+    }
+    write_text(path, environment.get_template("paper.tex.j2").render(content))
+
+
+def choose_layout(table: ShownTable) -> str | None:
+    """Choose upright or landscape for a table in the paper, or None where it is too wide or too long for a page."""
+    columns = zip(table.head, *table.rows, strict=True)
+    width = sum(max(map(len, column)) + 2 for column in columns)
+    fitting = [name for name, limit in MAX_WIDTHS.items() if width <= limit]
+    return fitting[0] if fitting and len(table.rows) <= MAX_ROWS else None
 
 
 def main(
@@ -44,18 +143,16 @@ def main(
     values = read_numbers(numbers)
     files = {chapter: [Path(path) for path in paths] for chapter, paths in chapters.items()}
     texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in caption_files}
-    figures = {figure: texts[name] for figure, name in captions.items()}
-    shown, absent = read_chapters(values, files, figures)
-    content = describe_run(values, absent) | {
-        "chapters": shown,
-        "provenance": json.loads(provenance.read_text(encoding="utf-8")),
-    }
+    content = read_content(
+        values, files, {figure: texts[name] for figure, name in captions.items()}
+    )
+    content["provenance"] = json.loads(provenance.read_text(encoding="utf-8"))
     if report.suffix == ".tex":
         write_paper(report, content)
-    else:
-        with sources.open(encoding="utf-8", newline="") as file:
-            content |= {"sources": list(csv.DictReader(file)), "links": links}
-        write_page(report, content, values)
+        return
+    with sources.open(encoding="utf-8", newline="") as file:
+        content |= {"sources": list(csv.DictReader(file)), "links": links}
+    write_page(report, content, values)
 
 
 if "snakemake" in globals():

@@ -26,20 +26,15 @@ from workflow_scripts.studies.prompts.requests import PromptComparison
 from workflow_scripts.studies.ranking.errors import estimate_reruns
 
 NOTE = (
-    "Each published number beside ours, as a fraction. z: the difference over its standard error; below"
-    f" {LIMIT:.0f} either way nothing was shown to differ, and of numbers without any difference at most"
-    f" {BY_LUCK:.0%} lie beyond by luck. Of what was not shown to differ, that agrees which surely (90%) lies"
-    " within a margin set beforehand, {scores:g} points for scores and {ranks} ranks; the rest is"
-    " inconclusive. Would show: the smallest difference that would have been shown four times in"
-    " five. After training on a task the error is what the authors' own two"
-    " releases differ by on that task (table reproduction_by_task). Elsewhere it counts the sampling of"
-    " questions in both runs; they were asked the same ones, so that z is smaller than this test expects."
-    " Where no standard error was printed and none follows from what was, ours stands for both. A rank"
-    " differs where it lies outside of our interval. What was measured by another protocol than"
-    " the published one has a difference, and what is other"
-    " about it in place of a verdict (table protocol_differences). What cannot be compared has no"
-    " difference. Numbers that were"
-    " not measured here, for one reason, share a line; the CSV has each."
+    "Each published number beside ours, as a fraction. z: difference over its standard error; below"
+    f" {LIMIT:.0f} in size no difference is shown, and at most {BY_LUCK:.0%} of equal numbers exceed it by chance."
+    " Agrees: the 90% interval of the difference is within the margin, {scores:g} points for scores and {ranks} ranks;"
+    " other numbers without a shown difference are inconclusive. Would show: the smallest difference detectable with a"
+    " power of 80%. The standard error of a fine-tuned score is estimated from the authors' two releases; elsewhere it"
+    " has the sampling of items in both runs, which is conservative since the items are the same. Where none was"
+    " published, ours stands for both. A rank differs where it is outside of our interval. Other protocol: the"
+    " difference, and what differs (table protocol_differences). Numbers that were not measured, for one reason, share"
+    " a line; the CSV has each."
 )
 
 

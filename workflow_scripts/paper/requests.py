@@ -58,4 +58,4 @@ def published_cells(settings: Settings) -> dict[str, Any]:
 def shown_config(settings: Settings) -> dict[str, Any]:
     """The config as it was read, without the rows of its tables."""
     left_out = {"models", "tasks", "grids", "prompt_runs", "explain", "workflow_folder"}
-    return settings.model_dump(mode="json", exclude={*left_out, "separate"})
+    return settings.model_dump(mode="json", exclude={*left_out, "compare"})

@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_text, write_json, write_text
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Metric, Record
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign.every_eval_ever import BASE, VERSION, check_schema
@@ -30,30 +30,33 @@ def share(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> 
     shared = [(path, record) for path, record in records if record.protocol.name != "latency"]
     if not shared:
         raise UserError("There is no record to share.")
-    known = {model["model"]: json.dumps(model) for model in request["models"]}
+    models = {model["model"]: json.dumps(model) for model in request["models"]}
     with atomic_dir(outputs["folder"]) as target:
+        root = target / "every_eval_ever"
         for path, record in shared:
             content = describe_evaluation(record)
-            checkpoint = CheckpointId.parse(record.model.id)
-            if checkpoint.model in known:
-                content["model_info"]["additional_details"][BASE] = known[checkpoint.model]
-            data = target / f"every_eval_ever/data/chorus-{record.study}" / record.model.id
-            stem = uuid.UUID(hex=sha256_text(content["evaluation_id"])[:32], version=4)
+            base = models.get(CheckpointId.parse(record.model.id).model)
+            if base:
+                content["model_info"]["additional_details"][BASE] = base
+            digest = sha256_text(content["evaluation_id"])
+            folder = root / f"data/chorus-{record.study}" / record.model.id
+            file = folder / f"{uuid.UUID(hex=digest[:32], version=4)}.json"
             lines = list(list_lines(record, path, content["evaluation_id"]))
             if lines:
-                items = data / f"{stem}_samples.jsonl"
+                items = file.with_name(f"{file.stem}_samples.jsonl")
                 check_schema(items, lines[0], "instance_level_eval")
-                texts = [json.dumps(line, ensure_ascii=False) + "\n" for line in lines]
-                write_text(items, "".join(texts))
+                write_text(
+                    items, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+                )
                 content["detailed_evaluation_results"] = {
                     "format": "jsonl",
-                    "file_path": items.relative_to(target / "every_eval_ever").as_posix(),
+                    "file_path": items.relative_to(root).as_posix(),
                     "hash_algorithm": "sha256",
                     "checksum": sha256_file(items),
                     "total_rows": len(lines),
                 }
-            check_schema(data / f"{stem}.json", content)
-            write_json(data / f"{stem}.json", content)
+            check_schema(file, content)
+            write_json(file, content)
 
 
 def describe_evaluation(record: Record) -> dict[str, Any]:
@@ -68,20 +71,30 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
         "num_fewshot": str(task.shots),
         "seed": str(protocol.seed),
     }
-    served = (protocol.engine or "").startswith("served")
+    is_served = (protocol.engine or "").startswith("served")
     details = {
-        "deployment_type": "externally_managed" if served else "self_deployed",
-        "model_availability": "unknown" if served else "open_weights",
+        "deployment_type": "externally_managed" if is_served else "self_deployed",
+        "model_availability": "unknown" if is_served else "open_weights",
         "commit": model.commit,
         "weights_sha256": model.weights_sha256,
         "dtype": protocol.dtype,
+        "parameters": None if model.parameters is None else str(model.parameters),
+        "trained_on": task.name if record.training else None,
     }
-    if model.parameters is not None:
-        details["parameters"] = str(model.parameters)
-    if record.training is not None:
-        details["trained_on"] = task.name
-    data: dict[str, Any] = {"dataset_name": task.dataset, "source_type": "other"}
-    data["additional_details"] = {"commit": task.dataset_commit, "split": task.split}
+    source = {"commit": task.dataset_commit, "split": task.split}
+    results = [
+        {
+            "evaluation_name": get_name(record, metric.subset),
+            "source_data": {
+                "dataset_name": task.dataset,
+                "source_type": "other",
+                "additional_details": source,
+            },
+            "generation_config": {"additional_details": settings},
+            **describe_score(metric),
+        }
+        for metric in record.metrics
+    ]
     return {
         "schema_version": VERSION,
         "evaluation_id": f"{name}/{model.id}/{finished}",
@@ -92,30 +105,19 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
             "source_organization_name": "not stated",
             "evaluator_relationship": "other",
         },
-        "eval_library": {
-            "name": task.harness,
-            "version": task.harness_version,
-        },
+        "eval_library": {"name": task.harness, "version": task.harness_version},
         "model_info": {
             "name": model.id,
             "id": model.id,
             "developer": model.id.partition("/")[0],
-            "additional_details": details,
+            "additional_details": {key: text for key, text in details.items() if text is not None},
         },
-        "evaluation_results": [
-            {
-                "evaluation_name": get_name(record, metric.subset),
-                "source_data": data,
-                "generation_config": {"additional_details": settings},
-                **describe_score(metric),
-            }
-            for metric in record.metrics
-        ],
+        "evaluation_results": results,
     }
 
 
 def get_name(record: Record, subset: str | None = None) -> str:
-    """Return the task's own name, and how it was asked if not directly."""
+    """Return the task's own name with the protocol, if it is not zero-shot, and the subset."""
     protocol = record.protocol.name.replace("direct", "")
     return "/".join(filter(None, [record.task.name, protocol, subset]))
 
@@ -125,14 +127,14 @@ def describe_score(metric: Metric) -> dict[str, Any]:
     condition = metric.condition.model_dump(exclude_none=True) if metric.condition else {}
     if metric.subset is not None:
         condition["subset"] = metric.subset
-    config: dict[str, Any] = {
+    config = {
         "metric_name": metric.name,
         "lower_is_better": name.endswith(LOWER_IS_BETTER),
         "metric_parameters": metric.model_dump(include={"best_constant", "chance"}) | condition,
     }
     if name in RANGES:
-        low, high = RANGES[name]
-        config |= {"score_type": "continuous", "min_score": low, "max_score": high}
+        limits = zip(("min_score", "max_score"), RANGES[name], strict=True)
+        config |= {"score_type": "continuous", **dict(limits)}
     uncertainty: dict[str, Any] = {"num_samples": metric.n}
     if metric.stderr is not None:
         uncertainty["standard_error"] = {"value": metric.stderr}
@@ -148,21 +150,21 @@ def list_lines(record: Record, path: Path, evaluation_id: str) -> Iterator[dict[
     if any(metric.condition for metric in record.metrics):
         return
     for item in read_items(path.with_name(record.items.file)).to_pylist():
-        keys = ("prompt_sha256", "subset", "cluster")
-        metadata = {key: item[key] for key in keys if item[key] is not None}
-        if item["loglikelihoods"] is not None:
-            metadata["loglikelihoods"] = json.dumps(item["loglikelihoods"])
-        if item["correct"] is None:
-            metadata["graded"] = "neither right nor wrong"
-        prediction = item["prediction"]
-        output = item["text"] if item["text"] is not None else prediction
+        metadata = {
+            "prompt_sha256": item["prompt_sha256"],
+            "subset": item["subset"],
+            "cluster": item["cluster"],
+            "loglikelihoods": item["loglikelihoods"] and json.dumps(item["loglikelihoods"]),
+            "graded": "neither right nor wrong" if item["correct"] is None else None,
+        }
         answer = {
             "turn_idx": 0,
             "source": "output.raw",
             "extraction_method": record.task.harness,
-            "extracted_value": prediction,
+            "extracted_value": item["prediction"],
             "is_terminal": True,
         }
+        output = item["prediction"] if item["text"] is None else item["text"]
         line = {
             "schema_version": VERSION,
             "evaluation_id": evaluation_id,
@@ -176,18 +178,16 @@ def list_lines(record: Record, path: Path, evaluation_id: str) -> Iterator[dict[
                 "choices": item["choices"],
             },
             "output": {"raw": [] if output is None else [output]},
-            "answer_attribution": [] if prediction is None else [answer],
+            "answer_attribution": [] if item["prediction"] is None else [answer],
+            "metadata": {key: text for key, text in metadata.items() if text is not None},
         }
         is_correct = bool(item["correct"])
         # Without scores of its own an item has a line all the same: the score is that of all items together.
-        scores = [{"evaluation_result_id": name, "score": score} for name, score in item["scores"]]
-        for number, score in enumerate(scores or [{"score": float(is_correct)}]):
-            evaluation = {"score": score.pop("score"), "is_correct": is_correct}
-            yield (
-                line
-                | score
-                | {
-                    "evaluation": evaluation,
-                    "metadata": None if number else metadata,
-                }
-            )
+        for name, score in item["scores"] or [(None, float(is_correct))]:
+            result = {} if name is None else {"evaluation_result_id": name}
+            yield line | result | {"evaluation": {"score": score, "is_correct": is_correct}}
+            line["metadata"] = None
+
+
+if "snakemake" in globals():
+    run_job(share, snakemake)

@@ -1,1 +1,6 @@
-"""What all studies show their results with: words, tables, figures, numbers, boards."""
+"""Results for readers: tables, figures, named numbers in prose, pages.
+
+A script of a study calls `write_table` (CSV, Markdown, LaTeX) and `drawing` (PDF, PNG); `text` formats numbers. A
+chapter of the report is a `Study`: values by name, formatted by `name_numbers`, in a template of prose read by `told`.
+`verdict` compares a published number with ours. `web` has what the pages share.
+"""

@@ -1,4 +1,4 @@
-"""What one study gives to the report: the numbers that it computes, and the prose that is told with them."""
+"""A study's chapter of the report: the numbers that it computes, and the template of prose that uses them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ Computed = tuple[tuple[str, Callable[[pd.DataFrame], Values]], ...]
 
 @dataclass(frozen=True)
 class Study:
-    """A chapter; tables and figures whose declarations name its key are shown in it.
+    """Describe a chapter, named by its `key` in rules/paper.smk.
 
-    `computed` says of which table which numbers are computed; the file `declared` beside the prose says
-    of each how it is printed and what it is.
+    `computed` has by table the function that computes its numbers; the file `declared` beside the prose has the format
+    and the meaning of each.
     """
 
     key: str
@@ -34,9 +34,9 @@ class Study:
         return self.prose.with_name("numbers.tsv")
 
     def values(self, tables: Tables) -> Values:
-        """What can be computed from the tables at hand."""
-        found: Values = {}
+        """Compute the values of the tables that there are."""
+        values: Values = {}
         for table, compute in self.computed:
             if table in tables:
-                found |= compute(tables[table])
-        return found
+                values |= compute(tables[table])
+        return values

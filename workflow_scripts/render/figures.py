@@ -1,4 +1,4 @@
-"""One look for all figures: readable in print, safe for colour-blind readers, the same bytes each time."""
+"""Figures in one style: readable in print, safe for colour-blind readers, the same bytes each time."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ _STYLE = {
 
 
 def _pyplot():
-    """Imported for a figure: tables, whose modules describe their figures too, need not wait for it."""
+    """Import pyplot when a figure is drawn: modules of tables need not wait for it."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -37,7 +37,7 @@ def _pyplot():
 
 @contextmanager
 def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> Iterator[tuple]:
-    """A figure with one axes, or a grid of them, in the house style, saved once it is drawn."""
+    """Yield a figure with one axes, or a grid of them, in the project's style, and save it once it is drawn."""
     plt = _pyplot()
     with plt.rc_context(_STYLE):
         fig, axes = plt.subplots(figsize=(width, height), **{"layout": "constrained"} | grid)
@@ -49,7 +49,7 @@ def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> 
 
 
 def rule(axes, axis: str, grey: str = "0.9") -> None:
-    """Fine lines behind what is drawn."""
+    """Draw fine grid lines behind the data."""
     axes.grid(axis=axis, color=grey, linewidth=0.6)
     axes.set_axisbelow(True)
 
@@ -60,10 +60,8 @@ def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
 
     axes.set_xscale("log")
     low, high = axes.xaxis.get_data_interval()
-    labels = 3 * log10(
-        high / low
-    )  # a decade has three, of up to six digits, which take two spaces each
-    has_room = 2 * labels <= axes.xaxis.get_tick_space()
+    # A decade has three labels, of up to six digits, which take two spaces each.
+    has_room = 6 * log10(high / low) <= axes.xaxis.get_tick_space()
     decades = LogLocator(subs=(1, 2, 5) if has_room else (1,))
     axes.xaxis.set_major_locator(MaxNLocator("auto") if high < 4 * low else decades)
     if write:
@@ -72,7 +70,7 @@ def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
 
 
 def pick_model_colours(models: list[str]) -> dict[str, object]:
-    """The palette while it lasts, an even ramp of one colour map beyond."""
+    """Pick a colour for each model: the palette while it lasts, an even ramp of one colour map beyond."""
     if len(models) <= len(PALETTE):
         return dict(zip(models, PALETTE, strict=False))
     ramp = _pyplot().get_cmap("viridis")
@@ -81,27 +79,28 @@ def pick_model_colours(models: list[str]) -> dict[str, object]:
 
 def save_both(fig, files: Sequence[Path]) -> None:
     """Save the figure as PDF and PNG, without a date or a version: the same figure has the same bytes."""
-    nothing = {"pdf": ("CreationDate", "Producer", "Creator"), "png": ("Software",)}
-    for path, (kind, keys) in zip(files, nothing.items(), strict=True):
+    metadata = {"pdf": ("CreationDate", "Producer", "Creator"), "png": ("Software",)}
+    for path, (kind, keys) in zip(files, metadata.items(), strict=True):
         with atomic_path(path) as temporary:
-            fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys))
+            about = dict.fromkeys(keys) | ({"Comment": fig.get_label()} if kind == "png" else {})
+            fig.savefig(temporary, format=kind, metadata=about)
 
 
 def draw_placeholder(axes, sentence: str) -> None:
-    """Where a figure has nothing to show, it says why."""
+    """Write in place of a figure why there is nothing to show; the report lists it instead of the figure."""
+    axes.figure.set_label(sentence)
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 
 
 def legend_below(fig, axes, ncols: int, **how: Any) -> None:
-    """What the axes show, below the figure: in so many columns, or as many as its width has room for."""
+    """Place the legend below the figure, in so many columns or as many as fit its width."""
     handles, names = axes.get_legend_handles_labels()
-    for abreast in range(ncols, 0, -1):
-        below = fig.legend(handles, names, loc="outside lower center", ncols=abreast, **how)
-        if below.get_window_extent().width <= fig.bbox.width:
+    for count in range(ncols, 0, -1):
+        legend = fig.legend(handles, names, loc="outside lower center", ncols=count, **how)
+        if count == 1 or legend.get_window_extent().width <= fig.bbox.width:
             return
-        if abreast > 1:
-            below.remove()
+        legend.remove()
 
 
 def save_lines(
@@ -115,13 +114,10 @@ def save_lines(
     height: float = 3.6,
     ncols: int = 1,
 ) -> None:
-    """Axes that `draw` fills with what the column `shown` holds, and a legend below.
-
-    Where it holds nothing, because all cells are broken, the figure says so.
-    """
+    """Save axes that `draw` fills, with a legend below; without any value in `shown` the figure says so."""
     with drawing([pdf, png], width, height) as (fig, axes):
         if table[shown].isna().all():
-            draw_placeholder(axes, "Nothing was measured: all cells of this figure are broken.")
+            draw_placeholder(axes, "No value: all cells of this figure failed.")
         else:
             draw(axes, table)
             axes.set_axisbelow(True)
@@ -129,6 +125,6 @@ def save_lines(
 
 
 def label_missing(axes, names: Iterable[str]) -> None:
-    """In the legend: what was asked for, and has no line because its cell is broken."""
+    """List in the legend what has no line because its cell failed."""
     for name in names:
         axes.plot([], [], " ", label=f"{name}: not measured")

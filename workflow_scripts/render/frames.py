@@ -10,13 +10,13 @@ Cells = dict[str, Any]
 
 
 def cells(frame: pd.DataFrame) -> list[Cells]:
-    """The rows as plain values; whole numbers are int, though a missing one beside them made them float."""
+    """Return the rows as plain values; whole numbers are int, also where a missing one made them float."""
     rows = frame.astype(object).to_dict("records")
     return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 
 
 def get_checkpoint_name(row: Cells) -> str:
-    """The checkpoint of a row, by its model and variant."""
+    """Join the checkpoint's name from the model and the variant of a row."""
     return f"{row['model']}{row['variant'] or ''}"
 
 

@@ -5,7 +5,7 @@ the CSV file by `read_table`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -58,8 +58,8 @@ def write_table(
     if count > ROWS_READ:
         note = f"{note} The first {ROWS_READ:,} of {count:,} rows; all are in the CSV."
         table = replace(table, note=note, rows=table.rows[:ROWS_READ])
-    write_text(markdown, _markdown(table))
-    write_text(latex, _latex(table))
+    write_text(markdown, _format_markdown(table))
+    write_text(latex, _format_latex(table))
 
 
 def format_table(title: str, note: str, shown: ShownColumns | pd.DataFrame) -> ShownTable:
@@ -107,26 +107,26 @@ def _is_numeric(column: pd.Series) -> bool:
     return column.str.fullmatch(r"[-−+]?([\d.,]+|∞)( ± [\d.]+)?|—").all()
 
 
-def _markdown(shown: ShownTable) -> str:
-    cells = [list(map(escape_markdown, row)) for row in (shown.head, *shown.rows)]
-    columns = []
-    for column, is_right in zip(zip(*cells, strict=True), shown.right, strict=True):
-        # At least two: a rule of a colon alone is no rule to a Markdown reader.
-        width = max(2, *map(len, column))
-        rule = "-" * (width - 1) + (":" if is_right else "-")
-        lines = [column[0], rule, *column[1:]]
-        columns.append([cell.rjust(width) if is_right else cell.ljust(width) for cell in lines])
-    table = [f"| {' | '.join(row)} |" for row in zip(*columns, strict=True)]
-    return "\n".join([f"# {plain(shown.title)}", "", clean_lines(shown.note), "", *table, ""])
+def _format_markdown(table: ShownTable) -> str:
+    text = _escape_cells(table, escape_markdown).to_markdown(
+        index=False,
+        disable_numparse=True,
+        colalign=["right" if is_right else "left" for is_right in table.right],
+    )
+    return "\n".join([f"# {plain(table.title)}", "", clean_lines(table.note), "", text, ""])
 
 
-def _latex(shown: ShownTable) -> str:
+def _escape_cells(table: ShownTable, escape: Callable[[str], str]) -> pd.DataFrame:
+    head = list(map(escape, table.head))
+    return pd.DataFrame([list(map(escape, row)) for row in table.rows], columns=head)
+
+
+def _format_latex(table: ShownTable) -> str:
     """Format as a longtable, which breaks over pages: a grid of models and tasks outgrows one."""
-    rows = [list(map(escape_latex, row)) for row in shown.rows]
-    table = pd.DataFrame(rows, columns=list(map(escape_latex, shown.head))).to_latex(
+    text = _escape_cells(table, escape_latex).to_latex(
         index=False,
         longtable=True,
-        caption=f"{escape_latex(shown.title)}. {escape_latex(shown.note)}",
-        column_format="".join("r" if is_right else "l" for is_right in shown.right),
+        caption=f"{escape_latex(table.title)}. {escape_latex(table.note)}",
+        column_format="".join("r" if is_right else "l" for is_right in table.right),
     )
-    return f"% needs the packages booktabs and longtable\n{table}"
+    return f"% needs the packages booktabs and longtable\n{text}"

@@ -12,33 +12,31 @@ MINUS, INFINITY, DASH = "−", "∞", "—"
 
 
 def is_known(value: float | None) -> TypeGuard[float]:
-    """Whether it is there: neither None nor one of pandas's and numpy's ways to say so."""
+    """Tell whether a value is there: neither None nor NaN nor NA."""
     return not pd.isna(value)
 
 
-def number(value: float | None, spec: str = ".3f") -> str | None:
-    """`spec` is Python's own format; a hyphen becomes a minus sign."""
-    if not is_known(value):
-        return None
-    return fixed(value, spec)
-
-
 def fixed(value: float, spec: str) -> str:
-    """A number that is there."""
+    """Format a number that is there by Python's own `spec`, with a minus sign in place of a hyphen."""
     return format(value, spec).replace("-", MINUS).replace("inf", INFINITY)
+
+
+def number(value: float | None, spec: str = ".3f") -> str | None:
+    return fixed(value, spec) if is_known(value) else None
+
+
+def shown(values: Iterable[float | None], show: Callable[[float], str | None]) -> list[str | None]:
+    """Format each value that is there by `show`."""
+    return [show(value) if is_known(value) else None for value in values]
 
 
 def numbers(values: Iterable[float | None], spec: str = ".3f") -> list[str | None]:
     return [number(value, spec) for value in values]
 
 
-def shown(values: Iterable[float | None], show: Callable[[float], str | None]) -> list[str | None]:
-    return [show(value) if is_known(value) else None for value in values]
-
-
 def percents(values: Iterable[float | None], spec: str = ".1f") -> list[str | None]:
-    """Shares of one in percent, without its sign."""
-    return [number(100 * value, spec) if is_known(value) else None for value in values]
+    """Format fractions in percent, without its sign."""
+    return shown(values, lambda value: number(100 * value, spec))
 
 
 def format_with_errors(
@@ -46,12 +44,10 @@ def format_with_errors(
     errors: Iterable[float | None],
     show: Callable[[float], str | None] = number,
 ) -> list[str | None]:
-    """`0.412 ± 0.013`; where no standard error is known, the value alone."""
+    """Format as `0.412 ± 0.013`, or the value alone where its standard error is not known."""
     return [
-        f"{show(value)}" + (f" ± {show(error)}" if is_known(error) else "")
-        if is_known(value)
-        else None
-        for value, error in zip(values, errors, strict=True)
+        f"{value} ± {error}" if value and error else value
+        for value, error in zip(shown(values, show), shown(errors, show), strict=True)
     ]
 
 
@@ -60,15 +56,15 @@ def intervals(
     highs: Iterable[float | None],
     show: Callable[[float], str | None] = number,
 ) -> list[str | None]:
-    """`0.118 to 0.734`, or None where there is no interval."""
+    """Format as `0.118 to 0.734`, or None where there is no interval."""
     return [
-        f"{show(low)} to {show(high)}" if is_known(low) and is_known(high) else None
-        for low, high in zip(lows, highs, strict=True)
+        f"{low} to {high}" if low and high else None
+        for low, high in zip(shown(lows, show), shown(highs, show), strict=True)
     ]
 
 
 def perplexity(value: float) -> str:
-    """Four digits or so, whatever the size: an untrained plan's perplexity may be millions."""
+    """Format with four digits or so, whatever the size: an untrained plan's perplexity may be millions."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2f}"
 
 

@@ -20,10 +20,10 @@ BY_LUCK = (
 )
 GENERATED = "the models and questions here are generated ones"
 NOT_MEASURED = "it was not measured here"
-NOTHING = dict.fromkeys(("difference", "error", "z", "farthest", "smallest"))
 _NUMBERS = ["published", "published_stderr", "ours", "ours_stderr"]
 _JUDGED = ["difference", "error", "z", "farthest", "smallest"]
 _COLUMNS = ["source", "of", "item", "metric", *_NUMBERS, "n", *_JUDGED, "verdict", "because"]
+NOTHING = dict.fromkeys(_JUDGED)
 
 
 def verdict(
@@ -36,69 +36,65 @@ def verdict(
     printed_to: float,
     error: float | None = None,
 ) -> dict:
-    """Difference, z and verdict; `why_not` is what forbids the comparison, or None.
+    """Compute the difference, z and the verdict; `why_not` is what forbids the comparison, or None.
 
-    `error` is the standard error of the difference, where it is known how far two runs lie apart that
-    were asked the same questions: then neither's sampling of questions counts. Elsewhere both do, and
-    where none was printed and none follows from what was, the other run's own is as likely to be theirs.
-    What rounding in print hides is no difference.
+    `error` is the standard error of the difference where that between two runs on the same items is known. Elsewhere
+    the sampling of items in both runs counts, and ours stands for both where none was published. A difference that
+    rounding in print may hide is none. `farthest` is the end of the difference's 90% interval that is farther from 0,
+    `smallest` the difference that would have been shown with a power of 80%.
     """
-    if not is_known(ours):
-        return _refused(why_not or NOT_MEASURED)
-    if why_not:
-        return _refused(why_not)
+    if why_not or not is_known(ours):
+        return refuse(why_not or NOT_MEASURED)
     if error is None:
         if not is_known(ours_stderr):
-            return _refused("ours has no standard error")
-        theirs = published_stderr if is_known(published_stderr) else ours_stderr
-        error = math.hypot(ours_stderr, theirs)
+            return refuse("ours has no standard error")
+        error = math.hypot(
+            ours_stderr, published_stderr if is_known(published_stderr) else ours_stderr
+        )
     difference = ours - published
-    if abs(difference) <= printed_to / 2 + 1e-12:
-        z = 0.0
-    else:
+    z = 0.0
+    if abs(difference) > printed_to / 2 + 1e-12:
         z = difference / error if error else math.copysign(math.inf, difference)
-    return judged(difference, error, z) | {"because": None}
+    return {
+        "difference": difference,
+        "error": error,
+        "z": z,
+        "farthest": abs(difference) + WITHIN * error,
+        "smallest": (LIMIT + POWER) * error,
+        "verdict": INCONCLUSIVE if abs(z) < LIMIT else DIFFERS,
+        "because": None,
+    }
 
 
-def judged(difference: float, error: float, z: float) -> dict:
-    """Whether a difference was shown, how large it may be, and how large a one would have been shown.
+def within(published: float, low: float | None, high: float | None, why_not: str | None) -> dict:
+    """Give the verdict of a rank, which has no standard error: it differs where it lies outside of our interval."""
+    if why_not or not is_known(low) or not is_known(high):
+        return refuse(why_not or NOT_MEASURED)
+    farthest = max(abs(low - published), abs(high - published))
+    is_inside = low <= published <= high
+    result = {"farthest": farthest, "verdict": INCONCLUSIVE if is_inside else DIFFERS}
+    return NOTHING | result | {"because": None}
 
-    `farthest` is the end of the difference's 90% interval that lies farther from 0, `smallest` what would
-    have been shown to differ four times in five.
-    """
-    found = {"difference": difference, "error": error, "z": z}
-    found |= {"farthest": abs(difference) + WITHIN * error, "smallest": (LIMIT + POWER) * error}
-    return found | {"verdict": INCONCLUSIVE if abs(z) < LIMIT else DIFFERS}
+
+def refuse(because: str) -> dict:
+    """Return the verdict of what cannot be compared, and so has no difference."""
+    return NOTHING | {"verdict": NOT_COMPARABLE, "because": because}
 
 
 def apply_margins(table: pd.DataFrame, margins: pd.Series) -> pd.DataFrame:
-    """What was not shown to differ agrees where it surely lies within its margin."""
+    """Let what was not shown to differ agree where it surely lies within its margin."""
     agrees = (table["verdict"] == INCONCLUSIVE) & (table["farthest"] <= margins)
     return table.assign(verdict=table["verdict"].mask(agrees, AGREES))
 
 
 def compute_repeat_error(n: int, step: float) -> float:
-    """The error of a difference between two evaluations of one model, of the same n questions.
+    """Compute the error of a difference between two evaluations of one model, of the same n questions.
 
-    Nothing is drawn. The order of sums, which is a device's and a library's own, turns answers that are
-    nearly as likely as another; with a share of them turned, either way, and each worth a step, the
-    difference has this error. It is a step at least: no score lies between.
+    Nothing is sampled. The order of sums, which depends on device and library, changes answers that are nearly as
+    likely as another; with a share of them changed, either way, and each worth a step, the difference has this error.
+    It is a step at least: no score lies between.
     """
     return step * max(1.0, math.sqrt(NEARLY_AS_LIKELY * n))
-
-
-def within(published: float, low: float | None, high: float | None, why_not: str | None) -> dict:
-    """A rank has no standard error: it differs where it lies outside of our interval."""
-    if why_not or not is_known(low) or not is_known(high):
-        return _refused(why_not or NOT_MEASURED)
-    found = INCONCLUSIVE if low <= published <= high else DIFFERS
-    farthest = max(abs(low - published), abs(high - published))
-    return NOTHING | {"farthest": farthest, "verdict": found, "because": None}
-
-
-def _refused(because: str) -> dict:
-    # A difference of what cannot be compared is no number.
-    return NOTHING | {"verdict": NOT_COMPARABLE, "because": because}
 
 
 def make_table(rows: Iterable[dict]) -> pd.DataFrame:

@@ -28,6 +28,7 @@ _REMOVED = {
     "*.recipes.*.keep_last": "expected select: last for the last state",
     "*.recipes.*.sharded": "a model that is trained fits one GPU",
     "*.recipes.*.tensorboard": "the training record has the curve",
+    "separate": 'expected compare, as in `snakemake compare --config compare="A B"`',
     "training.recovery": "expected training.cpt, a recipe",
     "training.recovery_tokens": "expected training.cpt_tokens",
     "served.*.check": "expected nothing in its place",
@@ -52,19 +53,19 @@ def validate(kind: type[Model], content: Any, where: str = "", context: Any = No
 
     Secrets are looked for first, so that no sentence shows one.
     """
-    problems = [where + problem for problem in _find_secrets(content)]
+    problems = list(_find_secrets(content))
     if not problems:
         try:
             return kind.model_validate(content, context=context)
         except ValidationError as error:
             keys = list(_list_keys(kind))
             problems = [
-                _describe(problem, keys, where)
+                _describe(problem, keys)
                 for problem in error.errors(include_url=False)
                 # A list that is too short because its entries are wrong is named by its entries.
                 if not (problem["type"] == "too_short" and problem["input"])
             ]
-    raise UserError(map(plain, problems))
+    raise UserError(plain(where + problem) for problem in problems)
 
 
 def shown(value: object) -> str:
@@ -79,25 +80,23 @@ def listed(words: Iterable[object], last: str = "and") -> str:
     return f"{', '.join(first)} {last} {final}" if first else final
 
 
-def _describe(problem: Any, keys: list[str], where: str) -> str:
-    location, value, kind = problem["loc"], problem["input"], problem["type"]
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    key = key.removeprefix(".")
-    message = str(problem.get("ctx", {}).get("error", problem["msg"])).removesuffix(".")
-    message = message.replace("valid tuple", "list")
+def _describe(problem: Any, keys: list[str]) -> str:
+    """Put pydantic's message behind the key and the value, and the nearest name behind it."""
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
+    key, value = key.removeprefix("."), problem["input"]
+    message = problem["msg"].removeprefix("Value error, ").removesuffix(".")
     near = ""
-    if kind == "extra_forbidden":
+    if problem["type"] == "extra_forbidden":
         near = suggest_name(re.sub(r"\[\d+]", "", key), keys)
         for removed, instead in _REMOVED.items():
             if fnmatchcase(key, removed):
                 message, near = f"removed in 0.1.0; {instead}", ""
-    elif kind == "literal_error":
-        near = suggest_name(str(value), re.findall(r"'([^']*)'", problem["ctx"]["expected"]))
-    has_value = isinstance(value, str | int | float | None)
+    elif problem["type"] == "literal_error":
+        near = suggest_name(str(value), re.findall(r"'([^']*)'", message))
+    if isinstance(value, str | int | float | None):
+        key = f"{key} is {shown(value)}".strip()
     end = "" if message.endswith("?") else "."
-    if key or has_value:
-        where = f"{(where + key).rstrip('.')}{f' is {shown(value)}' if has_value else ''}: "
-    return f"{where}{message}{end}{near}"
+    return f"{key}: {message}{end}{near}" if key else f"{message}{end}{near}"
 
 
 def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:

@@ -5,8 +5,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest
 from workflow_scripts.training.requests import SamplesRequest
@@ -71,3 +71,7 @@ def _stream(name: str, *arguments: Any, **options: Any) -> Iterator[Row]:
         yield from datasets.load_dataset(*arguments, **options, streaming=True)
     except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
         raise UserError(f"{name} cannot be read: {error}") from None
+
+
+if "snakemake" in globals():
+    run_job(tokenise_samples, snakemake)

@@ -1,7 +1,6 @@
 """Templates of prose: what cannot be told is left out, and what can is told by the values alone."""
 
 import json
-import random
 import re
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from tests.unit.stories import numbers_of
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import (
-    PLACE,
-    Numbers,
     name_numbers,
     read_declared,
     read_numbers,
@@ -39,7 +36,6 @@ def tell(tmp_path, text: str, **values) -> list[str]:
         ({"x": 1, "y": 2}, ["One {a.x}, more {a.y}. Two {a.y}.", "Three {a.y}. Four."]),
         ({"x": 1}, ["One {a.x}."]),
         ({"y": 2}, ["Three {a.y}. Four."]),
-        ({"x": 1, "y": float("nan")}, ["One {a.x}."]),
         ({}, []),
     ],
 )
@@ -86,38 +82,12 @@ def test_a_mistake_in_a_template_is_an_error_that_names_the_file(tmp_path, text)
         tell(tmp_path, text, x=1)
 
 
-def draw(chance: random.Random) -> Numbers:
-    """Draw any values that numbers may have, some of them missing."""
-    texts = {
-        "run.source": ["miniature", "huggingface"],
-        "run.devices": ["cpu", "cuda:0"],
-        "chunking.pruned_best": ["1", "1, 2"],
-    }
-    missing = chance.choice([0, 0.2])
-    values = {
-        name: chance.choice(texts.get(name, ["word"]) if kind == "text" else [-3, 0, 0, 1, 3])
-        for name, (kind, _) in DECLARED.items()
-        if not name.startswith("published.reason") and chance.random() >= missing
-    }
-    reasons = {"published.reason_1": "it was not measured", "published.reason_1_times": 2}
-    return numbers_of(values | reasons)
-
-
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.parent.name + "/" + path.name)
-def test_every_word_is_told_of_some_numbers_and_names_declared_ones_alone(path):
-    chance = random.Random(7)
-    text = ""
-    for _ in range(200):
-        numbers = draw(chance)
-        paragraphs = told(path, numbers)
-        assert set(PLACE.findall(" ".join(paragraphs))) <= set(numbers)
-        text += " ".join([*paragraphs, ""])
+def test_a_template_names_declared_numbers_and_types_none(path):
     source = path.read_text().partition("\n")[2]
     names = re.sub(r"\{\{.*?\}\}", "n", re.sub(r"\"[^\"]*\"|'[^']*'", "", source))
     used = set(re.findall(r"\b(?!loop\.)[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+", names))
     assert {re.sub(r"_n+(?=_|$)", "_n", name) for name in used} <= set(DECLARED)
-    for words in re.split(r"(?s)\{%.*?%\}|\{\{.*?\}\}|\{[a-z_.0-9]+\}|\[\[|\]\]|[|\n}{]", source):
-        assert " ".join(words.split()).lstrip(",.; ") in text, words
     assert not re.search(r"\d", re.sub(r"(?s)\{.*?\}|bfloat16|texts of 2025|95% CI", "", source))
 
 
@@ -138,5 +108,5 @@ def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
     assert (texts["run.items"], texts["mmlu.floor"]) == ("14,042", "0.300")
     assert not {"run.tokens", "run.hosts"} & set(texts), "nothing finite"
     text = tex.read_text()
-    assert r"\defval{prompts.lowest}{25\%}% lowest share of right answers" in text
+    assert r"\defval{prompts.lowest}{25\%}% lowest accuracy" in text
     assert r"\defval{run.devices}{a \& b\_c@k2m12}" in text

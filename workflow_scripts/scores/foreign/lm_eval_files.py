@@ -126,7 +126,7 @@ def _read_item(
     }
     item = Item(
         item=f"{task}/{first['doc_id']}",
-        prompt_sha256=first["prompt_hash"],
+        prompt_sha256=first.get("prompt_hash", ""),  # which old versions do not write
         gold=target if isinstance(target, str) else canonical_json(target),
         prediction=str(answers[0]),
         correct={0.0: False, 1.0: True}.get(scores.get(known["metric"], -1.0)),

@@ -1,4 +1,4 @@
-"""Give rule import_results what this config says of a folder of other people's results."""
+"""What this config says of folders of other people's results, for the rules import_results and compare."""
 
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,8 @@ from workflow_scripts.settings.names import find_folder
 from workflow_scripts.settings.settings import Settings
 
 
-def import_request(settings: Settings, name: str) -> dict[str, Any]:
-    """Return our name of each harness's task, and of each task its metric, clusters and shots in this config.
-
-    The stamp of the folder's files makes Snakemake read them again when one changes.
-    """
+def describe_tasks(settings: Settings) -> dict[str, Any]:
+    """Return our name of each harness's task, and of each task its metric, clusters and shots in this config."""
     names: dict[str, dict[str, str]] = {}
     tasks = {}
     for row in settings.tasks.values():
@@ -24,16 +21,30 @@ def import_request(settings: Settings, name: str) -> dict[str, Any]:
         if row.task in settings.harmony.tasks:
             shots |= {0, settings.harmony.shots}
         cluster = (row.cluster or "").split()
-        tasks[row.task] = {
-            "metric": row.full_metric,
-            "shots": sorted(shots),
-            "cluster": cluster,
-        }
+        tasks[row.task] = {"metric": row.full_metric, "shots": sorted(shots), "cluster": cluster}
+    return {"names": names, "tasks": tasks}
+
+
+def import_request(settings: Settings, name: str) -> dict[str, Any]:
+    """Describe a folder of imports; the stamp of its files makes Snakemake read them again when one changes."""
     folder, here = settings.import_folders[name], Path(settings.workflow_folder)
     return {
         "name": name,
         "folder": str(find_folder(folder, here) or folder),
         "stamp": hash_imported_files(folder, here),
-        "names": names,
-        "tasks": tasks,
+        **describe_tasks(settings),
+    }
+
+
+def list_compared(settings: Settings) -> tuple[list[str], dict[str, str]]:
+    """List the models to compare, and the stamps of both where they are folders of results and no checkpoints."""
+    text = settings.compare or ""
+    names = [name.strip() for name in (text.split(",") if "," in text else text.split())]
+    folders = [
+        name for name in names if Path(name).is_dir() and not Path(name, "config.json").is_file()
+    ]
+    if len(folders) < 2:
+        return names, {}
+    return names, {
+        name: hash_imported_files(name, Path(settings.workflow_folder)) for name in folders
     }

@@ -19,8 +19,8 @@ EXPLAINED = {
 }
 # Said under every table of the ranking of a run.
 RAW_AND_MISSING = (
-    " train-before-test has our raw scores, and imported ones as their source has them; floored is the"
-    " better of the raw and the direct score. Missing cells are left out; harmony_leaderboard lists"
+    " train-before-test has our raw scores, and imported ones as their source has them; clipped is the"
+    " better of the raw and the zero-shot score. Missing cells are left out; harmony_leaderboard lists"
     " them, and estimates them for its ranks."
 )
 # Behind "had other items been drawn": whether another training of each model is drawn as well.

@@ -24,8 +24,8 @@ from workflow_scripts.studies.ranking.plots import IMPORTED, measure_ends
 _NAMED = 16  # models with a colour and a name of their own in the figure; more go by their families
 _NOTE = (
     "Score ± standard error on n items, lm-eval's own task and metric. Chance: answering at random."
-    " Floor: the better of chance and the best fixed answer. Above the floor by so many standard errors"
-    f" of a model that is at the floor: below {CLEAR}, nothing was shown. Origin, where there are imported"
+    " Baseline: the better of chance and the best constant answer. Above baseline: by so many standard errors of a"
+    f" model that is at the baseline; below {CLEAR} nothing is shown. Origin, where there are imported"
     " scores: own, or their file."
 )
 _KEY = ["study", "model", "task"]
@@ -77,13 +77,13 @@ def format_columns(table: pd.DataFrame) -> ShownColumns:
         "Score": format_with_errors(table["value"], table["stderr"]),
         "n": numbers(table["n"], ".0f"),
         "Chance": numbers(table["chance"]),
-        "Floor": numbers(table["floor"]),
-        "Above floor (SE)": numbers(table["z"], "+.1f"),
+        "Baseline": numbers(table["floor"]),
+        "Above baseline (SE)": numbers(table["z"], "+.1f"),
     }
 
 
 def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
-    """Plot tasks down, score across: a dot with its 95% interval per model, a tick at the floor.
+    """Plot tasks down, score across: a dot with its 95% interval per model, a tick at the baseline.
 
     A line for each model, named below; of more models than can be told apart a line for each family.
     """
@@ -105,10 +105,10 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
             axes.errorbar(rows["value"], down, xerr=ends, **look)
         floors = table.groupby("task")["floor"].max().dropna()
         down = tasks.get_indexer(floors.index)
-        axes.vlines(floors, down - 0.42, down + 0.42, color="0.45", linewidth=1.4, label="floor")
+        axes.vlines(floors, down - 0.42, down + 0.42, color="0.45", linewidth=1.4, label="baseline")
         axes.set_yticks(range(len(tasks)), tasks)
         axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
-        axes.set_xlabel("score, with its 95% interval")
+        axes.set_xlabel("score, with its 95% confidence interval")
         rule(axes, "x")
         legend_below(fig, axes, 4)
 
@@ -130,7 +130,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     known = add_imported_models([KnownModel(**one) for one in known_models], imports)
     of_models = pd.DataFrame(map(dict, known)).set_index("model")
     found = tabulate_scores(tidy, [RankedTask(**one) for one in tasks], models, of_models)
-    title = "Direct evaluation of the Harmony grid"
+    title = "Zero-shot scores"
     shown = format_columns(found)
     write_table(found.drop(columns="family"), table, title=title, note=_NOTE, shown=shown)
     plot_scores(found, figure)

@@ -26,7 +26,7 @@ _NOTE = (
     f" that is known. Up to {ALL_SHOWN} models all pairs are shown, beyond that each model and the next"
     " lower by mean score. The CSV has every pair over all tasks and on single tasks up to"
     f" {ALL_PAIRS} models, beyond that these neighbours over all tasks alone, with p times the number of all"
-    " pairs (Bonferroni's correction, which is never the smaller); `snakemake separate` compares any two."
+    " pairs (Bonferroni's correction, which is never the smaller); `snakemake compare` compares any two."
     f" {RAW_AND_MISSING}"
 )
 _PAIR = ["protocol", "first", "second", "first_place", "second_place", "task"]
