@@ -7,7 +7,6 @@ from peft import LoraConfig, get_peft_model
 
 from tests.tiny_models import DISTILLED, PLAN, VOCABULARY, base_model, chunked_model, tiny_model
 from tests.unit.chunked.reference import added_weights, fresh_ids, padded, reference_loss
-from tests.unit.largest import Largest
 from workflow_scripts.chunked import modeling
 
 PRUNED = {"chunking_mode": "prune", "layers_to_prune": [2, 5]}
@@ -44,24 +43,6 @@ def test_loss_and_gradients_of_the_formula(monkeypatch, kind, keys, items, rows_
             torch.autograd.grad(value, weight, retain_graph=True)[0] for value in (loss, expected)
         )
         assert (own - reference).abs().max() <= 1e-3 * reference.abs().max(), name
-
-
-def test_logits_are_computed_in_pieces(monkeypatch):
-    vocabulary, rows_at_once = 5000, 8
-    monkeypatch.setattr(modeling, "_LOGITS_AT_ONCE", rows_at_once * vocabulary)
-    model = chunked_model(tiny_model("qwen2", vocabulary, layers=6), **PLAN, **DISTILLED).train()
-    ids = torch.randint(3, vocabulary, (1, 64))
-    with Largest() as mode:
-        model(ids, labels=ids).loss.backward()
-    assert mode.elements <= max(rows_at_once * vocabulary, model.lm_head.weight.numel())
-
-
-def test_evaluation_has_the_plain_loss():
-    base, ids = base_model("qwen2", 6), fresh_ids(2, 8)
-    distilled, plain = chunked_model(base, **PLAN, **DISTILLED), chunked_model(base, **PLAN)
-    plain.load_state_dict(distilled.state_dict())
-    losses = [float(model(ids, labels=ids).loss) for model in (distilled, plain)]
-    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
 
 
 def test_teacher_has_no_low_rank_adapters():
