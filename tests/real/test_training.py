@@ -18,7 +18,7 @@ from workflow_scripts.hub.load import load_model, load_tokenizer
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.run import padding_token, train
+from workflow_scripts.training.run import get_padding_token, train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.tokenization import tokenise_conversations
@@ -73,7 +73,7 @@ def fine_tune(hub: Path, manifest: Path, state: Path, steps: int, **changes):
         TrainingSpec(samples, keys, 0, {}, held_out),
         state,
         device="cpu",
-        padding_token=padding_token(load_tokenizer(manifest)),
+        padding_token=get_padding_token(load_tokenizer(manifest)),
     )
 
 

@@ -17,7 +17,7 @@ from transformers.models.llama.modeling_llama import eager_attention_forward
 from workflow_scripts.chunked.stacked import Child, Norm, Projection
 
 
-class Depth(GradientCheckpointingLayer):
+class FusedLayer(GradientCheckpointingLayer):
     """Map x [k, n, hidden] to x [k, n, hidden]; `slot` is the place of its keys in the cache."""
 
     def __init__(self, layer: nn.Module, slot: int):

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from workflow_scripts.chunked.configuration import ChunkingKeys
 
 
-def chunk_device_map(config: ChunkingKeys, devices: Sequence[str | int]) -> dict[str, str | int]:
+def make_chunk_device_map(
+    config: ChunkingKeys, devices: Sequence[str | int]
+) -> dict[str, str | int]:
     """Map chunk i to device i, round-robin, and all that is shared to the first, as a `device_map`."""
     plan = config.plan()
     shared = ["model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"]

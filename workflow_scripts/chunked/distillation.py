@@ -15,7 +15,7 @@ from torch import Tensor
 
 
 @contextmanager
-def adapters_off(model) -> Iterator[None]:
+def disable_adapters(model) -> Iterator[None]:
     """Turn off PEFT's low-rank adapters, without touching their gradients."""
     modules = [m for m in model.modules() if getattr(m, "_disable_adapters", None) is False]
     for module in modules:

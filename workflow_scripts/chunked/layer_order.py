@@ -13,13 +13,13 @@ import torch
 from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
-from workflow_scripts.chunked.depth import Depth, SharedInputs
-from workflow_scripts.chunked.stacked import Watch, get_parts, is_plain
+from workflow_scripts.chunked.depth import FusedLayer, SharedInputs
+from workflow_scripts.chunked.stacked import StalenessCheck, get_parts, is_plain
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.plan import ChunkPlan
 
 
-class Run:
+class ForwardState:
     """Hold the state that the stages share while they run."""
 
     def __init__(self):
@@ -41,14 +41,17 @@ class DeviceChunks(nn.Module):
 
     has_adapters = True
 
-    def __init__(self, run: Run, model: nn.Module, chunks: tuple[tuple[int, ...], ...], slot: int):
+    def __init__(
+        self, run: ForwardState, model: nn.Module, chunks: tuple[tuple[int, ...], ...], slot: int
+    ):
         super().__init__()
         self.run = run
         self.model = (model,)  # in a tuple, so that nothing is registered a second time
         self.numbers = tuple(zip(*chunks, strict=True))  # by depth, as they run
         numbers = self.numbers if model.is_fusible else ()
         self.depths = nn.ModuleList(
-            Depth(model.layers[siblings[0]], slot + depth) for depth, siblings in enumerate(numbers)
+            FusedLayer(model.layers[siblings[0]], slot + depth)
+            for depth, siblings in enumerate(numbers)
         )
 
     def prepare(self) -> None:
@@ -111,7 +114,7 @@ class ChunkStage(nn.Module):
     Chunks are distributed over the devices round-robin.
     """
 
-    def __init__(self, run: Run, model: nn.Module, plan: ChunkPlan, devices: int):
+    def __init__(self, run: ForwardState, model: nn.Module, plan: ChunkPlan, devices: int):
         super().__init__()
         self.model = (model,)
         slot, layers = len(plan.start), len(plan.chunks[0])
@@ -138,8 +141,8 @@ class PlannedLayers(nn.ModuleList):
     def __init__(self, layers: Iterable[nn.Module], model: nn.Module):
         super().__init__(layers)
         self.model = (model,)
-        self.run = Run()
-        self.watch: Watch | None = None
+        self.run = ForwardState()
+        self.watch: StalenessCheck | None = None
         self.unchunked = self.needs_loop = False
         self.states: list[Tensor] | None = None  # of the main stream, while `recording` is on
 
@@ -165,12 +168,12 @@ class PlannedLayers(nn.ModuleList):
     def __getitem__(self, index):
         if not isinstance(index, slice):
             return super().__getitem__(index)
-        stages = list(self) if self.unchunked else self._stages()
+        stages = list(self) if self.unchunked else self._get_stages()
         if self.states is None:
             return stages
-        return [_recorded(stage, self.states) for stage in stages]
+        return [_record_output(stage, self.states) for stage in stages]
 
-    def _stages(self) -> list[nn.Module]:
+    def _get_stages(self) -> list[nn.Module]:
         model = self.model[0]
         if not self.plan.chunks or model.config.chunk_execution != "fused" or self.needs_loop:
             self.run.fused = False
@@ -195,7 +198,7 @@ class PlannedLayers(nn.ModuleList):
             and len(parameters) == len(list(self.parameters()))
         )
 
-    def _prepare(self) -> Watch:
+    def _prepare(self) -> StalenessCheck:
         model = self.model[0]
         modules = list(model.stages.modules())
         for module in modules:
@@ -210,15 +213,15 @@ class PlannedLayers(nn.ModuleList):
         if isinstance(adapters, nn.ModuleDict):
             places += [(adapters, number) for number in adapters]
         for module in modules:
-            if isinstance(module, Depth):
+            if isinstance(module, FusedLayer):
                 places += [child for stack in module.stacks.values() for child in stack.places]
-        return Watch(places)
+        return StalenessCheck(places)
 
     def release(self) -> None:
         """Free the old memory of parameters before they move."""
         self.watch = None
         for module in self.model[0].modules():
-            if isinstance(module, Depth):
+            if isinstance(module, FusedLayer):
                 module.stacks = {}
 
     @contextmanager
@@ -231,7 +234,7 @@ class PlannedLayers(nn.ModuleList):
             self.states, self.unchunked = None, False
 
 
-def _recorded(stage: nn.Module, states: list[Tensor]):
+def _record_output(stage: nn.Module, states: list[Tensor]):
     def run(hidden_states: Tensor, **kwargs) -> Tensor:
         out = stage(hidden_states, **kwargs)
         states.append(out)

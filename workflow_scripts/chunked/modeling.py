@@ -14,14 +14,14 @@ from transformers import GenerationConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from workflow_scripts.chunked.configuration import ChunkingKeys
-from workflow_scripts.chunked.devices import chunk_device_map
+from workflow_scripts.chunked.devices import make_chunk_device_map
 from workflow_scripts.chunked.distillation import (
-    adapters_off,
     compute_hidden_loss,
     compute_logits_loss,
+    disable_adapters,
 )
 from workflow_scripts.chunked.layer_order import PlannedLayers
-from workflow_scripts.chunked.pieces import summed_in_pieces
+from workflow_scripts.chunked.pieces import sum_in_pieces
 from workflow_scripts.chunked.published import (
     get_renamings,
     keep_own_names,
@@ -135,7 +135,7 @@ class ChunkedForCausalLM(_Chunked):
 
     def spread(self, devices: Sequence[str | int]) -> None:
         """Move chunk i to device i and all that is shared to the first, for inference; one device undoes it."""
-        for name, device in chunk_device_map(self.config, devices).items():
+        for name, device in make_chunk_device_map(self.config, devices).items():
             self.get_submodule(name).to(device)
         layers = self.model.layers
         self.model.stages = layers.build_stages(layers.plan, len(devices))
@@ -189,7 +189,7 @@ class ChunkedForCausalLM(_Chunked):
             states = self._get_states(inputs, options, rows)
         with (
             torch.no_grad(),
-            nullcontext() if is_published else adapters_off(self.model),
+            nullcontext() if is_published else disable_adapters(self.model),
             layers.recording(unchunked=True) as teacher,
         ):
             teacher_states = self._get_states(inputs, options, rows)
@@ -214,7 +214,7 @@ class ChunkedForCausalLM(_Chunked):
 
         rows_at_once = max(1, _LOGITS_AT_ONCE // keys.vocab_size)
         trained = [parameter for parameter in self.lm_head.parameters() if parameter.requires_grad]
-        total, each = summed_in_pieces(
+        total, each = sum_in_pieces(
             compute_losses, states, [targets[rows], teacher_states], rows_at_once, trained
         )
         total = total + sum(losses.values())

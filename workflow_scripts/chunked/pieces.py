@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 
-def summed_in_pieces(
+def sum_in_pieces(
     compute_losses: Callable[..., Sequence[Tensor]],
     hidden: Tensor,
     others: Sequence[Tensor],

@@ -1,8 +1,9 @@
 """Stack the same parameters of k sibling layers as one tensor, stored once, and run layers on it.
 
 The parameters stay one per layer and under the base model's names, so that saving, freezing, LoRA and optimizers work
-as usual; but their memory is contiguous, so that the k of them are also one tensor [k, rows, columns]. `Watch` notices
-whatever moves or replaces a parameter (`to`, a merge of LoRA, a load), and the stack is built again.
+as usual; but their memory is contiguous, so that the k of them are also one tensor [k, rows, columns].
+`StalenessCheck` notices whatever moves or replaces a parameter (`to`, a merge of LoRA, a load), and the stack is built
+again.
 """
 
 from collections.abc import Sequence
@@ -158,14 +159,14 @@ class Projection(Siblings):
         return out if onto is None else out + onto
 
 
-class Watch:
+class StalenessCheck:
     """Notice that a module was replaced, or its parameters were moved, since the stacks were built."""
 
     def __init__(self, places: Sequence[Child]):
         self._children = [(p._modules, name, p._modules[name]) for p, name in places]
         # Those of norms and projections; a layer as a whole has none of its own.
         self._parameters = [
-            (child._parameters, key, _address(parameter))
+            (child._parameters, key, _get_address(parameter))
             for _, _, child in self._children
             if child is not None
             for key, parameter in child._parameters.items()
@@ -176,11 +177,11 @@ class Watch:
         for children, name, child in self._children:
             if children.get(name) is not child:
                 return False
-        addresses = [_address(parameters.get(key)) for parameters, key, _ in self._parameters]
+        addresses = [_get_address(parameters.get(key)) for parameters, key, _ in self._parameters]
         return addresses == [address for *_, address in self._parameters]
 
 
-def _address(parameter: Tensor | None) -> int:
+def _get_address(parameter: Tensor | None) -> int:
     return 0 if parameter is None else parameter.data_ptr()
 
 

@@ -43,7 +43,7 @@ def _cut_stretches(lengths: list[int], device: torch.device) -> list[Stretch]:
     return stretches
 
 
-def packed_attention(
+def attend_packed(
     module,
     query: Tensor,
     key: Tensor,
@@ -63,11 +63,11 @@ def packed_attention(
     return torch.cat(outputs, dim=1), None
 
 
-AttentionInterface.register(NAME, packed_attention)
+AttentionInterface.register(NAME, attend_packed)
 AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
-def packing_arguments(model, lengths: list[int]) -> dict[str, Any]:
+def get_packing_arguments(model, lengths: list[int]) -> dict[str, Any]:
     """Return the arguments of a model that packs, besides tokens and positions: where its samples end."""
     device = model.device
     if model.config._attn_implementation != NAME:
@@ -110,7 +110,7 @@ def _measure_leak(model) -> float:
     vocabulary = model.config.get_text_config().vocab_size
     tokens = torch.arange(7, 7 + 48, device=model.device)[None] % vocabulary
     positions = torch.cat([torch.arange(16), torch.arange(32)])[None].to(model.device)
-    arguments = packing_arguments(model, [16, 32])
+    arguments = get_packing_arguments(model, [16, 32])
     packed = model(input_ids=tokens, position_ids=positions, use_cache=False, **arguments).logits
     alone = model(input_ids=tokens[:, 16:], use_cache=False).logits
     return float((alone - packed[:, 16:]).abs().max() / alone.abs().max())

@@ -29,7 +29,7 @@ class CheckpointOnSignal(TrainerCallback):
         self._signalled = self._exits = False
         self._group: Any = None
 
-    def listen(self) -> AbstractContextManager:
+    def handle_signals(self) -> AbstractContextManager:
         return handle_signals(self._note_signal)
 
     def _note_signal(self, number, frame) -> None:

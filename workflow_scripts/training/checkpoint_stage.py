@@ -18,9 +18,9 @@ from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.record_fields import Recording, model_facts
 from workflow_scripts.training.output import save_checkpoint
-from workflow_scripts.training.processes import rank
+from workflow_scripts.training.processes import get_rank
 from workflow_scripts.training.requests import StageRequest
-from workflow_scripts.training.run import padding_token, train
+from workflow_scripts.training.run import get_padding_token, train
 from workflow_scripts.training.samples import read_samples
 from workflow_scripts.training.spec import TrainingSpec
 
@@ -55,9 +55,9 @@ def train_stage(
         spec,
         get_checkpoint_state(folder),
         device=device,
-        padding_token=padding_token(load_tokenizer(base_manifest)),
+        padding_token=get_padding_token(load_tokenizer(base_manifest)),
     )
-    if rank():
+    if get_rank():
         return
     manifest = save_checkpoint(
         partial(_load, base_manifest, "cpu", "auto"),  # a GPU may have no memory for a second one

@@ -9,7 +9,7 @@ import torch
 
 from workflow_scripts.core.seeds import isolate_rng
 from workflow_scripts.training.attention import remove_packing
-from workflow_scripts.training.trainable_parameters import trained_parameters
+from workflow_scripts.training.trainable_parameters import get_trained_parameters
 
 
 def to_eval_mode(model):
@@ -25,7 +25,7 @@ def to_eval_mode(model):
 
 
 def _list_rounded(model) -> list[torch.nn.Parameter]:
-    trained = trained_parameters(model)
+    trained = get_trained_parameters(model)
     return [trained[name] for name in trained if "lora_" not in name]
 
 

@@ -21,7 +21,7 @@ from workflow_scripts.training.samples import BLANK, Sample, Samples, batches
 IGNORED = -100  # the label of a token that does not count
 
 
-class Order(Sampler):
+class MicroBatchSampler(Sampler):
     """Sample micro-batches of sample numbers; each `batch_size` samples they fill make one step.
 
     Only the last step of an epoch may have fewer samples. Of several processes each takes its part of every step, and
@@ -95,7 +95,7 @@ class Collator:
         }
 
 
-def count_tokens(samples: Samples, order: Order, steps: int) -> int:
+def count_tokens(samples: Samples, order: MicroBatchSampler, steps: int) -> int:
     """Count the tokens of so many steps of this order, in all processes."""
     epochs, rest = divmod(steps, math.ceil(order.samples / order.batch_size))
     last = order.draw(epochs)[: rest * order.batch_size]

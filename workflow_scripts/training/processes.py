@@ -10,17 +10,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
 
-def count() -> int:
+def count_processes() -> int:
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def rank() -> int:
+def get_rank() -> int:
     return int(os.environ.get("RANK", "0"))
 
 
-def first_alone(device: str) -> AbstractContextManager:
+def run_first_alone(device: str) -> AbstractContextManager:
     """Let the first process go through the block before the others enter it."""
-    if count() == 1:
+    if count_processes() == 1:
         return nullcontext()
     from accelerate import PartialState
 

@@ -20,7 +20,7 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training import processes
 from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.callbacks import CheckpointOnSignal, StopOnNonFiniteLoss
-from workflow_scripts.training.packing import Collator, Order, count_tokens
+from workflow_scripts.training.packing import Collator, MicroBatchSampler, count_tokens
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.state import StateFolder, read_trainer_state
 from workflow_scripts.training.trainable_parameters import (
@@ -78,7 +78,7 @@ def train(
     """
     if not len(spec.samples):
         raise UserError("The training set is empty.")
-    with processes.first_alone(device):
+    with processes.run_first_alone(device):
         state = StateFolder(state_path, spec.fingerprint)
     while True:
         try:
@@ -87,7 +87,9 @@ def train(
             if not is_out_of_memory(error):
                 raise
             reduce_memory(spec.keys, state, device, error)
-            if processes.count() > 1:  # the others wait for its gradients: the job is tried again
+            if (
+                processes.count_processes() > 1
+            ):  # the others wait for its gradients: the job is tried again
                 raise
             free_memory()
 
@@ -99,7 +101,7 @@ def free_memory() -> None:
         torch.cuda.empty_cache()
 
 
-def padding_token(tokenizer) -> int:
+def get_padding_token(tokenizer) -> int:
     """Return any token: padding is masked."""
     tokens = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
     return next(token for token in tokens if token is not None)
@@ -110,21 +112,21 @@ def choose_precision(precision: str, device: str) -> str:
     return choose_best_dtype(device) if precision == "auto" else precision
 
 
-def _micro_batch_size(keys: TrainingKeys, state: StateFolder) -> int:
+def _choose_micro_batch_size(keys: TrainingKeys, state: StateFolder) -> int:
     per_gpu = keys.batch_size // keys.gpus
     largest = max(n for n in range(1, _MAX_MICRO_BATCH + 1) if per_gpu % n == 0)
     return min(state.memory.get("micro_batch_size") or keys.micro_batch_size or largest, per_gpu)
 
 
-def checkpoints_gradients(keys: TrainingKeys, state: StateFolder) -> bool:
+def needs_gradient_checkpointing(keys: TrainingKeys, state: StateFolder) -> bool:
     return keys.gradient_checkpointing == "yes" or bool(state.memory.get("gradient_checkpointing"))
 
 
 def reduce_memory(keys: TrainingKeys, state: StateFolder, device: str, error: RuntimeError) -> None:
     """Halve the micro-batch; at one sample turn on gradient checkpointing."""
-    micro = _micro_batch_size(keys, state)
+    micro = _choose_micro_batch_size(keys, state)
     may_checkpoint = device != "cpu" and keys.gradient_checkpointing == "auto"
-    if micro == 1 and (not may_checkpoint or checkpoints_gradients(keys, state)):
+    if micro == 1 and (not may_checkpoint or needs_gradient_checkpointing(keys, state)):
         raise UserError(
             f"Memory ran out with one sample at a time ({error}). A smaller max_length or"
             " gradient_checkpointing: yes need less."
@@ -141,14 +143,14 @@ def _train_once(
     padding_token: int,
 ) -> Trained:
     """Train from the last checkpoint to the end, with one size of micro-batch."""
-    keys, micro = spec.keys, _micro_batch_size(spec.keys, state)
+    keys, micro = spec.keys, _choose_micro_batch_size(spec.keys, state)
     # The initial values of adapters and dropout follow from the seed.
     seed_everything(derive_seed(spec.seed, "training"), device)
     precision = choose_precision(keys.precision, device)
     model = load(precision)
     packing = choose_packing(model, keys)
     model = select_trainable(model, keys)
-    arguments = _training_arguments(spec, state, device, micro)
+    arguments = _make_training_arguments(spec, state, device, micro)
     report = describe_trainable(model, keys.method) | {
         "packing": packing,
         "precision": precision,
@@ -156,8 +158,8 @@ def _train_once(
         "gradient_checkpointing": arguments.activation_checkpointing,
     }
     print("\n".join(f"{name}: {value}" for name, value in report.items()), flush=True)
-    ranks = processes.rank(), processes.count()
-    order = Order(len(spec.samples), keys.batch_size, micro, spec.seed, *ranks)
+    ranks = processes.get_rank(), processes.count_processes()
+    order = MicroBatchSampler(len(spec.samples), keys.batch_size, micro, spec.seed, *ranks)
     saver = CheckpointOnSignal(state, by_time=keys.save_every is None)
     callbacks: list[TrainerCallback] = [StopOnNonFiniteLoss(), saver]
     if keys.select == "patience" and spec.evaluates:
@@ -171,22 +173,22 @@ def _train_once(
         callbacks=callbacks,
         precision=precision,
     )
-    with processes.first_alone(device):
+    with processes.run_first_alone(device):
         latest = state.find_latest()
     first_step, seconds = 0, 0.0
     if latest is not None:
         first_step = read_trainer_state(latest).global_step
         print(f"Resuming from {latest.name}.", flush=True)
     if latest is None or not _has_ended(latest):
-        with saver.listen():
+        with saver.handle_signals():
             output = trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
-        latest, seconds = state.checkpoint(output.global_step), output.metrics["train_runtime"]
+        latest, seconds = state.get_checkpoint(output.global_step), output.metrics["train_runtime"]
     end = read_trainer_state(latest)
     selected: dict[str, Any] = {"step": end.global_step}
     if end.best_global_step is not None:
         metric = {"by": spec.best_by[0], "value": end.best_metric}
         selected = {"step": end.best_global_step, **metric}
-    parameters = load_file(state.checkpoint(selected["step"]) / WEIGHTS)
+    parameters = load_file(state.get_checkpoint(selected["step"]) / WEIGHTS)
     set_parameters(model, parameters)
     tokens = count_tokens(spec.samples, order, end.global_step)
     timed_tokens = tokens - count_tokens(spec.samples, order, first_step)
@@ -218,7 +220,7 @@ def _has_ended(checkpoint: Path) -> bool:
     return control["args"]["should_training_stop"]
 
 
-def _training_arguments(
+def _make_training_arguments(
     spec: TrainingSpec, state: StateFolder, device: str, micro: int
 ) -> TrainingArguments:
     keys = spec.keys
@@ -246,7 +248,7 @@ def _training_arguments(
         greater_is_better=spec.best_by[1] if selects else None,
         seed=derive_seed(spec.seed, "training") % 2**32,
         use_cpu=device == "cpu",
-        activation_checkpointing=checkpoints_gradients(keys, state),
+        activation_checkpointing=needs_gradient_checkpointing(keys, state),
         torch_compile=keys.compile,
         report_to=[],
         remove_unused_columns=False,

@@ -43,7 +43,7 @@ class Samples:
 
     @classmethod
     def from_list(cls, samples: Iterable[Sample]) -> "Samples":
-        return cls(pa.Table.from_batches(map(_to_batch, batches(samples)), _SCHEMA))
+        return cls(pa.Table.from_batches(map(_make_record_batch, batches(samples)), _SCHEMA))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -77,7 +77,7 @@ def batches(rows: Iterable[T], size: int = _BATCH) -> Iterator[list[T]]:
         yield batch
 
 
-def _to_batch(samples: list[Sample]) -> pa.RecordBatch:
+def _make_record_batch(samples: list[Sample]) -> pa.RecordBatch:
     columns = [[getattr(sample, name) for sample in samples] for name in _SCHEMA.names]
     return pa.record_batch(columns, schema=_SCHEMA)
 
@@ -90,7 +90,7 @@ def write_samples(
     data = summary_path.with_name(_DATA)
     with pa.ipc.new_file(data, _SCHEMA) as file:
         for batch in batches(samples):
-            file.write(_to_batch(batch))
+            file.write(_make_record_batch(batch))
             counts["samples"] += len(batch)
             counts["tokens"] += sum(len(sample.tokens) for sample in batch)
             counts["counted_tokens"] += sum(int(sample.counted.sum()) for sample in batch)

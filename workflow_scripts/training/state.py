@@ -30,7 +30,7 @@ class StateFolder:
             path.mkdir(parents=True)
             write_json(path / _OWNER, owner)
 
-    def checkpoint(self, step: int) -> Path:
+    def get_checkpoint(self, step: int) -> Path:
         return self.path / f"checkpoint-{step}"
 
     def find_latest(self) -> Path | None:
@@ -39,10 +39,10 @@ class StateFolder:
         The best state before it must be valid too, because no later one can replace it.
         """
         steps = [int(path.name.partition("-")[2]) for path in self.path.glob("checkpoint-*")]
-        for folder in map(self.checkpoint, sorted(steps, reverse=True)):
+        for folder in map(self.get_checkpoint, sorted(steps, reverse=True)):
             if is_sealed(folder):
                 best = read_trainer_state(folder).best_global_step
-                if best is None or is_sealed(self.checkpoint(best)):
+                if best is None or is_sealed(self.get_checkpoint(best)):
                     return folder
             print(f"{folder.name} is not valid: removed.", flush=True)
             shutil.rmtree(folder)
@@ -50,7 +50,7 @@ class StateFolder:
 
     def seal(self, step: int) -> None:
         """Write the seal of a checkpoint."""
-        folder = self.checkpoint(step)
+        folder = self.get_checkpoint(step)
         files = [path for path in sorted(folder.iterdir()) if path.name != _SEAL]
         write_json(folder / _SEAL, {path.name: sha256_file(path) for path in files})
 

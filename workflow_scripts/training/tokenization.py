@@ -38,11 +38,11 @@ def tokenise_text(
             encoded = _encode(tokenizer, ["".join(texts)])
         buffer = np.concatenate([buffer, *(np.array(ids, np.int32) for ids in encoded)])
         while len(buffer) >= length:
-            lead = _lead(start, buffer)
+            lead = _get_lead(start, buffer)
             size = length - len(lead)
             yield _count_all(np.concatenate([lead, buffer[:size]]))
             buffer = buffer[size:]
-    rest = np.concatenate([_lead(start, buffer), buffer])
+    rest = np.concatenate([_get_lead(start, buffer), buffer])
     if len(buffer) and len(rest) > 1:  # of a single token nothing is predicted
         yield _count_all(rest)
 
@@ -110,7 +110,7 @@ def _mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -
     return marks
 
 
-def _lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+def _get_lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
     """Return the start token, unless a document begins there and has it already."""
     return start[:0] if np.array_equal(tokens[: len(start)], start) else start
 

@@ -30,7 +30,7 @@ def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
         model.requires_grad_(False)
     for name in in_full:
         parameters[name].requires_grad_(True)
-    for parameter in trained_parameters(model).values() if exact else ():
+    for parameter in get_trained_parameters(model).values() if exact else ():
         # Small steps vanish in 16 bits.
         parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
     return model
@@ -52,7 +52,7 @@ def _match(model, parameters: dict[str, Any], trains: tuple[str, ...]) -> set[st
 def _belongs(model, name: str, part: str) -> bool:
     if part == WRAPPER:
         return _WRAPPER_MODULE in name
-    number = _layer_number(name)
+    number = _get_layer_number(name)
     if part == CHUNKED_LAYERS:
         chunks = model.config.plan().chunks if hasattr(model.config, "plan") else ()
         return any(number in chunk for chunk in chunks)
@@ -63,7 +63,7 @@ def _belongs(model, name: str, part: str) -> bool:
     return fnmatchcase(name, part)
 
 
-def _layer_number(name: str) -> int | None:
+def _get_layer_number(name: str) -> int | None:
     match = _LAYER.search(name)
     return int(match[1]) if match and _WRAPPER_MODULE not in name else None
 
@@ -74,19 +74,21 @@ def _add_adapters(model, in_full: set[str], keys: TrainingKeys):
     # A layer trained in full needs no adapter, and a pruned layer is there for its teacher alone.
     excluded = {name.rpartition(".")[0] for name in in_full}
     pruned = {number - 1 for number in getattr(model.config, "layers_to_prune", None) or ()}
-    excluded |= {name for name, _ in model.named_modules() if _layer_number(f"{name}.") in pruned}
+    excluded |= {
+        name for name, _ in model.named_modules() if _get_layer_number(f"{name}.") in pruned
+    }
     config = LoraConfig(
         r=keys.lora_rank,
         lora_alpha=keys.lora_alpha,
         lora_dropout=keys.lora_dropout,
-        target_modules=_target_modules(model, list(keys.lora_targets)),
+        target_modules=_get_target_modules(model, list(keys.lora_targets)),
         exclude_modules="|".join(map(re.escape, sorted(excluded))) or None,
         task_type="CAUSAL_LM",
     )
     return get_peft_model(model, config)
 
 
-def _target_modules(model, targets: list[str]) -> list[str] | str | None:
+def _get_target_modules(model, targets: list[str]) -> list[str] | str | None:
     """Return PEFT's target modules; the usual ones of a chunked model are those of its base."""
     from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
 
@@ -95,19 +97,19 @@ def _target_modules(model, targets: list[str]) -> list[str] | str | None:
     return "all-linear" if targets == ["all-linear"] else targets
 
 
-def trained_parameters(model) -> dict[str, torch.nn.Parameter]:
+def get_trained_parameters(model) -> dict[str, torch.nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
 
 
 def copy_parameters(model) -> dict[str, torch.Tensor]:
     """Copy the trained parameters to the CPU."""
-    trained = trained_parameters(model).items()
+    trained = get_trained_parameters(model).items()
     return {name: p.detach().to("cpu", copy=True).contiguous() for name, p in trained}
 
 
 def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
     """Set all trained parameters to these values."""
-    trained = trained_parameters(model)
+    trained = get_trained_parameters(model)
     if tensors.keys() != trained.keys():
         raise RuntimeError("The parameters that are trained and those that were saved differ.")
     for name, tensor in tensors.items():
@@ -121,6 +123,6 @@ def describe_trainable(model, method: str) -> dict[str, Any]:
         "method": method,
         "architecture": type(bare).__name__,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "trained_parameters": sum(p.numel() for p in trained_parameters(model).values()),
+        "trained_parameters": sum(p.numel() for p in get_trained_parameters(model).values()),
         "attention": model.config._attn_implementation,
     }

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainingArguments
 
-from workflow_scripts.training.attention import packing_arguments
+from workflow_scripts.training.attention import get_packing_arguments
 from workflow_scripts.training.eval_mode import preserve_training_state
-from workflow_scripts.training.packing import IGNORED, Collator, Order
+from workflow_scripts.training.packing import IGNORED, Collator, MicroBatchSampler
 from workflow_scripts.training.samples import Samples, batches
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainable_parameters import copy_parameters, set_parameters
@@ -21,7 +21,7 @@ from workflow_scripts.training.trainable_parameters import copy_parameters, set_
 WEIGHTS = "model.safetensors"
 
 
-def summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tuple[Tensor, int]:
+def compute_summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tuple[Tensor, int]:
     """Return minus the log-probability of all counted tokens, in float32 at least, and their number.
 
     Where there is one row, logits are computed for the positions that count alone.
@@ -48,7 +48,7 @@ class PackedTrainer(Trainer):
         args: TrainingArguments,
         *,
         spec: TrainingSpec,
-        order: Order,
+        order: MicroBatchSampler,
         collator: Collator,
         callbacks: list[TrainerCallback],
         precision: str = "float32",
@@ -92,7 +92,7 @@ class PackedTrainer(Trainer):
                 **inputs, labels=labels, use_cache=False, num_items_in_batch=num_items_in_batch
             ).loss
         else:
-            loss = summed_loss(model, inputs, labels)[0] / num_items_in_batch
+            loss = compute_summed_loss(model, inputs, labels)[0] / num_items_in_batch
         # Gradients are averaged over the processes, but the tokens are those of all of them.
         return loss * self.accelerator.num_processes
 
@@ -101,7 +101,7 @@ class PackedTrainer(Trainer):
         inputs = dict(inputs)
         lengths = inputs.pop("lengths", None)
         if lengths is not None:
-            inputs |= packing_arguments(self.model, lengths)
+            inputs |= get_packing_arguments(self.model, lengths)
         return inputs, inputs.pop("labels")
 
     def evaluate(self, *args, **kwargs) -> dict[str, float]:
@@ -109,7 +109,7 @@ class PackedTrainer(Trainer):
         self.model.eval()
         metrics = {}
         if self._spec.held_out:
-            metrics["eval_loss"] = self._mean_loss(self._spec.held_out)
+            metrics["eval_loss"] = self._compute_mean_loss(self._spec.held_out)
         if self._spec.score:
             with preserve_training_state(self.model):
                 scores = self._spec.score(self.model)
@@ -121,12 +121,12 @@ class PackedTrainer(Trainer):
         self.model.train()
         return metrics
 
-    def _mean_loss(self, held_out: Samples) -> float:
+    def _compute_mean_loss(self, held_out: Samples) -> float:
         total = torch.zeros(2, dtype=torch.float64, device=self.args.device)
         with torch.no_grad(), self.compute_loss_context_manager():
             for samples in batches(held_out, self._order.micro_batch_size):
                 inputs = self._prepare_inputs(self.data_collator(samples))
-                loss, tokens = summed_loss(self.model, *self._split_inputs(inputs))
+                loss, tokens = compute_summed_loss(self.model, *self._split_inputs(inputs))
                 total += torch.stack([loss.double(), torch.tensor(tokens).to(total)])
         return float(total[0] / total[1])
 
@@ -153,7 +153,7 @@ class PackedTrainer(Trainer):
 
 
 class _SetEpoch(TrainerCallback):
-    def __init__(self, order: Order):
+    def __init__(self, order: MicroBatchSampler):
         self._order = order
 
     def on_epoch_begin(self, args, state, control, **kwargs):

@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM, DynamicCache, StaticCache
 
 from tests.tiny_models import PLAN, base_model, chunked_model
 from tests.unit.chunked.reference import assert_equal, fresh_ids, reference_logits
-from workflow_scripts.chunked.devices import chunk_device_map
+from workflow_scripts.chunked.devices import make_chunk_device_map
 
 THREE = {"num_layers_per_chunk": 2, "num_chunks": 3, "use_adapters": False}
 THREE["aggregation_mode"] = "mean"
@@ -50,7 +50,7 @@ def test_spread_model_is_moved_and_saved(tmp_path):
 
 def test_device_map():
     model = chunked_model(base_model("qwen2", 6), **PLAN)
-    device_map = chunk_device_map(model.config, ["a", "b"])
+    device_map = make_chunk_device_map(model.config, ["a", "b"])
     assert [device_map[f"model.layers.{n}"] for n in range(6)] == ["a", "a", "b", "a", "b", "a"]
     for name, _ in model.named_parameters():
         assert any(name.startswith(key + ".") for key in device_map), name
@@ -64,7 +64,7 @@ def test_two_gpus(tmp_path):
     ids = fresh_ids(2, 5)
     expected = reference_logits(base, model, ids)
     model.save_pretrained(tmp_path)
-    device_map = chunk_device_map(model.config, [0, 1])
+    device_map = make_chunk_device_map(model.config, [0, 1])
     placed = AutoModelForCausalLM.from_pretrained(tmp_path, device_map=device_map)
     model.spread([0, 1])
     for each in (model, placed):

@@ -5,7 +5,7 @@ import torch
 
 from tests.unit.training.small import is_same, make_keys, train_small
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training.run import checkpoints_gradients, reduce_memory
+from workflow_scripts.training.run import needs_gradient_checkpointing, reduce_memory
 from workflow_scripts.training.state import StateFolder
 
 
@@ -23,7 +23,7 @@ def test_reduce_memory(tmp_path, micro, checkpointing, device, expected):
         return
     reduce_memory(keys, state, device, error)
     assert state.memory["micro_batch_size"] == expected
-    assert checkpoints_gradients(keys, state) == (micro == 1)
+    assert needs_gradient_checkpointing(keys, state) == (micro == 1)
 
 
 def test_checkpointing_changes_no_weights(tmp_path):

@@ -6,10 +6,10 @@ import torch.nn.functional as F
 
 from tests.tiny_models import tiny_model
 from tests.unit.training.small import make_keys, make_model, make_samples
-from workflow_scripts.training.attention import choose_packing, packing_arguments
-from workflow_scripts.training.packing import BLANK, Collator, Order
+from workflow_scripts.training.attention import choose_packing, get_packing_arguments
+from workflow_scripts.training.packing import BLANK, Collator, MicroBatchSampler
 from workflow_scripts.training.trainable_parameters import select_trainable
-from workflow_scripts.training.trainer import summed_loss
+from workflow_scripts.training.trainer import compute_summed_loss
 
 # The shortest there are, some that share a mask, one longer than any shared one.
 LENGTHS = (2, 200, 7, 2, 31, 13)
@@ -50,8 +50,8 @@ def test_loss_and_gradients_of_whole_logits(kind, packing):
     inputs = Collator(packing != "none", 0)(samples)
     labels, lengths = inputs.pop("labels"), inputs.pop("lengths", None)
     if lengths:
-        inputs |= packing_arguments(packed, lengths)
-    loss, tokens = summed_loss(packed, inputs, labels)
+        inputs |= get_packing_arguments(packed, lengths)
+    loss, tokens = compute_summed_loss(packed, inputs, labels)
     assert tokens == int((labels[:, 1:] != -100).sum())
     gradients = compute_gradients(packed, loss)
 
@@ -82,7 +82,9 @@ def test_padding_where_samples_see_one_another(monkeypatch):
 @pytest.mark.parametrize(("samples", "batch", "micro"), [(20, 8, 4), (21, 8, 3), (5, 8, 8)])
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_order_takes_every_sample_once(samples, batch, micro, processes):
-    orders = [Order(samples, batch, micro, 7, rank, processes) for rank in range(processes)]
+    orders = [
+        MicroBatchSampler(samples, batch, micro, 7, rank, processes) for rank in range(processes)
+    ]
     steps = list(zip(*(order.steps() for order in orders), strict=True))
     for micro_batches in steps:  # all take the same number, or one would wait for ever
         assert len({len(own) for own in micro_batches}) == 1

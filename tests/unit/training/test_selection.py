@@ -12,7 +12,7 @@ from tests.unit.training.small import (
 )
 from workflow_scripts.training.eval_mode import to_eval_mode
 from workflow_scripts.training.packing import Collator
-from workflow_scripts.training.trainer import summed_loss
+from workflow_scripts.training.trainer import compute_summed_loss
 
 HELD_OUT = draw_samples(7, seed=1)
 # Twelve steps in two epochs, and too fast to stay at its best.
@@ -35,7 +35,7 @@ def test_held_out_loss_is_per_counted_token(tmp_path, packing, keys, steps):
     with torch.no_grad():
         for sample in HELD_OUT:
             inputs = Collator(False, 0)([sample])
-            loss, tokens = summed_loss(trained.model, inputs, inputs.pop("labels"))
+            loss, tokens = compute_summed_loss(trained.model, inputs, inputs.pop("labels"))
             total, count = total + float(loss), count + tokens
     assert get_evaluations(trained)[12] == pytest.approx(total / count, abs=1e-4)
 
