@@ -6,7 +6,7 @@ _MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
 _REPORT = "results/verified/{checkpoint}.json"
 
 
-use rule collect_scores as build_chunked with:
+rule build_chunked:
     """Cut a model into chunks of layers that run side by side: a checkpoint, its weights linked."""
     input:
         model=base_manifest,
@@ -18,13 +18,15 @@ use rule collect_scores as build_chunked with:
         checkpoint=one_of(CHECKPOINTS),
     conda:
         "../envs/lm_eval.yaml"
+    threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 8000 * attempt,
         runtime="2h",
     params:
         version="build_chunked 3",
-        function="hub.chunk.make_chunked",
         request=build_params,
+    script:
+        "../workflow_scripts/hub/chunk.py"
 
 
 rule verify_chunked:
@@ -46,10 +48,9 @@ rule verify_chunked:
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
-        function="evaluation.parity.verify_chunked",
         request=verify_request(SETTINGS).to_params(),
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/evaluation/parity.py"
 
 
 rule measure_perplexity:

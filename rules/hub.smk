@@ -118,7 +118,6 @@ rule lock_hub:
         runtime="10m",
     params:
         version=1,
-        function="hub.lock.lock_hub",
         request={"lock": str(LOCK_FILE)},
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/hub/lock.py"

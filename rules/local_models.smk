@@ -25,7 +25,6 @@ rule take_local_model:
         runtime="2h",
     params:
         version=1,
-        function="hub.local_folders.take_local_model",
         request=lambda wildcards: {
             "repository": f"{LOCAL}/{wildcards.name}",
             "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
@@ -35,4 +34,4 @@ rule take_local_model:
             SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]
         ),
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/hub/local_folders.py"

@@ -1,4 +1,4 @@
-"""MMLU as published: each model that is cut into chunks, and its checkpoints, on all 57 subjects."""
+"""MMLU of each chunked model and its checkpoints, on all 57 subjects."""
 
 from workflow_scripts.evaluation.requests import mmlu_request
 from workflow_scripts.paper.requests import published_tables
@@ -7,7 +7,7 @@ MMLU_CHECKPOINTS = SETTINGS.mmlu_checkpoints()
 
 
 rule evaluate_mmlu:
-    """Ask a model or checkpoint MMLU, lighteval's task with HELM's prompt."""
+    """Evaluate a model on MMLU, lighteval's task with HELM's prompt."""
     input:
         model=checkpoint_manifest,
         data=[manifest_of("dataset", MMLU_DATASET)],
@@ -17,7 +17,7 @@ rule evaluate_mmlu:
     log:
         "logs/evaluate_mmlu/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(one.in_path for one in MMLU_CHECKPOINTS),
+        checkpoint=one_of(checkpoint.in_path for checkpoint in MMLU_CHECKPOINTS),
     priority: longest_first("evaluate_mmlu")
     retries: retries(2)
     conda:
@@ -65,7 +65,7 @@ rule mmlu_by_subject:
 
 
 rule mmlu:
-    """Study: MMLU as published, of each model that is cut into chunks, and its checkpoints."""
+    """Study: MMLU of each chunked model and its checkpoints."""
     input:
         RECORDS.get("mmlu", []),
         rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else [],

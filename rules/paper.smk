@@ -147,7 +147,7 @@ rule leaderboard:
         rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
 
 
-use rule collect_scores as merge_scores with:
+rule merge_scores:
     """All studies' scores in one table, with those imported from elsewhere."""
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
@@ -158,13 +158,20 @@ use rule collect_scores as merge_scores with:
     log:
         "logs/merge_scores.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         version=3,
-        function="scores.tidy.merge_scores",
         request=METRICS_OF_TASKS,
+    script:
+        "../workflow_scripts/steps/merge_scores.py"
 
 
-use rule collect_scores as gather_provenance with:
+rule gather_provenance:
     """Gather from all records the code, machines, models and data behind them."""
     input:
         records=all_records,
@@ -173,10 +180,17 @@ use rule collect_scores as gather_provenance with:
     log:
         "logs/gather_provenance.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime="30m",
     params:
         version=2,
-        function="paper.provenance.gather_provenance",
         request=shown_config(SETTINGS),
+    script:
+        "../workflow_scripts/paper/provenance.py"
 
 
 rule collect_numbers:
@@ -256,7 +270,7 @@ rule paper:
         rules.paper_source.output,
 
 
-use rule collect_scores as share with:
+rule share:
     """Write all evaluations as JSON of Every Eval Ever, with their items, for others to read."""
     input:
         records=all_records,
@@ -265,10 +279,14 @@ use rule collect_scores as share with:
     log:
         "logs/share.log",
     localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    threads: 1
     resources:
         mem_mb=4000,
         runtime="2h",
     params:
         version=3,
-        function="paper.share.share",
         request=lambda wildcards: models_request(SETTINGS).to_params(),
+    script:
+        "../workflow_scripts/paper/share.py"

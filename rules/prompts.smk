@@ -1,10 +1,6 @@
-"""Prompt ablations: the same MMLU questions asked in many ways, each a file in config/prompts."""
+"""Prompt ablations: MMLU under many prompts, each a file in config/prompts."""
 
-from workflow_scripts.evaluation.prompts.requests import (
-    explain_request,
-    prompt_request,
-    reading_request,
-)
+from workflow_scripts.evaluation.prompts.requests import explain_arguments, prompt_request
 from workflow_scripts.studies.prompts.requests import prompt_arguments
 
 PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
@@ -12,7 +8,7 @@ OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
 
 
 rule ask_prompt_run:
-    """Ask a model all questions of a prompt run, and keep what it says."""
+    """Run a model on all questions of a prompt run, and store its outputs."""
     input:
         model=checkpoint_manifest,
         data=prompt_datasets,
@@ -22,7 +18,7 @@ rule ask_prompt_run:
     log:
         "logs/ask_prompt_run/{checkpoint}/{run}.log",
     wildcard_constraints:
-        checkpoint=one_of(one.in_path for one in PROMPT_CHECKPOINTS),
+        checkpoint=one_of(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
     priority: longest_first("ask_prompt_run")
     retries: retries(2)
@@ -42,9 +38,8 @@ rule ask_prompt_run:
         "../workflow_scripts/evaluation/prompts/ask_prompt_run.py"
 
 
-# Apart from asking, so that outputs can be read again without a model.
 rule score_prompt_run:
-    """Read and judge what a model said in a prompt run; runs no model."""
+    """Parse and score the stored outputs of a prompt run; runs no model."""
     input:
         generations=OUTPUTS_OF_RUN,
         outputs=OUTPUTS_OF_RUN.replace(".json", ".parquet"),
@@ -54,18 +49,16 @@ rule score_prompt_run:
     log:
         "logs/score_prompt_run/{checkpoint}/{run}.log",
     wildcard_constraints:
-        checkpoint=one_of(one.in_path for one in PROMPT_CHECKPOINTS),
+        checkpoint=one_of(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
-        request=lambda wildcards: reading_request(SETTINGS, wildcards.run).to_params(),
+        arguments=lambda wildcards: {
+            "read": SETTINGS.prompt_runs[wildcards.run].read.model_dump(mode="json")
+        },
     script:
         "../workflow_scripts/evaluation/prompts/score_prompt_run.py"
 
@@ -82,19 +75,15 @@ rule explain_prompt:
     localrule: True
     conda:
         EVALUATION_ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="explain_prompt 1",
-        request=lambda wildcards: explain_request(SETTINGS).to_params(),
+        arguments=lambda wildcards: explain_arguments(SETTINGS),
     script:
         "../workflow_scripts/evaluation/prompts/explain_prompt.py"
 
 
 rule prompt_runs:
-    """Prompt runs: accuracy, format, and what each changed."""
+    """Prompt runs: accuracy, format compliance, and the change from run to run."""
     input:
         scores="results/scores/prompts.parquet",
         records=RECORDS.get("prompts", []),
@@ -134,20 +123,20 @@ rule prompt_runs_by_subject:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=prompt_arguments(SETTINGS),
+        arguments={"runs": list(SETTINGS.prompt_runs)},
     script:
         "../workflow_scripts/studies/prompts/by_subject.py"
 
 
 rule prompts:
-    """Study: the same MMLU questions asked in many ways, each a file in config/prompts."""
+    """Study: MMLU under many prompts, each a file in config/prompts."""
     input:
         RECORDS.get("prompts", []),
         rules.prompt_runs.output if PROMPT_CHECKPOINTS else [],
         rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else [],
-        # The outputs too, or a deleted one would stay away while its record is there.
+        # Outputs too, so that a deleted one is made again although its record is there.
         expand(
             rules.ask_prompt_run.output,
-            checkpoint=[one.in_path for one in PROMPT_CHECKPOINTS],
+            checkpoint=[checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS],
             run=list(SETTINGS.prompt_runs),
         ),

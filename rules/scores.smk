@@ -3,8 +3,6 @@
 from workflow_scripts.scores.foreign.requests import import_request
 
 
-# Other small work on files takes its shape from this rule. What it does not inherit is `localrule`: whoever
-# takes it says that again, or the job is sent to a cluster.
 rule collect_scores:
     """Gather a study's records into one tidy table of scores."""
     input:
@@ -28,13 +26,12 @@ rule collect_scores:
         runtime="30m",
     params:
         version=4,
-        function="scores.tidy.collect_scores",
         request={},
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/scores/tidy.py"
 
 
-use rule collect_scores as import_results with:
+rule import_results:
     """Read what other people's harnesses wrote into a folder: each file whole, or none of them."""
     input:
         # A whole path: what this run shares may be read by another config in the same folder.
@@ -50,10 +47,12 @@ use rule collect_scores as import_results with:
     localrule: True
     conda:
         "../envs/lm_eval.yaml"
+    threads: 1
     resources:
         mem_mb=4000,
         runtime="1h",
     params:
         version=5,
-        function="scores.foreign.imports.import_results",
         request=lambda wildcards: import_request(SETTINGS, wildcards.imported),
+    script:
+        "../workflow_scripts/scores/foreign/imports.py"

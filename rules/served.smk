@@ -20,10 +20,9 @@ rule describe_served_model:
         runtime="10m",
     params:
         version="describe_served_model 1",
-        function="hub.served.describe_served_model",
         request=lambda wildcards: ServedRequest(
             model=f"{wildcards.org}/{wildcards.name}",
             served=SETTINGS.served[f"{wildcards.org}/{wildcards.name}"],
         ).to_params(),
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/hub/served.py"

@@ -4,7 +4,7 @@
 include: "suite_inputs.smk"
 
 
-# Which rows there are is known once this has run: what it refuses is never asked anything.
+# A checkpoint: the rows are known once it has run, and what it refuses is never evaluated.
 checkpoint check_requests:
     """Check every request of the leaderboard before it costs anything."""
     input:
@@ -16,21 +16,16 @@ checkpoint check_requests:
     localrule: True
     conda:
         "../envs/lm_eval.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
-        version="check_requests 3",  # raise it when a check changes its meaning
-        function="studies.suite.submissions.write_checks",
+        version="check_requests 4",  # raise it when a check changes its meaning
         request=SUITE_CHECKS,
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/studies/suite/submissions.py"
 
 
-# Without an output: asked for by name it always says how the requests stand now.
+# Without an output, so that it always runs.
 rule submit:
-    """Say of each request whether it is accepted, or why it is refused."""
+    """Print the status of each request: accepted, or why it is refused."""
     input:
         checks=rules.check_requests.output.checks,
         sources=SUITE_SOURCES,
@@ -39,16 +34,11 @@ rule submit:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="submit 1",
-        function="studies.suite.requests.submit",
         request={},
     script:
-        "../workflow_scripts/steps/files.py"
+        "../workflow_scripts/steps/submit.py"
 
 
 rule suite_leaderboard:
@@ -72,7 +62,7 @@ rule suite_leaderboard:
 
 
 rule suite_checks:
-    """Rows of the leaderboard that are worth a look by a person."""
+    """Automatic checks of the leaderboard's rows."""
     input:
         board="results/tables/suite_leaderboard.csv",
         checks="results/requests/checks.json",
@@ -85,14 +75,14 @@ rule suite_checks:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=5,
+        version=6,
         arguments=suite_tables(SETTINGS),
     script:
         "../workflow_scripts/studies/suite/checks.py"
 
 
 rule suite_requests:
-    """How each request stands."""
+    """Status of each request."""
     input:
         checks="results/requests/checks.json",
         records=lambda wildcards: records_of("suite", wildcards),
@@ -110,7 +100,7 @@ rule suite_requests:
 
 
 rule suite_protocol:
-    """Where the suite is not asked as on the Open LLM Leaderboard."""
+    """Differences from the protocol of the Open LLM Leaderboard."""
     input:
         records=lambda wildcards: records_of("suite", wildcards),
         protocols=SETTINGS.resource("published/protocols.yaml"),
@@ -130,10 +120,14 @@ rule suite_protocol:
 rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
-        rules.suite_leaderboard.output if "suite" in RECORDS else [],
-        rules.suite_checks.output if "suite" in RECORDS else [],
-        rules.suite_requests.output if "suite" in RECORDS else [],
+        [
+            rules.suite_leaderboard.output,
+            rules.suite_checks.output,
+            rules.suite_requests.output,
+            rules.suite_protocol.output,
+        ]
+        if "suite" in RECORDS
+        else [],
         suite_records if "suite" in RECORDS else [],
-        rules.suite_protocol.output if "suite" in RECORDS else [],
-        # What requests are checked by too, or what the hub did not give would not be asked for again.
+        # Sources too, so that what the hub did not give is requested again.
         SUITE_SOURCES,

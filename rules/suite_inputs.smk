@@ -10,7 +10,7 @@ from workflow_scripts.studies.suite.table_requests import suite_tables
 
 
 def suite_source(model, revision):
-    """What a request is checked by: the hub folder's model, or what was fetched to check it."""
+    """Return the file by which a request is checked: a model's manifest, or metadata fetched for the check."""
     if SETTINGS.source == "miniature" or model in SETTINGS.folders:
         return manifest_of("model", model)
     return f"{HUB}/submitted/{model}@{revision or 'default'}/metadata.json"
@@ -22,16 +22,16 @@ SUITE_CHECKS = check_requests(
     source=suite_source,
     manifest=manifest_of_checkpoint,
 )
-SUITE_SOURCES = [file for one in SUITE_CHECKS["submissions"].values() for file in one["sources"]]
+SUITE_ENTRIES = SUITE_CHECKS["submissions"].values()
+SUITE_SOURCES = [file for entry in SUITE_ENTRIES for file in entry["sources"]]
 # By the name of a row in paths; of two requests for one row the second will be refused.
 SUITE_ROWS = {
-    one["row"]: Request.model_validate(one["request"])
-    for one in SUITE_CHECKS["submissions"].values()
+    entry["row"]: Request.model_validate(entry["request"]) for entry in SUITE_ENTRIES
 }
 
 
 def suite_checked():
-    """The accepted requests, once they are checked."""
+    """Return the accepted requests, once they are checked."""
     if is_listing() and not CHECKS.exists():
         return as_if_accepted(SUITE_CHECKS)
     checks = Path(checkpoints.check_requests.get().output.checks)
@@ -40,17 +40,17 @@ def suite_checked():
 
 
 def suite_records(wildcards):
-    """The records of the rows whose requests were accepted."""
-    return [path for one in suite_checked() for path in one["records"].values()]
+    """Return the records of the rows whose requests were accepted."""
+    return [path for entry in suite_checked() for path in entry["records"].values()]
 
 
 def suite_commit(wildcards, key):
-    (commit,) = {one[key] for one in suite_checked() if one["row"] == wildcards.row}
+    (commit,) = {entry[key] for entry in suite_checked() if entry["row"] == wildcards.row}
     return commit
 
 
 def suite_model(wildcards):
-    """A model of the hub at the commit that was checked, whatever its branch is at by now."""
+    """Return the manifest of a model at the commit that was checked, even if its branch has moved."""
     request = SUITE_ROWS[wildcards.row]
     if SETTINGS.source == "miniature" or request.is_local or request.checkpoint.variant:
         return manifest_of_checkpoint(request.checkpoint)
@@ -58,7 +58,7 @@ def suite_model(wildcards):
 
 
 def suite_base(wildcards):
-    """Of a delta, the model that it is added to, at the commit that was checked, in the hub folder."""
+    """Return the base of a delta, at the commit that was checked."""
     base = SUITE_ROWS[wildcards.row].base
     if base is None or SETTINGS.source == "miniature":
         return base

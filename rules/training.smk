@@ -8,7 +8,7 @@ _PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
 _TRAINING_RECORD = "results/training/{checkpoint}.json"
 
 
-use rule collect_scores as tokenise_samples with:
+rule tokenise_samples:
     """Tokenise what a training recipe reads, once for all its checkpoints."""
     input:
         model=model_manifest,
@@ -22,13 +22,15 @@ use rule collect_scores as tokenise_samples with:
         recipe=one_of(SETTINGS.training.recipes),
     conda:
         "../envs/lm_eval.yaml"
+    threads: 1
     resources:
         mem_mb=4000,
         runtime="8h",
     params:
         version="tokenise_samples 3",
-        function="training.data.tokenise_samples",
         request=samples_request,
+    script:
+        "../workflow_scripts/training/data.py"
 
 
 rule train_checkpoint:

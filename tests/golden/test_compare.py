@@ -22,8 +22,10 @@ def compare(tmp_path, after, renames=None, before=BEFORE, old="scores", new="sco
         (tmp_path / folder).mkdir()
         if text is not None:
             (tmp_path / folder / f"{name}.csv").write_text(text)
-    found = compare_folders(tmp_path / "before", tmp_path / "after", KEYS, renames or Renames())
-    return [str(difference) for difference in found]
+    differences = compare_folders(
+        tmp_path / "before", tmp_path / "after", KEYS, renames or Renames()
+    )
+    return [str(difference) for difference in differences]
 
 
 @pytest.mark.parametrize(
@@ -39,13 +41,13 @@ def compare(tmp_path, after, renames=None, before=BEFORE, old="scores", new="sco
         (None, ["scores: present -> absent"]),
     ],
 )  # fmt: skip
-def test_every_difference_is_told_and_the_order_is_none(tmp_path, after, expected):
-    told = compare(tmp_path, after)
-    assert len(told) == len(expected)
-    assert all(words in line for words, line in zip(expected, told, strict=True)), told
+def test_every_difference_is_listed(tmp_path, after, expected):
+    lines = compare(tmp_path, after)
+    assert len(lines) == len(expected)
+    assert all(words in line for words, line in zip(expected, lines, strict=True)), lines
 
 
-def test_renamed_tables_and_columns_are_compared_under_their_new_names(tmp_path):
+def test_renamed_tables_are_compared(tmp_path):
     renames = Renames(
         tables={"cells": "scores"}, columns={"*": {"name": "model"}, "scores": {"of": "task"}}
     )
@@ -56,12 +58,12 @@ def test_renamed_tables_and_columns_are_compared_under_their_new_names(tmp_path)
     ]
 
 
-def test_two_rows_of_one_key_are_no_table(tmp_path):
+def test_two_rows_of_one_key_are_refused(tmp_path):
     with pytest.raises(ValueError, match="two rows"):
         compare(tmp_path, BEFORE + "a,x,0.5\n")
 
 
-def test_the_base_commit_has_its_own_names_in_the_config():
+def test_config_of_base_commit_has_old_names():
     renames = Renames(keys={"grid.test_draw": "grid.draws", "exam": "mmlu", "a.b": "c.d"})
     config = {"grid": {"draws": "own", "tasks": ["x"]}, "mmlu": {"shots": 5}, "c": {"d": 0, "e": 1}}
     restored = renames.restore_config(config)
@@ -75,7 +77,7 @@ def test_the_base_commit_has_its_own_names_in_the_config():
     assert Renames().restore_config(config) == config
 
 
-def test_what_moved_on_purpose_is_a_table_or_a_column():
+def test_intended_difference_is_table_or_column():
     renames = Renames(moved={"scores.value": "drawn as published", "plans": "adapters"})
     intended = [
         Difference(table, "[a]", column, "1", "2").is_intended(renames.moved)
@@ -84,7 +86,7 @@ def test_what_moved_on_purpose_is_a_table_or_a_column():
     assert intended == [True, False, True, False]
 
 
-def test_a_kept_number_is_shorter_and_equal(tmp_path, monkeypatch):
+def test_kept_number_is_rounded(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.golden.run.HERE", tmp_path)
     (tmp_path / "after").mkdir()
     text = 'model,task,value\nPythia-0.1M,"x, y",0.12345678901234\nb,1.4.2,14770033664\n'
@@ -94,7 +96,7 @@ def test_a_kept_number_is_shorter_and_equal(tmp_path, monkeypatch):
     assert compare_folders(kept, tmp_path / "after", KEYS, Renames()) == []
 
 
-def test_numbers_of_other_processors_are_dropped_and_published_ones_are_not(tmp_path, monkeypatch):
+def test_numbers_of_other_processors_are_dropped(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.golden.run.HERE", tmp_path)
     own = find_kept("measured").name
     for path in (f"{own}/scores.csv", "amd-99-9/scores.csv", "published/published_bits.csv"):
@@ -111,16 +113,16 @@ def test_numbers_of_other_processors_are_dropped_and_published_ones_are_not(tmp_
         ("vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 1\nmodel name\t: AMD EPYC\n", "amd-25-1"),
     ],
 )  # fmt: skip
-def test_a_kind_of_processor_has_a_name(cpuinfo, name):
+def test_processor_has_name(cpuinfo, name):
     assert name_processor(cpuinfo * 2) == name
 
 
-def test_a_base_that_is_not_there_is_said_in_a_sentence(tmp_path):
+def test_unknown_base_commit_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"^nothing is no commit of this clone; expected"):
         extract_commit("nothing", tmp_path)
 
 
-def test_the_file_of_renames_names_tables_that_are_compared():
+def test_renames_name_compared_tables():
     tables = {table for part in PARTS.values() for table in part}
     named = {
         *RENAMES.tables.values(),

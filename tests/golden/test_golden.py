@@ -13,12 +13,13 @@ def check(part, before, after, moved):
     assert not unintended, "\n".join(unintended)
 
 
-def test_tables_of_released_scores_have_the_kept_numbers(tmp_path):
+def test_published_tables_have_kept_numbers(tmp_path):
     run.run_working_tree("published", tmp_path / "after")
     check("published", run.find_kept("published"), tmp_path / "after", moved={})
 
 
-def test_what_models_compute_are_the_kept_numbers_or_those_of_the_base_commit(tmp_path):
+@pytest.mark.slow
+def test_measured_tables_have_numbers_of_base_commit(tmp_path):
     before, moved = run.find_kept("measured"), {}
     if not before.is_dir():
         before, moved = tmp_path / "before", run.RENAMES.moved

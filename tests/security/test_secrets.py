@@ -7,14 +7,14 @@ from tests.workflow.grid import TOKENS, files_with_a_token
 pytestmark = pytest.mark.workflow
 
 
-def test_no_file_of_a_run_holds_a_token(finished_grid):
+def test_no_file_holds_a_token(finished_grid):
     """Models, datasets, records, tables, logs, and what Snakemake keeps for itself."""
     assert len(TOKENS) >= 4
     assert not files_with_a_token(finished_grid)
 
 
-def test_no_argument_list_held_a_token_while_it_ran(finished_grid):
+def test_no_argument_list_holds_a_token(finished_grid):
     """Anybody on the machine can read those; make_grid looked at all of them, again and again."""
-    seen = (finished_grid / "argument_lists.txt").read_text()
-    assert "snakemake" in seen and ".snakemake/scripts/" in seen, "it looked"
-    assert not any(token in seen for token in TOKENS.values())
+    arguments = (finished_grid / "argument_lists.txt").read_text()
+    assert "snakemake" in arguments and ".snakemake/scripts/" in arguments, "it looked"
+    assert not any(token in arguments for token in TOKENS.values())

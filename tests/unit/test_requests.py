@@ -3,13 +3,11 @@
 import json
 
 import pytest
+import yaml
 
+from tests.tables import table_beside
 from tests.unit.settings.merged import load
-from workflow_scripts.evaluation.prompts.requests import (
-    explain_request,
-    prompt_request,
-    reading_request,
-)
+from workflow_scripts.evaluation.prompts.requests import prompt_request
 from workflow_scripts.evaluation.requests import (
     latency_request,
     mmlu_request,
@@ -31,85 +29,50 @@ REQUESTS = {
     "latency": lambda settings: latency_request(settings, MODEL),
     "mmlu": mmlu_request,
     "prompt": lambda settings: prompt_request(settings, "run6"),
-    "reading": lambda settings: reading_request(settings, "run6"),
-    "explain": explain_request,
     "explain_training": explain_training_request,
 }
 
 
+CHANGES = table_beside(__file__, "changed_keys.txt")
+
+
 @pytest.mark.parametrize("name", REQUESTS)
-def test_a_step_rebuilds_what_its_rule_asked(name):
-    asked = REQUESTS[name](load({}))
-    handed_on = json.loads(json.dumps(asked.to_params()))
-    assert type(asked).of(handed_on) == asked
-    assert type(asked).of(handed_on).sha256 == asked.sha256
+def test_params_come_back(name):
+    """A script rebuilds what its rule has put into its params."""
+    request = REQUESTS[name](load({}))
+    params = json.loads(json.dumps(request.to_params()))
+    assert type(request).of(params) == request and type(request).of(params).sha256 == request.sha256
 
 
-@pytest.mark.parametrize(
-    ("changes", "changed"),
-    [
-        ({"chunking": {"measures": {"stride": 64}}}, {"perplexity", "stage_perplexity"}),
-        (
-            {"chunking": {"measures": {"perplexity_mean": "windows"}}},
-            {"perplexity", "stage_perplexity", "written"},
-        ),
-        ({"chunking": {"measures": {"written_tokens": 9}}}, {"written"}),
-        ({"chunking": {"measures": {"new_tokens": 6}}}, {"latency"}),
-        ({"chunking": {"measures": {"latency_prompts": "chat"}}}, {"latency"}),
-        ({"chunking": {"measures": {"latency_aggregation": "mean"}}}, {"latency"}),
-        ({"chunking": {"measures": {"pruned": [[2]]}}}, {"perplexity", "written", "latency"}),
-        ({"chunking": {"measures": {"repeats": 5}}}, {"latency"}),
-        ({"chunking": {"measures": {"latency_models": []}}}, set()),
-        ({"compute": {"batch_size": 16}}, {"perplexity", "stage_perplexity", "written", "mmlu"}),
-        ({"mmlu": {"shots": 4}}, {"mmlu"}),
-        ({"mmlu": {"prompt": "published"}}, {"mmlu"}),
-        ({"prompts": {"max_items_per_subject": 2}}, {"prompt"}),
-        (
-            {"compute": {"threads": 2}},
-            {"verify", "perplexity", "stage_perplexity", "written", "latency", "mmlu", "prompt"},
-        ),
-    ],
-)
-def test_changing_one_key_asks_its_users_something_else_and_nobody_besides(changes, changed):
-    before, after = load({}), load(changes)
-    differing = {name for name, ask in REQUESTS.items() if ask(before) != ask(after)}
-    assert differing == changed
+@pytest.mark.parametrize(("change", "expected"), CHANGES)
+def test_changed_key(change, expected):
+    """It changes the params of its users and of nobody besides."""
+    before, after = load({}), load(yaml.safe_load(f"{{{change}}}"))
+    differing = {name for name, get in REQUESTS.items() if get(before) != get(after)}
+    assert differing == set(expected.split())
 
 
-def test_plans_that_are_the_same_are_measured_once():
-    pruned = [[5, 3], [3, 5]]
-    settings = load({"chunking": {"measures": {"pruned": pruned}}})
-    plans = perplexity_request(settings, MODEL).plans
-    assert [plan.layers_to_prune for plan in plans if plan.mode == "prune"] == [(3, 5)]
-
-
-def variants_timed(checkpoints, model=MODEL, **measures):
-    config = {"chunking": {"checkpoints": checkpoints, "measures": measures}}
-    settings = load(config)
+def list_timed_variants(checkpoints, model=MODEL, **measures):
+    settings = load({"chunking": {"checkpoints": checkpoints, "measures": measures}})
     layers = settings.model(model).layers
-    return [one.id(layers).variant for one in latency_request(settings, model).plans]
+    return [plan.id(layers).variant for plan in latency_request(settings, model).plans]
 
 
-def test_the_layers_alone_are_timed_and_each_checkpoint_with_what_it_is_made_of_once():
+def test_timed_plans():
+    """The layers alone, and each checkpoint with what it is made of, once; of another model the grid."""
     plan = {"model": MODEL, "num_layers_per_chunk": 12}
-    grid = {"latency_layers": [0, 12], "pruned": [[24]]}
-    made = [
+    checkpoints = [
         plan,
         {"model": MODEL, "num_chunks": 0, "num_layers_per_chunk": 0},
         plan | {"distillation": True},  # as fast as without
-        plan | {"adapter_init": "normal"},  # and as these
         plan | {"aggregation_base": "none", "adapter_hidden_size": 8},
-        plan | {"aggregation_mode": "residual", "use_adapters": False},  # the layers alone
         {"model": MODEL, "mode": "prune", "layers_to_prune": [3]},
     ]
-    assert variants_timed(made, **grid) == [
+    grid = {"latency_layers": [0, 12], "pruned": [[5, 3], [3, 5]]}
+    assert list_timed_variants(checkpoints, **grid) == [
         *("@k2m12-residual-noadapters", "@k2m12", "@k2m12-mlp.none-adapters8"),
-        *("@prune3", "@prune24"),
+        *("@prune3", "@prune3-5"),
     ]
-
-
-def test_of_a_model_that_is_only_timed_the_grid_is_and_nothing_is_left_out_of_it():
-    other = "miniature/Qwen2-1M"
-    plan = {"model": MODEL, "num_layers_per_chunk": 12}
-    timed = variants_timed([plan], other, latency_models=[other], latency_layers=[2])
+    other = {"model": "miniature/Qwen2-1M", "latency_models": ["miniature/Qwen2-1M"]}
+    timed = list_timed_variants([plan], **other, latency_layers=[2])
     assert timed == ["@k2m2-residual-noadapters"]

@@ -1,4 +1,4 @@
-"""docs/extending.md, done to the letter: its blocks in a copy of the repository, its commands in a folder."""
+"""Follow docs/extending.md to the letter: its blocks in a copy of the repository, its commands in a folder."""
 
 import re
 import shlex
@@ -18,45 +18,45 @@ pytestmark = pytest.mark.workflow
 
 PAGE = ROOT / "docs/extending.md"
 BIN = Path(sys.executable).parent
-FENCE = re.compile(r"^(?P<said>[^\n]*)\n\n```\w*\n(?P<block>.*?)^```$", re.M | re.S)
+FENCED_BLOCK = re.compile(r"^(?P<line>[^\n]*)\n\n```\w*\n(?P<block>.*?)^```$", re.M | re.S)
 APPEND = re.compile(r"Append to `([^`]+)`(, after two blank lines)?:")
 WRITE = re.compile(r"Write `([^`]+)`:")
-BESIDE = re.compile(r"In `([^`]+)`, (above|below) the line `(.+)`:")
+INSERT = re.compile(r"In `([^`]+)`, (above|below) the line `(.+)`:")
 RUN = "Run:"
 
 
 @dataclass(frozen=True)
 class Block:
-    """What the page shows, under what it says of it and the addition that it belongs to."""
+    """A fenced block of the page, with the line above it and the heading that it stands under."""
 
     addition: str
-    said: str
+    line: str
     text: str
 
 
-def blocks_of(page: str) -> list[Block]:
+def parse_blocks(page: str) -> list[Block]:
     parts = re.split(r"^## (.*)\n", page, flags=re.M)[1:]
-    found = [
-        Block(addition, match["said"], match["block"])
+    blocks = [
+        Block(addition, match["line"], match["block"])
         for addition, part in zip(parts[::2], parts[1::2], strict=True)
-        for match in FENCE.finditer(part)
+        for match in FENCED_BLOCK.finditer(part)
     ]
-    assert len(found) == len(re.findall("^```", page, re.M)) / 2, "a block is under no line"
-    return found
+    assert len(blocks) == len(re.findall("^```", page, re.M)) / 2, "a block has no line above it"
+    return blocks
 
 
-def apply(block: Block, repository: Path) -> None:
-    """Put a block where the page says; what is said in no known way is a mistake of the page."""
-    if match := APPEND.fullmatch(block.said):
+def apply_block(block: Block, repository: Path) -> None:
+    """Put a block where the line above it says."""
+    if match := APPEND.fullmatch(block.line):
         path = repository / match[1]
         gap = "\n\n" if match[2] else ""
         path.write_text(path.read_text() + gap + block.text)
-    elif match := WRITE.fullmatch(block.said):
+    elif match := WRITE.fullmatch(block.line):
         path = repository / match[1]
         assert not path.exists(), f"{match[1]} is there already"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text)
-    elif match := BESIDE.fullmatch(block.said):
+    elif match := INSERT.fullmatch(block.line):
         path = repository / match[1]
         lines = path.read_text().splitlines(keepends=True)
         places = [at for at, line in enumerate(lines) if line.strip() == match[3]]
@@ -64,53 +64,55 @@ def apply(block: Block, repository: Path) -> None:
         lines.insert(places[0] + (match[2] == "below"), block.text)
         path.write_text("".join(lines))
     else:
-        raise AssertionError(f"the page says {block.said!r}, which is no known way to say it")
+        raise AssertionError(
+            f"expected Append, Write or In as the line above a block, not {block.line!r}"
+        )
 
 
-def commands_of(block: Block) -> Iterator[list[str]]:
+def read_commands(block: Block) -> Iterator[list[str]]:
     for line in block.text.splitlines():
         program, *arguments = shlex.split(line)
         assert program == "snakemake", line
         yield arguments
 
 
-class Stranger:
-    """Has a copy of the repository, into which the page is typed, and a folder for the results."""
+class Reader:
+    """Type the page into a copy of the repository, and run its commands in a folder."""
 
     def __init__(self, repository: Path, folder: Path):
         self.repository, self.folder = repository, folder
 
-    def all_runs(self) -> Path:
-        """The small world names its prompt runs; by default one that is added joins the others."""
+    def write_runs(self) -> Path:
+        """Write a config with the prompt runs of the small world and those that the page adds."""
         runs = yaml.safe_load((ROOT / "tests/workflow/small.yaml").read_text())["prompts"]["runs"]
-        known, now = (
+        shipped, current = (
             {path.stem for path in (root / "config/prompts").glob("*.yaml")}
             for root in (ROOT, self.repository)
         )
-        path = self.folder / "all_runs.yaml"
-        path.write_text(yaml.safe_dump({"prompts": {"runs": [*runs, *sorted(now - known)]}}))
+        path = self.folder / "write_runs.yaml"
+        path.write_text(yaml.safe_dump({"prompts": {"runs": [*runs, *sorted(current - shipped)]}}))
         return path
 
     def run(self, arguments: list[str]) -> subprocess.CompletedProcess:
-        """As typed, in the world of the tests; a config of the page comes after that world's."""
-        mine = []
+        """Run a command in the small world; configs of the page come after that of the world."""
+        page_configs = []
         if "--configfile" in arguments:
             at = arguments.index("--configfile")
-            mine, arguments = arguments[at + 1 :], arguments[:at]
-        small = [self.repository / "tests/workflow/small.yaml", self.all_runs()]
-        configs = [*small, *(self.repository / name for name in mine)]
-        asked = [*arguments, "--configfile", *map(str, configs)]
+            page_configs, arguments = arguments[at + 1 :], arguments[:at]
+        small = [self.repository / "tests/workflow/small.yaml", self.write_runs()]
+        configs = [*small, *(self.repository / name for name in page_configs)]
+        arguments = [*arguments, "--configfile", *map(str, configs)]
         snakefile = self.repository / "Snakefile"
-        return run_for(self.folder, *command(self.folder, *asked, snakefile=snakefile))
+        return run_for(self.folder, *command(self.folder, *arguments, snakefile=snakefile))
 
-    def tool(self, *words: str) -> None:
-        """A command in the copy of the repository that must be content."""
+    def run_tool(self, *words: str) -> None:
+        """Run a command in the copy of the repository, and check that it succeeds."""
         result = run_for(self.folder, *words, cwd=self.repository)
         assert result.returncode == 0, result.stdout + result.stderr
 
 
-def copy_of_the_repository(folder: Path) -> Path:
-    """Its tracked files, and new ones that are not ignored."""
+def copy_repository(folder: Path) -> Path:
+    """Copy the tracked files, and new ones that are not ignored."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -125,8 +127,8 @@ def copy_of_the_repository(folder: Path) -> Path:
     return folder
 
 
-# What a user has of each addition once its commands have run: a file, and words in it.
-SEEN = {
+# By addition: a file that its commands write, and words in it.
+EXPECTED = {
     "A task": ("tables/harmony_scores.csv", "TruthfulQA (mc1)"),
     "A model": None,
     "A table": ("tables/harmony_floors.md", "# Which tasks show something"),
@@ -139,36 +141,36 @@ SEEN = {
 
 
 @pytest.mark.slow
-def test_the_page_done_to_the_letter_does_what_it_says(copy, tmp_path):
-    """One after the other, as a reader would, each looked at before the next is begun."""
-    stranger = Stranger(copy_of_the_repository(tmp_path / "repository"), copy)
-    blocks = blocks_of(PAGE.read_text())
-    assert list(dict.fromkeys(block.addition for block in blocks)) == list(SEEN)
-    for addition, seen in SEEN.items():
+def test_page_followed_to_the_letter_works(copy, tmp_path):
+    """One addition after the other, each checked before the next."""
+    reader = Reader(copy_repository(tmp_path / "repository"), copy)
+    blocks = parse_blocks(PAGE.read_text())
+    assert list(dict.fromkeys(block.addition for block in blocks)) == list(EXPECTED)
+    for addition, expected in EXPECTED.items():
         result = None
         for block in [block for block in blocks if block.addition == addition]:
-            if block.said != RUN:
-                apply(block, stranger.repository)
+            if block.line != RUN:
+                apply_block(block, reader.repository)
                 continue
-            for arguments in commands_of(block):
-                result = stranger.run(arguments)
+            for arguments in read_commands(block):
+                result = reader.run(arguments)
                 assert result.returncode == 0, f"{addition}: {result.stdout}{result.stderr}"
         assert result, f"{addition} is never run"
-        if seen:
-            file, words = seen
+        if expected:
+            file, words = expected
             assert words.encode() in (copy / "results" / file).read_bytes(), addition
-    stranger.tool(str(BIN / "ruff"), "check", ".")
-    stranger.tool(str(BIN / "ruff"), "format", "--check", ".")
-    stranger.tool(str(BIN / "snakefmt"), "--check", "Snakefile", "rules")
-    stranger.tool(str(BIN / "lint-imports"))
+    reader.run_tool(str(BIN / "ruff"), "check", ".")
+    reader.run_tool(str(BIN / "ruff"), "format", "--check", ".")
+    reader.run_tool(str(BIN / "snakefmt"), "--check", "Snakefile", "rules")
+    reader.run_tool(str(BIN / "lint-imports"))
     kept = ("paper/test_prose.py", "settings/test_tables.py")
     tests = [f"tests/unit/{name}" for name in kept]
-    stranger.tool(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
+    reader.run_tool(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
 
 
 def test_every_block_is_put_somewhere(tmp_path):
     """Of the page as it is, without running anything."""
-    repository = copy_of_the_repository(tmp_path)
-    for block in blocks_of(PAGE.read_text()):
-        if block.said != RUN:
-            apply(block, repository)
+    repository = copy_repository(tmp_path)
+    for block in parse_blocks(PAGE.read_text()):
+        if block.line != RUN:
+            apply_block(block, repository)

@@ -1,4 +1,4 @@
-"""Other people's scores without a model of ours: a study of its own, to the page and the report."""
+"""Run on imported scores alone, without a model, to the report and the leaderboard."""
 
 import csv
 import re
@@ -39,15 +39,15 @@ def write_scores(folder):
                 writer.writerow([model, "my_text", protocol, "bits_per_byte", 1.5 - 0.1 * at, ""])
 
 
-def test_imported_scores_alone_have_every_table_figure_and_page(tmp_path):
+def test_imported_scores_alone_fill_tables_figures_and_pages(tmp_path):
     write_scores(tmp_path)
     (tmp_path / "none").mkdir()
     (tmp_path / "mine.yaml").write_text(CONFIG)
     result = run_snakemake(tmp_path, "--configfile", "mine.yaml")
-    said = result.stdout + result.stderr
+    output = result.stdout + result.stderr
     jobs = jobs_of(result)
     assert not [name for name in jobs if name.startswith(("evaluate_", "fetch_", "build_world"))], (
-        said
+        output
     )
     for name in ("scores", "leaderboard", "agreement", "components", "panel", "task_pair"):
         assert (tmp_path / f"results/tables/harmony_{name}.csv").stat().st_size > 100, name

@@ -14,7 +14,7 @@ from tests.workflow.test_repository import pinned
 ROOT = Path(__file__).parents[2]
 
 
-def test_an_editable_install_makes_chunked_models_known_in_any_folder(tmp_path):
+def test_editable_install_registers_chunked_models(tmp_path):
     checkout = tmp_path / "checkout"
     checkout.mkdir()
     for name in ("workflow_scripts", "envs"):
@@ -41,7 +41,7 @@ def test_an_editable_install_makes_chunked_models_known_in_any_folder(tmp_path):
     assert loaded.stdout.split()[1] == str(checkout / "workflow_scripts")
 
 
-def test_the_package_asks_for_the_versions_that_are_pinned():
+def test_package_requires_pinned_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     constraints = pinned(ROOT / "envs/constraints.txt")
     for requirement in project["dependencies"]:

@@ -1,4 +1,4 @@
-"""The report of a finished run: whole, made of what it says, and the same bytes from the same records."""
+"""Check the report of a finished run: complete, and the same bytes from the same records."""
 
 import json
 import re
@@ -11,31 +11,31 @@ from tests.workflow.snakemake import SMALL, run_snakemake
 
 pytestmark = pytest.mark.workflow
 
-# What tells of times; all else is made a second time by the tests of the whole run.
+# Files with measured times, which no second run has.
 TIMED = ["chunking_latency", "chunking_pruning", "chunking_quality", "numbers"]
 
 
-def test_the_report_tells_every_study_and_shows_all_that_was_made(finished):
+def test_report_shows_every_study_table_and_figure(finished):
     folder, result = finished
     assert "results/report/index.html" in result.stdout + result.stderr
     page = (folder / "results/report/index.html").read_text()
     for kind, suffix in (("table", "csv"), ("figure", "png")):
         made = {path.stem for path in (folder / f"results/{kind}s").glob(f"*.{suffix}")}
         assert made == set(re.findall(rf'id="{kind}-(\w+)"', page))
-    assert re.findall(r'<section id="(\w+)">', page)[0] == "published", "what was found before"
+    assert re.findall(r'<section id="(\w+)">', page)[0] == "published"
     assert re.findall(r'<figure id="figure-(\w+)"', page)[0] == "published_agreement"
     for study in ("published", "harmony", "chunking", "prompts", "reproduction"):
         (chapter,) = re.findall(rf'<section id="{study}">(.*?)</section>', page, re.S)
         assert "<data value=" in chapter, f"{study} tells no number"
 
 
-def test_no_published_number_can_be_compared_in_the_miniature_world(finished):
+def test_reproduction_compares_no_miniature_score_with_published_ones(finished):
     numbers = json.loads((finished[0] / "results/tables/numbers.json").read_text())
     refused = numbers["published.refused"]["value"]
     assert refused == numbers["published.numbers"]["value"] > 61 * 24 * 3
 
 
-def test_the_same_records_give_the_same_report(copy):
+def test_same_records_give_same_report(copy):
     paths = [
         path
         for path in (copy / "results").rglob("*")
@@ -55,23 +55,23 @@ def test_the_same_records_give_the_same_report(copy):
     ("record", "table", "study"),
     [
         ("harmony/direct/miniature--Llama-1.4M/mnli.json", "harmony_agreement", "harmony"),
-        # Of a request, known once it is checked.
+        # A request, planned after the checkpoint.
         ("suite/few_shot/miniature--Pythia-0.1M~float32/gsm8k.json", "suite_leaderboard", "suite"),
     ],
 )
-def test_a_study_whose_record_was_deleted_has_it_made_again(copy, record, table, study):
-    wanted = copy / f"results/tables/{table}.csv"
-    before = wanted.read_bytes()
+def test_deleted_record_is_measured_again(copy, record, table, study):
+    path = copy / f"results/tables/{table}.csv"
+    before = path.read_bytes()
     (copy / "results/records" / record).unlink()
     run_snakemake(copy, study, *SMALL)
     assert (copy / "results/records" / record).exists()
-    assert wanted.read_bytes() == before
+    assert path.read_bytes() == before
     again = run_snakemake(copy, study, *SMALL)
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
 @pytest.mark.tex
-def test_every_table_goes_through_latex(finished, tmp_path):
+def test_latex_compiles_every_table(finished, tmp_path):
     tables = sorted((finished[0] / "results/tables").glob("*.tex"))
     tables = [path for path in tables if path.stem != "numbers"]
     assert len(tables) > 12

@@ -9,15 +9,15 @@ from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_snakemake
 pytestmark = pytest.mark.workflow
 
 
-def plan_of(folder, *arguments):
+def run_plan(folder, *arguments):
     result = run_snakemake(folder, "plan", *arguments)
     assert result.returncode == 0, result.stdout + result.stderr
     with (folder / "results/plan.csv").open(newline="") as file:
         return result.stdout + result.stderr, list(csv.DictReader(file))
 
 
-def test_the_plan_has_every_job_of_a_dry_run_and_runs_none(tmp_path):
-    said, rows = plan_of(tmp_path, *SMALL)
+def test_plan_has_jobs_of_dry_run_and_runs_none(tmp_path):
+    output, rows = run_plan(tmp_path, *SMALL)
     jobs = jobs_of(run_snakemake(tmp_path, "-n", *SMALL))
     planned = {row["rule"]: int(row["jobs"]) for row in rows}
     whole = planned.pop("all")
@@ -25,14 +25,14 @@ def test_the_plan_has_every_job_of_a_dry_run_and_runs_none(tmp_path):
     assert planned.pop("evaluate_suite") == 2  # a dry run does not know of it before the check
     assert planned.items() <= jobs.items()
     assert whole == sum(planned.values()) + 2
-    assert "evaluate_direct" in said
-    assert "Requests of the leaderboard count as if accepted" in said
+    assert "evaluate_direct" in output
+    assert "Requests of the leaderboard count as if accepted" in output
     assert not (tmp_path / "results/records").exists()
     assert not (tmp_path / "resources").exists()
 
 
-def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
-    _, rows = plan_of(tmp_path, "--configfile", str(ROOT / "config/paper.yaml"))
+def test_plan_of_paper_states_gpu_hours(tmp_path):
+    _, rows = run_plan(tmp_path, "--configfile", str(ROOT / "config/paper.yaml"))
     by_rule = {row["rule"]: row for row in rows}
     assert by_rule["evaluate_direct"]["jobs"] == by_rule["train_before_test"]["jobs"] == "244"
     hours = {rule: float(row["gpu_hours"]) for rule, row in by_rule.items()}
@@ -42,6 +42,6 @@ def test_the_plan_of_the_paper_is_what_one_asks_gpu_hours_with(tmp_path):
     assert f"{hours['all']:.0f} GPU hours" in (ROOT / "docs/cluster.md").read_text()
 
 
-def test_what_is_done_costs_nothing(copy):
-    _, rows = plan_of(copy, *SMALL)
+def test_finished_run_costs_nothing(copy):
+    _, rows = run_plan(copy, *SMALL)
     assert [(row["rule"], row["jobs"]) for row in rows] == [("all", "0")]

@@ -18,17 +18,17 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def finished_of(tmp_path_factory):
-    """By the name of a config: a folder in which all of it was made, and the commits that the hub had."""
+def finish(tmp_path_factory):
+    """Run a config by its name; return its folder and the commits of the hub."""
 
     @cache
     def finished(name: str) -> tuple[Path, dict[tuple[str, str], str]]:
-        return made_once(tmp_path_factory, f"real_{name}", lambda folder: _make(folder, name))
+        return made_once(tmp_path_factory, f"real_{name}", lambda folder: _run_config(folder, name))
 
     return finished
 
 
-def _make(folder: Path, name: str) -> dict[tuple[str, str], str]:
+def _run_config(folder: Path, name: str) -> dict[tuple[str, str], str]:
     report = folder / "network.txt"
     with real_config(name, folder) as (arguments, environment, hub):
         result = run_snakemake(
@@ -44,21 +44,21 @@ def _make(folder: Path, name: str) -> dict[tuple[str, str], str]:
     return commits
 
 
-def rules_in(said: str) -> dict[str, set[str]]:
-    """The names of the wildcards of every rule whose jobs Snakemake names; batches count as one rule."""
-    found: dict[str, set[str]] = {}
+def parse_rules(output: str) -> dict[str, set[str]]:
+    """Return the wildcards of every rule in Snakemake's output; batches count as one rule."""
+    rules: dict[str, set[str]] = {}
     for rule, about in re.findall(
-        r"^(?:local)?(?:rule|checkpoint) (\w+):\n((?: +.*\n)*)", said, re.M
+        r"^(?:local)?(?:rule|checkpoint) (\w+):\n((?: +.*\n)*)", output, re.M
     ):
         wildcards = re.search(r"^ +wildcards: (.*)$", about, re.M)
         names = re.findall(r"(?:^|, )(\w+)=", wildcards[1]) if wildcards else []
-        found.setdefault(re.sub(r"_\d+$", "", rule), set()).update(names)
-    return found
+        rules.setdefault(re.sub(r"_\d+$", "", rule), set()).update(names)
+    return rules
 
 
 @pytest.mark.parametrize("name", ["first", "paper"])
-def test_a_real_config_runs_to_its_report_by_the_hub_alone(finished_of, name):
-    folder, commits = finished_of(name)
+def test_real_config_runs_to_its_report(finish, name):
+    folder, commits = finish(name)
     assert "<html" in (folder / "results/report/index.html").read_text()
     assert not list(folder.glob("results/broken/*"))
     fetched = [read_manifest(path) for path in folder.glob("resources/*/*/*/*/manifest.json")]
@@ -76,17 +76,16 @@ def test_a_real_config_runs_to_its_report_by_the_hub_alone(finished_of, name):
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
-def test_every_rule_of_the_paper_s_config_has_run_with_its_wildcards(finished_of, tmp_path):
-    folder, _ = finished_of("paper")
-    ran = rules_in("".join(path.read_text() for path in folder.glob(".snakemake/log/*.log")))
+def test_every_rule_of_paper_config_ran(finish, tmp_path):
+    folder, _ = finish("paper")
+    ran = parse_rules("".join(path.read_text() for path in folder.glob(".snakemake/log/*.log")))
     # Without a profile Snakemake lists every job of a dry run.
     paper = ["--configfile", str(ROOT / "config/paper.yaml")]
     planned = run_snakemake(tmp_path, "-n", "--workflow-profile", "none", *paper)
     assert planned.returncode == 0, planned.stdout + planned.stderr
-    expected = rules_in(planned.stdout + planned.stderr)
+    expected = parse_rules(planned.stdout + planned.stderr)
     assert len(expected) > 20 and "train_before_test" in expected
     assert {rule: ran.get(rule) for rule in expected} == expected
-    # What is made by one rule for all.
     products = re.findall(r"results/(?:tables|figures|report)/[\w./-]+", planned.stdout)
     assert [path for path in sorted(set(products)) if not (folder / path).is_file()] == []
     # What a dry run cannot know of: it follows from the check of the requests.

@@ -1,4 +1,4 @@
-"""The whole way, from nothing to a table, and what a second run, a change or a kill does to it."""
+"""Run every study once; then check reruns after a change, a deletion and an altered record."""
 
 import json
 import shutil
@@ -37,13 +37,13 @@ FIGURES = [
     "panel",
 ]
 REPORT_RULES = ["gather_provenance", "collect_numbers", "paper_source"]
+HARMONY_MODELS = ["miniature/Llama-1.4M", "miniature/Pythia-0.1M"]
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 
-def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
+def test_run_prints_its_report_and_scores_every_cell(finished):
     folder, result = finished
-    said = result.stdout + result.stderr
-    assert "results/report/index.html: " in said
+    assert "results/report/index.html: " in result.stdout + result.stderr
     table = pd.read_csv(folder / "results/tables/harmony_scores.csv")
     assert len(table) == 4
     assert table["value"].between(0, 1).all()
@@ -51,7 +51,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
     scores = pd.read_csv(folder / "results/scores.csv")
     by_study = scores.groupby("study")["model"].agg(set).to_dict()
     assert by_study == {
-        "harmony": {"miniature/Llama-1.4M", "miniature/Pythia-0.1M"},
+        "harmony": set(HARMONY_MODELS),
         "chunking": {"miniature/Qwen2-1M-Instruct"},
         "mmlu": {"miniature/Qwen2-1M-Instruct"},
         "prompts": {"miniature/Llama-1.4M-Instruct"},
@@ -63,7 +63,7 @@ def test_the_run_says_what_it_made_and_the_table_holds_every_cell(finished):
     assert record.provenance.packages["lm_eval"] == "0.4.13"
 
 
-def test_chunked_checkpoints_are_built_exact_and_load_in_a_fresh_process(finished):
+def test_chunked_checkpoint_loads_in_new_process(finished):
     folder, _ = finished
     plans = pd.read_csv(folder / "results/tables/chunking_plans.csv").set_index("variant")
     assert list(plans.index) == ["@k2m12", "@k2m6", "@k2m12-mean", "@k0m0"]
@@ -87,8 +87,8 @@ def test_chunked_checkpoints_are_built_exact_and_load_in_a_fresh_process(finishe
     assert base.samefile(checkpoint / "base.safetensors")  # linked: no second copy on the disk
 
 
-def test_variants_of_one_plan_are_built_and_trained_beside_each_other(copy):
-    """Of the one that was there nothing is made again, and both keep their own aggregation."""
+def test_variants_of_one_plan_have_own_checkpoints(copy):
+    """A new variant is built and trained alone, and keeps its aggregation."""
     model = "miniature/Qwen2-1M-Instruct"
     plan = {"model": model, "num_chunks": 2, "num_layers_per_chunk": 12}
     config = with_config(
@@ -106,21 +106,14 @@ def test_variants_of_one_plan_are_built_and_trained_beside_each_other(copy):
         assert json.loads((copy / folder / "config.json").read_text())["aggregation_base"] == base
 
 
-def test_each_measure_has_its_table_and_its_figure(finished):
+def test_chunking_tables_and_figures_are_written(finished):
     folder, _ = finished
     for name in ("perplexity", "latency", "pruning"):
         assert len(pd.read_csv(folder / f"results/tables/chunking_{name}.csv")) >= 2
         assert (folder / f"results/figures/chunking_{name}.png").stat().st_size > 10_000
 
 
-def test_a_changed_measure_reruns_that_measure_alone(copy):
-    changes = {"chunking": {"measures": {"stride": 64}}}
-    jobs = jobs_of(run_snakemake(copy, *with_config(copy, **changes), "-n"))
-    assert jobs["measure_perplexity"] == 1
-    assert not {"measure_latency", "build_chunked", "evaluate_direct"} & set(jobs)
-
-
-def test_the_ranking_has_its_tables_and_figures_and_places_the_models_on_the_published_panel(
+def test_harmony_tables_and_figures_are_written(
     finished,
 ):
     folder, _ = finished
@@ -129,7 +122,7 @@ def test_the_ranking_has_its_tables_and_figures_and_places_the_models_on_the_pub
     for name in FIGURES:
         assert (folder / f"results/figures/harmony_{name}.png").stat().st_size > 5_000
     panel = pd.read_csv(folder / "results/tables/harmony_panel.csv")
-    assert set(panel["model"]) == {"miniature/Llama-1.4M", "miniature/Pythia-0.1M"}
+    assert set(panel["model"]) == set(HARMONY_MODELS)
     assert panel["tasks"].eq(2).all()
     significance = pd.read_csv(folder / "results/tables/harmony_significance.csv")
     for protocol in ("direct", "train_before_test"):
@@ -137,7 +130,7 @@ def test_the_ranking_has_its_tables_and_figures_and_places_the_models_on_the_pub
         assert len(errors) == 3 and (errors > 0).all()
 
 
-def test_the_published_leaderboard_can_be_imported_and_keeps_its_ranking(copy):
+def test_imported_leaderboard_keeps_its_ranking(copy):
     leaderboard = "resources/published/harmony_leaderboard.csv"
     target = "results/tables/harmony_leaderboard.csv"
     config = with_config(copy, harmony={"imported_scores": [leaderboard]})
@@ -145,25 +138,25 @@ def test_the_published_leaderboard_can_be_imported_and_keeps_its_ranking(copy):
     assert result.returncode == 0, result.stdout + result.stderr
     table = pd.read_csv(copy / target)
     trained = table[table["protocol"] == "train_before_test"]
-    theirs = trained[trained["origin"] == "harmony_leaderboard"].set_index("model")
+    imported = trained[trained["origin"] == "harmony_leaderboard"].set_index("model")
     printed = pd.read_csv(ROOT / leaderboard, index_col="model")
-    assert (theirs["pc1"] - printed["pc1"]).abs().max() < 0.1
+    assert (imported["pc1"] - printed["pc1"]).abs().max() < 0.1
     assert {"direct", "train_before_test"} <= set(table.loc[table["origin"] == "own", "protocol"])
 
 
-def test_a_training_item_is_shown_as_trained_on_and_as_tested(copy):
+def test_explain_training_shows_item_as_trained_and_tested(copy):
     config = [*SMALL, "--config", "explain=arc_easy/2"]
     result = run_snakemake(copy, "explain_training", *config)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert jobs_of(result) == {"explain_training": 1}, "all that it needs was there"
+    assert jobs_of(result) == {"explain_training": 1}
     llama, pythia = (copy / "results/explained_training.txt").read_text().split("\n==== ")
     assert llama.startswith("==== miniature/Llama-1.4M: arc_easy, item 2 ====")
-    assert llama.count("'<|begin_of_text|>'") == 2, "in training and in the test"
+    assert llama.count("'<|begin_of_text|>'") == 2
     assert "'<|begin_of_text|>'" not in pythia
 
 
-def test_a_second_run_does_nothing(finished, tmp_path):
-    """With another temporary folder too, which no parameter may hold."""
+def test_second_run_has_no_jobs(finished, tmp_path):
+    """The temporary folder is another one: no parameter may hold it."""
     folder, _ = finished
     before = results_of(folder)
     result = run_snakemake(folder, *SMALL, TMPDIR=str(tmp_path))
@@ -172,7 +165,7 @@ def test_a_second_run_does_nothing(finished, tmp_path):
     assert results_of(folder) == before
 
 
-def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
+def test_deleted_record_reruns_its_users_alone(copy):
     (copy / RECORD).unlink()
     jobs = jobs_of(run_snakemake(copy, *SMALL, "-n"))
     users = ("evaluate_direct", "collect_scores", "merge_scores", "build_grid", "leaderboard_table")
@@ -183,51 +176,45 @@ def test_a_deleted_result_reruns_its_users_and_nobody_else(copy):
     assert not set(others) & set(jobs)
 
 
-def test_a_table_by_name_needs_only_what_it_needs(copy):
+def test_single_table_needs_one_job(copy):
     shutil.rmtree(copy / "results/tables")
     (copy / "results/scores.parquet").unlink()
     jobs = jobs_of(run_snakemake(copy, *SMALL, "-n", "results/tables/harmony_agreement.md"))
     assert jobs == {"agreement": 1}
 
 
-def test_a_changed_key_reruns_its_users_alone(copy):
-    jobs = jobs_of(run_snakemake(copy, *with_config(copy, harmony={"max_test_items": 8}), "-n"))
-    assert jobs["evaluate_direct"] == 4
-    assert "place_miniature_model" not in jobs
-    assert "build_world" not in jobs
+# By changed keys: jobs that run again, with their number, and rules that do not.
+CHANGES = [
+    (
+        {"chunking": {"measures": {"stride": 64}}},
+        {"measure_perplexity": 1},
+        {"measure_latency", "build_chunked", "evaluate_direct"},
+    ),
+    ({"harmony": {"max_test_items": 8}}, {"evaluate_direct": 4}, {"build_world"}),
+    # Snakemake compares parameters as a set of values: a new 1 vanishes beside another 1.
+    ({"harmony": {"max_test_items": 1}}, {"evaluate_direct": 4}, set()),
+    ({"compute": {"threads": 2}}, {"evaluate_direct": 4}, set()),
+    ({"compute": {"batch_size": 1}}, {"evaluate_direct": 4}, set()),
+    ({"compute": {"dtype": "bfloat16"}}, {"evaluate_direct": 4}, set()),
+    ({"seed": 1}, {"evaluate_direct": 4, "train_before_test": 4}, {"build_world"}),
+    ({"miniature": {"items": 20}}, {"build_world": 1, "evaluate_direct": 4}, set()),
+    (
+        {"harmony": {"models": [*HARMONY_MODELS, "miniature/Qwen2-0.2M"]}},
+        {"place_miniature_model": 1, "train_before_test": 2},
+        {"build_world"},
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("section", "changes"),
-    [
-        ("harmony", {"max_test_items": 1}),
-        ("compute", {"threads": 2}),
-        ("compute", {"batch_size": 1}),
-        ("compute", {"dtype": "bfloat16"}),
-    ],
-    ids=str,
-)
-def test_no_change_hides_behind_another_value(copy, section, changes):
-    """Snakemake compares parameters as a set of bare values: a new 1 vanishes beside another 1."""
-    jobs = jobs_of(run_snakemake(copy, *with_config(copy, **{section: changes}), "-n"))
-    assert jobs["evaluate_direct"] == 4
-    assert "place_miniature_model" not in jobs
+@pytest.mark.parametrize(("changes", "rerun", "kept"), CHANGES, ids=str)
+def test_changed_key_reruns_its_users_alone(finished, tmp_path, changes, rerun, kept):
+    folder, _ = finished
+    jobs = jobs_of(run_snakemake(folder, *with_config(tmp_path, **changes), "-n"))
+    assert {rule: jobs.get(rule) for rule in rerun} == rerun
+    assert not ({"place_miniature_model", *kept} - set(rerun)) & set(jobs)
 
 
-def test_another_seed_measures_again_in_the_same_world(copy):
-    jobs = jobs_of(run_snakemake(copy, *with_config(copy, seed=1), "-n"))
-    assert (jobs["evaluate_direct"], jobs["train_before_test"]) == (4, 4)
-    assert not {"build_world", "place_miniature_model"} & set(jobs)
-
-
-def test_other_items_make_other_datasets_and_no_model(copy):
-    jobs = jobs_of(run_snakemake(copy, *with_config(copy, miniature={"items": 20}), "-n"))
-    assert jobs["build_world"] == 1
-    assert jobs["evaluate_direct"] == 4
-    assert "place_miniature_model" not in jobs
-
-
-def test_the_shipped_models_can_be_trained_again(tmp_path):
+def test_retrain_miniature_plans_eight_trainings(tmp_path):
     jobs = jobs_of(run_snakemake(tmp_path, "retrain_miniature", "-n"))
     assert jobs == {
         "build_world": 1,
@@ -237,27 +224,19 @@ def test_the_shipped_models_can_be_trained_again(tmp_path):
     }
 
 
-def test_a_model_more_costs_that_model_alone(copy):
-    models = ["miniature/Llama-1.4M", "miniature/Pythia-0.1M", "miniature/Qwen2-0.2M"]
-    jobs = jobs_of(run_snakemake(copy, *with_config(copy, harmony={"models": models}), "-n"))
-    assert jobs["place_miniature_model"] == 1
-    assert jobs["train_before_test"] == 2
-    assert "build_world" not in jobs
-
-
-def test_a_touched_hub_file_reruns_nothing(copy):
+def test_touched_hub_file_reruns_nothing(copy):
     for path in (copy / "resources/hub").rglob("*"):
         path.touch()
     result = run_snakemake(copy, *SMALL, "-n")
     assert "Nothing to be done" in result.stdout + result.stderr
 
 
-def test_an_altered_record_stops_the_collection_and_is_named(copy):
+def test_altered_record_fails_collection(copy):
     fields = json.loads((copy / RECORD).read_text())
     fields["metrics"][0]["n"] += 1
     (copy / RECORD).write_text(json.dumps(fields))
     result = run_snakemake(copy, *SMALL)
-    said = result.stdout + result.stderr
+    output = result.stdout + result.stderr
     assert result.returncode != 0
-    assert f"{RECORD}: the metric 'acc' has n = 17, but there are 16 items." in said
-    assert "Traceback" not in said
+    assert RECORD in output and "n = 17" in output
+    assert "Traceback" not in output

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.workflow
 SERVED = "miniature/Qwen2-0.2M"
 
 
-def test_its_cells_wait_for_the_description_of_the_server(tmp_path):
+def test_cells_of_served_model_wait_for_its_description(tmp_path):
     changes = {
         "served": {SERVED: {"endpoint": "http://127.0.0.1:9/v1"}},
         "harmony": {"models": [SERVED], "protocols": ["direct"], "tasks": ["sst2"]},

@@ -33,7 +33,7 @@ def write_config(folder, **words: str) -> tuple[str, str]:
     return "--configfile", "mine.yaml"
 
 
-def test_a_model_of_another_architecture_is_trained_once_and_asked_like_any_other(tmp_path):
+def test_model_of_another_architecture_is_tuned_and_evaluated(tmp_path):
     config = write_config(tmp_path, source="miniature", model="miniature/Pythia-0.1M")
     made, tuned = "results/tables/harmony_scores.csv", "miniature--Pythia-0.1M+tuned"
     result = run_snakemake(tmp_path, made, "training", *config)

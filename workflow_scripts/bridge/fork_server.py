@@ -15,8 +15,8 @@ from collections.abc import Callable
 from multiprocessing import connection, forkserver
 from pathlib import Path
 
+from workflow_scripts.bridge.job import limit_library_threads, read_server_address
 from workflow_scripts.bridge.snakemake_contract import replace_script_start
-from workflow_scripts.bridge.step import limit_library_threads, read_server_address
 from workflow_scripts.core.offline import set_offline_environment
 
 _ENVIRONMENTS = {

@@ -57,18 +57,23 @@ def has_gpu() -> bool:
 
 
 def _wait_for_locks(gpus: list[str], number: int) -> list[str]:
-    """Lock all at once or none: two jobs that each hold a part of what they want would wait for each other."""
+    """Lock so many; one job at a time waits, so that no two that each hold a part wait for each other."""
+    queue = _open_lock("queue")
+    fcntl.flock(queue, fcntl.LOCK_EX)
+    locked: dict[str, IO] = {}
     while True:
-        locked: dict[str, IO] = {}
         for name in gpus:
-            lock = f"chorus-{os.getuid()}-gpu-{quote(name, safe='')}.lock"
-            file = (Path(tempfile.gettempdir()) / lock).open("a")
-            with suppress(BlockingIOError):
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                locked[name] = file
-            if len(locked) == number:
-                _held.extend(locked.values())
-                return list(locked)
-        for held in locked.values():
-            held.close()
+            if name not in locked and len(locked) < number:
+                file = _open_lock(f"gpu-{quote(name, safe='')}")
+                with suppress(BlockingIOError):
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    locked[name] = file
+        if len(locked) == number:
+            queue.close()
+            _held.extend(locked.values())
+            return list(locked)
         time.sleep(_POLL_SECONDS)
+
+
+def _open_lock(name: str) -> IO:
+    return Path(tempfile.gettempdir(), f"chorus-{os.getuid()}-{name}.lock").open("a")

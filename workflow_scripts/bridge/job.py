@@ -1,26 +1,44 @@
-"""Run the main function of a script as a Snakemake job."""
+"""Run the main function of a script as a Snakemake job: log, threads, offline mode, and errors a person can read."""
 
 import inspect
-from collections.abc import Callable
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.step import step
+from workflow_scripts.bridge.gpus import take_gpus
+from workflow_scripts.bridge.redaction import output_into
+from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.hardware_errors import describe_hardware_error
+from workflow_scripts.core.offline import block_network
+
+InputFiles = Mapping[str, list[Path]]
+OutputFiles = Mapping[str, Path]
+_LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # the last is the tokenizers'
 
 
 def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> None:
     """Call `main` with what it names of a job: inputs, outputs, wildcards, params, `params.arguments`, log, resources.
 
     Inputs and outputs arrive as a Path, or as a list of them where a name stands for several files; they go before
-    a wildcard of the same name. The log, the
-    compute threads, offline mode and errors are those of every job.
+    a wildcard of the same name. `inputs` and `outputs` have all of them.
     """
+    inputs = {name: _convert_paths(files) for name, files in job.input.items()}
+    outputs = {name: _convert_paths(files) for name, files in job.output.items()}
     arguments = {
         **dict(job.wildcards.items()),
         "log": Path(job.log[0]),
         "resources": dict(getattr(job, "resources", {}).items()),
-        **{name: convert_paths(files) for name, files in job.input.items()},
-        **{name: convert_paths(files) for name, files in job.output.items()},
+        "inputs": {
+            name: files if isinstance(files, list) else [files] for name, files in inputs.items()
+        },
+        "outputs": outputs,
+        **inputs,
+        **outputs,
         **dict(job.params.items()),
         **getattr(job.params, "arguments", {}),
     }
@@ -29,6 +47,46 @@ def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> No
         main(**{name: value for name, value in arguments.items() if name in accepted})
 
 
-def convert_paths(files: Any) -> Path | list[Path]:
+@contextmanager
+def step(job: Any, *, network: bool = False) -> Iterator[None]:
+    """Run a job's work: everything it prints goes to its log; a UserError ends it in one sentence.
+
+    Without `network` it may reach nothing beyond this machine.
+
+    The number of compute threads comes from the rule's `compute_threads` parameter where it has one,
+    not from what the machine offers, because PyTorch's sums on a CPU depend on it.
+    """
+    threads = getattr(job.params, "compute_threads", None) or job.threads
+    os.environ |= limit_library_threads(threads) | {"TOKENIZERS_PARALLELISM": "true"}
+    with output_into(Path(job.log[0])):
+        try:
+            if not network:
+                block_network(but_for=read_server_address(job))
+            take_gpus(getattr(job, "resources", {}))
+            yield
+        except UserError as error:
+            print(f"{job.rule}: {error}")
+            sys.exit(error.exit_code)
+        except Exception as error:
+            print(traceback.format_exc())
+            if problem := describe_hardware_error(error):
+                print(f"{job.rule}: {problem}")
+            sys.exit(1)
+
+
+def limit_library_threads(threads: int) -> dict[str, str]:
+    """Return the environment in which compiled libraries take so many."""
+    return {f"{name}_NUM_THREADS": str(threads) for name in _LIBRARIES}
+
+
+def read_server_address(job: Any) -> str | None:
+    """Read the address of the server that runs the model of a job, from the model's manifest."""
+    model = getattr(getattr(job, "input", None), "model", None)
+    if not isinstance(model, str) or Path(model).parts[-4:-3] != ("served",):
+        return None
+    return json.loads(Path(model).read_text(encoding="utf-8"))["served"]["endpoint"]
+
+
+def _convert_paths(files: Any) -> Path | list[Path]:
     """Convert what Snakemake holds under a name: one path, or a list of paths."""
     return Path(files) if isinstance(files, str) else [Path(file) for file in files]

@@ -16,7 +16,6 @@ from workflow_scripts.bridge.snakemake_contract import (
 )
 from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.generated_code import find_code_problems
 from workflow_scripts.settings.load import load_settings
 from workflow_scripts.settings.names import LookUp
 from workflow_scripts.settings.settings import Settings
@@ -44,11 +43,8 @@ def load_checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> 
     """Check the config; the Snakemake that was typed looks up what no table has, and keeps it in a table for jobs."""
     for path in get_config_files(workflow):
         read_yaml(path)  # Snakemake has read it too, but says nothing of a key that stands twice
-    asks = look_up if is_main_process(workflow) else None
-    settings = load_settings(config, Path(workflow.basedir), asks)
-    if asks and (problems := list(find_code_problems(settings, asks.runs_code))):
-        raise UserError(problems)
-    return settings
+    is_typed = is_main_process(workflow)
+    return load_settings(config, Path(workflow.basedir), look_up if is_typed else None)
 
 
 def prepare_jobs(workflow, threads: int, measures: bool) -> None:

@@ -1,30 +1,19 @@
 """Write files that are either whole or absent, and compute their checksums.
 
 Everything is written to a temporary sibling and renamed over its target, so a job killed at any
-moment leaves the old file, the new file or nothing. The temporary name carries host and process, so
-the next writer of the same target can sweep away what a killed one left.
+moment leaves the old file, the new file or nothing. The next writer of the same target replaces what a killed one
+left.
 """
 
-import glob
 import hashlib
 import json
 import os
 import re
 import shutil
-import socket
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
-
-# Names the folder in which a job makes its temporary ones: it goes when the job has ended, also if it was killed.
-TEMPORARY = "CHORUS_TEMPORARY"
-
-
-def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
-    """Make a folder that goes with the block, and with the job."""
-    return tempfile.TemporaryDirectory(prefix=prefix, dir=os.environ.get(TEMPORARY))
 
 
 def sha256_file(path: Path) -> str:
@@ -79,11 +68,14 @@ def atomic_dir(target: Path | str) -> Iterator[Path]:
     temporary.mkdir()
     try:
         yield temporary
-        retired = temporary.with_name(temporary.name + "-old")
         if target.is_dir() and not target.is_symlink():
+            retired = temporary.with_name(f"{temporary.name}-old")
+            shutil.rmtree(retired, ignore_errors=True)
             target.replace(retired)  # a folder cannot be renamed onto one that is not empty
-        temporary.replace(target)
-        shutil.rmtree(retired, ignore_errors=True)
+            temporary.replace(target)
+            shutil.rmtree(retired)
+        else:
+            temporary.replace(target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -116,14 +108,12 @@ def write_json(target: Path | str, value: Any) -> None:
 
 
 def _make_sibling(target: Path) -> Path:
-    """Choose a temporary name for this process, and remove what processes that ended left of theirs."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    stem = f".{target.name}.tmp-{socket.gethostname()}-"
-    for leftover in target.parent.glob(glob.escape(stem) + "*"):
-        process = leftover.name[len(stem) :].removesuffix("-old")
-        if process == str(os.getpid()) or (process.isdigit() and not is_running(int(process))):
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
-    return target.with_name(f"{stem}{os.getpid()}")
+    """Choose a temporary name beside the target, and remove what a killed job left there."""
+    temporary = target.with_name(f".{target.name}.tmp")
+    temporary.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.unlink(missing_ok=True)
+    return temporary
 
 
 def is_running(process: int) -> bool:

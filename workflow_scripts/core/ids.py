@@ -37,12 +37,6 @@ NO_ADAPTERS = "noadapters"
 NORMAL_INIT = "init.normal"
 PUBLISHED_LOSS = "published"
 USUAL_TEMPERATURE = 2.0  # of the distillation, where its mark names none
-BEHIND_A_NAME = (
-    "@k<chunks>m<layers>, with -<mode>, -after<layers>, -<aggregation>, -noadapters, -init.normal and"
-    " -distil.<of what>"
-    " where they are not the usual, or @prune<layers>, and +cpt, +cpt.<thousand tokens>k or +cpt+sft, or"
-    " +tuned without a plan"
-)
 _MODES = [mode for mode in get_args(Mode) if mode not in (DEFAULT_MODE, "prune")]
 _AGGREGATIONS = [
     *(f"mlp.{base}" for base in get_args(AggregationBase) if base != "residual"),
@@ -61,19 +55,20 @@ _MARKS = {
     ),
 }
 _CHECKPOINT = re.compile(
-    r"(?P<model>[^@+]+)(?:@(?P<plan>k[0-9]+m[0-9]+|prune[0-9]+(?:-[0-9]+)*)"
+    # What has no chunks has no marks of them.
+    rf"(?P<model>[^@+]+)(?:@(?!{UNCHANGED}-|prune[0-9-]*[0-9]-(?![0-9]|distil))"
+    r"(?P<plan>k[0-9]+m[0-9]+|prune[0-9]+(?:-[0-9]+)*)"
     + "".join(f"(?:-(?P<{name}>{mark}))?" for name, mark in _MARKS.items())
     + rf")?(?P<stages>(?:\+(?:cpt(?:\.[1-9][0-9]*k)?|sft|{TUNED}))*)"
 )
-_HUB_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?")
 _MAX_LENGTH = 96
+_PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
+_HUB_NAME = re.compile(rf"(?!.*(?:--|\.\.)){_PART}/{_PART}")
 
 
 def hub_name_problem(name: str) -> str | None:
     """Name what is wrong with a hub name, or None; the same rules as the hub's own, so no path can climb."""
-    parts = name.split("/")
-    is_plain = len(parts) == 2 and all(map(_HUB_NAME.fullmatch, parts))
-    if is_plain and "--" not in name and ".." not in name and len(name) <= _MAX_LENGTH:
+    if _HUB_NAME.fullmatch(name) and len(name) <= _MAX_LENGTH:
         return None
     return (
         f"it must have the form organisation/name and at most {_MAX_LENGTH} characters, each part of"
@@ -152,22 +147,15 @@ class CheckpointId:
 @cache  # called for each file of each job while Snakemake plans
 def _parse(text: str) -> CheckpointId:
     match = _CHECKPOINT.fullmatch(text)
-    marks = {name: match[name] for name in _MARKS if match[name]} if match else {}
-    # What has no chunks has no marks of them.
-    if (
-        match
-        and match["plan"]
-        and (match["plan"] == UNCHANGED or match["plan"].startswith("prune"))
-    ):
-        allowed = set() if match["plan"] == UNCHANGED else {"distillation"}
-        match = match if marks.keys() <= allowed else None
     if match is None:
         raise UserError(
-            f"{text!r} is not a model id; expected organisation/name, then optionally {BEHIND_A_NAME}."
+            f"{text!r} is not a model id; expected organisation/name, then optionally @ and a chunk plan with"
+            " its marks, and + and stages, as in org/name@k2m12-noadapters+cpt+sft."
         )
     model = match["model"].replace("--", "/", 1)
     if problem := hub_name_problem(model):
         raise UserError(f"{text!r} is not a model id: {problem}.")
+    marks = {name: match[name] for name in _MARKS}
     stages = tuple(match["stages"].split("+")[1:])
     return CheckpointId(model, match["plan"], stages=stages, **marks)
 

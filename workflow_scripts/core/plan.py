@@ -32,7 +32,6 @@ DistillationLoss = Literal["own", "published"]
 # How the names of the modes end whose chunks can be moved, and which alone read how many there are.
 BOTH_SIDES = "_with_shared_start_and_end"
 _DEFAULT_CHUNKS = 2  # what null has always meant in the modes that share a start and an end
-_PROPOSALS = 3
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def chunk_plan(
     layers_to_prune: Sequence[int] | None = None,
     layers_before_chunks: int | None = None,
 ) -> ChunkPlan:
-    """Lay out `num_layers` layers; a UserError names the nearest plans where they do not come out even.
+    """Lay out `num_layers` layers; a UserError says where they do not come out even.
 
     `num_chunks` decides in the modes that share a start and an end, where null means 2. Elsewhere it
     follows from the other numbers and, where given, must agree with them. 0 chunks of 0 layers is
@@ -58,61 +57,37 @@ def chunk_plan(
     `layers_before_chunks` moves the chunks in the modes that share a start and an end; null shares as
     many layers before them as behind.
     """
-    size, before = num_layers_per_chunk, layers_before_chunks
+    is_prune, is_movable = mode == "prune", mode.endswith(BOTH_SIDES)
+    layers, size, before = layers_to_prune or (), num_layers_per_chunk, layers_before_chunks
+    if bool(layers) != is_prune or not set(layers) < {*range(1, num_layers + 1)}:
+        raise UserError(
+            f"layers_to_prune is {list(layers)} with the mode {mode}; expected some of the layers 1 to"
+            f" {num_layers} with the mode prune, and none with all others."
+        )
+    if is_prune:
+        kept = tuple(layer for layer in range(num_layers) if layer + 1 not in layers)
+        return ChunkPlan(kept, (), ())
+    if size is None:
+        raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
     is_unchanged = size == 0 and not num_chunks
-    if before is not None and (is_unchanged or not mode.endswith(BOTH_SIDES)):
+    if before is not None and (is_unchanged or not is_movable):
         raise UserError(
             f"layers_before_chunks is {before} with the mode {mode}; expected none, because only chunks in"
             f" the modes sequential{BOTH_SIDES} and uniform{BOTH_SIDES} can be moved."
         )
-    if mode == "prune":
-        return _prune(num_layers, layers_to_prune or ())
-    if layers_to_prune:
-        raise UserError(
-            f"layers_to_prune is {list(layers_to_prune)} with the mode {mode}; expected none, because"
-            " only the mode prune leaves layers out."
-        )
-    if size is None:
-        raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
     if is_unchanged:
         return ChunkPlan(tuple(range(num_layers)), (), ())
-    if num_chunks is None and mode.endswith(BOTH_SIDES):
-        num_chunks = _DEFAULT_CHUNKS
-    plan = _place_chunks(num_layers, mode, size, num_chunks, before)
-    if plan is None:
-        raise _refuse(num_layers, mode, size, num_chunks, before)
-    return plan
-
-
-def _prune(num_layers: int, layers: Sequence[int]) -> ChunkPlan:
-    kept = tuple(layer for layer in range(num_layers) if layer + 1 not in layers)
-    if not kept or len(kept) + len(set(layers)) != num_layers:
+    number = _DEFAULT_CHUNKS if num_chunks is None and is_movable else num_chunks
+    start = _count_shared(num_layers, mode, size, number or 0, before)
+    if number is None:
+        number = (num_layers - start) // max(size, 1)
+    end = num_layers - start - number * size
+    has_end = end >= 0 if before is not None else end == (start if is_movable else 0)
+    if min(size, number) < 1 or start < 0 or not has_end:
         raise UserError(
-            f"layers_to_prune names the layer {max(layers)} of a model of {num_layers} layers, or all of"
-            f" them; expected numbers from 1 to {num_layers}, and one layer that stays."
+            f"{many(num_layers, 'layer')} cannot be cut into {many(number, 'chunk')} of {size} in the mode"
+            f" {mode} with layers_before_chunks {'null' if before is None else before}."
         )
-    return ChunkPlan(kept, (), ())
-
-
-def _place_chunks(
-    num_layers: int, mode: Mode, size: int, number: int | None, before: int | None
-) -> ChunkPlan | None:
-    """Place the chunks, as slices of consecutive layers or every n-th layer each; None where they do not fit."""
-    if size < 1:
-        return None
-    if mode.endswith(BOTH_SIDES):
-        number = number or 0
-        shared = num_layers - number * size
-        start = shared // 2 if before is None else before
-        end = start if before is None else shared - start
-    else:
-        end = 0
-        start = 1 if mode.endswith("_with_first_layer") else 0
-        if mode.endswith("_with_shared_start"):
-            start = size
-        number = (num_layers - start) // size if number is None else number
-    if number < 1 or min(start, end) < 0 or start + number * size + end != num_layers:
-        return None
     middle = range(start, num_layers - end)
     if mode.startswith("sequential"):
         slices = [middle[i * size : (i + 1) * size] for i in range(number)]
@@ -123,22 +98,12 @@ def _place_chunks(
     )
 
 
-def _refuse(
-    num_layers: int, mode: Mode, size: int, number: int | None, before: int | None
-) -> UserError:
-    """Name the plans nearest to the one that does not fit."""
-    plans = [
-        (k, m)
-        for m in range(1, num_layers + 1)
-        for k in range(1, num_layers // m + 1)
-        if _place_chunks(num_layers, mode, m, k, before)
-    ]
-    plans.sort(key=lambda plan: abs(plan[1] - size) + (abs(plan[0] - number) if number else 0))
-    nearest = " or ".join(f"{many(k, 'chunk')} of {m}" for k, m in plans[:_PROPOSALS])
-    chunks = "chunks" if number is None else many(number, "chunk")
-    moved = "" if before is None else f" behind {many(before, 'layer')}"
-    return UserError(
-        f"{many(num_layers, 'layer')} cannot be cut into {chunks} of {many(size, 'layer')}{moved} in the"
-        f" mode {mode}; nearest fit: {nearest or 'none'} (0 chunks of 0 is the unchanged model). Where an odd"
-        " number of layers is shared, layers_before_chunks says how many stand before the chunks."
-    )
+def _count_shared(num_layers: int, mode: Mode, size: int, number: int, before: int | None) -> int:
+    """Count the layers in front of the chunks."""
+    if mode.endswith("_with_first_layer"):
+        return 1
+    if mode.endswith("_with_shared_start"):
+        return size
+    if not mode.endswith(BOTH_SIDES):
+        return 0
+    return (num_layers - number * size) // 2 if before is None else before

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
-from workflow_scripts.core.files import temporary_folder
 from workflow_scripts.evaluation.forward_tokens import counted_tokens
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.score_cache import ScoreCache
@@ -62,7 +62,7 @@ def run_lighteval(
 
     from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
 
-    with temporary_folder("chorus-lighteval-") as unused:
+    with TemporaryDirectory(prefix="chorus-lighteval-") as unused:
         model = PrefixTransformersModel.from_model(
             loaded.model,
             TransformersModelConfig(

@@ -16,7 +16,6 @@ from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.served import ServedModel
 from workflow_scripts.hub.tasks import load_tasks
-from workflow_scripts.settings.generated_code import may_run_code
 from workflow_scripts.settings.harmony import Draws
 
 # lm-eval's own default; few-shot examples are drawn with it unless a task fixes them.
@@ -107,7 +106,7 @@ def ask(
         bootstrap_iters=BOOTSTRAP_DRAWS,
         log_samples=True,
         apply_chat_template=chat_template,
-        confirm_run_unsafe_code=may_run_code(),
+        confirm_run_unsafe_code=os.environ.get("HF_ALLOW_CODE_EVAL") == "1",
     )
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.evaluation.requests import VerifyRequest
 from workflow_scripts.hub.load import load_model
 
@@ -85,3 +85,7 @@ def format_plan(plan) -> str:
 
 def _compute_difference(logits: Any, other: Any) -> float:
     return float((logits - other).abs().max())
+
+
+if "snakemake" in globals():
+    run_job(verify_chunked, snakemake)

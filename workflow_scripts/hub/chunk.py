@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, write_json
 from workflow_scripts.core.model_files import read_json_object
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import (
     HubFile,
@@ -134,3 +134,7 @@ def _write_new_weights(target: Path, source: Path, new: dict) -> None:
     weight_map |= dict.fromkeys(new, NEW_WEIGHTS)
     size = sum((target / name).stat().st_size for name in set(weight_map.values()))
     write_json(target / _INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
+
+
+if "snakemake" in globals():
+    run_job(make_chunked, snakemake)

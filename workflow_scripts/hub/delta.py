@@ -1,4 +1,4 @@
-"""Weights that were published as a difference to another model's, whose licence lets nobody pass them on."""
+"""Load delta weights, published as the difference to a base model whose licence forbids redistribution."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def add_base(model: Any, manifest: Manifest, base_manifest: Path, dtype: Any) ->
         )
     with torch.no_grad():
         for name, delta in deltas.items():
-            # The weights alone: rounding the whole model would round the angles of its positions too.
+            # Round the weights alone: rounding the model would round its rotary angles too.
             delta.data = (delta + weights[name]).to(dtype)
     base_weights = tuple(
         file.model_copy(update={"path": f"base/{file.path}"})

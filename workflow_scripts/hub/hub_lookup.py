@@ -84,13 +84,6 @@ def look_up_task(name: str) -> dict[str, str]:
     }
 
 
-def runs_code(name: str) -> bool:
-    """Tell whether lm-eval says of a task that it runs the code which a model writes."""
-    from workflow_scripts.hub.tasks import runs_generated_code
-
-    return runs_generated_code(name)
-
-
 def _choose_metric(
     name: str, task: dict[str, Any], group: dict[str, Any] | None
 ) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from huggingface_hub import ModelCard
 
-from workflow_scripts.core.named import InputFiles, OutputFiles
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_model_metadata, seal
 from workflow_scripts.settings.folders import list_model_files
@@ -41,3 +41,7 @@ def _read_licence(card: Path) -> str | None:
     except Exception:
         return None
     return licence if isinstance(licence, str) else None
+
+
+if "snakemake" in globals():
+    run_job(take_local_model, snakemake)

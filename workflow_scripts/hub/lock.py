@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_json, write_text
 from workflow_scripts.core.ids import hub_name_problem
-from workflow_scripts.core.named import InputFiles, OutputFiles
 
 if TYPE_CHECKING:
     from workflow_scripts.hub.manifest import Manifest
@@ -93,3 +93,7 @@ def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> l
                 " depends on it, or delete that row, and the target lock_hub locks what is there."
             )
     return problems
+
+
+if "snakemake" in globals():
+    run_job(lock_hub, snakemake)

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import temporary_folder
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
 
 # What was read in each block that is open now, the inner ones last, by their folder.
@@ -70,7 +70,7 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
         for module in list(sys.modules.values())
         if getattr(module, "__dict__", {}).get("load_dataset") is original
     ]
-    with temporary_folder("chorus-datasets-") as temporary:
+    with TemporaryDirectory(prefix="chorus-datasets-") as temporary:
         for holder in holders:
             holder["load_dataset"] = load_dataset
         datasets.load.dataset_module_factory = _look_once(look_into)

@@ -1,6 +1,6 @@
 """Run a function in a process of its own, with limits of time and memory and without network.
 
-The process is a fork, so that libraries need not be imported again. Whatever happens in it is an answer.
+The process is a fork, so that libraries need not be imported again. Whatever happens in it becomes an answer.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # flags of unshare(2)
 
 
 class SandboxError(Exception):
-    """The function came to no end of its own; the message says how it ended."""
+    """Report a function that did not return; the message says how it ended."""
 
 
 def run_sandboxed(
@@ -29,47 +29,42 @@ def run_sandboxed(
     seconds: int = SECONDS,
     megabytes: int = MEGABYTES,
 ) -> Any:
-    """Return what the function returns, as JSON has it."""
+    """Return what the function returns, as JSON represents it."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
 
-    def answer() -> None:
+    def send_result() -> None:
         try:
             _limit_process(seconds, megabytes)
-            result, problem = function(*arguments), None
+            answer = {"result": function(*arguments)}
         except MemoryError:
-            result, problem = None, f"it took more than {megabytes:,} MB of memory"
-        except BaseException as error:  # a stranger's files may raise anything, SystemExit too
-            result, problem = (
-                None,
-                f"{type(error).__name__}: {shorten_text(str(error))}".rstrip(".: "),
-            )
-        sender.send_bytes(json.dumps([result, problem]).encode())
+            answer = {"problem": f"it took more than {megabytes:,} MB of memory"}
+        except BaseException as error:  # untrusted files may raise anything, SystemExit too
+            problem = f"{type(error).__name__}: {shorten_text(str(error))}".rstrip(".: ")
+            answer = {"problem": problem}
+        sender.send_bytes(json.dumps(answer).encode())
 
-    process = context.Process(target=answer, daemon=True)
+    process = context.Process(target=send_result, daemon=True)
     process.start()
     sender.close()
     try:
         if not receiver.poll(seconds):
             raise SandboxError(f"it took more than {seconds} seconds")
-        # JSON and no pickle, which could run what a stranger wrote.
-        result, problem = json.loads(receiver.recv_bytes())
+        # JSON and no pickle, which could run code of the sandbox.
+        answer = json.loads(receiver.recv_bytes())
     except EOFError:
         process.join()
         raise SandboxError(f"its process ended with exit code {process.exitcode}") from None
     finally:
         process.kill()
         process.join()
-    if problem:
-        raise SandboxError(problem)
-    return result
+    if "problem" in answer:
+        raise SandboxError(answer["problem"])
+    return answer["result"]
 
 
 def _limit_process(seconds: int, megabytes: int) -> None:
-    limits = {
-        resource.RLIMIT_CPU: int(time.process_time()) + seconds,
-        resource.RLIMIT_CORE: 0,
-    }
+    limits = {resource.RLIMIT_CPU: int(time.process_time()) + seconds, resource.RLIMIT_CORE: 0}
     if sys.platform == "linux":
         # Leave the network where the kernel lets a process do so; jobs are offline anyway.
         ctypes.CDLL(None).unshare(_NEW_USER | _NEW_NETWORK)

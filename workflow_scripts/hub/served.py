@@ -5,9 +5,9 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.files import sha256_json
 from workflow_scripts.core.model_files import select_model_files
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, ServedFacts, read_manifest, seal
 from workflow_scripts.hub.metadata import read_metadata
@@ -69,3 +69,7 @@ def load_served(folder: Path, manifest: Manifest) -> tuple[ServedModel, Any]:
     has_own = (folder / "generation_config.json").is_file()
     generation = GenerationConfig.from_pretrained(folder) if has_own else GenerationConfig()
     return ServedModel(manifest.served, config, generation, torch.device("cpu")), tokenizer
+
+
+if "snakemake" in globals():
+    run_job(describe_served_model, snakemake)

@@ -1,7 +1,7 @@
 """Check whether a submitted model may be evaluated, from its small files, before it costs anything.
 
-Nothing of a repository is run, and no weights are read: the model is put together from its
-configuration alone, on the meta device, which has no memory.
+No code of a repository runs, and no weights are read: the model is built from its configuration on the meta device,
+which has no memory.
 """
 
 from collections.abc import Collection
@@ -31,7 +31,7 @@ Verdict = dict[str, Any]
 
 @dataclass(frozen=True)
 class Repository:
-    """What is known of a repository without its weights."""
+    """Hold what is known of a repository without its weights."""
 
     folder: Path
     commit: str
@@ -41,7 +41,7 @@ class Repository:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the config says of any model that is submitted."""
+    """Hold what the config demands of every submitted model."""
 
     memory_mb: int
     open_licences: Collection[str]
@@ -54,13 +54,13 @@ def check(
     rules: Rules,
     seconds: int = SECONDS,
 ) -> dict[str, Verdict]:
-    """Give a verdict by file: commit, licence, parameters, memory_mb, and as `reason` why it is refused.
+    """Return a verdict by file: commit, licence, parameters, memory_mb, and the `reason` of a refusal.
 
-    `sources` are what the model, and behind it the base of a delta, are checked by. Each is checked in a process
-    of its own. Where the hub did not answer, `status` is unchecked. Of duplicates the first is taken.
+    `sources` are the files by which the model, and then the base of a delta, are checked, each request in a process
+    of its own. Where the hub did not answer, `status` is unchecked. Of duplicates the first is accepted.
     """
     _import_libraries()  # once, and not in each process
-    taken: dict[tuple, str] = {}
+    files: dict[tuple, str] = {}
     verdicts = {}
     for file, request in submissions.items():
         verdict: Verdict = dict.fromkeys(("commit", "licence", "parameters", "memory_mb", "reason"))
@@ -69,9 +69,9 @@ def check(
         except SandboxError as error:
             verdict["reason"] = f"it cannot be checked: {error}."
         key = (request.name, verdict["commit"], request.precision, request.protocol)
-        if not verdict["reason"] and taken.setdefault(key, file) != file:
+        if not verdict["reason"] and files.setdefault(key, file) != file:
             verdict["reason"] = (
-                f"it is a duplicate of {taken[key]}: the same commit {verdict['commit'][:12]} in"
+                f"it is a duplicate of {files[key]}: the same commit {verdict['commit'][:12]} in"
                 f" {request.precision}."
             )
         verdicts[file] = verdict
@@ -79,33 +79,26 @@ def check(
 
 
 def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdict:
+    verdict: Verdict = {}
     try:
         model, *bases = [_read_repository(source) for source in sources]
-    except UserError as error:
-        status = {"status": UNCHECKED} if isinstance(error, Unreachable) else {}
-        return {"reason": shorten_text(str(error))} | status
-    verdict: Verdict = {"commit": model.commit, "licence": model.licence}
-    try:
+        verdict |= {"commit": model.commit, "licence": model.licence}
         _compare_request(request, model, rules)
-        parameters = _check_repository(model, rules)
+        parameters = verdict["parameters"] = _check_repository(model, rules)
         for base in bases:
             verdict["base_commit"] = base.commit
             try:
                 base_parameters = _check_repository(base, rules)
             except UserError as error:
-                raise UserError(f"of its base {request.base}: {error}") from None
+                raise UserError(f"its base {request.base}: {error}") from None
             if base_parameters != parameters:
                 raise UserError(
                     f"it has {parameters:,} parameters and its base {request.base} {base_parameters:,}, so"
-                    " one cannot be added to the other."
+                    " they cannot be added."
                 )
-        memory_mb = submitted_mb(
-            parameters,
-            request.precision,
-            trains=request.protocol == "train_before_test",
-            is_delta=bool(bases),
-        )
-        verdict |= {"parameters": parameters, "memory_mb": memory_mb}
+        trains = request.protocol == "train_before_test"
+        memory_mb = submitted_mb(parameters, request.precision, trains=trains, is_delta=bool(bases))
+        verdict["memory_mb"] = memory_mb
         if memory_mb > rules.memory_mb:
             raise UserError(
                 f"it needs {memory_mb:,} MB for {parameters:,} parameters in {request.precision};"
@@ -113,11 +106,13 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
             )
     except UserError as error:
         verdict["reason"] = shorten_text(str(error))
+        if isinstance(error, Unreachable):
+            verdict["status"] = UNCHECKED
     return verdict
 
 
 def _read_repository(path: Path) -> Repository:
-    """Read a manifest of the hub folder, or what was fetched of a repository to be checked."""
+    """Read a manifest of the hub folder, or the metadata that were fetched for the check."""
     if path.name == METADATA:
         metadata = read_metadata(path)
         return Repository(path.parent, metadata.commit, metadata.licence, metadata.files)
@@ -127,7 +122,7 @@ def _read_repository(path: Path) -> Repository:
 
 
 def _compare_request(request: Request, model: Repository, rules: Rules) -> None:
-    """Refuse a request that says other things than the model's repository."""
+    """Refuse a request that contradicts the model's repository."""
     if request.revision not in (None, model.commit):
         raise UserError(
             f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
@@ -145,11 +140,9 @@ def _compare_request(request: Request, model: Repository, rules: Rules) -> None:
 
 
 def _check_repository(repository: Repository, rules: Rules) -> int:
-    """Count the parameters of a repository whose model may be loaded and passed on; refuse any other."""
-    weights = [
-        name for name in select_model_files(repository.files) if name.endswith(".safetensors")
-    ]
-    size = sum(repository.files[name] for name in weights)
+    """Count the parameters of a repository whose model may be loaded and published; refuse any other."""
+    files = select_model_files(repository.files)
+    size = sum(repository.files[name] for name in files if name.endswith(".safetensors"))
     if not size:
         raise UserError(
             "it holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; convert"
@@ -161,7 +154,7 @@ def _check_repository(repository: Repository, rules: Rules) -> int:
         raise UserError(f"its licence {repository.licence!r} is not among suite.open_licences.")
     parameters = _count_parameters(repository.folder)
     limit = BYTES_OF_A_PARAMETER * parameters + _OTHER_BYTES
-    if size > limit:  # nobody could load them: they are not fetched, and fill no disk
+    if size > limit:  # no library could load them: they are not fetched, and fill no disk
         raise UserError(
             f"its weights have {size:,} bytes; expected at most {limit:,} for {parameters:,} parameters."
         )
@@ -180,7 +173,7 @@ def _import_libraries() -> Any:
 
 
 def _count_parameters(folder: Path) -> int:
-    """Count them in what the Auto classes make of the folder; raise where they make nothing of it."""
+    """Count the parameters of the model that the Auto classes build from a folder, or refuse it."""
     import torch
 
     auto = _import_libraries()
@@ -194,7 +187,7 @@ def _count_parameters(folder: Path) -> int:
             return auto.AutoModelForCausalLM.from_config(config).num_parameters()
     except MemoryError:
         raise
-    except Exception as error:  # a stranger's files may make the libraries raise anything
+    except Exception as error:  # untrusted files may make the libraries raise anything
         text = shorten_text(str(error).replace(str(folder), "it")) or type(error).__name__
         if "trust_remote_code" in text:
             text = "it needs trust_remote_code, and code of a repository is never run."

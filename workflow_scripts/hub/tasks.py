@@ -87,19 +87,6 @@ def _definitions() -> dict[str, list[Path]]:
     return definitions
 
 
-_UNSAFE = re.compile(rb"^unsafe_code:\s*true", re.M | re.I)
-
-
-def runs_generated_code(name: str) -> bool:
-    """Tell whether lm-eval marks a task, or one defined beside it, as one that runs the code which a model writes.
-
-    By the text of the definitions: nothing is imported or fetched for it.
-    """
-    folders = {path.parent for path in _definitions().get(name, ())}
-    files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
-    return any(_UNSAFE.search(path.read_bytes()) for path in files)
-
-
 def question_and_answers(task, doc: dict) -> tuple[str, list[str]]:
     """Get an item's question and what answers it, as lm-eval's task has them, an index looked up.
 

@@ -1,4 +1,4 @@
-"""Write the leaderboard page: a tab for each study that has something to show."""
+"""Write the leaderboard page: a tab for each study of the config."""
 
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
 
 _ABOUT = {
-    # A reader who is given the page alone must not take these for results.
+    # Readers of the page alone must not take these for results.
     "miniature": (
         "The miniature world: its models are tiny, its questions generated, and its numbers say nothing about"
         " real models."
     ),
     "huggingface": "Open language models under the same conditions.",
-    None: "Scores from elsewhere.",
+    None: "Imported scores.",
 }
 
 

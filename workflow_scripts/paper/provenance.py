@@ -4,13 +4,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import FailedRecord, Record, read_record_numbers
 
 
-def gather_provenance(inputs: InputFiles, config: dict[str, Any], outputs: OutputFiles) -> None:
-    write_json(outputs["provenance"], gather(inputs["records"], config))
+def gather_provenance(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+    write_json(outputs["provenance"], gather(inputs["records"], request))
 
 
 def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
@@ -55,3 +55,7 @@ def _describe_run(record: Record) -> dict[str, list[str]]:
         "engines": [protocol.engine or ""],
         "dates": [volatile.started[:10]],
     }
+
+
+if "snakemake" in globals():
+    run_job(gather_provenance, snakemake)

@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_text, write_json, write_text
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import Metric, Record
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign.every_eval_ever import BASE, VERSION, check_schema
@@ -187,3 +187,7 @@ def list_lines(record: Record, path: Path, evaluation_id: str) -> Iterator[dict[
             result = {} if name is None else {"evaluation_result_id": name}
             yield line | result | {"evaluation": {"score": score, "is_correct": is_correct}}
             line["metadata"] = None
+
+
+if "snakemake" in globals():
+    run_job(share, snakemake)

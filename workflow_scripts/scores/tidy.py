@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.measurement_conditions import CONDITIONS, Condition
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import FailedRecord, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.errors import replace_zero_stderr
@@ -120,14 +120,14 @@ def merge(
     return sort_scores(merged)
 
 
-def merge_scores(inputs: InputFiles, metrics: dict[str, str], outputs: OutputFiles) -> None:
+def merge_scores(inputs: InputFiles, request: dict[str, str], outputs: OutputFiles) -> None:
     """Write one table of all scores; `metrics` are those that tables report of a task."""
-    scores = merge(list(map(pd.read_parquet, inputs["studies"])), inputs["imported"], metrics)
+    scores = merge(list(map(pd.read_parquet, inputs["studies"])), inputs["imported"], request)
     write_parquet(scores, outputs["parquet"])
     write_csv(scores, outputs["csv"])
 
 
-def collect_scores(inputs: InputFiles, _: dict[str, Any], outputs: OutputFiles) -> None:
+def collect_scores(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Write the scores of records and of imported cells, and how shared items move them together."""
     measured = read_records(inputs["records"])
     folders = inputs.get("imports", ())
@@ -139,3 +139,7 @@ def collect_scores(inputs: InputFiles, _: dict[str, Any], outputs: OutputFiles) 
         ScoredRecord.from_cell(folder, cell, cell.items) for folder, cell in imported if cell.items
     ]
     write_parquet(item_errors(measured, scored), outputs["errors"])
+
+
+if "snakemake" in globals():
+    run_job(collect_scores, snakemake)

@@ -28,9 +28,6 @@ from workflow_scripts.core.plan import (
 from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.section import Count, Listed, NonNegative, Section
 
-# Of another architecture, as is known before anything is fetched; families not named here may be of
-# the right one, and build_chunked looks.
-_UNCUT_FAMILIES = ("GPT-2", "Pythia", "Gemma")
 _DISTILLATION = ("distillation", "logits_distillation", "temperature", "distillation_loss")
 
 
@@ -127,68 +124,46 @@ class Checkpoint(Section):
     def id(self, layers: int) -> CheckpointId:
         """Make the id, in which all that makes another model has its place, and what is usual none."""
         plan = self.plan(layers)
-        chunks = plan.chunks
         if self.mode == "prune":
-            left_out = "-".join(map(str, sorted(set(self.layers_to_prune))))
-            return CheckpointId(self.model, f"prune{left_out}", distillation=self._distillation)
-        if not chunks:
+            dropped = "-".join(map(str, sorted(set(self.layers_to_prune))))
+            return CheckpointId(self.model, f"prune{dropped}", distillation=self._distillation)
+        if not plan.chunks:
             return CheckpointId(self.model, UNCHANGED)
+        is_moved = self.layers_before_chunks is not None and len(plan.start) != len(plan.end)
+        has_normal_init = self.use_adapters and self.adapter_init == "normal"
         return CheckpointId(
             self.model,
-            f"k{len(chunks)}m{len(chunks[0])}",
-            None if self.mode == DEFAULT_MODE else self.mode,
-            aggregation=None if self.aggregation == USUAL_AGGREGATION else self.aggregation,
-            adapters=self._adapters,
-            adapter_init=NORMAL_INIT
-            if self.use_adapters and self.adapter_init == "normal"
-            else None,
-            after=None if self._in_the_middle(plan) else f"after{len(plan.start)}",
+            f"k{len(plan.chunks)}m{len(plan.chunks[0])}",
+            mode=_drop_usual(self.mode, DEFAULT_MODE),
+            aggregation=_drop_usual(self.aggregation, USUAL_AGGREGATION),
+            adapters=_drop_usual(self.adapters or NO_ADAPTERS, "adapters"),
+            adapter_init=NORMAL_INIT if has_normal_init else None,
+            after=f"after{len(plan.start)}" if is_moved else None,
             distillation=self._distillation,
         )
 
-    def _in_the_middle(self, plan: ChunkPlan) -> bool:
-        """Return whether the chunks are where their mode has them."""
-        return self.layers_before_chunks is None or len(plan.start) == len(plan.end)
-
-    @property
-    def _adapters(self) -> str | None:
-        if not self.use_adapters:
-            return NO_ADAPTERS
-        return self.adapters if self.adapter_hidden_size else None
-
     @property
     def _distillation(self) -> str | None:
+        kinds = {(True, False): "hidden", (False, True): "logits", (True, True): "both"}
+        kind = kinds.get((self.distillation, self.logits_distillation))
+        if kind is None:
+            return None
         loss = "" if self.distillation_loss == "own" else f".{PUBLISHED_LOSS}"
-        if not self.logits_distillation:
-            return f"distil.hidden{loss}" if self.distillation else None
-        mark = f"distil.{'both' if self.distillation else 'logits'}{loss}"
-        if self.temperature == USUAL_TEMPERATURE:
+        mark = f"distil.{kind}{loss}"
+        if kind == "hidden" or self.temperature == USUAL_TEMPERATURE:
             return mark
         digits = f"{Decimal(repr(self.temperature)):f}"  # without an exponent, which has a dash
         return f"{mark}.t{digits.removesuffix('.0')}"
 
     @model_validator(mode="after")
     def _check_plan(self, info: ValidationInfo) -> Self:
-        if info.context is None:
-            return self
-        cuts = self.num_chunks or self.num_layers_per_chunk
-        if self.mode == "prune" and (cuts or not self.layers_to_prune):
-            raise ValueError("expected layers_to_prune alone with the mode prune")
-        row = info.context.models[self.model]
-        if row.family in _UNCUT_FAMILIES:
-            raise ValueError(
-                f"{self.model} is of the family {row.family}; only models built like Qwen2, Qwen3, Llama,"
-                " Mistral, Mixtral or Qwen3-MoE can be cut into chunks"
-            )
-        try:
-            plan = self.plan(row.layers)
-        except UserError as error:
-            raise ValueError(f"for {self.model}, {error}") from None
-        distils = self.distillation or self.logits_distillation
-        if distils and not (plan.chunks or self.mode == "prune"):
-            raise ValueError("expected no distillation of the unchanged model from itself")
-        if self.distillation and self.distillation_loss == "published" and not plan.end:
-            raise ValueError(
-                "distillation_loss is published, but the plan has no layer behind its chunks; expected own"
-            )
+        if info.context is not None:
+            try:
+                self.plan(info.context.models[self.model].layers)
+            except UserError as error:
+                raise ValueError(f"for {self.model}, {error}") from None
         return self
+
+
+def _drop_usual(mark: str | None, usual: str) -> str | None:
+    return None if mark == usual else mark

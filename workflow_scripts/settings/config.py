@@ -8,17 +8,37 @@ from workflow_scripts.settings.chunking import Chunking
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
-from workflow_scripts.settings.hub import Hub
 from workflow_scripts.settings.imports import Imports, import_name
-from workflow_scripts.settings.margins import Margins
-from workflow_scripts.settings.miniature import Miniature
 from workflow_scripts.settings.mmlu import Mmlu
+from workflow_scripts.settings.names import PlainPath
 from workflow_scripts.settings.prompts.section import Prompts
-from workflow_scripts.settings.section import Section
+from workflow_scripts.settings.section import Count, NonNegative, Section
 from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.suite import Suite
 from workflow_scripts.settings.tables import Tables
 from workflow_scripts.settings.training import Training
+
+
+class Hub(Section):
+    path: PlainPath = "resources/hub"
+    """Folder of models and datasets, fetched or generated; it may be a link to a large disk. Use
+    one folder per source."""
+    lock: PlainPath = "config/hub.lock.tsv"
+    """Lock file: the commit each model and dataset of the hub resolved to when first fetched."""
+
+
+class Margins(Section):
+    """A number agrees where its difference surely lies within these, and is inconclusive where it may not."""
+
+    scores: float = Field(0.02, gt=0, lt=1)
+    """Of scores, in the units of the metric: 0.02 is two points."""
+    ranks: NonNegative = 3
+    """Of ranks on the leaderboard."""
+
+
+class Miniature(Section):
+    items: Count = 200
+    """Test items of each generated task."""
 
 
 class Config(Section):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -13,28 +12,7 @@ from workflow_scripts.core.errors import UserError, suggest_name
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_LENGTH = 80
-# Keys of older configs, and what is in their place.
-_REMOVED = {
-    "chunking.measures.precisions": "expected compute.dtype",
-    "chunking.search": "expected nothing in its place",
-    "cluster.measured": "expected cluster.utilisation, the share of the GPU's peak",
-    "cluster.*_use": "expected cluster.utilisation, the share of the GPU's peak",
-    "cluster.*_mb_per_second": "expected nothing in its place",
-    "harmony.budget": "config/harmony_lite.yaml lists the tasks that a small budget pays for",
-    "harmony.stop": "expected nothing in its place",
-    "harmony.together": "each training is by itself",
-    "harmony.test_draw": "expected harmony.draws, which decides all four draws",
-    "*.recipes.*.nodes": "expected gpus of one node",
-    "*.recipes.*.keep_last": "expected select: last for the last state",
-    "*.recipes.*.sharded": "a model that is trained fits one GPU",
-    "*.recipes.*.tensorboard": "the training record has the curve",
-    "separate": 'expected compare, as in `snakemake compare --config compare="A B"`',
-    "training.recovery": "expected training.cpt, a recipe",
-    "training.recovery_tokens": "expected training.cpt_tokens",
-    "served.*.check": "expected nothing in its place",
-    "served.*.key_variable": "expected the key in the environment variable OPENAI_API_KEY",
-    "suite.shown_items": "the items of a row lie beside its records",
-}
+_RENAMED = {"separate": "compare"}
 _SECRET_KEY = re.compile(
     r"token(?!s|iz)|passw|passphrase|secret|credential|(?:api|access|private)[_-]?key",
     re.IGNORECASE,
@@ -53,19 +31,19 @@ def validate(kind: type[Model], content: Any, where: str = "", context: Any = No
 
     Secrets are looked for first, so that no sentence shows one.
     """
-    problems = [where + problem for problem in _find_secrets(content)]
+    problems = list(_find_secrets(content))
     if not problems:
         try:
             return kind.model_validate(content, context=context)
         except ValidationError as error:
             keys = list(_list_keys(kind))
             problems = [
-                _describe(problem, keys, where)
+                _describe(problem, keys)
                 for problem in error.errors(include_url=False)
                 # A list that is too short because its entries are wrong is named by its entries.
                 if not (problem["type"] == "too_short" and problem["input"])
             ]
-    raise UserError(map(plain, problems))
+    raise UserError(plain(where + problem) for problem in problems)
 
 
 def shown(value: object) -> str:
@@ -80,25 +58,20 @@ def listed(words: Iterable[object], last: str = "and") -> str:
     return f"{', '.join(first)} {last} {final}" if first else final
 
 
-def _describe(problem: Any, keys: list[str], where: str) -> str:
-    location, value, kind = problem["loc"], problem["input"], problem["type"]
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    key = key.removeprefix(".")
-    message = str(problem.get("ctx", {}).get("error", problem["msg"])).removesuffix(".")
-    message = message.replace("valid tuple", "list")
+def _describe(problem: Any, keys: list[str]) -> str:
+    """Put pydantic's message behind the key and the value, and the nearest name behind it."""
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
+    key, value = key.removeprefix("."), problem["input"]
+    message = problem["msg"].removeprefix("Value error, ").removesuffix(".")
     near = ""
-    if kind == "extra_forbidden":
-        near = suggest_name(re.sub(r"\[\d+]", "", key), keys)
-        for removed, instead in _REMOVED.items():
-            if fnmatchcase(key, removed):
-                message, near = f"removed in 0.1.0; {instead}", ""
-    elif kind == "literal_error":
-        near = suggest_name(str(value), re.findall(r"'([^']*)'", problem["ctx"]["expected"]))
-    has_value = isinstance(value, str | int | float | None)
+    if problem["type"] == "extra_forbidden":
+        near = suggest_name(_RENAMED.get(key, re.sub(r"\[\d+]", "", key)), keys)
+    elif problem["type"] == "literal_error":
+        near = suggest_name(str(value), re.findall(r"'([^']*)'", message))
+    if isinstance(value, str | int | float | None):
+        key = f"{key} is {shown(value)}".strip()
     end = "" if message.endswith("?") else "."
-    if key or has_value:
-        where = f"{(where + key).rstrip('.')}{f' is {shown(value)}' if has_value else ''}: "
-    return f"{where}{message}{end}{near}"
+    return f"{key}: {message}{end}{near}" if key else f"{message}{end}{near}"
 
 
 def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from workflow_scripts.core.errors import UserError, suggest_name
-from workflow_scripts.settings.error_messages import listed, validate
+from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.section import Count, Listed, Section, Words
 from workflow_scripts.settings.yaml_files import read_yaml
@@ -18,7 +18,6 @@ CORRELATIONS = "resources/published/items/correlations.csv"
 OWN_GRID, PUBLISHED_GRID = "own", "published"
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 Attribute = Literal["family", "kind", "parameters_billion", "tokens_billion", "date"]
-NEWER_NEEDS = ("parameters_billion", "tokens_billion", "date")
 
 
 class GridProtocol(Section):
@@ -125,26 +124,11 @@ class GridFile(Section):
     def contradictions(self) -> Iterator[str]:
         if self.run == bool(self.scores):
             yield "expected either run: true, or files of scores."
-        named = [protocol.floored_by for protocol in self.protocols.values()]
-        named += [protocol.scores_of for protocol in self.protocols.values()]
-        named += [self.release.protocol] if self.release else []
-        named += self.newer.printed if self.newer else ()
-        for name in named:
-            if name is not None and name not in self.protocols:
-                near = suggest_name(name, self.protocols)
-                yield f"{name!r} is named; expected one of protocols.{near}"
-        tasks = [task for names in self.categories.values() for task in names]
-        if len(set(tasks)) < len(tasks):
-            yield "categories has a task twice."
-        for task in (*self.tasks, *self.pair):
-            if task not in tasks:
-                yield f"{task!r} is named; expected one of categories."
-        if self.newer:
-            columns = self.attributes.columns if self.attributes else {}
-            if missing := set(NEWER_NEEDS) - set(columns):
-                yield f"newer needs attributes.columns to have {listed(sorted(missing))}."
-            if set(self.newer.chance) != set(tasks):
-                yield "newer.chance has not just the tasks of categories."
+        for protocol in self.protocols.values():
+            for name in (protocol.floored_by, protocol.scores_of):
+                if name and name not in self.protocols:
+                    near = suggest_name(name, self.protocols)
+                    yield f"{name!r} is named; expected one of protocols.{near}"
 
     @property
     def baseline(self) -> str:
@@ -174,53 +158,33 @@ class GridFile(Section):
 
 
 def read_grid_files(workflow_folder: Path, tasks: Collection[str]) -> dict[str, GridFile]:
-    """Read each file in config/grids by its name; a UserError holds one sentence per problem.
+    """Read each file in config/grids by its name.
 
     One in the working directory stands in for that of the same name beside the Snakefile.
     """
-    paths = {
-        path.stem: path
-        for folder in (workflow_folder / FOLDER, Path(FOLDER))
-        for path in folder.glob("*.yaml")
-    }
+    folders = (workflow_folder / FOLDER, Path(FOLDER))
+    paths = {path.stem: path for folder in folders for path in folder.glob("*.yaml")}
     grids: dict[str, GridFile] = {}
-    problems: list[str] = []
     for name, path in sorted(paths.items()):
-        try:
-            grids[name] = grid = validate(GridFile, read_yaml(path), f"{path}: ")
-        except UserError as error:
-            problems += error.problems
-            continue
-        problems += [
-            f"{path}: categories has {task!r}; expected a task of its table, or one under tasks."
-            f"{suggest_name(task, [*grid.tasks, *tasks])}"
-            for task in grid.category_of
-            if task not in grid.tasks and task not in tasks
-        ]
-        problems += [
-            f"{path}: expected the file {file!r}, which is not in the working directory or beside the Snakefile."
-            for _, file in _list_files(grid)
-            if find_file(file, workflow_folder) is None
-        ]
-        if [other.files or key for key, other in grids.items()].count(grid.files or name) > 1:
-            problems.append(f"{path}: expected another name in the key files; results would mix.")
-    if problems:
-        raise UserError(problems)
+        grids[name] = validate(GridFile, read_yaml(path), f"{path}: ")
+        tables = [*grids[name].tasks, *tasks]
+        for task in grids[name].category_of:
+            if task not in tables:
+                near = suggest_name(task, tables)
+                raise UserError(f"{path}: categories has {task!r}; expected a known task.{near}")
     return grids
-
-
-def _list_files(grid: GridFile) -> Iterator[tuple[str, str]]:
-    """List the files that a grid names, with the name that analyses have for each."""
-    yield from (("scores", file) for file in grid.scores)
-    if grid.attributes:
-        yield "attributes", grid.attributes.file
-    if grid.release:
-        yield "release", grid.release.file
 
 
 def grid_inputs(grid: GridFile, workflow_folder: Path) -> dict[str, list[str]]:
     """Return the files that its analyses are made from, under the names by which they ask for them."""
-    inputs: dict[str, list[str]] = {}
-    for key, file in (*_list_files(grid), ("correlations", CORRELATIONS)):
-        inputs.setdefault(key, []).append(str(find_file(file, workflow_folder) or file))
-    return inputs
+    files = {
+        "scores": grid.scores,
+        "attributes": [grid.attributes.file] if grid.attributes else [],
+        "release": [grid.release.file] if grid.release else [],
+        "correlations": [CORRELATIONS],
+    }
+    return {
+        name: [str(find_file(path, workflow_folder) or path) for path in paths]
+        for name, paths in files.items()
+        if paths
+    }

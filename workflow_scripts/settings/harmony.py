@@ -38,8 +38,6 @@ class TaskRecipe(TrainingKeys):
 
     def contradictions(self) -> Iterator[str]:
         yield from super().contradictions()
-        if self.gpus > 1:
-            yield "gpus is above 1; trainings of the grid are jobs side by side."
         if len(self.learning_rates) > 1 and self.select == "last":
             yield "learning_rates are several and select is 'last', which scores none."
 
@@ -98,14 +96,11 @@ class Harmony(Section):
     """Draws behind each interval of agreement, components and ranks."""
 
     def contradictions(self) -> Iterator[str]:
-        if self.task_pair and not (
-            len(self.task_pair) == 2 and set(self.task_pair) <= set(self.tasks)
-        ):
+        if self.task_pair and len({*self.task_pair} & {*self.tasks}) != 2:
             yield f"task_pair is {list(self.task_pair)}; expected two of harmony.tasks, or none."
         if self.recipe is not None and self.recipe not in self.recipes:
             near = suggest_name(self.recipe, self.recipes)
             yield f"recipe is {self.recipe!r}; expected one of the recipes.{near}"
 
     def task_recipe(self, source: str) -> TaskRecipe:
-        usual = "miniature" if source == "miniature" else "published"
-        return self.recipes[self.recipe or usual]
+        return self.recipes[self.recipe or ("miniature" if source == "miniature" else "published")]

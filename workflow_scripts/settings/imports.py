@@ -37,9 +37,9 @@ def hash_imported_files(folder: str, workflow_folder: Path) -> str:
 
 def _refuse_shared_names(folders: tuple[str, ...]) -> tuple[str, ...]:
     names = [*_OURS, *map(import_name, folders)]
-    for folder, name in zip(folders, names[len(_OURS) :], strict=True):
+    for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"the scores of {folder!r} would be called {name!r}, as are others")
+            raise ValueError(f"two studies or folders would have the name {name!r}")
     return folders
 
 

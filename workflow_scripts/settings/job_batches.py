@@ -1,7 +1,7 @@
 """Which tasks of a model share a job, and what its rule and files are called."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from workflow_scripts.settings.harmony import Protocol
@@ -25,7 +25,7 @@ class TaskBatch:
     protocol: Protocol
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
-    number: str = ""  # behind the rule's name, where a model's tasks are several packs
+    number: str = ""  # behind the rule's name, where a model's tasks are several batches
 
     @property
     def base(self) -> str:
@@ -37,6 +37,11 @@ class TaskBatch:
         """Name its rule."""
         return self.base + self.number
 
+    @property
+    def log(self) -> str:
+        """Name the log of its job, with wildcards."""
+        return f"logs/{self.base}/{self._wildcard}/tasks{self.number}.log"
+
     def records(self, suffix: str = "json") -> list[str]:
         """List the files of its cells, with wildcards; a record is named after its task, and lies by its model."""
         return [
@@ -46,31 +51,26 @@ class TaskBatch:
         ]
 
     @property
-    def log(self) -> str:
-        """Name the log of its job, with wildcards."""
-        return f"logs/{self.base}/{self._wildcard}/tasks{self.number}.log"
-
-    @property
     def _wildcard(self) -> str:
         return "{checkpoint}" if self.study == "harmony" else "{row}"
 
 
 def strip_batch_number(rule: str) -> str:
-    """Return the name by which packs of one rule count as one."""
+    """Return the name by which batches of one rule count as one."""
     return re.sub(r"_\d+$", "", rule)
 
 
 def packs(settings: Settings) -> list[TaskBatch]:
-    """List all of both studies; what the config does not ask for can be asked for by name."""
-    made = []
+    """List the batches of both studies, whether the config asks for their protocol or not."""
+    batches = []
     for study, protocol in RULES:
-        whole = _make_whole(settings, study, protocol)
+        whole = _build_whole(settings, study, protocol)
         size = settings.cluster.tasks_per_job or len(whole.tasks) or 1
-        for number, start in enumerate(range(0, len(whole.tasks), size), start=1):
-            suffix = f"_{number}" if size < len(whole.tasks) else ""
+        for start in range(0, len(whole.tasks), size):
+            number = f"_{start // size + 1}" if size < len(whole.tasks) else ""
             tasks = whole.tasks[start : start + size]
-            made.append(TaskBatch(study, protocol, tasks, whole.seeds, suffix))
-    return made
+            batches.append(replace(whole, tasks=tasks, number=number))
+    return batches
 
 
 def list_harmony_records(settings: Settings, models: list[str]) -> list[str]:
@@ -80,35 +80,38 @@ def list_harmony_records(settings: Settings, models: list[str]) -> list[str]:
         for study, protocol in RULES
         if study == "harmony" and protocol in settings.harmony.protocols
         for model in models
-        for path in _make_whole(settings, study, protocol).records()
+        for path in _build_whole(settings, study, protocol).records()
     ]
 
 
 def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
     """Return the record of each task of a row of the leaderboard."""
-    whole = _make_whole(settings, "suite", protocol)
+    whole = _build_whole(settings, "suite", protocol)
     return dict(zip(whole.tasks, [path.format(row=row) for path in whole.records()], strict=True))
 
 
-def _make_whole(settings: Settings, study: Study, protocol: Protocol) -> TaskBatch:
-    seeds = list_cell_seeds(settings, study, protocol)
-    return TaskBatch(study, protocol, list_tasks_asked(settings, study, protocol), seeds)
+def _build_whole(settings: Settings, study: Study, protocol: Protocol) -> TaskBatch:
+    """Put all tasks into one batch."""
+    tasks = list_tasks_asked(settings, study, protocol)
+    return TaskBatch(study, protocol, tasks, list_cell_seeds(settings, study, protocol))
 
 
 def list_cell_names(task: str, seeds: tuple[int, ...]) -> list[str]:
-    """List the names of a task's records: one of another seed than the first says which."""
+    """List the names of a task's records: the name of another seed than the first has the seed."""
     return [task, *(f"{task}.seed-{seed}" for seed in seeds[1:])]
 
 
 def list_tasks_asked(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
     """Return the tasks of a study that can be asked in this way.
 
-    Training comes from the training split, and so do Harmony's examples: without one a task is
-    measured directly only. A task of the suite that has none brings its examples along.
+    Training, and the worked examples of Harmony, come from the training split: a task without one is measured
+    directly. A task of the suite without one has examples of its own.
     """
-    is_harmony = study == "harmony"
-    names = settings.harmony.tasks if is_harmony else [entry.task for entry in settings.suite.tasks]
-    needs_training = protocol == "train_before_test" or (is_harmony and protocol == "few_shot")
+    if study == "harmony":
+        names, needs_training = settings.harmony.tasks, protocol != "direct"
+    else:
+        names = tuple(entry.task for entry in settings.suite.tasks)
+        needs_training = protocol == "train_before_test"
     return tuple(name for name in names if settings.task(name).training or not needs_training)
 
 

@@ -1,6 +1,6 @@
-"""Requests: the models that were submitted to the leaderboard, one YAML file each.
+"""Read the requests: models submitted to the leaderboard, one YAML file each.
 
-A file that is wrong is refused with its reasons and stops nothing else; it may be a stranger's.
+Files are untrusted: a wrong one is refused with its reasons and stops nothing else.
 """
 
 import re
@@ -19,12 +19,10 @@ from workflow_scripts.settings.section import Section, Words
 from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
 
-GENERATED = "miniature/"  # names of the generated world begin so
-# The status of a request that got no verdict: its model is of the other source, or nobody could be asked.
-ASIDE, UNCHECKED = "left aside", "unchecked"
+GENERATED = "miniature/"  # prefix of names in the generated world
+UNCHECKED = "unchecked"  # the status of a request about which the hub did not answer
 LARGEST_REQUEST = 20_000  # bytes
-# Limits of a repository that is checked. Bytes of weights are twice what any number format takes, for adapters and
-# what is there twice.
+# Limits of a repository. Weights may take twice the bytes of any dtype, for adapters and duplicates.
 BYTES_OF_A_PARAMETER = 16
 MOST_SMALL_FILES, MOST_SMALL_BYTES = 500, 500_000_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
@@ -41,47 +39,46 @@ def _check_checkpoint(name: str) -> str:
 
 
 class Request(Section):
-    """One model as its submitter describes it."""
+    """Describe a model as its submitter does."""
 
     name: Annotated[str, AfterValidator(_check_checkpoint)]
     """Its name on the hub, or a checkpoint that this workflow makes of one."""
     revision: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
-    """The commit that is meant; null is the one that the hub folder holds."""
+    """The commit; null is the one in the hub folder."""
     precision: Precision
-    """Number format the model is run in; 8bit and 4bit are its weights, quantised by bitsandbytes
-    on a GPU."""
+    """Dtype of the model; 8bit and 4bit are weights quantised by bitsandbytes on a GPU."""
     weight_type: Literal["original", "adapter", "delta"] = "original"
-    """original: whole weights; adapter: low-rank adapters beside the weights they change; delta:
-    what is added to the weights of base."""
+    """original: complete weights; adapter: LoRA adapters; delta: weights to be added to those of
+    base."""
     base: HubName | None = None
     """The model on the hub that a delta is added to when it is loaded."""
     model_type: Literal[
         "pretrained", "continuously pretrained", "fine-tuned", "chat", "merged", "chunked"
     ]
-    """What kind of model it is; rows are compared within a kind."""
+    """The kind of model."""
     licence: Words | None = None
-    """As the model's card has it; null takes the card's word."""
+    """The licence; if given, it must be the card's."""
     note: str | None = Field(None, max_length=1_000)
-    """What the submitter wants readers to know."""
+    """A note for readers."""
     protocol: Literal["few_shot", "train_before_test"] = "few_shot"
-    """few_shot: asked as it is, with each task's shots; train_before_test: trained on each task
-    before its test, by harmony.recipe, and asked without shots."""
+    """few_shot: evaluated with each task's shots; train_before_test: trained on each task before its
+    test, by harmony.recipe, and evaluated zero-shot."""
 
     def contradictions(self) -> Iterator[str]:
         is_plain = self.name == self.checkpoint.model
         if (self.checkpoint.plan is not None) != (self.model_type == "chunked"):
             yield f"model_type is {self.model_type!r}; expected 'chunked' for chunk plans and no others."
         if self.revision is not None and (self.is_local or not is_plain):
-            yield "revision is set; expected null for what is made here or lies in a folder."
+            yield "revision is set; expected null for checkpoints of this workflow and folders."
         if (self.weight_type == "delta") != (self.base is not None):
             yield f"base is {self.base!r}; expected a model with weight_type 'delta', and null otherwise."
         if self.base and self.base.startswith(GENERATED) != self.name.startswith(GENERATED):
             yield f"base is {self.base!r}; expected a model of the same source as {self.name}."
         is_original = self.weight_type == "original"
         if self.precision in QUANTIZED and not (is_original and self.protocol == "few_shot"):
-            yield f"precision is {self.precision!r}; quantised weights are neither added to nor trained."
+            yield f"precision is {self.precision!r}; quantised weights are neither merged nor trained."
         if self.base and not (is_plain and self.protocol == "few_shot"):
-            yield "weight_type is 'delta'; sums are neither trained nor cut."
+            yield "weight_type is 'delta'; expected 'original' for trained or chunked models."
 
     @property
     def is_local(self) -> bool:
@@ -98,38 +95,40 @@ class Request(Section):
 
 def read_requests(
     folder: Path | None, source: str, made: Collection[str], local: Collection[str] = ()
-) -> tuple[dict[str, Request], dict[str, str], dict[str, str]]:
-    """Read a folder: by file the requests, why others are refused, and why others are of another config.
+) -> tuple[dict[str, Request], dict[str, str]]:
+    """Read a folder: the valid requests by file, and why the other files are refused.
 
-    `made` are the checkpoints that this config makes, `local` the models that are folders on this machine and
-    that a request may name: a stranger's must not reach any other.
+    Requests for the demo's models are skipped where the source is the hub. `made` are the checkpoints that this
+    config makes, `local` the local folders that a request may name: an untrusted request must reach no other.
     """
-    requests, refused, aside = {}, {}, {}
+    requests, refused = {}, {}
     for path in sorted(folder.glob("*.y*ml")) if folder else []:
         try:
             request = _read_request(path)
-            is_generated = request.name.startswith(GENERATED)
-            if not request.is_local and is_generated != (source == "miniature"):
-                world = "the miniature world" if is_generated else "the hub"
-                aside[path.name] = (
-                    f"{request.name} is of {world}; this config's source is {source}."
-                )
-                continue
-            _refuse_unknown(request, made, local)
-            requests[path.name] = request
+            if source == "miniature" or not request.name.startswith(GENERATED):
+                _refuse_unavailable(request, source, made, local)
+                requests[path.name] = request
         except (UserError, OSError) as error:
             refused[plain(path.name)] = shorten_text(str(error))
-    return requests, refused, aside
+    return requests, refused
 
 
-def _refuse_unknown(request: Request, made: Collection[str], local: Collection[str]) -> None:
-    if request.is_local and request.checkpoint.model not in local:
+def _refuse_unavailable(
+    request: Request, source: str, made: Collection[str], local: Collection[str]
+) -> None:
+    """Refuse a model that this config does not have."""
+    if request.is_local:
+        if request.checkpoint.model not in local:
+            raise UserError(
+                f"name is {request.name!r}, a folder on this machine; expected one that suite.local_models of the"
+                " config names."
+            )
+        return
+    if source == "miniature" and not request.name.startswith(GENERATED):
         raise UserError(
-            f"name is {request.name!r}, a folder on this machine; expected one that suite.local_models of the"
-            " config names."
+            f"name is {request.name!r}, a model of the hub; this config's source is miniature."
         )
-    is_made_here = request.name != request.checkpoint.model
-    if is_made_here and not request.is_local and request.name not in made:
+    if request.name != request.checkpoint.model and request.name not in made:
         raise UserError(
             f"name is {request.name!r}; expected a checkpoint that chunking.checkpoints names, at a stage of"
             " training, or <model>+tuned of one that training.models names."
@@ -137,11 +136,11 @@ def _refuse_unknown(request: Request, made: Collection[str], local: Collection[s
 
 
 def _read_request(path: Path) -> Request:
-    """Read the file itself: what a link leads to may be anybody's, and would be quoted in the reason."""
+    """Read the file itself: the target of a link could be any file, and the reason would quote it."""
     if not _FILE_NAME.fullmatch(path.name):
         raise UserError("its file's name may hold letters, digits and the signs . _ @ + - alone.")
     if path.is_symlink() or not path.is_file():
-        raise UserError("it is a link or it is no regular file.")
+        raise UserError("it is a link or no regular file.")
     with path.open("rb") as file:
         content = file.read(LARGEST_REQUEST + 1)
     if len(content) > LARGEST_REQUEST:

@@ -1,15 +1,12 @@
 """Load the merged config as settings that hold together, or raise one error that names every problem."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import (
-    build_local_name,
-    is_folder_path,
-)
+from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.core.ids import build_local_name, is_folder_path
 from workflow_scripts.settings.config import Config
-from workflow_scripts.settings.cross_validation import find_contradictions
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.grids import read_grid_files
@@ -37,30 +34,29 @@ def load_settings(
 
     `look_up` is asked for models and tasks that no table has.
     """
-    tables = validate(Tables, config.get("tables", {}), "tables.")
+    tables = validate(Tables, config.get("tables") or {}, "tables.")
     paths = {name: find_file(path, workflow_folder) or Path(path) for name, path in tables}
     rows: dict[str, Any] = {name: read_table(kind, paths[name]) for name, kind in _ROWS.items()}
     source = config.get("source", "miniature")
     registry = Registry(workflow_folder, source, paths, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
-    flags = find_file(checked.suite.flags, workflow_folder) or Path(checked.suite.flags)
-    fields = dict(checked) | {"served": _collect_served(checked, registry.models)}
     settings = Settings.model_construct(
-        **fields,
+        **dict(checked) | {"served": _collect_served(checked, registry.models)},
         **rows,
         folders=registry.folders,
         prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),
-        flags=read_flags(flags),
+        flags=read_flags(
+            find_file(checked.suite.flags, workflow_folder) or Path(checked.suite.flags)
+        ),
         grids=read_grid_files(workflow_folder, registry.tasks),
         workflow_folder=str(workflow_folder),
     )
-    if problems := list(find_contradictions(settings)):
+    if problems := list(_find_contradictions(settings)):
         raise UserError(problems)
     # Requests come last: which checkpoints they may name, the rest of the config says.
     folder, made = find_folder(settings.suite.requests, workflow_folder), settings.made_checkpoints
-    requests, refused, aside = read_requests(folder, source, made, settings.suite.local_models)
-    read = {"requests": requests, "refused_requests": refused, "requests_aside": aside}
-    return settings.model_copy(update=read)
+    requests, refused = read_requests(folder, source, made, settings.suite.local_models)
+    return settings.model_copy(update={"requests": requests, "refused_requests": refused})
 
 
 def _collect_served(config: Config, models: dict[str, ModelRow]) -> dict[str, Served]:
@@ -69,3 +65,30 @@ def _collect_served(config: Config, models: dict[str, ModelRow]) -> dict[str, Se
     for name, section in config.served.items():
         served[build_local_name(name) if is_folder_path(name) else name] = section
     return served
+
+
+def _find_contradictions(settings: Settings) -> Iterator[str]:
+    """Describe what does not go together between sections, each of which is fine by itself."""
+    made = settings.made_checkpoints
+    for section in ("harmony", "mmlu", "prompts"):
+        for name in getattr(settings, section).models:
+            if name not in settings.models and name not in made:
+                yield (
+                    f"{section}.models has {name!r}; expected a checkpoint that chunking.checkpoints names,"
+                    " at a stage of training, or <model>+tuned of one that training.models names."
+                    f"{suggest_name(name, made)}"
+                )
+    harmony = settings.harmony
+    trains = "train_before_test" in harmony.protocols or harmony.corpora
+    need_weights = {
+        "chunking.checkpoints": settings.chunking.models,
+        "mmlu.models": settings.mmlu.models,
+        "harmony.models with train_before_test or corpora": harmony.models if trains else (),
+    }
+    for key, names in need_weights.items():
+        for name in names:
+            if name in settings.served:
+                yield f"{key} has {name!r}, whose weights stay with its server."
+    gpu, devices = settings.cluster.gpu, settings.devices
+    if gpu not in devices:
+        yield f"cluster.gpu is {gpu!r}; expected a device of its table.{suggest_name(gpu, devices)}"

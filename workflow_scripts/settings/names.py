@@ -27,7 +27,6 @@ from workflow_scripts.settings.folders import read_folder_row
 from workflow_scripts.settings.tables import ModelRow, Row, TaskRow, read_table
 
 Cells = dict[str, str]  # of a row, by column
-_Ask = Callable[[str], Cells]
 _SOURCES = ("miniature", "huggingface")
 _NOT_ON_THE_HUB = ("miniature/", f"{LOCAL}/")
 _NOWHERE = "there is none in the working directory or beside the Snakefile"
@@ -41,8 +40,7 @@ class LookUp:
     """
 
     model: Callable[..., Cells]  # a name on the hub, and the families there are
-    task: _Ask  # a name of lm-eval
-    runs_code: Callable[[str], bool]  # likewise: whether it runs what a model writes
+    task: Callable[[str], Cells]  # a name of lm-eval
 
 
 @dataclass(frozen=True)
@@ -69,29 +67,31 @@ def find_folder(path: str, workflow_folder: Path) -> Path | None:
 
 
 def _add_row(
-    name: str, rows: dict[str, Row], row_type: type[Row], path: Path, look_up: _Ask | None
+    name: str,
+    rows: dict[str, Row],
+    row_type: type[Row],
+    path: Path,
+    look_up: Callable[[str], Cells] | None,
 ) -> None:
     """Add the row of a name that the table lacks: one that was looked up before, or else look it up."""
     if name in rows:
         return
     added = read_table(row_type, path) if path.is_file() else {}
-    try:
-        rows[name] = added.get(name) or _look_up_row(name, row_type, path, look_up)
-    except (UserError, ModuleNotFoundError) as error:
-        raise ValueError(f"{error}{suggest_name(name, rows)}") from None
-
-
-def _look_up_row(name: str, row_type: type[Row], path: Path, look_up: _Ask | None) -> Row:
+    if name in added:
+        rows[name] = added[name]
+        return
+    near = suggest_name(name, rows)
     if look_up is None:
-        raise UserError("expected a name that the table has.")
-    cells = {column: plain(cell) for column, cell in look_up(name).items()}
-    row = validate(row_type, cells)
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    header = text.partition("\n")[0] or "\t".join(row_type.model_fields)
-    line = "\t".join(cells.get(column, "") for column in header.split("\t"))
-    write_text(path, f"{text or header}".rstrip("\n") + f"\n{line}\n")
+        raise ValueError(f"expected a name that the table has.{near}")
+    try:
+        cells = {column: plain(cell) for column, cell in look_up(name).items()}
+        rows[name] = validate(row_type, cells)
+    except (UserError, ModuleNotFoundError) as error:
+        raise ValueError(f"{error}{near}") from None
+    text = path.read_text(encoding="utf-8") if path.is_file() else "\t".join(row_type.model_fields)
+    line = "\t".join(cells.get(column, "") for column in text.splitlines()[0].split("\t"))
+    write_text(path, text.rstrip("\n") + f"\n{line}\n")
     print(f"Added to {path}, where it can be corrected: {line}", file=sys.stderr)
-    return row
 
 
 def _check_model(name: str, info: ValidationInfo) -> str:
@@ -101,19 +101,14 @@ def _check_model(name: str, info: ValidationInfo) -> str:
     if is_folder_path(name):
         return _add_folder(name, registry)
     look_up = None
-    if (
-        registry.look_up
-        and registry.source == "huggingface"
-        and not name.startswith(_NOT_ON_THE_HUB)
-    ):
+    is_on_hub = registry.source == "huggingface" and not name.startswith(_NOT_ON_THE_HUB)
+    if registry.look_up and is_on_hub:
         families = sorted({row.family for row in registry.models.values()})
         look_up = partial(registry.look_up.model, families=families)
     _add_row(name, registry.models, ModelRow, registry.paths["found_models"], look_up)
     source = registry.models[name].source
     if registry.source in _SOURCES and source not in (registry.source, LOCAL):
-        raise ValueError(
-            f"expected a model of the source {registry.source!r}; this one's is {source!r}"
-        )
+        raise ValueError(f"expected a model of the source {registry.source!r}; this is {source!r}")
     return name
 
 
@@ -121,15 +116,12 @@ def _add_folder(path: str, registry: Registry) -> str:
     """Add the row of a model that is a folder, and return the name that stands for it from here on."""
     folder, name = normpath(path), build_local_name(path)
     if registry.folders.setdefault(name, folder) != folder:
-        raise ValueError(
-            f"expected another name, since {registry.folders[name]!r} is {name} already"
-        )
-    if name not in registry.models:
-        try:
-            families = {row.family for row in registry.models.values()}
-            registry.models[name] = read_folder_row(path, families)
-        except UserError as error:
-            raise ValueError(f"no model: {error}") from None
+        raise ValueError(f"expected another name; {registry.folders[name]!r} is {name} already")
+    try:
+        families = {row.family for row in registry.models.values()}
+        registry.models[name] = read_folder_row(path, families)
+    except UserError as error:
+        raise ValueError(f"no model: {error}") from None
     return name
 
 
@@ -147,12 +139,8 @@ def _check_task(name: str, info: ValidationInfo) -> str:
     if registry is not None:
         look_up = registry.look_up.task if registry.look_up else None
         _add_row(name, registry.tasks, TaskRow, registry.paths["found_tasks"], look_up)
-    return name
-
-
-def _check_harness(name: str, info: ValidationInfo) -> str:
-    if info.context is not None and info.context.tasks[name].harness != "lm_eval":
-        raise ValueError("expected a task of the harness lm_eval")
+        if registry.tasks[name].harness != "lm_eval":
+            raise ValueError("expected a task of the harness lm_eval")
     return name
 
 
@@ -173,8 +161,7 @@ def _check_folder(path: str, info: ValidationInfo) -> str:
 
 ModelName = Annotated[str, AfterValidator(_check_model)]
 CheckpointName = Annotated[str, AfterValidator(_check_checkpoint)]
-TaskName = Annotated[str, AfterValidator(_check_task)]
-LmEvalTaskName = Annotated[TaskName, AfterValidator(_check_harness)]
+LmEvalTaskName = Annotated[str, AfterValidator(_check_task)]
 Folder = Annotated[str, AfterValidator(_check_folder), Field(min_length=1)]
 # Snakemake takes braces for wildcards, and a log ends at a new line.
 PlainPath = Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")]

@@ -13,7 +13,6 @@ from workflow_scripts.core.ids import (
 )
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
-from workflow_scripts.settings.error_messages import shown
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.settings.leaderboard_submissions import Request
@@ -47,8 +46,6 @@ class Settings(Config):
     """Submitted models, by their files' names."""
     refused_requests: dict[str, str] = Field({})
     """What is wrong with the other files."""
-    requests_aside: dict[str, str] = Field({})
-    """Why some files are of another config."""
     flags: tuple[Flag, ...] = ()
     """Rows of the leaderboard that are marked."""
     grids: dict[str, GridFile] = Field({})
@@ -77,7 +74,7 @@ class Settings(Config):
     def mmlu_checkpoints(self) -> list[CheckpointId]:
         """List what MMLU is asked: models as they are, then each chunked variant at each stage."""
         names = [*self.chunking.models, *self.mmlu.models]
-        return _list_once([*map(CheckpointId.parse, names), *self.staged_checkpoints()])
+        return list(dict.fromkeys([*map(CheckpointId.parse, names), *self.staged_checkpoints()]))
 
     def staged_checkpoints(self) -> list[CheckpointId]:
         """List the models that are cut, and each chunked variant untrained and after each stage.
@@ -97,11 +94,10 @@ class Settings(Config):
 
     def compared_checkpoints(self) -> list[CheckpointId]:
         """List what the study of training compares: those, and other models before and after their training."""
-        stages: list[tuple[str, ...]] = [(), (TUNED,)]
-        others = [
-            CheckpointId(name, stages=stage) for name in self.training.models for stage in stages
-        ]
-        return _list_once([*self.staged_checkpoints(), *others])
+        checkpoints = self.staged_checkpoints()
+        for name in self.training.models:
+            checkpoints += [CheckpointId(name), CheckpointId(name, stages=(TUNED,))]
+        return list(dict.fromkeys(checkpoints))
 
     def trained_checkpoints(self) -> list[CheckpointId]:
         """List all that training makes: stages of chunked models, and models that are trained as they are."""
@@ -110,8 +106,8 @@ class Settings(Config):
     @property
     def made_checkpoints(self) -> dict[str, CheckpointId]:
         """Return all that this config makes, by name."""
-        made = [*self.staged_checkpoints(), *self.trained_checkpoints()]
-        return {str(checkpoint): checkpoint for checkpoint in made}
+        checkpoints = [*self.staged_checkpoints(), *self.trained_checkpoints()]
+        return {str(checkpoint): checkpoint for checkpoint in checkpoints}
 
     @property
     def on_gpus(self) -> bool:
@@ -141,14 +137,9 @@ class Settings(Config):
 
     def explained(self) -> tuple[str | None, str | None, int]:
         """Return run, subject and number of the question that `explain` names."""
-        run, subject, number = ([*(self.explain or "").split("/"), "", ""])[:3]
+        run, subject, number = [*(self.explain or "").split("/"), "", ""][:3]
         if run and self.prompt_runs and run not in self.prompt_runs:
             raise UserError(
-                f"explain is {shown(self.explain)}, which begins with the name of a task; expected a"
-                " prompt run, or `snakemake explain_training`, which shows tasks."
+                f"explain is {self.explain!r}; expected a prompt run, as in run6/anatomy/3."
             )
         return run or next(iter(self.prompt_runs), None), subject or None, int(number or 0)
-
-
-def _list_once(checkpoints: list[CheckpointId]) -> list[CheckpointId]:
-    return list(dict.fromkeys(checkpoints))

@@ -41,8 +41,6 @@ class SampleKeys(Section):
         yield from super().contradictions()
         if (self.dataset is None) == (not self.files):
             yield "expected exactly one of dataset and files."
-        if self.system and self.data == "text":
-            yield "system is set and data is 'text'; expected null, as a text has no messages."
 
 
 class Recipe(SampleKeys, TrainingKeys):
@@ -58,11 +56,6 @@ class Recipe(SampleKeys, TrainingKeys):
             part in (WRAPPER, CHUNKED_LAYERS) or "wrapped_chunk_layers" in part
             for part in self.trains
         )
-
-    def contradictions(self) -> Iterator[str]:
-        yield from super().contradictions()
-        if self.select != "last" and not self.validation:
-            yield "validation is 0; expected a share to choose the best on."
 
 
 USUAL = "usual"
@@ -96,12 +89,8 @@ class Training(Section):
                 yield f"{stage} is {name!r}; expected one of the recipes.{suggest_name(name, self.recipes)}"
         if (self.sft or self.cpt_tokens) and not self.cpt:
             yield "sft or cpt_tokens is set and cpt is null; expected a recipe, which they build on."
-        if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":
-            yield f"cpt is {self.cpt!r}; expected a recipe of text, as cpt_tokens is not empty."
         if self.models and self.tuned is None:
             yield "models are named and tuned is null; expected the recipe that they are trained by."
-        if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
-            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
 
     def limit_tokens(self, recipe: Recipe, thousands: int) -> Recipe:
         """End the recipe with the step that reaches so many tokens: all samples of a text are equally long."""
@@ -117,14 +106,13 @@ class Training(Section):
 
     def stages(self, has_chunks: bool, source: str) -> tuple[tuple[str, ...], ...]:
         """List what a checkpoint exists as: untrained, and after each stage that can train it."""
-        made: list[tuple[str, ...]] = [()]
-        if not self._can_train("cpt", has_chunks, source):
-            return tuple(made)
-        for cpt in [f"cpt.{tokens}k" for tokens in sorted(set(self.cpt_tokens))] or ["cpt"]:
-            made.append((cpt,))
-            if self._can_train("sft", has_chunks, source):
-                made.append((cpt, "sft"))
-        return tuple(made)
+        stages: list[tuple[str, ...]] = [()]
+        if self._can_train("cpt", has_chunks, source):
+            for cpt in [f"cpt.{tokens}k" for tokens in sorted(self.cpt_tokens)] or ["cpt"]:
+                stages.append((cpt,))
+                if self._can_train("sft", has_chunks, source):
+                    stages.append((cpt, "sft"))
+        return tuple(stages)
 
     def _can_train(self, stage: str, has_chunks: bool, source: str) -> bool:
         name = self.recipe_name(stage, source)

@@ -4,15 +4,15 @@ In: what the rule names. Out: what is to be found in the folders that the functi
 request; of the hub folder each manifest is written after its dataset or model.
 """
 
+from importlib import import_module
 from pathlib import Path
 
 from workflow_scripts.bridge.job import run_job
 
 
 def main(function: str, folders: list[str], request: dict) -> None:
-    from workflow_scripts.core.named import named
-
-    named(function)(*map(Path, folders), **request)
+    module, _, name = function.rpartition(".")
+    getattr(import_module(f"workflow_scripts.{module}"), name)(*map(Path, folders), **request)
 
 
 if "snakemake" in globals():

@@ -4,7 +4,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.named import InputFiles, OutputFiles
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest
 from workflow_scripts.training.requests import SamplesRequest
@@ -40,3 +40,7 @@ def tokenise_samples(inputs: InputFiles, request: dict[str, Any], outputs: Outpu
         data={"max_length": params.max_length, **keys.model_dump(mode="json", exclude={"files"})},
     )
     print(summary)
+
+
+if "snakemake" in globals():
+    run_job(tokenise_samples, snakemake)

@@ -8,14 +8,11 @@ from contextlib import ExitStack
 import pytest
 
 from tests.processes import ROOT
-from tests.waiting import wait_until
 from workflow_scripts.bridge import gpus
 
 JOB = """
 import os, sys, time
-from pathlib import Path
 from workflow_scripts.bridge.gpus import take_gpus
-Path(sys.argv[2]).touch()
 take_gpus({"gpu": int(sys.argv[1])})
 print(os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
 time.sleep(600)
@@ -25,45 +22,44 @@ time.sleep(600)
 @pytest.fixture
 def start(tmp_path):
     """Start a job that wants so many of three GPUs; it says which it has, and keeps them."""
+    environment = os.environ | {"CHORUS_GPUS": "0,1,GPU-a/b", "TMPDIR": str(tmp_path)}
     with ExitStack() as stack:
 
-        def started(wanted: int) -> subprocess.Popen:
-            begun = tmp_path / f"{len(list(tmp_path.glob('begun*')))}.begun"
+        def start(number: int) -> subprocess.Popen:
             process = subprocess.Popen(
-                [sys.executable, "-c", JOB, str(wanted), str(begun)],
+                [sys.executable, "-c", JOB, str(number)],
                 cwd=ROOT,
-                env=os.environ | {"CHORUS_GPUS": "0,1,GPU-a/b", "TMPDIR": str(tmp_path)},
+                env=environment,
                 stdout=subprocess.PIPE,
                 text=True,
             )
-            stack.callback(process.wait)
+            stack.enter_context(process)
             stack.callback(process.kill)
-            wait_until(begun.exists, "it asks for GPUs")
             return process
 
-        yield started
+        yield start
 
 
-def has(job: subprocess.Popen) -> set[str]:
+def read_gpus(job: subprocess.Popen) -> set[str]:
     return set(job.stdout.readline().strip().split(","))
 
 
-def test_each_has_its_own_and_a_killed_one_gives_its_own_back(start):
+def test_take_gpus(start):
     first, second = start(1), start(2)
-    taken = has(first), has(second)
-    assert [len(one) for one in taken] == [1, 2]
-    assert taken[0] | taken[1] == {"0", "1", "GPU-a/b"}
+    one, two = read_gpus(first), read_gpus(second)
+    assert (len(one), len(two)) == (1, 2) and one | two == {"0", "1", "GPU-a/b"}
     third = start(1)
     second.kill()
-    second.wait()
-    assert has(third) < taken[1]
+    assert read_gpus(third) < two
     fourth = start(8)
     for job in (first, third):
         job.kill()
-    assert has(fourth) == {"0", "1", "GPU-a/b"}, "all there are"
+    assert read_gpus(fourth) == {"0", "1", "GPU-a/b"}, "all there are"
 
 
-def test_what_hides_gpus_from_this_process_hides_them_from_its_jobs(monkeypatch):
-    for visible, names in (("", []), ("-1", []), ("1, GPU-7f", ["1", "GPU-7f"]), ("0,-1", ["0"])):
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        assert gpus.list_gpus() == names
+@pytest.mark.parametrize(
+    ("visible", "names"), [("", []), ("-1", []), ("1, GPU-7f", ["1", "GPU-7f"]), ("0,-1", ["0"])]
+)
+def test_list_gpus(monkeypatch, visible, names):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert gpus.list_gpus() == names

@@ -22,7 +22,7 @@ from workflow_scripts.core.clean_text import (
     shorten_text,
     unescape_csv,
 )
-from workflow_scripts.render.tables import read_table, write_table
+from workflow_scripts.render.tables import write_table
 
 HOSTILE = [
     *("\x1b[2Jgone", "a\rb", "a\r\nb\n\nc", "a\0b", "\x9b31m", "\u202egnp.exe", "\u2066x\u2069"),
@@ -80,11 +80,6 @@ def test_plain_account(account):
     assert text == "(http://a/x) 'https://b' see http://c/d@e and f@g.org"
 
 
-@pytest.mark.parametrize("variant", ["@k2m12", "@k2m12-noadapters+cpt+sft", "@prune3-5", "+cpt"])
-def test_for_csv_variant(variant):
-    assert escape_csv(variant) == variant
-
-
 # Halves of characters are no text to pandas; what strangers say loses them before.
 WHOLE = [text for text in HOSTILE if not re.search("[\ud800-\udfff]", text)]
 
@@ -95,14 +90,6 @@ def write(folder, names: list[str]) -> dict:
     title, note = "\n".join(names[:40]), "\n\n".join(names[:7])
     write_table(frame, list(files.values()), title=title, note=note, shown=frame)
     return files
-
-
-def test_write_table_hostile(tmp_path):
-    files = write(tmp_path, WHOLE)
-    table = read_table(files["csv"])
-    assert table["name"].tolist() == list(map(plain, WHOLE)) and set(table["value"]) == {-0.5}
-    lines = [line for line in files["md"].read_text("utf-8").splitlines() if line[:1] == "|"]
-    assert len(lines) == len(WHOLE) + 2
 
 
 @pytest.mark.tex

@@ -59,16 +59,6 @@ def test_restore(job):
     assert job.worked == 3 and [out.read_text() for out in job.outputs] == ["4", "4"]
 
 
-def test_restore_without_links(job, monkeypatch):
-    def refuse(*arguments):
-        raise OSError("no links here")
-
-    monkeypatch.setattr("workflow_scripts.core.output_cache.os.link", refuse)
-    job.run()
-    job.run()
-    assert job.worked == 2
-
-
 @pytest.mark.parametrize(("version", "resumes"), [("1", True), ("2", False)])
 def test_resume_state_of_version(job, tmp_path, version, resumes):
     """What other code left half done is not resumed from."""

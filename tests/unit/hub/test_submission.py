@@ -12,19 +12,21 @@ from workflow_scripts.miniature.faulty import build_faulty_models
 from workflow_scripts.settings.leaderboard_submissions import Request
 
 
-def request(name="miniature/Pythia-0.1M", **keys) -> Request:
-    return Request(**{"name": name, "precision": "float32", "model_type": "pretrained"} | keys)
+def request(name="Pythia-0.1M", base=None, **keys) -> Request:
+    if base:
+        keys |= {"weight_type": "delta", "base": f"miniature/{base}"}
+    kinds = {"precision": "float32", "model_type": "pretrained"}
+    return Request(**kinds | keys | {"name": f"miniature/{name}"})
 
 
-def verdicts(hub, *requests, memory_mb=8_000, on_gpu=True):
-    named = {f"{at}.yaml": one for at, one in enumerate(requests)}
+def check_all(hub, *requests, on_gpu=True) -> list[dict]:
+    submissions = {str(number): request for number, request in enumerate(requests)}
     sources = {
         file: [hub / "models" / name / "manifest.json" for name in (one.name, one.base) if name]
-        for file, one in named.items()
+        for file, one in submissions.items()
     }
-    found = check(named, sources, Rules(memory_mb, ("mit", "apache-2.0"), on_gpu))
-    assert list(found) == list(named)
-    return list(found.values())
+    rules = Rules(8_000, ("mit", "apache-2.0"), on_gpu)
+    return list(check(submissions, sources, rules).values())
 
 
 @pytest.fixture(scope="module")
@@ -33,19 +35,18 @@ def faulty(world):
     return world
 
 
-def test_check_good_models(world, model_manifest):
-    delta = {"weight_type": "delta", "base": "miniature/Pythia-0.1M"}
-    commit = read_manifest(model_manifest).commit
-    good, pinned, half, trained, added, again = verdicts(
+def test_good_requests_are_accepted(world, model_manifest):
+    manifest = read_manifest(model_manifest)
+    *accepted, again = check_all(
         world,
         request(licence="Apache-2.0"),
-        request(revision=commit, precision="8bit"),
-        request(precision="float16"),
+        request(revision=manifest.commit, precision="8bit"),
         request(protocol="train_before_test"),
-        request(precision="bfloat16", **delta),
+        request(base="Pythia-0.1M", precision="bfloat16"),
         request(note="once more"),
     )
-    manifest = read_manifest(model_manifest)
+    good, _, trained, delta = accepted
+    assert [verdict["reason"] for verdict in accepted] == [None] * 4
     assert good == {
         "commit": manifest.commit,
         "licence": "apache-2.0",
@@ -53,45 +54,34 @@ def test_check_good_models(world, model_manifest):
         "memory_mb": 3_001,
         "reason": None,
     }
-    assert pinned["reason"] is half["reason"] is trained["reason"] is added["reason"] is None
-    assert half["memory_mb"] <= good["memory_mb"] <= trained["memory_mb"]
-    assert added["base_commit"] == commit
-    # Both are there in float32 while they are added.
-    assert added["memory_mb"] == int(3_000 + 2 * 4 * added["parameters"] / 1e6)
-    assert again["reason"].startswith("it is a duplicate of 0.yaml: the same commit")
+    assert good["memory_mb"] <= trained["memory_mb"]
+    assert delta["base_commit"] == manifest.commit
+    # Both are in memory in float32 while they are added.
+    assert delta["memory_mb"] == int(3_000 + 2 * 4 * delta["parameters"] / 1e6)
+    assert again["reason"].startswith("it is a duplicate of 0: the same commit")
 
 
-DELTA = {"weight_type": "delta"}
+REFUSED = [
+    ({"name": "Pickled"}, "it holds no safetensors weights"),
+    ({"name": "Closed"}, "its licence 'cc-by-nc-4.0' is not among suite.open_licences"),
+    ({"name": "Own-Code"}, "it needs trust_remote_code"),
+    ({"name": "Misspelt"}, "its configuration does not load with the Auto classes"),
+    ({"name": "Colossal"}, "it needs 281,012 MB for 69,503,033,344 parameters in bfloat16"),
+    ({"name": "Absent"}, "manifest.json is missing"),
+    ({"base": "Closed"}, "its base miniature/Closed: its licence 'cc-by-nc-4.0' is"),
+    ({"base": "Colossal"}, "69,503,033,344, so they cannot be added"),
+    ({"licence": "MIT"}, "licence is 'MIT', but its card says 'apache-2.0'."),
+    ({"revision": "0" * 40}, "revision is 0000"),
+    ({"precision": "8bit"}, "precision is '8bit', and bitsandbytes needs a GPU"),
+]
 
 
-@pytest.mark.parametrize(
-    ("keys", "words"),
-    [
-        ({"name": "Pickled"}, "it holds no safetensors weights"),
-        ({"name": "Closed"}, "its licence 'cc-by-nc-4.0' is not among suite.open_licences"),
-        ({"name": "Own-Code"}, "it needs trust_remote_code, and code of a repository is never run"),
-        ({"name": "Misspelt"}, "its configuration does not load with the Auto classes"),
-        ({"name": "Colossal"}, "it needs 281,012 MB for 69,503,033,344 parameters in bfloat16"),
-        ({"name": "Absent"}, "manifest.json is missing"),
-        ({"base": "Closed"} | DELTA, "of its base miniature/Closed: its licence 'cc-by-nc-4.0' is"),
-        (
-            {"base": "Own-Code"} | DELTA,
-            "of its base miniature/Own-Code: it needs trust_remote_code",
-        ),
-        ({"base": "Colossal"} | DELTA, "69,503,033,344, so one cannot be added to the other"),
-        ({"licence": "MIT"}, "licence is 'MIT', but its card says 'apache-2.0'."),
-        ({"revision": "0" * 40}, "revision is 0000"),
-        ({"precision": "8bit"}, "precision is '8bit', and bitsandbytes needs a GPU"),
-    ],
-)
-def test_check_refused(faulty, keys, words):
-    names = {key: f"miniature/{keys[key]}" for key in ("name", "base") if key in keys}
-    wrong, right = verdicts(
-        faulty, request(**{"precision": "bfloat16"} | keys | names), request(), on_gpu=False
-    )
-    assert words in wrong["reason"]
-    assert wrong["reason"].endswith(".") and "\n" not in wrong["reason"]
-    assert right["reason"] is None, "one submission stops no other"
+def test_bad_requests_are_refused(faulty):
+    requests = [request(**{"precision": "bfloat16"} | keys) for keys, _ in REFUSED]
+    *verdicts, good = check_all(faulty, *requests, request(), on_gpu=False)
+    assert good["reason"] is None
+    for verdict, (_, words) in zip(verdicts, REFUSED, strict=True):
+        assert words in verdict["reason"] and "\n" not in verdict["reason"]
 
 
 def add_auto_map(path):
@@ -100,34 +90,21 @@ def add_auto_map(path):
 
 
 @pytest.mark.parametrize(
-    ("file", "change", "keys", "words"),
+    ("file", "change", "words"),
     [
-        ("config.json", lambda p: p.write_text("{"), {}, "its configuration does not load"),
-        ("config.json", lambda p: p.unlink(), {}, "its configuration does not load"),
-        ("tokenizer.json", lambda p: p.write_text("[]"), {}, "its tokenizer does not load"),
-        ("config.json", add_auto_map, {}, None),  # beside a type that transformers knows
-        ("adapter_config.json", lambda p: p.write_text("{}"), {"weight_type": "adapter"}, None),
-        (
-            "adapter_config.json",
-            lambda p: p.write_text("{}"),
-            {},
-            "weight_type is 'original', but it",
-        ),
-        (
-            "model.safetensors",
-            lambda p: os.truncate(p, 200_000_000),  # takes no room
-            {},
-            "its weights have 200,000,000 bytes; expected at most 102,085,888",
-        ),
+        ("config.json", lambda path: path.write_text("{"), "its configuration does not load"),
+        ("tokenizer.json", lambda path: path.write_text("[]"), "its tokenizer does not load"),
+        ("config.json", add_auto_map, None),  # of a type that transformers knows
+        ("adapter_config.json", lambda path: path.write_text("{}"), "weight_type is 'original'"),
+        ("model.safetensors", lambda path: os.truncate(path, 200_000_000), "its weights have 200,"),
     ],
 )
-def test_check_edited_model(world, tmp_path, file, change, keys, words):
-    """Check the good model with a file changed, as another submitter would have it."""
+def test_edited_model(world, tmp_path, file, change, words):
     folder = tmp_path / "models/miniature/Pythia-0.1M"
     shutil.copytree(world / "models/miniature/Pythia-0.1M", folder)
     change(folder / file)
     manifest = read_manifest(folder / "manifest.json")
     write_manifest(folder, manifest.model_copy(update={"files": list_files(folder)}))
-    (verdict,) = verdicts(tmp_path, request(**keys))
+    (verdict,) = check_all(tmp_path, request())
     assert (verdict["reason"] or "").startswith(words or "")
     assert bool(verdict["reason"]) == bool(words)

@@ -108,5 +108,5 @@ def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
     assert (texts["run.items"], texts["mmlu.floor"]) == ("14,042", "0.300")
     assert not {"run.tokens", "run.hosts"} & set(texts), "nothing finite"
     text = tex.read_text()
-    assert r"\defval{prompts.lowest}{25\%}% lowest share of right answers" in text
+    assert r"\defval{prompts.lowest}{25\%}% lowest accuracy" in text
     assert r"\defval{run.devices}{a \& b\_c@k2m12}" in text

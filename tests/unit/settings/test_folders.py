@@ -14,7 +14,6 @@ from workflow_scripts.core.ids import CheckpointId, build_local_name, hub_name_p
 pytestmark = pytest.mark.usefixtures("here")
 
 CONFIG = {"model_type": "qwen2", "num_hidden_layers": 12, "architectures": ["Qwen2ForCausalLM"]}
-LEFT_OUT = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
 
 
 def save(folder, **changed):
@@ -32,58 +31,37 @@ def save(folder, **changed):
 
 
 @pytest.mark.parametrize("source", ["huggingface", "miniature"])
-def test_a_folder_stands_wherever_a_model_may(here, source):
+def test_folder_as_model(here, source):
     save(here / "runs/seed1/checkpoint-500", **{"chat_template.jinja": b"{{ messages }}"})
     path, name = "./runs/seed1/checkpoint-500", "local/runs.seed1.checkpoint-500"
+    checkpoint = {"model": path, "num_chunks": 2, "num_layers_per_chunk": 4}
     settings = load(
         {
             "source": source,
             "harmony": {"models": [path, f"{path}@k2m4"], "tasks": ["sst2"]},
-            "chunking": {
-                "checkpoints": [{"model": path, "num_chunks": 2, "num_layers_per_chunk": 4}]
-            },
-            "mmlu": {"models": [path]},
-            "prompts": {"models": [path, f"{path}@k2m4"]},
+            "chunking": {"checkpoints": [checkpoint]},
+            "prompts": {"models": []},
         }
     )
     assert settings.folders == {name: "runs/seed1/checkpoint-500"}
-    assert settings.harmony.models == settings.prompts.models == (name, f"{name}@k2m4")
-    assert settings.chunking.models == list(settings.mmlu.models) == [name]
+    assert settings.harmony.models == (name, f"{name}@k2m4")
     row = settings.model(name)
     assert (row.layers, row.parameters, row.family, row.kind) == (12, 500, "Qwen", "instruct")
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1))
-def test_every_path_has_a_name_that_ids_and_paths_can_hold(text):
+def test_build_local_name(text):
     name = build_local_name(f"./{text}")
     assert hub_name_problem(name) is None
     assert str(CheckpointId.parse(name.replace("/", "--"))) == name
+    long = build_local_name("/scratch/me/a--b/lr=1e-5, 3 epochs")
+    assert long == "local/scratch.me.a-b.lr_1e-5_3_epochs"
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("./mine", "local/mine"),
-        ("../runs/a--b/checkpoint_1", "local/runs.a-b.checkpoint_1"),
-        ("/scratch/me/lr=1e-5, 3 epochs", "local/scratch.me.lr_1e-5_3_epochs"),
-        ("./.hidden/x", "local/hidden.x"),
-    ],
-)
-def test_names_stay_readable(path, name):
-    assert build_local_name(path) == name
-
-
-def get_problem(*paths):
-    with pytest.raises(UserError) as raised:
-        load({"source": "huggingface", "harmony": {"models": list(paths)}} | LEFT_OUT)
-    (sentence,) = raised.value.problems
-    return sentence
-
-
-def test_two_folders_never_share_a_name(here):
+def test_two_folders_of_one_name(here):
     save(here / "a.b"), save(here / "a/b")
-    said = "harmony.models[1] is './a/b': expected another name, since 'a.b' is local/a.b already."
-    assert get_problem("./a.b", "./a/b") == said
+    with pytest.raises(UserError, match="expected another name"):
+        load({"harmony": {"models": ["./a.b", "./a/b"]}})
 
 
 @pytest.mark.parametrize(
@@ -97,12 +75,9 @@ def test_two_folders_never_share_a_name(here):
         ({"tokenizer.json": None}, "holds no tokenizer"),
     ],
 )
-def test_what_is_no_model_is_a_sentence_with_key_and_path(here, changed, sentence):
+def test_folder_without_model(here, changed, sentence):
     save(here / "mine", **changed)
-    problem = get_problem("./mine")
+    with pytest.raises(UserError) as raised:
+        load({"harmony": {"models": ["./mine"]}})
+    (problem,) = raised.value.problems
     assert problem.startswith("harmony.models[0] is './mine': no model: ") and sentence in problem
-
-
-def test_a_folder_that_is_not_there_is_named():
-    assert "no model: there is no folder mine" in get_problem("./mine")
-    assert "harmony.models[0] is 'local/mine'" in get_problem("local/mine")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.settings.merged import ROOT, load
+from tests.unit.settings.merged import load
 from tests.unit.settings.test_tables import MODEL as ROCKET
 from tests.unit.settings.test_tables import TASK as COLA
 from workflow_scripts.core.errors import UserError
@@ -17,7 +17,6 @@ CONFIG = {
     "chunking": {"checkpoints": [{"model": MODEL, "num_chunks": 2, "num_layers_per_chunk": 5}]},
     "prompts": {"models": [CHAT]},
 }
-NOTHING_ELSE = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
 
 
 def load_with(requests: list, config=CONFIG, **changed):
@@ -33,51 +32,31 @@ def load_with(requests: list, config=CONFIG, **changed):
         names = dict.fromkeys(("task", "harness_task", "display_name"), name)
         return COLA | names | {"dataset": "acme/questions", "subset": "", "training": "no"}
 
-    return load(config, LookUp(get_model, get_task, lambda name: False))
+    return load(config, LookUp(get_model, get_task))
 
 
-def get_problems(*arguments, **changed):
-    with pytest.raises(UserError) as raised:
-        load_with(*arguments, **changed)
-    return raised.value.problems
-
-
-def test_names_are_looked_up_once_and_known_without_a_network(tmp_path):
+def test_look_up_once(tmp_path):
     requests = []
     settings = load_with(requests)
     assert sorted(requests) == [MODEL, CHAT, "riddles"]
-    assert (settings.model(CHAT).kind, settings.task("riddles").dataset) == (
-        "instruct",
-        "acme/questions",
-    )
+    assert settings.model(CHAT).kind == "instruct"
+    assert settings.task("riddles").dataset == "acme/questions"
     assert list(settings.checkpoints()) == [f"{MODEL}@k2m5"]
-    assert load(CONFIG) == settings
-    assert set(settings.models) - set(load({}).models) == {MODEL, CHAT}
+    assert load(CONFIG) == settings, "without a network"
     path = tmp_path / "config/models.found.tsv"
     path.write_text(path.read_text().replace("Rocket\t", "Spaceship\t"))
     assert load(CONFIG).model(MODEL).family == "Spaceship"
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[:1]))
-    requests.clear()
-    load_with(requests)
-    assert sorted(requests) == [MODEL, CHAT]
 
 
-def test_a_row_written_by_hand_comes_first(tmp_path):
-    row = f"{MODEL}\thuggingface\tMine\t2000000\t\t24\tbase\tmit\tno\tmain\n"
-    (tmp_path / "models.tsv").write_text((ROOT / "config/models.tsv").read_text() + row)
-    requests = []
-    settings = load_with(requests, CONFIG | {"tables": {"models": "models.tsv"}})
-    assert settings.model(MODEL).layers == 24 and MODEL not in requests
-
-
-def test_facts_that_make_no_row_are_kept_nowhere(tmp_path):
-    (problem,) = get_problems([], CONFIG | NOTHING_ELSE, parameters="many")
-    assert problem.startswith("harmony.models[0] is") and "parameters is 'many'" in problem
+def test_wrong_cells_are_not_kept(tmp_path):
+    with pytest.raises(UserError) as raised:
+        load_with([], CONFIG, parameters="many")
+    assert all("parameters is 'many'" in problem for problem in raised.value.problems)
     assert not (tmp_path / "config/models.found.tsv").exists()
 
 
-def test_the_miniature_world_asks_no_hub():
+def test_miniature_world_asks_no_hub():
     requests = []
-    problems = get_problems(requests, {"harmony": {"models": [MODEL, "miniature/Lama-1.4M"]}})
-    assert len(problems) == 2 and not requests
-    assert problems[1].endswith("Did you mean 'miniature/Llama-1.4M'?")
+    with pytest.raises(UserError, match=r"Did you mean 'miniature/Llama-1.4M'\?$"):
+        load_with(requests, {"harmony": {"models": [MODEL, "miniature/Lama-1.4M"]}})
+    assert not requests

@@ -1,4 +1,4 @@
-"""Ask a model the questions of one prompt run and keep what it says: a record whose items are not judged yet."""
+"""Run a model on the questions of one prompt run and store its outputs: a record whose items are not judged yet."""
 
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,12 @@ from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.prompts.spec import Asking
 
-_STOP_LOOKBACK = 2  # tokens before a stop text that are decoded with it
+_STOP_LOOKBACK = 2  # tokens before a stop string that are decoded with it
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
 def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRequest) -> Record:
-    """Ask all questions of the run and write the outputs, resuming where a killed job stopped."""
+    """Run all questions and write the outputs, resuming where a killed job stopped."""
     spec, recording = request.asking, Recording()
     loading = request.compute.loading
     loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
@@ -49,17 +49,13 @@ def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRe
     with ScoreCache.beside(path, loaded, harness=harness, decoding=decoding) as scored_items:
         outputs, engine = answer(loaded, spec, questions, prompts, request.seed, scored_items)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
-    generation_config = loaded.model.generation_config
+    defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
+    split = "latest" if spec.questions == "vendor" else "test"
     return write_record(
         path,
         outputs,
         study="prompts",
-        task=build_task_facts(
-            request.run,
-            dataset,
-            "latest" if spec.questions == "vendor" else "test",
-            shots=spec.shots.number,
-        ),
+        task=build_task_facts(request.run, dataset, split, shots=spec.shots.number),
         protocol=build_protocol(
             "prompt_run",
             loaded,
@@ -69,12 +65,7 @@ def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRe
             engine=engine.description,
             chat_template=spec.messages is not None,
             max_items=request.max_items_per_subject,
-            generation=decoding
-            | {
-                "model_generation_config": {
-                    name: getattr(generation_config, name, None) for name in _SAMPLING
-                }
-            },
+            generation=decoding | {"model_generation_config": defaults},
         ),
         metrics=(build_metric("truncated_prompts", truncated, len(outputs)),),
         **recording.parts(request, loaded, engine.tokens),
@@ -100,8 +91,8 @@ def answer(
     if spec.decoding.method == "likelihood":
         answers = _score_letters(engine, prompts, scored_items)
     else:
-        # Of the question alone, so neither the order nor what else is asked changes what is drawn; and
-        # not of the run, so that two runs draw alike and differ by what they ask.
+        # A seed depends on the question alone, so that neither order nor selection changes a sample;
+        # and not on the run, so that two runs sample alike and differ by their prompts.
         names = ("prompt run", spec.decoding.seed)
         seeds = [derive_seed(seed, *names, question.id) for question in questions]
         answers = _generate(engine, loaded.tokenizer, spec.decoding, prompts, seeds, scored_items)
@@ -126,21 +117,17 @@ def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list
     from workflow_scripts.evaluation.prefix.sampling import StopStrings
 
     stop = StopStrings(tokenizer, decoding.stop, _STOP_LOOKBACK) if decoding.stop else None
-    questions, requests = [], []
+    requests, keys = [], []
     for prompt, seed in zip(prompts, seeds, strict=True):
-        settings = {"seed": seed} if decoding.method == "sample" else {}
-        questions.append(("generation", (prompt.tokens,), settings))
         requests.append(GenerationRequest(prompt.tokens, decoding.new_tokens, stop, seed))
-    stored = Answers(scored_items, questions)
-    generated = engine.generate(
-        requests,
-        # Transformers wants one, and says so in the log where a model has none.
-        decoding.options() | {"pad_token_id": tokenizer.pad_token_id},
-        known=stored.known,
-        on_generated=stored.store,
-    )
+        settings = {"seed": seed} if decoding.method == "sample" else {}
+        keys.append(("generation", (prompt.tokens,), settings))
+    stored = Answers(scored_items, keys)
+    # Transformers needs a padding token, and logs a warning where a model has none.
+    options = decoding.options() | {"pad_token_id": tokenizer.pad_token_id}
+    texts = engine.generate(requests, options, known=stored.known, on_generated=stored.store)
     answers = []
-    for text in generated:
+    for text in texts:
         if not isinstance(text, str):
             text = tokenizer.decode(text, skip_special_tokens=True)
         ends = [text.find(end) for end in decoding.stop if end in text]

@@ -1,7 +1,7 @@
-"""Read an answer from a model's output by a named parser, and judge it by a named rule.
+"""Parse an answer from a model's output by a named parser, and judge it by a named rule.
 
-A parser takes the output and the choices of the question and gives the answer, or None. None of them
-knows which choice is right.
+A parser maps the output and the choices of the question to the answer, or to None. No parser knows which choice is
+correct.
 """
 
 import json
@@ -13,28 +13,33 @@ from workflow_scripts.evaluation.prompts.questions import LETTERS
 
 Parse = Callable[[str, Sequence[str]], str | None]
 Rule = Callable[[str, Sequence[str], int], bool]
-_NO_ANSWER = object()  # where the JSON has none; null is an answer, which is never right
-
-
-def normal(text: str) -> str:
-    """Compose, fold case and white space, for comparing."""
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+_NO_ANSWER = object()  # the JSON has no answer; null is an answer that is never correct
 
 
 def read_whole(output: str, choices: Sequence[str]) -> str | None:
-    """Read all of it."""
+    """Read the whole output."""
     return output.strip() or None
 
 
 def read_json_text(output: str, choices: Sequence[str]) -> str | None:
-    """Read the text under "answer" of JSON in small letters, as published: a number is none."""
-    answer = _json_answer(output)
+    """Read the text under "answer" of lower-cased JSON, as published; numbers do not count."""
+    answer = _read_json_answer(output)
     return answer.replace('"', "'").strip() or None if isinstance(answer, str) else None
 
 
 def read_not_json(output: str, choices: Sequence[str]) -> str | None:
-    """Read all of an output that is no JSON with such a key, as published, and nothing of one that is."""
-    return output.replace('"', "'").strip() or None if _json_answer(output) is _NO_ANSWER else None
+    """Read the whole of an output that is no JSON with an answer, as published."""
+    if _read_json_answer(output) is not _NO_ANSWER:
+        return None
+    return output.replace('"', "'").strip() or None
+
+
+def read_best_answer(output: str, choices: Sequence[str]) -> str | None:
+    """Read the letter of "The best answer is A" at the beginning, as published.
+
+    Line breaks that are written as a backslash and an n, as in the prompts of run 7, are skipped.
+    """
+    return _BEST_ANSWER(output.strip().replace("\\n", ""), choices)
 
 
 def read_answer_line(output: str, choices: Sequence[str]) -> str | None:
@@ -43,48 +48,42 @@ def read_answer_line(output: str, choices: Sequence[str]) -> str | None:
     return match and match[1].strip()
 
 
-def _letter_parser(pattern: str) -> Parse:
-    """Read the letter of a choice where the output begins with this pattern."""
-    compiled = re.compile(pattern)
+def _make_letter_parser(pattern: str) -> Parse:
+    """Make a parser that reads the letter of a choice where the output begins with a pattern."""
 
     def read_letter(output: str, choices: Sequence[str]) -> str | None:
-        match = compiled.match(output.strip())
+        match = re.match(pattern, output.strip())
         return match[1] if match and match[1] in LETTERS[: len(choices)] else None
 
     return read_letter
 
 
-_best_answer = _letter_parser(r"The best answer is ([A-J])")
-
-
-def read_best_answer(output: str, choices: Sequence[str]) -> str | None:
-    """Read the letter of "The best answer is A" at the beginning, as published.
-
-    A line break that is written as a backslash and an n, as in the prompts of run 7, is passed over.
-    """
-    return _best_answer(output.strip().replace("\\n", ""), choices)
-
-
+_BEST_ANSWER = _make_letter_parser(r"The best answer is ([A-J])")
 PARSERS: dict[str, Parse] = {
     "whole": read_whole,
     "json_text": read_json_text,
     "not_json": read_not_json,
     "answer_line": read_answer_line,
-    # With a full stop or in brackets perhaps: "A." or "B)", but not "A cat".
-    "letter": _letter_parser(r"\(?([A-J])\)?[.:]?$"),
-    "leading_letter": _letter_parser(r"\(?([A-J])\)?(?=\s*$|[.:,;)\]]|\s*\n)"),
-    "best_answer_line": _letter_parser(r"The best answer is ([A-J])\.?$"),
+    # Perhaps with a full stop or in brackets: "A." or "B)", but not "A cat".
+    "letter": _make_letter_parser(r"\(?([A-J])\)?[.:]?$"),
+    "leading_letter": _make_letter_parser(r"\(?([A-J])\)?(?=\s*$|[.:,;)\]]|\s*\n)"),
+    "best_answer_line": _make_letter_parser(r"The best answer is ([A-J])\.?$"),
     "best_answer_at_start": read_best_answer,
 }
 
 
+def normalize(text: str) -> str:
+    """Normalize Unicode, case and white space for comparison."""
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
 def is_equal(answer: str, choices: Sequence[str], gold: int) -> bool:
-    return normal(answer) == normal(choices[gold])
+    return normalize(answer) == normalize(choices[gold])
 
 
 def occurs(answer: str, choices: Sequence[str], gold: int) -> bool:
     """Judge as published: "4" occurs in "24"."""
-    return bool(normal(choices[gold])) and normal(choices[gold]) in normal(answer)
+    return bool(normalize(choices[gold])) and normalize(choices[gold]) in normalize(answer)
 
 
 def is_letter(answer: str, choices: Sequence[str], gold: int) -> bool:
@@ -94,7 +93,7 @@ def is_letter(answer: str, choices: Sequence[str], gold: int) -> bool:
 RIGHT: dict[str, Rule] = {"equal": is_equal, "occurs": occurs, "letter": is_letter}
 
 
-def _json_answer(output: str) -> object:
+def _read_json_answer(output: str) -> object:
     try:
         return json.loads(output.lower())["answer"]
     except (ValueError, LookupError, TypeError, RecursionError):

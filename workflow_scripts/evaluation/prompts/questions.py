@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,14 @@ _VENDOR_LETTER = re.compile(r"(?:^|\W)([A-J])\W*$")
 
 @dataclass(frozen=True)
 class Question:
-    """One question; a few-shot example is one too, whose answer is shown."""
+    """Hold a question; a few-shot example is one whose answer is shown."""
 
-    id: str  # the same wherever the question comes from, so that runs can be compared by it
+    id: str  # the same in both datasets, so that runs can be compared by question
     subject: str
     text: str
     choices: tuple[str, ...]
     gold: int
-    prompt: str | None = None  # the vendor's, finished
+    prompt: str | None = None  # the vendor's complete prompt
 
     @property
     def answer(self) -> str:
@@ -37,14 +37,14 @@ def read_questions(hub: Path, source: str) -> tuple[list[Question], Manifest]:
     """Read the test questions, in the order of the dataset."""
     if source == "vendor":
         rows, manifest = read_rows(hub, DATASETS[source], _VENDOR_CONFIG, "latest")
-        return _with_ids([_vendor_question(row) for row in rows]), manifest
-    rows, manifest = read_rows(hub, DATASETS[source], "all", "test")
-    return _with_ids([_question(row) for row in rows]), manifest
+        rows = [_convert_vendor_row(row) for row in rows]
+    else:
+        rows, manifest = read_rows(hub, DATASETS[source], "all", "test")
+    return _make_questions(rows), manifest
 
 
 def read_dev(hub: Path) -> list[Question]:
-    rows, _ = read_rows(hub, DATASETS["mmlu"], "all", "dev")
-    return _with_ids([_question(row) for row in rows])
+    return _make_questions(read_rows(hub, DATASETS["mmlu"], "all", "dev")[0])
 
 
 def chosen(questions: list[Question], first: int | None, per_subject: int | None) -> list[Question]:
@@ -58,30 +58,33 @@ def chosen(questions: list[Question], first: int | None, per_subject: int | None
     return selected
 
 
-def _question(row: dict[str, Any]) -> Question:
-    return Question("", row["subject"], row["question"], tuple(row["choices"]), row["answer"])
-
-
-def _vendor_question(row: dict[str, Any]) -> Question:
-    subject = row["subtask_name"].rpartition(".")[2]
+def _convert_vendor_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Convert a row of the vendor's evaluation to the columns of MMLU, with the vendor's prompt."""
     letters = sorted(row["input_choice_list"])
     key = row["input_correct_responses"][0]
     match = _VENDOR_LETTER.search(key)
     if match is None or match[1] not in letters:
-        raise UserError(f"{DATASETS['vendor']}: {key!r} is the right answer of none of {letters}.")
-    choices = tuple(row["input_choice_list"][letter] for letter in letters)
+        raise UserError(f"{DATASETS['vendor']}: the answer {key!r} is none of {letters}.")
     (prompt,) = row["input_final_prompts"]
-    gold = letters.index(match[1])
-    return Question("", subject, row["input_question"], choices, gold, prompt=prompt)
+    return {
+        "subject": row["subtask_name"].rpartition(".")[2],
+        "question": row["input_question"],
+        "choices": [row["input_choice_list"][letter] for letter in letters],
+        "answer": letters.index(match[1]),
+        "prompt": prompt,
+    }
 
 
-def _with_ids(questions: list[Question]) -> list[Question]:
-    """Make ids from what is asked; MMLU asks some questions twice."""
+def _make_questions(rows: list[dict[str, Any]]) -> list[Question]:
+    """Make questions with ids of their texts; MMLU has some questions twice."""
     counts: Counter[str] = Counter()
-    named = []
-    for question in questions:
-        text = "\n".join(" ".join(part.split()) for part in (question.text, *question.choices))
-        id = f"{question.subject}/{sha256_text(text)[:12]}"
+    questions = []
+    for row in rows:
+        subject, text, choices = row["subject"], row["question"], tuple(row["choices"])
+        content = "\n".join(" ".join(part.split()) for part in (text, *choices))
+        id = f"{subject}/{sha256_text(content)[:12]}"
         counts[id] += 1
-        named.append(replace(question, id=id + (f"-{counts[id]}" if counts[id] > 1 else "")))
-    return named
+        if counts[id] > 1:
+            id += f"-{counts[id]}"
+        questions.append(Question(id, subject, text, choices, row["answer"], row.get("prompt")))
+    return questions

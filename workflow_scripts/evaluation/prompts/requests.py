@@ -1,30 +1,21 @@
-"""Build the requests of a prompt run: to ask a model, to read its answers, to show a question."""
+"""Build the parameters of a prompt run: what its outputs depend on, and which question is shown."""
+
+from typing import Any
 
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.prompts.spec import Asking, Reading
+from workflow_scripts.settings.prompts.spec import Asking
 from workflow_scripts.settings.settings import Settings
 
 
 class PromptRequest(JobParams):
-    """All that the outputs of a run depend on; how they are read is not."""
+    """Hold all that the outputs of a run depend on, which excludes how they are parsed."""
 
     run: str
     asking: Asking
     max_items_per_subject: int | None
     compute: Loading
     seed: int
-
-
-class ReadingRequest(JobParams):
-    read: Reading
-
-
-class ExplainRequest(JobParams):
-    run: str
-    asking: Asking
-    subject: str | None
-    number: int
 
 
 def prompt_request(settings: Settings, run: str) -> PromptRequest:
@@ -39,12 +30,8 @@ def prompt_request(settings: Settings, run: str) -> PromptRequest:
     )
 
 
-def reading_request(settings: Settings, run: str) -> ReadingRequest:
-    return ReadingRequest(read=settings.prompt_runs[run].read)
-
-
-def explain_request(settings: Settings) -> ExplainRequest:
+def explain_arguments(settings: Settings) -> dict[str, Any]:
+    """Return run, subject and number of the question that the key `explain` names, and its prompt."""
     run, subject, number = settings.explained()
-    assert run is not None  # without a run there is no model to explain it for, which is said first
-    asking = Asking.select_fields(settings.prompt_runs[run])
-    return ExplainRequest(run=run, asking=asking, subject=subject, number=number)
+    asking = Asking.select_fields(settings.prompt_runs[run or ""]).model_dump(mode="json")
+    return {"run": run, "subject": subject, "number": number, "asking": asking}

@@ -1,4 +1,4 @@
-"""Score stored outputs: read each answer, judge it, and count. Runs no model."""
+"""Score stored outputs of a prompt run: parse each answer, judge it, and aggregate; runs no model."""
 
 from dataclasses import replace
 from itertools import zip_longest
@@ -20,36 +20,33 @@ from workflow_scripts.evaluation.lm_eval_results import (
 )
 from workflow_scripts.evaluation.prompts.parsers import PARSERS, RIGHT
 from workflow_scripts.evaluation.prompts.questions import LETTERS
-from workflow_scripts.evaluation.prompts.requests import ReadingRequest
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 
 
-def score_prompt_run(outputs_path: Path, record_path: Path, request: ReadingRequest) -> Record:
-    """Score the outputs as the run's file says now and write the record and its items."""
+def score_prompt_run(outputs_path: Path, record_path: Path, spec: Reading) -> Record:
+    """Score the outputs by the run's current parsers and write the record and its items."""
     stored = read_complete_record(outputs_path)
     rows = read_items(outputs_path.with_name(stored.items.file)).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
-    reading = request.to_params()
-    whole = stored.request | reading
+    items = [item_of(output, spec) for output in outputs]
+    reading = {"read": spec.model_dump(mode="json")}
+    request = stored.request | reading
     generation = stored.protocol.generation | reading
-    items = [item_of(output, request.read) for output in outputs]
-    fields = {
-        name: getattr(stored, name) for name in ("study", "model", "task", "cost", "volatile")
-    }
+    names = ("study", "model", "task", "cost", "volatile")
     return write_record(
         record_path,
         items,
-        request=whole,
+        request=request,
         protocol=stored.protocol.model_copy(update={"generation": generation}),
-        metrics=metrics_of(outputs, items, request.read),
-        provenance=stored.provenance.model_copy(update={"settings_sha256": sha256_json(whole)}),
-        **fields,
+        metrics=metrics_of(outputs, items, spec),
+        provenance=stored.provenance.model_copy(update={"settings_sha256": sha256_json(request)}),
+        **{name: getattr(stored, name) for name in names},
     )
 
 
 def item_of(output: Item, spec: Reading) -> Item:
-    """Read and judge one output; an answer that no parser reads is wrong."""
-    choices, gold = _question(output)
+    """Parse and judge one output; an output that no parser can read is wrong."""
+    choices, gold = _get_choices(output)
     text = output.text or ""
     if output.loglikelihoods is not None:
         text = LETTERS[int(np.argmax(output.loglikelihoods))]
@@ -61,67 +58,63 @@ def item_of(output: Item, spec: Reading) -> Item:
             parser = link.parser
             right = RIGHT[link.right](answer, choices, gold)
             break
-    met, strict = None, right
+    format_met, strict = None, right
     if spec.format is not None:
         stated = PARSERS[spec.format](text, choices)
-        met = stated is not None
+        format_met = stated is not None
         rule = RIGHT["letter" if spec.format in LETTER_PARSERS else "equal"]
         strict = right and stated is not None and rule(stated, choices, gold)
-    by_letter = spec.answers[0].parser in LETTER_PARSERS
     return replace(
         output,
-        gold=LETTERS[gold] if by_letter else choices[gold],
+        gold=output.gold if spec.answers[0].parser in LETTER_PARSERS else choices[gold],
         prediction=answer,
         correct=right,
         scores={"acc": float(right), "acc_strict": float(strict)},
-        format_met=met,
+        format_met=format_met,
         parser=parser,
         choices=None,
     )
 
 
-def _question(output: Item) -> tuple[list[str], int]:
-    """Return the choices of the question and the index of the right one."""
+def _get_choices(output: Item) -> tuple[list[str], int]:
+    """Return the choices of the question and the index of the correct one."""
     return output.choices or [], LETTERS.index(output.gold or "")
 
 
 def metrics_of(outputs: list[Item], items: list[Item], spec: Reading) -> tuple[Metric, ...]:
-    """Compute the scores of each subject and of all questions, and the mean over the subjects."""
-    rows = [
-        item.scores
-        | {"read": item.prediction is not None, "truncated_prompts": output.scores["truncated"]}
-        | ({} if spec.format is None else {"format_met": item.format_met})
-        for item, output in zip(items, outputs, strict=True)
-    ]
-    subjects = pd.Series([output.subset for output in outputs])
+    """Compute the metrics of each subject, and the micro and macro averages."""
+    table = pd.DataFrame([item.scores for item in items])
+    table["read"] = [item.prediction is not None for item in items]
+    table["truncated_prompts"] = [output.scores["truncated"] for output in outputs]
+    if spec.format is not None:
+        table["format_met"] = [item.format_met for item in items]
     measured = []
-    for subject, table in pd.DataFrame(rows).astype(float).groupby(subjects):
-        baseline = floor([outputs[index] for index in table.index], spec)
-        n = len(table)
-        for name, column in table.items():
+    for subject, rows in table.astype(float).groupby([output.subset for output in outputs]):
+        baseline = floor([outputs[index] for index in rows.index], spec)
+        n = len(rows)
+        for name, column in rows.items():
             values = column.to_numpy()
-            measured.append(
-                MetricWithBaseline(
-                    task=subject,
-                    name=name,
-                    value=float(values.mean()),
-                    stderr=float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
-                    n=n,
-                    floor=baseline if name in ("acc", "acc_strict") else NO_FLOOR,
-                )
+            metric = MetricWithBaseline(
+                task=subject,
+                name=name,
+                value=float(values.mean()),
+                stderr=float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
+                n=n,
+                floor=baseline if name in ("acc", "acc_strict") else NO_FLOOR,
             )
+            measured.append(metric)
     return add_group_averages(measured)
 
 
 def floor(outputs: list[Item], spec: Reading) -> Floor:
-    """Compute what always the first, second, ... choice scores, and a choice at random.
+    """Compute the scores of constant choices and of a random choice, under the rules of the run itself.
 
-    Under the rules of the run itself: where "4" counts in "24", answering anything scores more.
+    Where "4" counts in "24", any answer scores more.
     """
     rules = {link.right for link in spec.answers}
     scores = []
     for output in outputs:
-        choices, gold = _question(output)
+        choices, gold = _get_choices(output)
         row = []
         for letter, text in zip(LETTERS, choices, strict=False):
             answers = {rule: letter if rule == "letter" else text for rule in rules}
@@ -132,8 +125,8 @@ def floor(outputs: list[Item], spec: Reading) -> Floor:
     return Floor(constants, float(np.mean([np.mean(row) for row in scores])))
 
 
-def main(generations: Path, record: Path, request: dict[str, Any]) -> None:
-    score_prompt_run(generations, record, ReadingRequest.of(request))
+def main(generations: Path, record: Path, read: dict[str, Any]) -> None:
+    score_prompt_run(generations, record, Reading.model_validate(read))
 
 
 if "snakemake" in globals():

@@ -18,7 +18,6 @@ from workflow_scripts.render.frames import Cells
 from workflow_scripts.render.web.policy import policy
 
 HERE = Path(__file__).parent
-LIBRARY = HERE / "vendor/tabulator"
 Kind = Literal["name", "text", "choice", "commit", "score", "number", "count", "flag"]
 
 _SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=.*|/\*# sourceMappingURL=.*?\*/)\s*$")
@@ -55,7 +54,7 @@ _COLUMN_OPTIONS: dict[Kind, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """A score is a fraction of one in the rows, and in percent on the page."""
+    """Describe a column; a score is a fraction in the rows, and in percent on the page."""
 
     field: str
     title: str
@@ -67,9 +66,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Tab:
-    """A row holds values by field, standard errors as `<field>_stderr`.
+    """Describe a tab; a row holds values by field, standard errors as `<field>_stderr`.
 
-    A row with `is_baseline` stands above the others and takes no part in sorting, search, filters or download.
+    A row with `is_baseline` stays above the others, whatever is sorted, searched, filtered or downloaded.
     """
 
     id: str
@@ -83,13 +82,10 @@ class Tab:
 
 def render_board(title: str, about: str, tabs: list[Tab], texts: dict[str, Markup]) -> str:
     """Render the page; `texts` are further tabs, HTML by title. Equal arguments give equal bytes."""
-    library, style = (
-        _SOURCE_MAP.sub("", (LIBRARY / name).read_text(encoding="utf-8"))
-        for name in ("tabulator.min.js", "tabulator_simple.min.css")
-    )
-    for name in ("colours.css", "leaderboard.css"):
-        style += "\n" + (HERE / name).read_text(encoding="utf-8")
-    script = (HERE / "leaderboard.js").read_text(encoding="utf-8")
+    library = _read_text("vendor/tabulator/tabulator.min.js")
+    styles = ("vendor/tabulator/tabulator_simple.min.css", "colours.css", "leaderboard.css")
+    style = "\n".join(map(_read_text, styles))
+    script = _read_text("leaderboard.js")
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined
     )
@@ -106,10 +102,12 @@ def render_board(title: str, about: str, tabs: list[Tab], texts: dict[str, Marku
     )
 
 
+def _read_text(name: str) -> str:
+    return _SOURCE_MAP.sub("", (HERE / name).read_text(encoding="utf-8"))
+
+
 def _describe_tab(tab: Tab) -> dict[str, Any]:
     fields = {field for row in tab.rows for field in row}
-    scores = [column.field for column in tab.columns if column.kind == "score"]
-    percents = {name for field in scores for name in (field, f"{field}_stderr")}
     definitions = []
     for column in tab.columns:
         definitions.append(_define_column(column))
@@ -126,7 +124,9 @@ def _describe_tab(tab: Tab) -> dict[str, Any]:
         "columns": definitions,
         "rows": [
             {
-                field: _in_percent(value) if field in percents else value
+                field: _convert_to_percent(value)
+                if kinds.get(field.removesuffix("_stderr")) == "score"
+                else value
                 for field, value in row.items()
             }
             for row in tab.rows
@@ -154,5 +154,5 @@ def _define_column(column: Column) -> dict[str, Any]:
     return options
 
 
-def _in_percent(value: Any) -> float | None:
+def _convert_to_percent(value: float | None) -> float | None:
     return None if value is None else round(100 * value, 10)

@@ -8,10 +8,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, sha256_file, write_json
 from workflow_scripts.core.items import Item, write_items
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import ItemsFile
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
@@ -152,3 +152,7 @@ def name_origins(
             texts.insert(0, cell.study)
         names.append(f"{folder} ({', '.join(texts)})" if texts else folder)
     return names
+
+
+if "snakemake" in globals():
+    run_job(import_results, snakemake)

@@ -1,1 +1,1 @@
-"""Prompt runs: their section of the config, and the files that say what a run is."""
+"""Prompt runs in the config: the section `Prompts`, and `read_prompt_runs`, which reads the files of runs."""

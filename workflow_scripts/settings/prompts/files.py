@@ -13,27 +13,36 @@ from workflow_scripts.settings.prompts.templates import TemplateError, render
 from workflow_scripts.settings.yaml_files import read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+# What a template may name, filled in for a check.
+_EXAMPLE: dict[str, Any] = {
+    "question": "What is 1 + 1?",
+    "choices": "['1', '2', '3', '4']",
+    "choice_list": ["1", "2", "3", "4"],
+    "subject": "elementary_mathematics",
+    "prompt": "What is 1 + 1?",
+    "prompts": ["What is 1 + 1?"],
+    "letter": "B",
+}
 
 
 def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
     """Find the file of each run by its name, run2 before run10."""
     files: dict[str, Path] = {}
-    for place in (Path(folder), workflow_folder / folder, workflow_folder / FOLDER):
-        for path in place.glob("*.yaml"):
-            files.setdefault(path.stem, path)
-    return dict(sorted(files.items(), key=lambda item: natural(item[0])))
+    for place in (workflow_folder / FOLDER, workflow_folder / folder, Path(folder)):
+        files |= {path.stem: path for path in place.glob("*.yaml")}
+    return dict(sorted(files.items(), key=lambda item: _split_numbers(item[0])))
 
 
-def natural(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts run2 before run10, and run4_published behind run4."""
+def _split_numbers(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts run2 before run10, and run4_published after run4."""
     parts = re.findall(r"\d+|\D+", name)
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 def read_prompt_runs(prompts: Prompts, workflow_folder: Path) -> dict[str, PromptRun]:
-    """Read the runs that the config names, or all; none where no model is asked."""
+    """Read the runs that the config names, or all; none where no model is prompted."""
     files = find_runs(prompts.folder, workflow_folder)
-    names = prompts.runs if prompts.runs is not None else list(files)
+    names = files if prompts.runs is None else prompts.runs
     return read_runs(files, names) if prompts.models else {}
 
 
@@ -51,11 +60,12 @@ def read_runs(files: dict[str, Path], names: Iterable[str]) -> dict[str, PromptR
 
 
 def _read_run(files: dict[str, Path], name: Any, key: str, children: tuple[str, ...]) -> PromptRun:
-    """Read a run, which a key names, over the one that it extends."""
+    """Read a run that a key names, with what it inherits."""
     if name not in files or name in children:
-        chain = f" that is not extended itself by {children[-1]}" if name in children else ""
         near = suggest_name(str(name), files)
-        raise UserError(f"{key} has {name!r}; expected the name of a run{chain}.{near}")
+        raise UserError(
+            f"{key} has {name!r}; expected the name of a run that extends no run in a circle.{near}"
+        )
     path = files[name]
     content = read_yaml(path)
     if not _NAME.fullmatch(name) or not isinstance(content, dict):
@@ -63,11 +73,11 @@ def _read_run(files: dict[str, Path], name: Any, key: str, children: tuple[str, 
             f"{path}: expected a mapping in a file whose name has small letters, digits and single"
             " underscores between them."
         )
-    extends = content.get("extends")
-    if extends is not None:
-        parent = _read_run(files, extends, f"{path}: extends", (*children, name))
-        inherited = parent.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_INHERITED))
-        content = {"after": extends} | _merge(inherited, content)
+    parent = content.get("extends")
+    if parent is not None:
+        run = _read_run(files, parent, f"{path}: extends", (*children, name))
+        inherited = run.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_INHERITED))
+        content = {"after": parent} | _merge(inherited, content)
     if content.get("after", name) not in (None, *files):
         raise UserError(f"{path}: after is {content['after']!r}; expected the name of a run.")
     run = validate(PromptRun, content, f"{path}: ")
@@ -85,17 +95,8 @@ def _merge(below: Any, above: Any) -> Any:
 
 def _find_template_problems(run: PromptRun) -> Iterator[str]:
     """Render each template once on an example."""
-    values: dict[str, Any] = {
-        "question": "What is 1 + 1?",
-        "choices": "['1', '2', '3', '4']",
-        "choice_list": ["1", "2", "3", "4"],
-        "subject": "elementary_mathematics",
-        "prompt": "What is 1 + 1?",
-        "prompts": ["What is 1 + 1?"],
-        "letter": "B",
-    }
-    values["shot"] = values | {"answer": "2"}
-    values["shots"] = [values["shot"]] * run.shots.number
+    shot = _EXAMPLE | {"answer": "2"}
+    values = _EXAMPLE | {"shot": shot, "shots": [shot] * run.shots.number}
     templates = {"text": run.text, "decoding.continuation": run.decoding.continuation}
     for position, message in enumerate(run.messages or ()):
         templates[f"messages[{position}].content"] = message.content

@@ -1,4 +1,4 @@
-"""What a prompt run is: how questions are asked, and how answers are read and judged."""
+"""Describe a prompt run: how questions are rendered, decoded, parsed and judged."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -27,21 +27,21 @@ ChoicesStyle = Literal["python_list", "single_quoted_list", "lettered_lines"]
 
 class Message(Section):
     role: Literal["system", "user", "assistant"]
-    """Whose turn this is."""
+    """Role of this turn."""
     content: Words
-    """What is said: a Jinja2 template."""
+    """Content of the turn, a Jinja2 template."""
     for_each_shot: bool = False
-    """Repeat this message for each few-shot example, which the template then knows as shot.
-    Neighbouring messages with this mark are repeated together, as turns of a conversation."""
+    """Repeat this message for each few-shot example, available to the template as `shot`.
+    Adjacent messages with this mark are repeated together, as turns of a conversation."""
 
 
 class Example(Section):
     question: Words
-    """The question."""
+    """Text of the question."""
     choices: Listed[Words] = Field(min_length=2)
-    """Its choices, as text."""
+    """Texts of the choices."""
     answer: Words
-    """The right one of the choices, word for word."""
+    """The correct choice, word for word."""
 
     def contradictions(self) -> Iterator[str]:
         if self.answer not in self.choices:
@@ -49,16 +49,16 @@ class Example(Section):
 
 
 class Shots(Section):
-    """Worked examples in front of the question."""
+    """Describe the few-shot examples before the question."""
 
     source: Literal["none", "hand_made", "fixed_dev", "subject_dev", "vendor"] = "none"
-    """Where they come from: none; hand_made, the examples below; fixed_dev, drawn once from MMLU's
-    dev questions of all subjects; subject_dev, the first dev questions of the question's own
-    subject; vendor, already in the vendor's prompt."""
+    """Source of the examples: none; hand_made, the examples below; fixed_dev, sampled once from
+    MMLU's dev questions of all subjects; subject_dev, the first dev questions of the question's
+    own subject; vendor, already in the vendor's prompt."""
     number: int = Field(0, ge=0, le=285)
-    """How many there are."""
+    """Number of examples."""
     seed: NonNegative = 0
-    """Seed of the fixed examples, which are drawn."""
+    """Seed by which fixed_dev samples."""
     examples: Listed[Example] = ()
     """The hand-made examples."""
 
@@ -73,32 +73,29 @@ class Shots(Section):
 
 
 class Decoding(Section):
-    """How the model's answer is got."""
+    """Describe how the model's answer is decoded."""
 
     method: Literal["greedy", "sample", "likelihood"]
-    """greedy: the likeliest token each time; sample: drawn, with a seed of its own for each
-    question; likelihood: nothing is generated, the likeliest letter is the answer."""
+    """greedy: the likeliest token at each step; sample: sampled with a seed per question;
+    likelihood: nothing is generated, the likeliest letter is the answer."""
     temperature: Positive | None = None
-    """Temperature of sampling; null is the model's generation config."""
+    """Sampling temperature; null is the model's generation config."""
     top_p: float | None = Field(None, gt=0, le=1)
-    """Share of probability to draw from; null is the model's generation config."""
+    """Nucleus sampling: cumulative probability; null is the model's generation config."""
     top_k: NonNegative | None = None
-    """Tokens to draw from, 0 for all; null is the model's generation config."""
+    """Number of likeliest tokens to sample from, 0 for all; null is the model's generation config."""
     seed: NonNegative = 0
-    """Seed of sampling, beside the config's own."""
+    """Sampling seed, combined with the config's seed."""
     new_tokens: Count | None = None
-    """Tokens to generate at most; null with likelihood only."""
+    """Maximum number of new tokens; null with likelihood only."""
     stop: Listed[Words] = ()
-    """Wordss that end an answer, besides the model's own end of a turn."""
+    """Stop strings, besides the model's own end of a turn."""
     continuation: Words = " {{ letter }}"
-    """With likelihood: the template of what is scored behind the prompt."""
+    """With likelihood: the template of what is scored after the prompt."""
 
     def contradictions(self) -> Iterator[str]:
-        drawn = [
-            name for name in ("temperature", "top_p", "top_k") if getattr(self, name) is not None
-        ]
-        if drawn and self.method != "sample":
-            yield f"{drawn[0]} is set; expected null with the method {self.method}."
+        if self._sampling and self.method != "sample":
+            yield f"{next(iter(self._sampling))} is set; expected null with the method {self.method}."
         if (self.new_tokens is None) != (self.method == "likelihood"):
             yield (
                 f"new_tokens is {self.new_tokens}; expected null with the method likelihood, which"
@@ -106,19 +103,24 @@ class Decoding(Section):
             )
 
     def options(self) -> dict[str, Any]:
-        """Return the settings of transformers' generate; what is left out is the model's generation config."""
+        """Return the options of transformers' generate; others come from the model's generation config."""
         if self.method != "sample":
             return {"do_sample": False}
-        drawn = {"temperature": self.temperature, "top_p": self.top_p, "top_k": self.top_k}
-        return {"do_sample": True} | {k: v for k, v in drawn.items() if v is not None}
+        return {"do_sample": True} | self._sampling
+
+    @property
+    def _sampling(self) -> dict[str, float]:
+        return self.model_dump(include={"temperature", "top_p", "top_k"}, exclude_none=True)
 
 
 class Link(Section):
+    """Pair a parser with the rule that judges its answers."""
+
     parser: Parser
-    """Reads an answer from the output, or finds none."""
+    """Parser of the output."""
     right: Rightness
-    """When that answer is right: equal, it is the right choice's text, upper or lower case; occurs,
-    that text is somewhere in it; letter, it is the right choice's letter."""
+    """When the answer is correct: equal, it is the correct choice's text, ignoring case; occurs,
+    it contains that text; letter, it is the correct choice's letter."""
 
     def contradictions(self) -> Iterator[str]:
         if (self.parser in LETTER_PARSERS) != (self.right == "letter"):
@@ -129,39 +131,39 @@ class Link(Section):
 
 
 class Reading(Section):
-    """How an output becomes right or wrong. Changing it scores again and runs no model."""
+    """Describe how outputs are parsed and judged. Changing it scores again and runs no model."""
 
     format: Parser | None = None
-    """The parser that reads answers in the format that the prompt asks for, and nothing else. It
-    decides whether the format was met and what a strict reading would have counted."""
+    """The parser that accepts exactly the format that the prompt requests. It decides whether the
+    format was met and what strict parsing would have counted."""
     answers: Listed[Link] = Field(min_length=1)
-    """Parsers in the order in which they are tried; the first that reads one decides."""
+    """Parsers in the order in which they are tried; the first that finds an answer decides."""
 
 
 class Asking(Section):
-    """All that the model's output depends on."""
+    """Hold all that the model's output depends on."""
 
     questions: Literal["mmlu", "vendor"] = "mmlu"
-    """Where the questions come from: mmlu, the test split of cais/mmlu; vendor, the details of the
-    vendor's evaluation, which hold finished prompts."""
+    """Source of the questions: mmlu, the test split of cais/mmlu; vendor, the details of the
+    vendor's evaluation, which hold complete prompts."""
     first: Count | None = None
-    """Ask the first n questions of the dataset only; null asks all."""
+    """Use the first n questions of the dataset only; null uses all."""
     choices: ChoicesStyle = "python_list"
-    """What choices means in a template: a list as Python writes it, the same with single quotes for
-    all double ones, or one choice a line behind its letter."""
+    """Format of `choices` in templates: a Python list, the same with single quotes for all double
+    ones, or one choice per line after its letter."""
     messages: Listed[Message] | None = Field(None, min_length=1)
-    """The conversation, put into the model's chat template; or else text."""
+    """The conversation for the model's chat template; exclusive with text."""
     text: Words | None = None
-    """A template of the raw text the model continues; or else messages."""
+    """A template of the raw text that the model continues; exclusive with messages."""
     date: Words = "26 Jul 2024"
-    """The date for chat templates that state one (Llama 3.2's); today's would make another prompt
+    """Date for chat templates that state one (Llama 3.2's); today's date would change the prompt
     every day."""
     shots: Shots = Shots()
-    """Worked examples in front of the question."""
+    """Few-shot examples before the question."""
     decoding: Decoding
-    """How the model's answer is got."""
+    """How the model's answer is decoded."""
     dtype: Literal["float32", "bfloat16", "float16"] | None = None
-    """Number format of the model; null is compute.dtype."""
+    """Dtype of the model; null is compute.dtype."""
 
     @property
     def datasets(self) -> list[str]:
@@ -171,19 +173,19 @@ class Asking(Section):
 
 
 class PromptRun(Asking):
-    """One run, as its file says it."""
+    """Describe one run, as its file does."""
 
     extends: Words | None = None
-    """Another run, whose keys hold where this file does not set them; mappings are merged key by
-    key, lists are replaced, and null takes a value back."""
+    """Another run to inherit from; mappings are merged key by key, lists are replaced, and null
+    unsets a value."""
     changed: Words
-    """What is different from the run before, for the tables."""
+    """What differs from the run before, for the tables."""
     after: Words | None = None
-    """The run that it is compared with, question by question; null: what it extends."""
+    """The run to compare with, question by question; null is the one it extends."""
     published: Words | None = None
-    """Its name in resources/published/prompt_runs.csv, where it is in it."""
+    """Its name in resources/published/prompt_runs.csv, if it is published."""
     read: Reading
-    """How answers are read and judged."""
+    """How outputs are parsed and judged."""
 
     def contradictions(self) -> Iterator[str]:
         if (self.messages is None) == (self.text is None):
@@ -198,5 +200,5 @@ class PromptRun(Asking):
             yield "read.format is null; expected a parser with methods that generate."
 
 
-# What says what a run is among others, and would be wrong of the run that extends it.
+# Keys that place a run among others, and would be wrong for a run that extends it.
 NOT_INHERITED = ("extends", "changed", "after", "published")

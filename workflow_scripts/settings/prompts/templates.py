@@ -1,4 +1,4 @@
-"""Render Jinja2 templates of prompts in Jinja2's sandbox: a run's file may come from anybody."""
+"""Render Jinja2 templates of prompts in Jinja2's sandbox: a run's file may be untrusted."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class TemplateError(ValueError):
-    """What is wrong with a template, in words that follow its key."""
+    """Describe what is wrong with a template, in words that follow its key."""
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Compute the numbers of MMLU: which models clear the floor, and by which reading of the answers."""
+"""Compute the numbers of MMLU: which models exceed the baseline, under which metric."""
 
 import pandas as pd
 
@@ -8,23 +8,20 @@ from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 
 
 def mmlu_numbers(table: pd.DataFrame) -> Values:
-    micro = table[(table["subject"] == MICRO) & table["n"].notna()]  # all but broken cells
+    micro = table[(table["subject"] == MICRO) & table["n"].notna()]  # without failed cells
     if micro.empty:
         return {}
-    names = micro["model"] + micro["variant"]
+    micro = micro.set_index(micro["model"] + micro["variant"])
+    gain = micro["qem"] - micro["em"]
     values: Values = {
         "mmlu.models": len(micro),
         "mmlu.questions": micro["n"].max(),
         "mmlu.floor": micro["floor"].max(),
+        "mmlu.qem_gain": 100 * gain.max(),
+        "mmlu.qem_gain_of": gain.idxmax(),
     }
     for metric in METRICS:
-        scores = micro[metric].dropna()
-        if len(scores):
-            values[f"mmlu.{metric}_clear"] = (micro.loc[scores.index, f"{metric}_z"] >= CLEAR).sum()
-            values[f"mmlu.{metric}_best"] = scores.max()
-            values[f"mmlu.{metric}_best_of"] = names[scores.idxmax()]
-    gain = (micro["qem"] - micro["em"]).dropna()
-    if len(gain):
-        values["mmlu.qem_gain"] = 100 * gain.max()
-        values["mmlu.qem_gain_of"] = names[gain.idxmax()]
+        values[f"mmlu.{metric}_clear"] = (micro[f"{metric}_z"] >= CLEAR).sum()
+        values[f"mmlu.{metric}_best"] = micro[metric].max()
+        values[f"mmlu.{metric}_best_of"] = micro[metric].idxmax()
     return values

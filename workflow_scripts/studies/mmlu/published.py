@@ -22,33 +22,23 @@ def compare_mmlu(
     measured: dict[tuple, Cells] = {(get_checkpoint_name(row), row["subject"]): row for row in rows}
     for source, table in published.items():
         checkpoint = request.checkpoints.get(source)
-        why_not = _why_not(source, checkpoint, request)
-        scores = published_scores(table)
-        average, _ = scores.pop(MACRO)
+        reason = GENERATED if request.source == "miniature" else None
+        if checkpoint is None:
+            reason = reason or f"the published variant, {_VARIANTS[source]}, is not in the config"
+        printed = published_scores(table)
+        average, _ = printed.pop(MACRO)
         # The standard error of the average follows from the subjects', which are printed.
-        error = math.hypot(*(stderr for _, stderr in scores.values())) / len(scores)
-        for subject, (value, stderr) in (
-            {MACRO: (average, error)} | dict(sorted(scores.items()))
-        ).items():
+        error = math.hypot(*(stderr for _, stderr in printed.values())) / len(printed)
+        for subject, score in [(MACRO, (average, error)), *sorted(printed.items())]:
             row = measured.get((checkpoint, subject), {})
-            score = row.get("qem"), row.get("qem_stderr")
+            scores = (*score, row.get("qem"), row.get("qem_stderr"))
+            names = ("published", "published_stderr", "ours", "ours_stderr")
             yield {
                 "source": source,
                 "of": checkpoint,
                 "item": subject,
                 "metric": "qem",
-                "published": value,
-                "published_stderr": stderr,
-                "ours": score[0],
-                "ours_stderr": score[1],
                 "n": row.get("n"),
-                **verdict(value, stderr, *score, why_not, printed_to=_PRINTED_TO),
+                **dict(zip(names, scores, strict=True)),
+                **verdict(*scores, reason, printed_to=_PRINTED_TO),
             }
-
-
-def _why_not(source: str, checkpoint: str | None, request: MmluComparison) -> str | None:
-    if request.source == "miniature":
-        return GENERATED
-    if checkpoint is None:
-        return f"the published variant, {_VARIANTS[source]}, is not in the config"
-    return None

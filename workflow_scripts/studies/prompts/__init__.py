@@ -1,1 +1,5 @@
-"""The prompts study."""
+"""The prompt study: MMLU under many prompts.
+
+`runs` and `by_subject` make the tables and the figure, `board` the leaderboard's tab, `chapter` the numbers of the
+report, and `published` compares with published runs.
+"""

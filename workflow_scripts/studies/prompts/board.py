@@ -1,4 +1,4 @@
-"""Make the leaderboard's tab of the prompt runs: the same questions, asked in different ways."""
+"""Make the leaderboard's tab of the prompt runs."""
 
 from pathlib import Path
 
@@ -12,18 +12,13 @@ _COLUMNS = [
     Column("changed", "What changed", "text"),
     Column("micro", "Micro", "score", "Accuracy over all questions."),
     Column("macro", "Macro", "score", "Mean over the subjects.", shown=False),
-    Column("floor", "Floor", "score", "The better of a fixed and a random answer."),
-    Column("format_met", "Format met", "score", "Outputs in the form asked for."),
-    Column("strict_share", "Strict", "score", "Right answers in exactly that form.", shown=False),
-    Column("n", "n", "count", "Questions asked."),
-    Column("difference", "Difference", "score", "Of the micro average to the run before."),
+    Column("floor", "Baseline", "score", "The better of a constant and a random answer."),
+    Column("format_met", "Format met", "score", "Outputs in the requested format."),
+    Column("strict_share", "Strict", "score", "Correct answers in that format.", shown=False),
+    Column("n", "n", "count", "Number of questions."),
+    Column("difference", "Difference", "score", "In micro accuracy from the run before."),
     Column("p", "p", "number", "McNemar's exact test of that difference.", digits=4),
-    Column(
-        "published_micro",
-        "Published",
-        "score",
-        "Of Llama-3.2-1B-Instruct on all of the real MMLU; run 4 on its first 285 questions.",
-    ),
+    Column("published_micro", "Published", "score", "Run 4: its first 285 questions."),
 ]
 
 
@@ -32,8 +27,8 @@ def make_prompts_tab(runs: Path) -> Tab:
         id="prompts",
         title="Prompt runs",
         about=(
-            "The same MMLU questions, asked in different ways. Scores in percent, ± standard error;"
-            " a run at its floor shows nothing. Published: Llama-3.2-1B-Instruct on the real MMLU."
+            "MMLU under different prompts. Scores in percent ± standard error; a run at its baseline shows no"
+            " knowledge. Published: Llama-3.2-1B-Instruct on the real MMLU."
         ),
         columns=_COLUMNS,
         rows=[row | {"checkpoint": get_checkpoint_name(row)} for row in cells(read_table(runs))],

@@ -1,4 +1,4 @@
-"""Compute the numbers of the prompt runs: how much of a score is the way of asking?"""
+"""Compute the numbers of the chapter on prompt runs: how much does a score depend on the prompt?"""
 
 from pathlib import Path
 
@@ -11,42 +11,36 @@ from workflow_scripts.stats.shares import errors_above
 from workflow_scripts.stats.significance import holm
 
 
-def _runs(table: pd.DataFrame) -> Values:
-    table = table[table["n"].notna()]  # the others broke
+def _compute_numbers(table: pd.DataFrame) -> Values:
+    table = table[table["n"].notna()]  # the others failed
     if table.empty:
         return {}
-    # A run of fewer questions compares with no other.
-    whole = table[table["n"] == table["n"].max()]
-    z = errors_above(*(whole[name] for name in ("micro", "micro_stderr", "floor", "n")))
-    steps = table[table["p"].notna()].copy()
-    steps["p"] = holm(steps["p"])
-    changed = steps[steps["p"] < LEVEL]
-    values = {
+    # A run of fewer questions is comparable with no other.
+    complete = table[table["n"] == table["n"].max()].set_index("run")
+    z = errors_above(*(complete[name] for name in ("micro", "micro_stderr", "floor", "n")))
+    steps = table[table["p"].notna()]
+    changed = steps[holm(steps["p"]) < LEVEL]
+    values: Values = {
         "prompts.models": table["model"].nunique(),
         "prompts.runs": table["run"].nunique(),
-        "prompts.questions": whole["n"].max(),
-        "prompts.floor": whole["floor"].max(),
-        "prompts.compared": len(whole),
+        "prompts.questions": complete["n"].max(),
+        "prompts.baseline": complete["floor"].max(),
+        "prompts.compared": len(complete),
         "prompts.clear": (z >= CLEAR).sum(),
+        "prompts.lowest": complete["micro"].min(),
+        "prompts.lowest_run": complete["micro"].idxmin(),
+        "prompts.highest": complete["micro"].max(),
+        "prompts.highest_run": complete["micro"].idxmax(),
         "prompts.steps": len(steps),
         "prompts.steps_changed": len(changed),
     }
-    for column, low, high in (
-        ("micro", "lowest", "highest"),
-        ("format_met", "least_format", "most_format"),  # a run by log-likelihood has no outputs
-    ):
-        scores = whole[column].dropna()
-        if len(scores):
-            for name, index in ((low, scores.idxmin()), (high, scores.idxmax())):
-                values[f"prompts.{name}"] = scores[index]
-                values[f"prompts.{name}_run"] = whole.loc[index, "run"]
     if len(changed):
-        most = changed.loc[changed["difference"].abs().idxmax()]
+        step = changed.loc[changed["difference"].abs().idxmax()]
         values |= {
-            "prompts.step": 100 * most["difference"],
-            "prompts.step_run": most["run"],
-            "prompts.step_after": most["after"],
-            "prompts.step_what": most["changed"],
+            "prompts.step": 100 * step["difference"],
+            "prompts.step_run": step["run"],
+            "prompts.step_after": step["after"],
+            "prompts.step_what": step["changed"],
         }
     return values
 
@@ -54,5 +48,5 @@ def _runs(table: pd.DataFrame) -> Values:
 PROMPTS = Study(
     key="prompts",
     prose=Path(__file__).with_name("chapter.md.j2"),
-    computed=(("prompt_runs", _runs),),
+    computed=(("prompt_runs", _compute_numbers),),
 )

@@ -1,8 +1,6 @@
-"""Build the arguments of the tables of prompt runs: which models, and which runs."""
+"""Collect from the config what the tables of prompt runs need: the checkpoints and the runs."""
 
 from typing import Any
-
-from pydantic import Field
 
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.prompts.section import has_published_scores
@@ -10,16 +8,16 @@ from workflow_scripts.settings.settings import Settings
 
 
 class PromptComparison(JobParams):
-    """What decides whether a published prompt run can be compared with ours."""
+    """Describe which of our prompt runs can be compared with published ones."""
 
     source: str
-    checkpoint: str | None = Field(description="It was asked what the published model was")
+    checkpoint: str | None  # prompted as the published model was
     max_items_per_subject: int | None
-    runs: dict[str, str] = Field(description="Ours by the published ones")
+    runs: dict[str, str]  # our runs by the published ones
 
 
 def prompt_arguments(settings: Settings) -> dict[str, Any]:
-    """Return the checkpoints, with whether the published scores may stand beside them, and the runs."""
+    """Return the runs, and the checkpoints with whether published scores are of the same model."""
     fields = ("changed", "after", "published")
     return {
         "checkpoints": {
@@ -34,10 +32,11 @@ def prompt_arguments(settings: Settings) -> dict[str, Any]:
 
 
 def prompt_comparison(settings: Settings) -> PromptComparison:
-    checkpoints, runs = prompt_arguments(settings).values()
+    checkpoints = prompt_arguments(settings)["checkpoints"]
+    names = [name for name, is_published in checkpoints.items() if is_published]
     return PromptComparison(
         source=settings.source,
-        checkpoint=next((name for name, published in checkpoints.items() if published), None),
+        checkpoint=next(iter(names), None),
         max_items_per_subject=settings.prompts.max_items_per_subject,
-        runs={run["published"]: run["name"] for run in runs if run["published"]},
+        runs={run.published: name for name, run in settings.prompt_runs.items() if run.published},
     )

@@ -28,70 +28,59 @@ MODEL_TYPES = {
 
 
 def make_suite_tab(leaderboard_csv: Path, checks_csv: Path, page: dict[str, Any]) -> Tab:
-    board = read_table(leaderboard_csv)
-    findings = read_table(checks_csv)
-    lost = findings[findings["check"] == checks.LOST_FLAG]
-    lost_flags = (lost["model"] + ": " + lost["detail"]).tolist()
+    board, findings = read_table(leaderboard_csv), read_table(checks_csv)
     details = findings.groupby("file")["detail"].agg(" ".join)
     icons = {name: f"{icon} {name}" for name, (icon, _) in MODEL_TYPES.items()}
-    board["model_type"] = board["model_type"].map(icons)
-    rows = cells(board.assign(checks=board["file"].map(details)))
+    rows = board.assign(
+        model_type=board["model_type"].map(icons), checks=board["file"].map(details)
+    )
+    tasks = [
+        Column(task["task"], task["title"], "score", f"{task['shots']}-shot, {task['metric']}.")
+        for task in page["tasks"]
+    ]
     return Tab(
         id="suite",
         title="Leaderboard",
-        about=" ".join(
-            [
-                "Submitted models on a suite of tasks. Scores in percent, ± standard error. Rows in italics"
-                " are baselines; a score that does not clear its task's floor shows nothing.",
-                *lost_flags,
-            ]
+        about=(
+            "Submitted models on a suite of tasks. Scores in percent ± standard error. Rows in italics are"
+            " baselines; a score at its task's baseline shows no ability."
         ),
         columns=[
             Column("model", "Model", "name"),
             Column("model_type", "Type", "choice", "The kind of model."),
             Column("precision", "Precision", "choice"),
-            Column("average", "Average", "score", "The mean of all tasks, where all are there."),
-            *(
-                Column(
-                    task["task"],
-                    task["title"],
-                    "score",
-                    f"{task['shots']}-shot, {task['metric']} of lm-eval.",
-                )
-                for task in page["tasks"]
-            ),
-            Column("behind", "Behind", "score", "The first, over the same items.", shown=False),
+            Column("average", "Average", "score", "Mean over all tasks."),
+            *tasks,
+            Column("behind", "Behind", "score", "Gap to the first on the same items.", shown=False),
             Column("commit", "Commit", "commit", "The model's revision."),
             Column("parameters", "Parameters", "count"),
             Column("licence", "Licence", "choice"),
             Column("protocol", "Protocol", "choice", shown=False),
             Column("weight_type", "Weights", "choice", shown=False),
-            Column("checks", "Checks", "text", "Found by rules, and no judgement."),
+            Column("checks", "Checks", "text", "Automatic hints, not judgements."),
             Column("note", "Note", "text", "By its submitter.", shown=False),
             Column("flag", "Flag", "flag", shown=False),
         ],
-        rows=[*_make_baselines(board, page), *rows],
+        rows=[*_make_baselines(board, page), *cells(rows)],
         sort="average",
         search=("model", "note"),
     )
 
 
 def _make_baselines(board: pd.DataFrame, page: dict[str, Any]) -> list[Cells]:
-    """Make rows of floors, random answers (where rows had other items, the highest) and published scores."""
+    """Make rows of the best baseline and of random answers (the highest over rows), and of published scores."""
     rows: list[Cells] = []
     tasks = [task["task"] for task in page["tasks"]]
-    for name, part in (("Floor", "floor"), ("Random answers", "chance")):
+    for name, part in (("Baseline", "floor"), ("Random answers", "chance")):
         scores = board[[f"{task}_{part}" for task in tasks]].astype(float).max().set_axis(tasks)
         average = plain(scores.mean(skipna=False))
         rows.append({"model": name, "average": average, **scores.dropna().to_dict()})
     for published in page["baselines"]:
         score = float(published["percent"]) / 100
-        task = published["task"]
         stderr = float(share_error(score, int(published["items"])))
+        row = {published["task"]: score, f"{published['task']}_stderr": stderr}
         note = f"{published['what']} {published['source']}."
-        rows.append(
-            {"model": published["name"], task: score, f"{task}_stderr": stderr, "checks": note}
-        )
+        rows.append(row | {"model": published["name"], "checks": note})
     return [row | {"is_baseline": True} for row in rows]
 
 
@@ -101,13 +90,11 @@ def render_texts(page: dict[str, Any]) -> dict[str, Markup]:
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
     )
     template = environment.get_template("about.html.j2")
-    fields = leaderboard_submissions.Request.model_fields
-    keys = {key: (field.is_required(), get_args(field.annotation)) for key, field in fields.items()}
     values = {
         "page": page,
         "model_types": MODEL_TYPES,
-        "keys": keys,
-        "descriptions": {key: field.description for key, field in fields.items()},
+        "fields": leaderboard_submissions.Request.model_fields,
+        "get_args": get_args,
         "limits": leaderboard_submissions,
         "seconds": SECONDS,
         "megabytes": MEGABYTES,

@@ -1,6 +1,6 @@
-"""Make the leaderboard: a row for each model, precision and commit, with the suite's tasks and their average."""
+"""Make the leaderboard: a row per model, precision and commit, with the suite's tasks and their average."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +15,19 @@ from workflow_scripts.scores.influences import get_row_errors
 from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
 
 NOTE = (
-    "Scores in percent ± standard error; n is in the CSV. Average: the mean of all tasks of the suite, for rows that"
-    " have all of them alone. Behind the first: by how much that mean is lower, with the error of the"
-    " difference on the same items. A cell that is missing is named and never filled. Floors, the better of random"
-    " answers and of one fixed answer, are in the CSV and on the page. The scores of the Open LLM Leaderboard are of"
-    " another protocol (table suite_protocol). A flag was set by hand, its"
-    " reason is in the last column; the row stays."
+    "Scores in percent ± standard error; n is in the CSV. Average: mean over all tasks of the suite, of rows that have"
+    " every task. Behind the first: the gap to the best average, with its standard error on the same items. Missing:"
+    " tasks without a score. Baselines (the better of random answers and one constant answer) are in the CSV and on"
+    " the page. Scores of the Open LLM Leaderboard follow another protocol (table suite_protocol). Flag: set by hand,"
+    " with its reason."
 )
-_COLUMNS = [
-    *("model", "precision", "commit", "licence", "parameters", "model_type", "weight_type"),
-    *("protocol", "note", "file", "row", "average", "average_stderr", "missing"),
-    *("behind", "behind_stderr", "flag", "flag_link"),
-]
-_OF_REQUEST = ("precision", "model_type", "weight_type", "protocol", "note")
-_PARTS = ("stderr", "n", "floor", "chance")
-# What identifies the errors of a row's scores.
+_ENTRY_COLUMNS = ["model", "precision", "commit", "licence", "parameters", "model_type"]
+_ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
+_AVERAGES = ["average", "average_stderr", "missing", "behind", "behind_stderr"]
+_FLAGS = ["flag", "flag_link"]
+_PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "floor": "_floor", "chance": "_chance"}
+# The columns by which a row finds its scores, and those that identify the errors of these.
+_MATCH = ["model", "variant", "dtype", "protocol", "revision"]
 _KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
 Task = dict[str, Any]
 
@@ -41,101 +39,86 @@ def make_leaderboard(
     tasks: Sequence[Task],
     flags: Sequence[dict[str, Any]] = (),
 ) -> pd.DataFrame:
-    """Make one row per accepted request, best first, those without an average at the end.
+    """Make one row per accepted request, best first, those without an average last.
 
-    `errors` are those of the suite's items, as scores.influences has them.
+    `errors` are the errors of the suite's items, as scores.influences computes them.
     """
-    metrics = {task["task"]: task["metric"] for task in tasks}
-    is_shown = scores["subset"].isna() & (scores["metric"] == scores["task"].map(metrics))
-    scores = scores[is_shown.fillna(False).astype(bool)]
-    rows = [_make_row(entry, scores, tasks, flags) for entry in accepted(entries)]
-    names = list(_COLUMNS)
-    for task in metrics:
-        names += [task, *(f"{task}_{part}" for part in _PARTS)]
-    table = pd.DataFrame(rows, columns=[*names, "key"]).sort_values(
-        ["average", "model", "precision"],
-        ascending=[False, True, True],
-        kind="stable",
-        ignore_index=True,
-    )
-    ranked = table["average"].notna()
-    if ranked.any():
+    rows = [_describe_entry(entry, flags) for entry in accepted(entries)]
+    table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS]).set_index("file")
+    measured = _select_scores(accepted(entries), scores, tasks)
+    names = [task["task"] for task in tasks]
+    for part, suffix in _PARTS.items():
+        wide = measured.pivot(index="file", columns="task", values=part)
+        wide = wide.reindex(index=table.index, columns=names)
+        table[[name + suffix for name in names]] = wide.astype(
+            "Int64" if part == "n" else "float64"
+        )
+    table["average"] = table[names].mean(axis=1, skipna=False)
+    stderrs = table[[f"{name}_stderr" for name in names]].to_numpy()
+    table["average_stderr"] = [np.linalg.norm(row) / len(names) for row in stderrs]
+    absent = table[names].isna().to_numpy()
+    table["missing"] = [" ".join(np.compress(row, names)) or None for row in absent]
+    by = ["average", "model", "precision"]
+    table = table.sort_values(by, ascending=[False, True, True], kind="stable")
+    ranked = table.index[table["average"].notna()]
+    if len(ranked):
         table["behind"] = table["average"].iloc[0] - table["average"]
-        keys = table.loc[ranked, "key"].tolist()
+        keys = measured.drop_duplicates("file").set_index("file").loc[ranked, _KEY]
         table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys, errors, tasks)
-    return table[names]
+    parts = [name + suffix for name in names for suffix in _PARTS.values()]
+    return table.reset_index()[[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS, *parts]]
+
+
+def _describe_entry(entry: dict[str, Any], flags: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    request = entry["request"]
+    flag = next((flag for flag in flags if marks(flag, entry)), {})
+    facts = {"model": request["name"], "parameters": parameters_of(entry)}
+    facts |= {"flag": flag.get("reason"), "flag_link": flag.get("link")}
+    return request | entry | facts
+
+
+def _select_scores(
+    entries: list[dict[str, Any]], scores: pd.DataFrame, tasks: Sequence[Task]
+) -> pd.DataFrame:
+    """Select the scores of each entry, a row per file and task."""
+    keys = []
+    for entry in entries:
+        request = entry["request"]
+        checkpoint = CheckpointId.parse(request["name"])
+        # A checkpoint that this workflow makes has a commit of its own.
+        revision = "" if checkpoint.variant else entry["commit"]
+        match = [checkpoint.model, checkpoint.variant, request["precision"], request["protocol"]]
+        keys.append([entry["file"], *match, revision])
+    metrics = {task["task"]: task["metric"] for task in tasks}
+    scores = scores[scores["subset"].isna() & scores["value"].notna()]
+    scores = scores[(scores["metric"] == scores["task"].map(metrics)).fillna(False).astype(bool)]
+    scores = scores.assign(revision=scores["commit"].where(scores["variant"] == "", ""))
+    return pd.DataFrame(keys, columns=["file", *_MATCH]).merge(scores, on=_MATCH)
 
 
 def _compute_gap_stderr(
-    keys: list[tuple], errors: pd.DataFrame, tasks: Sequence[Task]
+    keys: pd.DataFrame, errors: pd.DataFrame, tasks: Sequence[Task]
 ) -> np.ndarray:
-    """Compute the standard error of each row's gap to the first row, over the same items.
+    """Compute the standard error of each row's gap to the first row, on the same items.
 
-    It is unknown where a task is no mean over its items.
+    It is NaN where a task's score is no mean over its items.
     """
-    places = np.arange(len(keys))
+    rows = np.arange(len(keys))
     variances = np.zeros(len(keys))
     for task in tasks:
         is_task = (errors["task"] == task["task"]) & (errors["metric"] == task["metric"])
         if not is_task.any():
             return np.full(len(keys), np.nan)
         index, items = get_row_errors(errors[is_task], _KEY)
-        positions = index.get_indexer(pd.MultiIndex.from_tuples(keys))
-        differences = items.part(positions).of_difference(places, np.zeros_like(places))
-        is_unknown = (positions < 0) | (positions[0] < 0)
-        variances += np.where(is_unknown, np.nan, differences)
+        positions = index.get_indexer(pd.MultiIndex.from_frame(keys))
+        variances += items.part(positions).of_difference(rows, np.zeros_like(rows))
     stderrs = np.sqrt(variances) / len(tasks)
     stderrs[0] = np.nan
     return stderrs
 
 
-def _make_row(
-    entry: dict[str, Any],
-    scores: pd.DataFrame,
-    tasks: Sequence[Task],
-    flags: Sequence[dict[str, Any]],
-) -> dict[str, Any]:
-    request = entry["request"]
-    flag = next((flag for flag in flags if marks(flag, entry)), {})
-    row = {
-        "model": request["name"],
-        "parameters": parameters_of(entry),
-        "flag": flag.get("reason"),
-        "flag_link": flag.get("link"),
-        **{key: entry[key] for key in ("commit", "licence", "file", "row")},
-        **{key: request[key] for key in _OF_REQUEST},
-    }
-    row_scores = _select_scores(entry, scores).set_index("task")
-    names = [task["task"] for task in tasks]
-    measured = row_scores.reindex(names).dropna(subset="value")
-    for name, score in measured.iterrows():
-        row["key"] = tuple(score[_KEY])
-        row[name] = score["value"]
-        row |= {f"{name}_{part}": score[part] for part in _PARTS}
-    row["missing"] = " ".join(name for name in names if name not in measured.index) or None
-    if not row["missing"]:
-        values, stderrs = (measured[name].to_numpy(float) for name in ("value", "stderr"))
-        row["average"] = float(np.mean(values))
-        row["average_stderr"] = float(np.linalg.norm(stderrs) / len(tasks))
-    return row
-
-
-def _select_scores(entry: dict[str, Any], scores: pd.DataFrame) -> pd.DataFrame:
-    request = entry["request"]
-    checkpoint = CheckpointId.parse(request["name"])
-    values = {
-        "model": checkpoint.model,
-        "variant": checkpoint.variant,
-        "dtype": request["precision"],
-        "protocol": request["protocol"],
-    }
-    if not checkpoint.variant:  # a checkpoint that this workflow makes has a commit of its own
-        values["commit"] = entry["commit"]
-    return scores[(scores[list(values)] == values).all(axis=1)]
-
-
 def marks(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
-    """Tell whether a flag is of the row that this accepted request has."""
+    """Return whether a flag is about the row of an accepted request."""
     request = entry["request"]
     return (
         flag["model"] == request["name"]
@@ -145,29 +128,24 @@ def marks(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
 
 
 def format_columns(frame: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
+    scores = {"Average": "average", "Behind the first": "behind"}
+    for task in tasks:
+        scores[f"{task['title']} ({task['shown_as']}, {task['shots']}-shot)"] = task["task"]
     return {
         "Model": frame["model"],
         "Precision": frame["precision"],
         "Commit": frame["commit"].str[:7],
         "Type": frame["model_type"],
         "Protocol": frame["protocol"].str.replace("_", "-"),
-        "Average": _format_scores(frame["average"], frame["average_stderr"]),
-        "Behind the first": _format_scores(frame["behind"], frame["behind_stderr"]),
         **{
-            f"{task['title']} ({task['shown_as']}, {task['shots']}-shot)": _format_scores(
-                frame[task["task"]], frame[f"{task['task']}_stderr"]
+            title: format_with_errors(
+                frame[name], frame[f"{name}_stderr"], lambda score: f"{100 * score:.1f}"
             )
-            for task in tasks
+            for title, name in scores.items()
         },
         "Missing": frame["missing"],
         "Flag": frame["flag"],
     }
-
-
-def _format_scores(
-    values: Iterable[float | None], errors: Iterable[float | None]
-) -> list[str | None]:
-    return format_with_errors(values, errors, lambda share: f"{100 * share:.1f}")
 
 
 def main(

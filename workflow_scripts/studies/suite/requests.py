@@ -1,4 +1,4 @@
-"""Read the checked requests, and make the table of how each stands."""
+"""Read the checked requests, and make the table of their status."""
 
 import json
 from pathlib import Path
@@ -6,22 +6,20 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.bridge.job import run_job
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.core.records import FailedRecord, read_record_numbers
-from workflow_scripts.render.frames import cells
 from workflow_scripts.render.tables import write_table
 
 NOTE = (
-    "Refused: the request was checked, and the reason says what to correct. Unchecked: the hub could not"
-    " be asked about it; the next run asks again. Left aside: its model is of another source than this"
-    " config's. Pending: accepted, and not measured on all tasks. Failed: a task could not be measured;"
-    " the next run tries it again."
+    "Refused: rejected by the check, for the given reason. Unchecked: the hub did not answer; the next run asks again."
+    " Pending: accepted, not yet measured on all tasks. Failed: a task could not be measured; the next run tries"
+    " again."
 )
-_OF_REQUEST = ["name", "precision", "model_type", "weight_type", "protocol", "note"]
+_FROM_REQUEST = ["name", "precision", "model_type", "weight_type", "protocol", "note"]
+_FROM_ENTRY = ["commit", "licence"]
 
 
 def read_checks(path: Path) -> list[dict[str, Any]]:
@@ -29,19 +27,20 @@ def read_checks(path: Path) -> list[dict[str, Any]]:
 
 
 def accepted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Select the entries of accepted requests."""
     return [entry for entry in entries if not entry["reason"]]
 
 
 def parameters_of(entry: dict[str, Any]) -> int | None:
-    """Return a checkpoint's own number once it was built; until then its base's, by which it was checked."""
-    built = entry.get("built")
-    if built and Path(built).is_file():
-        return json.loads(Path(built).read_text(encoding="utf-8"))["parameters"]
+    """Return a checkpoint's number of parameters, or until it is built that of its base."""
+    built = Path(entry.get("built") or "")
+    if built.is_file():
+        return json.loads(built.read_text(encoding="utf-8"))["parameters"]
     return entry.get("parameters")
 
 
 def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
-    """Get status, reason and log."""
+    """Get status, reason and log of a request."""
     if entry["reason"]:
         return {"status": entry.get("status") or "refused", "reason": entry["reason"], "log": None}
     status = "finished"
@@ -52,7 +51,7 @@ def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
         try:
             record = read_record_numbers(Path(path))
         except UserError as error:
-            return {"status": "failed", "reason": f"{task}: {error.problems[0]}", "log": None}
+            return {"status": "failed", "reason": f"{task}: {error}", "log": None}
         if isinstance(record, FailedRecord):
             return {"status": "failed", "reason": f"{task}: {record.reason}", "log": record.log}
     return {"status": status, "reason": None, "log": None}
@@ -60,31 +59,28 @@ def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
 
 def make_requests_table(entries: list[dict[str, Any]]) -> pd.DataFrame:
     rows = [
-        {
-            "request": entry["file"],
-            **{field: (entry["request"] or {}).get(field) for field in _OF_REQUEST},
-            "commit": entry.get("commit"),
-            "licence": entry.get("licence"),
-            "parameters": parameters_of(entry),
-            **get_status(entry),
-        }
+        (entry["request"] or {})
+        | {"request": entry["file"], "parameters": parameters_of(entry)}
+        | {field: entry.get(field) for field in _FROM_ENTRY}
+        | get_status(entry)
         for entry in entries
     ]
-    columns = ["request", *_OF_REQUEST, "commit", "licence", "parameters"]
-    table = pd.DataFrame(rows, columns=[*columns, "status", "reason", "log"])
-    return table.astype({"parameters": "Int64"})
+    columns = ["request", *_FROM_REQUEST, *_FROM_ENTRY, "parameters", "status", "reason", "log"]
+    return pd.DataFrame(rows, columns=columns).astype({"parameters": "Int64"})
 
 
 def submit(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Write the verdicts beside the checks, a line each, for the end of a command."""
+    """Print the status of each request, and write it beside the checks for the end of the command."""
     (checks,) = inputs["checks"]
     lines = []
-    for row in cells(make_requests_table(read_checks(checks))):
-        model = f": {row['name']} in {row['precision']}" if row["name"] else ""
-        reason = f": {row['reason']}" if row["reason"] else ""
-        lines.append(plain(f"{row['status']:<10} {row['request']}{model}{reason}"))
-    print("\n".join(lines))
-    write_text(checks.with_name("submitted.txt"), "\n".join([*lines, ""]))
+    for entry in read_checks(checks):
+        status = get_status(entry)
+        model = entry["request"] and "{name} in {precision}".format(**entry["request"])
+        details = filter(None, [entry["file"], model, status["reason"]])
+        lines.append(plain(f"{status['status']:<10} {': '.join(details)}"))
+    text = "\n".join([*lines, ""])
+    print(text, end="")
+    write_text(checks.with_name("submitted.txt"), text)
 
 
 def main(checks: Path, table: list[Path]) -> None:

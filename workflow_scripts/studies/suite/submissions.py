@@ -1,17 +1,17 @@
-"""Prepare the check of the leaderboard's requests: each request, and where the records of its row will lie."""
+"""Prepare the check of the leaderboard's requests: how each is checked, and the paths of its row's records."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.core.named import InputFiles, OutputFiles
 from workflow_scripts.settings.job_batches import suite_records
-from workflow_scripts.settings.leaderboard_submissions import ASIDE, GENERATED, Request
+from workflow_scripts.settings.leaderboard_submissions import GENERATED, Request
 from workflow_scripts.settings.settings import Settings
 
-# Stands for any; its digits repeat nothing, which Snakemake would take for a mistake.
+# A placeholder without repeated groups of digits, which Snakemake would take for a mistake.
 _ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"
 
 
@@ -22,10 +22,10 @@ def check_requests(
     source: Callable[[str, str | None], str],
     manifest: Callable[[CheckpointId], str],
 ) -> dict[str, Any]:
-    """Describe the requests that can be read by the names of their files, and why the others are refused.
+    """Describe the readable requests by file, and why the others are refused.
 
-    `generated` are the models of the miniature world; `source` is given a model and perhaps a commit, and returns
-    what it is checked by.
+    `generated` are the models of the miniature world; `source` maps a model and an optional commit to the file by
+    which it is checked, `manifest` a checkpoint to its manifest.
     """
     submissions = {}
     refused = dict(settings.refused_requests)
@@ -33,14 +33,9 @@ def check_requests(
         revisions = {request.checkpoint.model: request.revision}
         if request.base:
             revisions[request.base] = None
-        unknown = [
-            name
-            for name in revisions
-            if name.startswith(GENERATED) and name.removeprefix(GENERATED) not in generated
-        ]
-        if unknown:
-            refused[file] = f"there is no model {unknown[0]!r} in the miniature world."
-            continue
+        for name in revisions:
+            if name.startswith(GENERATED) and name.removeprefix(GENERATED) not in generated:
+                refused[file] = f"there is no model {name!r} in the miniature world."
         row = request.row.in_path
         submissions[file] = {
             "sources": [source(name, revision) for name, revision in revisions.items()],
@@ -50,9 +45,8 @@ def check_requests(
             "records": suite_records(settings, request.protocol, row),
         }
     return {
-        "submissions": submissions,
+        "submissions": {file: submissions[file] for file in submissions if file not in refused},
         "refused": refused,
-        "aside": dict(settings.requests_aside),
         "rules": {
             "memory_mb": settings.suite.memory_mb,
             "open_licences": list(settings.suite.open_licences),
@@ -62,35 +56,27 @@ def check_requests(
 
 
 def write_checks(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Write an entry a request: why it is refused, or what it is, and where its records will lie."""
+    """Check the requests, and write an entry for each: its row and verdict, or why it is refused."""
     from workflow_scripts.hub.submission import Rules, check
 
     submissions = request["submissions"]
-    sources = {file: list(map(Path, one["sources"])) for file, one in submissions.items()}
-    requests = {file: Request.model_validate(one["request"]) for file, one in submissions.items()}
+    sources = {file: list(map(Path, entry["sources"])) for file, entry in submissions.items()}
+    requests = {
+        file: Request.model_validate(entry["request"]) for file, entry in submissions.items()
+    }
     verdicts = check(requests, sources, Rules(**request["rules"]))
-    unread: dict[str, Any] = {"request": None, "row": None, "built": None, "records": {}}
-    entries = [
-        {"file": file, **submission, **verdicts[file]} for file, submission in submissions.items()
-    ]
-    entries += [
-        {"file": file, **unread, "reason": reason} for file, reason in request["refused"].items()
-    ]
-    entries += [
-        {"file": file, **unread, "reason": reason, "status": ASIDE}
-        for file, reason in request["aside"].items()
-    ]
+    entries = [{"file": file, **entry, **verdicts[file]} for file, entry in submissions.items()]
+    for file, reason in request["refused"].items():
+        entries.append({"file": file, "request": None, "reason": reason})
     write_json(outputs["checks"], sorted(entries, key=lambda entry: entry["file"]))
 
 
 def as_if_accepted(requests: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take every request that can be read, at a commit that stands for any where it names none."""
-    return [
-        {
-            "row": submission["row"],
-            "records": submission["records"],
-            "commit": submission["request"]["revision"] or _ANY_COMMIT,
-            "base_commit": _ANY_COMMIT,
-        }
-        for submission in requests["submissions"].values()
-    ]
+    """Accept every readable request, at a placeholder commit where it names none."""
+    commits = {"commit": _ANY_COMMIT, "base_commit": _ANY_COMMIT}
+    entries = [commits | entry for entry in requests["submissions"].values()]
+    return [entry | {"commit": entry["request"]["revision"] or _ANY_COMMIT} for entry in entries]
+
+
+if "snakemake" in globals():
+    run_job(write_checks, snakemake)

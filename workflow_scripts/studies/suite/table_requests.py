@@ -1,4 +1,4 @@
-"""Describe to the tables and the page of the leaderboard its tasks, baselines, flags and rules."""
+"""Collect from the config what the leaderboard's tables and page need: tasks, baselines, flags and rules."""
 
 import csv
 from pathlib import Path
@@ -9,50 +9,37 @@ from workflow_scripts.settings.settings import Settings
 
 
 def shown_tasks(settings: Settings) -> list[dict[str, Any]]:
-    """List the suite's tasks, with the metric that each is ranked by and what readers know it as."""
+    """List the suite's tasks with the metric that each is ranked by."""
     tasks = []
     for entry in settings.suite.tasks:
         row = settings.task(entry.task)
         metric = entry.metric or row.full_metric
-        tasks.append(
-            {
-                "task": entry.task,
-                "title": row.display_name,
-                "shots": entry.shots,
-                "metric": metric,
-                "shown_as": entry.shown_as or metric,
-                "max_items": entry.max_items or settings.suite.max_items,
-            }
-        )
+        task = {"title": row.display_name, "metric": metric, "shown_as": metric}
+        task["max_items"] = settings.suite.max_items
+        tasks.append(task | entry.model_dump(mode="json", exclude_none=True))
     return tasks
 
 
 def suite_tables(settings: Settings) -> dict[str, Any]:
-    is_generated = settings.source == "miniature"  # one file of flags serves both sources
-    flags = [
-        flag.model_dump(mode="json")
-        for flag in settings.flags
-        if flag.model.startswith(GENERATED) == is_generated
-    ]
+    """Describe tasks and flags; one file of flags serves both sources."""
+    is_generated = settings.source == "miniature"
+    flags = [flag.model_dump(mode="json") for flag in settings.flags]
+    flags = [flag for flag in flags if flag["model"].startswith(GENERATED) == is_generated]
     return {"tasks": shown_tasks(settings), "flags": flags}
 
 
 def suite_page(settings: Settings) -> dict[str, Any]:
-    """Describe the leaderboard's tab, and what its readers are told of its rules."""
-    suite = settings.suite
+    """Describe the leaderboard's tab and the rules of its About page."""
     return {
+        **settings.suite.model_dump(mode="json"),
         "tasks": shown_tasks(settings),
         "baselines": _read_baselines(settings),
-        "requests": suite.requests,
-        "flags": suite.flags,
-        "memory_mb": suite.memory_mb,
-        "open_licences": list(suite.open_licences),
         "on_gpu": settings.on_gpus,
     }
 
 
 def _read_baselines(settings: Settings) -> list[dict[str, str]]:
-    """Read those of tasks and metrics that the suite has; none is of generated questions."""
+    """Read the published baselines of the suite's tasks and metrics; generated questions have none."""
     if settings.source == "miniature":
         return []
     metrics = {(task["task"], task["metric"]) for task in shown_tasks(settings)}

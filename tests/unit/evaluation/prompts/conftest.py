@@ -1,9 +1,11 @@
-"""A small model with a chat template, and runs of the workflow made for it."""
+"""A small model with a chat template, and runs of the workflow for it."""
 
 import pytest
 
 from tests.unit.conftest import placed
 from tests.unit.settings.merged import ROOT
+from workflow_scripts.evaluation.prompts.ask_prompt_run import build_renderer
+from workflow_scripts.evaluation.prompts.rendering import Renderer
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 
@@ -24,8 +26,16 @@ def runs():
     return read_runs(files, files)
 
 
+@pytest.fixture(scope="session")
+def renderer(world, loaded):
+    def make(run) -> Renderer:
+        return build_renderer(run, loaded.tokenizer, loaded.model.config, world)
+
+    return make
+
+
 def changed(run, **keys):
-    """The run with some keys changed, checked again; mappings are merged key by key."""
+    """Change some keys of a run and check it again; mappings are merged key by key."""
     dumped = run.model_dump(mode="json")
     for key, value in keys.items():
         both = isinstance(value, dict) and isinstance(dumped[key], dict)
