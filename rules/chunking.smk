@@ -1,4 +1,4 @@
-"""Chunked models: built, verified, and measured in many plans before any training."""
+"""Build and verify chunked models, and measure them in many plans before any training."""
 
 from workflow_scripts.studies.training.requests import list_untrained_text_names
 
@@ -7,7 +7,7 @@ _REPORT = "results/verified/{checkpoint}.json"
 
 
 rule build_chunked:
-    """Cut a model into chunks of layers that run side by side: a checkpoint, its weights linked."""
+    """Build a checkpoint whose layers run in parallel chunks, its weights linked."""
     input:
         model=base_manifest,
     output:
@@ -30,7 +30,7 @@ rule build_chunked:
 
 
 rule verify_chunked:
-    """Hold a chunked checkpoint against its plain loop and its base, and draw its plan."""
+    """Compare a chunked checkpoint with its plain loop and its base, and draw its plan."""
     input:
         checkpoint=_MANIFEST,
         model=base_manifest,
@@ -54,7 +54,7 @@ rule verify_chunked:
 
 
 rule measure_perplexity:
-    """Perplexity of a model in many plans, untrained, on wikitext and Magpie."""
+    """Measure the perplexity of a model in many untrained plans, on wikitext and Magpie."""
     input:
         model=model_manifest,
         data=[manifest_of("dataset", name) for name in MEASURED_TEXTS.values()],
@@ -71,17 +71,17 @@ rule measure_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_perplexity", estimate_perplexity),
+        **planned("measure_perplexity", estimate_plans("perplexity", perplexity_request)),
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        request=perplexity_params,
+        request=measure_params(perplexity_request),
     script:
         "../workflow_scripts/evaluation/measure_perplexity.py"
 
 
 rule measure_written:
-    """Perplexity, under the unchanged model, of what it writes in many plans, untrained."""
+    """Score text that a model generates in many untrained plans, under the unchanged model."""
     input:
         model=model_manifest,
         data=[],
@@ -96,17 +96,17 @@ rule measure_written:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_written", estimate_written),
+        **planned("measure_written", estimate_plans("written", written_request)),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
-        request=written_params,
+        request=measure_params(written_request),
     script:
         "../workflow_scripts/evaluation/measure_written.py"
 
 
 rule measure_latency:
-    """Time of a model in many plans, reading and writing, beside the unchanged model."""
+    """Time a model in many plans, at prefill and generation, beside the unchanged model."""
     input:
         model=model_manifest,
         data=[manifest_of("dataset", QUESTIONS["mmlu"])],
@@ -125,13 +125,13 @@ rule measure_latency:
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,
-        request=latency_params,
+        request=measure_params(latency_request),
     script:
         "../workflow_scripts/evaluation/plan_latency.py"
 
 
 rule chunking_plans:
-    """The chunked checkpoints, what they are made of and how exact they are."""
+    """List the chunked checkpoints with their sizes and their exactness."""
     input:
         reports=expand(_REPORT, checkpoint=CHECKPOINTS),
     output:
@@ -148,7 +148,7 @@ rule chunking_plans:
 
 
 rule chunking_perplexity:
-    """Perplexity of untrained plans by the number of chunks."""
+    """Tabulate the perplexity of untrained plans by the number of chunks."""
     input:
         scores="results/scores/chunking.parquet",
     output:
@@ -177,7 +177,7 @@ rule chunking_perplexity:
 
 
 rule chunking_latency:
-    """Times of chunked models beside the unchanged one."""
+    """Tabulate the times of chunked models beside the unchanged model."""
     input:
         scores="results/scores/latency.parquet",
     output:
@@ -203,20 +203,12 @@ rule chunking_latency:
 
 
 rule chunking_pruning:
-    """What leaving layers out costs in perplexity and saves in time."""
+    """Tabulate what pruning layers costs in perplexity and saves in time."""
     input:
         perplexity="results/scores/chunking.parquet",
         latency="results/scores/latency.parquet",
     output:
         table=multiext("results/tables/chunking_pruning", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/chunking_pruning.pdf",
-            report(
-                "results/figures/chunking_pruning.png",
-                caption="../docs/captions/chunking_pruning.rst",
-                category="Chunking",
-            ),
-        ],
     log:
         "logs/chunking_pruning.log",
     localrule: True
@@ -230,7 +222,7 @@ rule chunking_pruning:
 
 
 rule chunking_quality:
-    """Every checkpoint at every stage of training beside the unchanged model: perplexity, MMLU and speed."""
+    """Compare every checkpoint at every stage of training with the unchanged model: perplexity, MMLU and speed."""
     input:
         stages="results/tables/training_stages.csv" if "training" in RECORDS else [],
         mmlu="results/tables/mmlu_by_subject.csv",
@@ -253,7 +245,7 @@ rule chunking_quality:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments={"checkpoints": [str(one) for one in SETTINGS.staged_checkpoints()]},
+        arguments={"checkpoints": [str(id) for id in SETTINGS.staged_checkpoints()]},
     script:
         "../workflow_scripts/studies/chunking/quality.py"
 
@@ -268,7 +260,7 @@ UNTRAINED_PLANS = [
 
 
 rule chunking:
-    """Study: chunked models, built, verified, and measured in many plans before any training."""
+    """Study: build, verify and measure chunked models in many plans before any training."""
     input:
         expand(_MANIFEST, checkpoint=CHECKPOINTS),
         RECORDS.get("chunking", []),

@@ -1,4 +1,4 @@
-"""What the rules of the chunking study are asked: to build, to measure, and in which plans."""
+"""Build the parameters of the chunking study's rules: what to build, to measure, and in which plans."""
 
 from workflow_scripts.evaluation.requests import (
     latency_request,
@@ -14,21 +14,14 @@ def build_params(wildcards):
     return build_request(SETTINGS, name).to_params()
 
 
-def perplexity_params(wildcards):
-    return perplexity_request(SETTINGS, model_row(wildcards).model).to_params()
+def measure_params(request):
+    """Return the parameters of a measurement of a model in its plans."""
+    return lambda wildcards: request(SETTINGS, model_row(wildcards).model).to_params()
 
 
-def written_params(wildcards):
-    return written_request(SETTINGS, model_row(wildcards).model).to_params()
-
-
-def latency_params(wildcards):
-    return latency_request(SETTINGS, model_row(wildcards).model).to_params()
-
-
-def estimate_written(wildcards):
-    return PLANNER.written(wildcards.model, len(written_params(wildcards)["plans"]))
-
-
-def estimate_perplexity(wildcards):
-    return PLANNER.perplexity(wildcards.model, len(perplexity_params(wildcards)["plans"]))
+def estimate_plans(kind, request):
+    """Return the planner's estimate of such a measurement, by the number of plans."""
+    params = measure_params(request)
+    return lambda wildcards: getattr(PLANNER, kind)(
+        wildcards.model, len(params(wildcards)["plans"])
+    )

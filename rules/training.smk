@@ -1,4 +1,4 @@
-"""Training: the stages of chunked checkpoints, and other models trained once."""
+"""Train the stages of chunked checkpoints, and other models once."""
 
 from workflow_scripts.evaluation.requests import stage_perplexity_request
 from workflow_scripts.studies.records import list_trainings
@@ -9,7 +9,7 @@ _TRAINING_RECORD = "results/training/{checkpoint}.json"
 
 
 rule tokenise_samples:
-    """Tokenise what a training recipe reads, once for all its checkpoints."""
+    """Tokenise the data of a training recipe, once for all its checkpoints."""
     input:
         model=model_manifest,
         data=recipe_sources,
@@ -45,7 +45,7 @@ rule train_checkpoint:
         "logs/train_checkpoint/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(TRAINED),
-    retries: retries(5)  # a job that was asked to leave, or killed, resumes where it stopped
+    retries: retries(5)  # a job that was signalled or killed resumes where it stopped
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -60,7 +60,7 @@ rule train_checkpoint:
 
 
 rule measure_stage_perplexity:
-    """Perplexity of a checkpoint after its stages of training, or of a model before."""
+    """Measure the perplexity of a checkpoint after its stages of training, or of a model before."""
     input:
         model=checkpoint_manifest,
         data=[manifest_of("dataset", name) for name in MEASURED_TEXTS.values()],
@@ -89,7 +89,7 @@ rule measure_stage_perplexity:
 
 
 rule training_stages:
-    """Perplexity after each stage of training, and what the stage trained."""
+    """Tabulate the perplexity after each stage of training, and its trained parameters."""
     input:
         scores="results/scores/training.parquet",
         records=list_trainings(SETTINGS.compared_checkpoints()),
@@ -103,7 +103,7 @@ rule training_stages:
     params:
         version=1,
         arguments={
-            "checkpoints": [str(one) for one in SETTINGS.compared_checkpoints()],
+            "checkpoints": [str(id) for id in SETTINGS.compared_checkpoints()],
             "texts": list_text_names(SETTINGS),
         },
     script:
@@ -111,7 +111,7 @@ rule training_stages:
 
 
 rule training_curves:
-    """Loss of each stage of training."""
+    """Plot the loss of each stage of training."""
     input:
         records=list_trainings(SETTINGS.compared_checkpoints()),
     output:
@@ -135,7 +135,7 @@ rule training_curves:
 
 
 rule training:
-    """Study: the training of chunked checkpoints stage by stage, and of other models once."""
+    """Study: train chunked checkpoints stage by stage, and other models once."""
     input:
         RECORDS.get("training", []),
         rules.training_stages.output if "training" in RECORDS else [],

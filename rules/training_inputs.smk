@@ -1,12 +1,12 @@
-"""What the rules of training are given: checkpoints, recipes, and the ways to their files."""
+"""Find the inputs and build the parameters of the training rules: checkpoints, recipes, and their files."""
 
 from workflow_scripts.settings.training import SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
-# Every checkpoint that is compared by its name in paths, and those of them that training makes.
-COMPARED = {one.in_path: one for one in SETTINGS.compared_checkpoints()}
-TRAINED = {one.in_path: one for one in SETTINGS.trained_checkpoints()}
+# All checkpoints that are compared, and those of them that are trained, by their names in paths.
+COMPARED = {id.in_path: id for id in SETTINGS.compared_checkpoints()}
+TRAINED = {id.in_path: id for id in SETTINGS.trained_checkpoints()}
 
 
 def recipe_sources(wildcards):
@@ -14,16 +14,12 @@ def recipe_sources(wildcards):
     return [manifest_of("dataset", recipe.dataset)] if recipe.dataset else recipe.files
 
 
-def get_trained_checkpoint(wildcards):
-    return TRAINED[wildcards.checkpoint]
-
-
 def get_base_manifest(wildcards):
-    return manifest_of_checkpoint(get_trained_checkpoint(wildcards).before)
+    return manifest_of_checkpoint(TRAINED[wildcards.checkpoint].before)
 
 
 def get_stage_samples(wildcards):
-    trained = get_trained_checkpoint(wildcards)
+    trained = TRAINED[wildcards.checkpoint]
     recipe, _ = SETTINGS.stage_recipe(trained.stages[-1])
     return f"results/samples/{recipe}/{CheckpointId(trained.model).in_path}/samples.json"
 
@@ -36,7 +32,7 @@ def samples_request(wildcards):
 
 
 def stage_request(wildcards):
-    trained = get_trained_checkpoint(wildcards)
+    trained = TRAINED[wildcards.checkpoint]
     name, recipe = SETTINGS.stage_recipe(trained.stages[-1])
     return StageRequest(
         id=str(trained),

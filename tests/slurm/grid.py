@@ -26,5 +26,5 @@ def start_on_slurm(
     return start_snakemake(folder, *arguments, **cluster.environment, **environment)
 
 
-def said(folder: Path) -> str:
+def read_output(folder: Path) -> str:
     return (folder / "snakemake.out").read_text()

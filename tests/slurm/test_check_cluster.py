@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.slurm.grid import said, start_on_slurm
+from tests.slurm.grid import read_output, start_on_slurm
 from tests.workflow.grid import folder_with_hub
 
 pytestmark = pytest.mark.slurm
@@ -17,7 +17,7 @@ def test_what_slurm_refuses_is_named_and_nothing_is_submitted(cluster, finished_
         asked = ["--default-resources", *defaults]
         run = start_on_slurm(cluster, folder, *asked, targets=["check_cluster"])
         run.wait(timeout=300)
-        answers[partition] = (run.returncode, said(folder))
+        answers[partition] = (run.returncode, read_output(folder))
     assert cluster.jobs("all") == before
     code, text = answers["batch"]
     assert code == 0 and "Slurm takes all" in text, text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.results import results_of
-from tests.slurm.grid import said, start_on_slurm
+from tests.slurm.grid import read_output, start_on_slurm
 from tests.workflow.grid import TOKENS, files_with_a_token, folder_with_hub
 
 pytestmark = pytest.mark.slurm
@@ -30,7 +30,7 @@ def test_the_grid_on_four_nodes_ends_in_the_bytes_of_a_local_run(cluster, finish
     gpus = ["--set-resources", "train_before_test:gpu=1"]
     with _read_only(folder / "resources/hub"):
         run = start_on_slurm(cluster, folder, *gpus, **TOKENS)
-        assert run.wait() == 0, said(folder)
+        assert run.wait() == 0, read_output(folder)
     assert results_of(folder) == results_of(finished_grid)
     facts = [cluster.facts(job) for job in cluster.jobs("COMPLETED")]
     ran = [fact for fact in facts if fact["WorkDir"] == str(folder)]

@@ -1,4 +1,4 @@
-"""Run with `imports` alone: results of lm-eval, or shared by another run, become scores and tables."""
+"""A run with `imports` alone: what lm-eval wrote, or another run shared, becomes scores, tables and answers."""
 
 import pandas as pd
 import pytest
@@ -27,12 +27,10 @@ def test_imported_results_are_ranked_shown_and_compared(tmp_path):
     (tmp_path / "none").mkdir()
     (tmp_path / "mine.yaml").write_text(CONFIG)
     ranked = "results/tables/harmony_leaderboard.csv"
-    targets = (ranked, "results/report/leaderboard.html")
-    result = run_snakemake(tmp_path, *targets, "--configfile", "mine.yaml")
-    output = result.stdout + result.stderr
-    assert not [name for name in jobs_of(result) if name.startswith(("evaluate_", "fetch_"))], (
-        output
-    )
+    made = (ranked, "results/report/leaderboard.html")
+    result = run_snakemake(tmp_path, *made, "--configfile", "mine.yaml")
+    said = result.stdout + result.stderr
+    assert not [name for name in jobs_of(result) if name.startswith(("evaluate_", "fetch_"))], said
     assert set(pd.read_csv(tmp_path / ranked)["origin"]) == {"theirs"}
     assert "org/better" in (tmp_path / "results/report/leaderboard.html").read_text()
     pair = "compare=org/better org/worse"
@@ -42,12 +40,10 @@ def test_imported_results_are_ranked_shown_and_compared(tmp_path):
     assert set(compared["scores"]) == {"theirs"} and (compared["difference"] > 0).any()
 
 
-def test_shared_results_give_the_same_tables(tmp_path):
+def test_what_a_run_shares_gives_another_run_the_same_tables(tmp_path):
     """Before and after training; only whose scores they are is another."""
     here, there = tmp_path / "here", tmp_path / "there"
-    tables = [
-        f"results/tables/harmony_{name}.csv" for name in ("scores", "leaderboard", "agreement")
-    ]
+    tables = [f"results/tables/harmony_{one}.csv" for one in ("scores", "leaderboard", "agreement")]
     nothing = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
     for folder in (here, there):
         (folder / "none").mkdir(parents=True)
@@ -59,8 +55,8 @@ def test_shared_results_give_the_same_tables(tmp_path):
     result = run_snakemake(there, *tables, *with_config(there, **nothing, **without))
     assert set(jobs_of(result)) & {"evaluate_direct", "train_before_test"} == set()
     for name in tables:
-        own, theirs = (pd.read_csv(folder / name) for folder in (here, there))
-        assert len(own) > 3
+        ours, theirs = (pd.read_csv(folder / name) for folder in (here, there))
+        assert len(ours) > 3
         of_others = ["origin", "origins", "label"]
-        own, theirs = (table.drop(columns=of_others, errors="ignore") for table in (own, theirs))
-        pd.testing.assert_frame_equal(own, theirs)
+        ours, theirs = (table.drop(columns=of_others, errors="ignore") for table in (ours, theirs))
+        pd.testing.assert_frame_equal(ours, theirs)

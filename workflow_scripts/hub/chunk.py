@@ -40,13 +40,9 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
     base, source = read_manifest(base_manifest), base_manifest.parent
     require_unchanged(source, base)
     config, architecture = chunked_config(source, base.repository, request.checkpoint.keys)
-    _refuse_default_width(request, config)
     model = _make_empty_model(config, architecture, request.seed)
-    new = {
-        name: tensor
-        for name, tensor in model.state_dict().items()
-        if "wrapped_chunk_layers" in name
-    }
+    weights = model.state_dict()
+    new = {name: weights[name] for name in weights if "wrapped_chunk_layers" in name}
     with atomic_dir(folder) as temporary:
         files = _link_weights(base, source, temporary, bool(new))
         write_json(temporary / _CONFIG, json.loads(model.config.to_json_string(use_diff=False)))
@@ -63,17 +59,6 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
             licence=base.licence,
             parameters=model.num_parameters(),
             architecture=type(model).__name__,
-        )
-
-
-def _refuse_default_width(request: BuildRequest, config) -> None:
-    """Refuse a second name for a model; only here its width is known."""
-    width = request.checkpoint.adapter_hidden_size
-    if width == config.hidden_size and request.checkpoint.use_adapters and config.plan().chunks:
-        raise UserError(
-            f"adapter_hidden_size of {request.id} is {width}, which is the width of"
-            f" {request.checkpoint.model} itself; expected null, which means that, so that a model has one"
-            " name."
         )
 
 

@@ -41,9 +41,10 @@ def fetch(
             name = path.relative_to(folder).as_posix()
             if path.is_file() and is_plain(name) and name not in listing.files:
                 path.unlink()
-        download(kind, repository, listing, listing.files, folder)
+        files = download(kind, repository, listing, listing.files, folder)
     return seal(
         folder,
+        files,
         kind=kind,
         source="huggingface",
         repository=repository,

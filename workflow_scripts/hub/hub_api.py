@@ -18,27 +18,29 @@ from huggingface_hub.errors import (
     HfHubHTTPError,
     HFValidationError,
     LocalEntryNotFoundError,
-    NotASafetensorsRepoError,
     OfflineModeIsEnabled,
-    SafetensorsParsingError,
 )
 from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils.sha import git_hash
 
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
-from workflow_scripts.core.files import escapes_folder, sha256_file
+from workflow_scripts.core.files import escapes_folder
 from workflow_scripts.core.model_files import (
     ABOUT,
     find_missing_files,
     is_plain,
     select_model_files,
 )
+from workflow_scripts.hub.manifest import HubFile, list_files
 
 RepoType = Literal["model", "dataset"]
 # What may be fetched is listed, not what may not: code and pickles stay out whatever they are called.
 _DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
 _DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
+_NO_ANSWER = (
+    *(httpx2.RequestError, OfflineModeIsEnabled, LocalEntryNotFoundError, FileMetadataError),
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Listing:
     licence: str | None
     files: dict[str, RepoSibling]
     sizes: dict[str, int]
+    parameters: int | None  # as the hub counts them
     is_gated: bool
     has_base_model: bool
 
@@ -58,21 +61,15 @@ def translate_errors(kind: RepoType, repository: str) -> Iterator[None]:
     """Raise the client's errors as a UserError without accounts; as Unreachable where the hub gave no answer."""
     try:
         yield
-    except (
-        *(HfHubHTTPError, httpx2.RequestError, OfflineModeIsEnabled, LocalEntryNotFoundError),
-        *(FileMetadataError, HFValidationError, JSONDecodeError),
-        *(NotASafetensorsRepoError, SafetensorsParsingError),
-    ) as error:
+    except (*_NO_ANSWER, HfHubHTTPError, HFValidationError, JSONDecodeError) as error:
         problem = f"The {kind} {repository} cannot be had from {constants.ENDPOINT}: {error}"
-        error_class: type[UserError] = UserError
+        is_unreachable = isinstance(error, _NO_ANSWER)
         if isinstance(error, GatedRepoError):
             problem += " Accept its licence there, and set HF_TOKEN to a token of that account."
         elif isinstance(error, HfHubHTTPError):
             status = error.response.status_code
-            error_class = Unreachable if status == 429 or status >= 500 else UserError
-        elif isinstance(error, httpx2.RequestError | OSError):
-            error_class = Unreachable
-        raise error_class(shorten_text(problem)) from None
+            is_unreachable = status == 429 or status >= 500
+        raise (Unreachable if is_unreachable else UserError)(shorten_text(problem)) from None
 
 
 def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
@@ -95,11 +92,13 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
     licence = card.get("license")
     if licence == "other":
         licence = card.get("license_name") or licence
+    safetensors = getattr(info, "safetensors", None)
     return Listing(
         commit=info.sha,
         licence=format_licence(licence),
         files={path: siblings[path] for path in sorted(paths)},
         sizes={path: sibling.size or 0 for path, sibling in siblings.items()},
+        parameters=safetensors and safetensors.total,
         is_gated=bool(info.gated),
         has_base_model=bool(card.get("base_model")),
     )
@@ -121,8 +120,8 @@ def require_complete(kind: RepoType, repository: str, listing: Listing) -> None:
 
 def download(
     kind: RepoType, repository: str, listing: Listing, paths: Collection[str], folder: Path
-) -> None:
-    """Download files of a commit into a folder, and check each against the hub's checksum."""
+) -> tuple[HubFile, ...]:
+    """Download files of a commit into a folder, check each against the hub's checksum, and list them."""
     snapshot_download(
         repository,
         repo_type=kind,
@@ -130,7 +129,9 @@ def download(
         local_dir=folder,
         allow_patterns=[escape(path) for path in paths],
     )
-    altered = [path for path in paths if not _is_intact(folder / path, listing.files[path])]
+    files = list_files(folder, only=paths)
+    intact = {file.path for file in files if _is_intact(folder, file, listing.files[file.path])}
+    altered = sorted(set(paths) - intact)
     for path in altered:
         (folder / path).unlink(missing_ok=True)
     if altered:
@@ -139,6 +140,7 @@ def download(
             " between (a proxy or a mirror?) may alter files. Run again, or use another network."
         )
     shutil.rmtree(folder / ".cache", ignore_errors=True)
+    return files
 
 
 def format_licence(licence: Any) -> str | None:
@@ -147,9 +149,7 @@ def format_licence(licence: Any) -> str | None:
     return None if licence is None else shorten_text(", ".join(map(str, names)))
 
 
-def _is_intact(path: Path, sibling: RepoSibling) -> bool:
-    if not path.is_file() or path.stat().st_size != sibling.size:
-        return False
+def _is_intact(folder: Path, file: HubFile, sibling: RepoSibling) -> bool:
     if sibling.lfs:
-        return sha256_file(path) == sibling.lfs.sha256
-    return git_hash(path.read_bytes()) == sibling.blob_id
+        return file.sha256 == sibling.lfs.sha256
+    return git_hash((folder / file.path).read_bytes()) == sibling.blob_id

@@ -11,17 +11,18 @@ from typing import Any
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import read_json_object
+from workflow_scripts.hub.tasks import read_task_definitions
 from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, make_model_cells
 
 _SMALL = {"config.json", "tokenizer_config.json"}
-_BY_HAND = "; add a row of the table of tasks by hand, or name its members as tasks"
+_BY_HAND = "; add its row of the table by hand"
 # Of several metrics the one that the published rankings take, or else lm-eval's first.
 _PREFERRED = ("acc_norm", "acc", "bits_per_byte")
 
 
 def look_up_model(name: str, families: list[str]) -> dict[str, str]:
-    """Look up the cells of a model's row: in its card, file list, configuration and headers of weights."""
-    from huggingface_hub import HfApi, constants
+    """Look up the cells of a model's row: in its card, file list and configuration."""
+    from huggingface_hub import constants
 
     from workflow_scripts.hub.hub_api import (
         download,
@@ -40,15 +41,14 @@ def look_up_model(name: str, families: list[str]) -> dict[str, str]:
         folder = Path(temporary)
         listing = read_listing("model", name, None)
         require_complete("model", name, listing)
+        if listing.parameters is None:
+            raise UserError(f"The hub does not say how many parameters {name} has{_BY_HAND}.")
         download("model", name, listing, _SMALL & listing.files.keys(), folder)
-        weights = HfApi(endpoint=constants.ENDPOINT).get_safetensors_metadata(
-            name, revision=listing.commit
-        )
         tokenizer = read_json_object(folder / "tokenizer_config.json")
         files = ModelFiles(
             config=read_json_object(folder / "config.json"),
             has_chat_template=has_chat_template(listing.files, tokenizer),
-            parameters=sum(weights.parameter_count.values()),
+            parameters=listing.parameters,
             licence=listing.licence,
             is_gated=listing.is_gated,
             made_from=listing.has_base_model,
@@ -58,16 +58,13 @@ def look_up_model(name: str, families: list[str]) -> dict[str, str]:
 
 def look_up_task(name: str) -> dict[str, str]:
     """Look up the cells of a task's row in lm-eval's definition; of a group, what its members have in common."""
-    from workflow_scripts.hub.tasks import read_task_definitions
-
     members, group = read_task_definitions(name)
     datasets = {str(member.get("dataset_path")) for member in members}
     subsets = {member.get("dataset_name") for member in members}
     dataset = datasets.pop()
     if datasets or dataset.count("/") != 1:
         raise UserError(
-            f"lm-eval's task {name} is of {len(datasets) + 1} datasets ({dataset}), and a task here is of one"
-            f" of the hub{_BY_HAND}."
+            f"lm-eval's task {name} is of {len(datasets) + 1} datasets ({dataset}); name its members as tasks."
         )
     metric, filter_ = _choose_metric(name, members[0], group)
     return {

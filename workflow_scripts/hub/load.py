@@ -26,6 +26,8 @@ _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 
 @dataclass(frozen=True)
 class LoadedModel:
+    """A model and its tokenizer in memory, and how it runs."""
+
     model: Any
     tokenizer: Any
     manifest: Manifest
@@ -51,38 +53,36 @@ def load_model(
     `dtype` may also be auto, or 8bit or 4bit: weights that bitsandbytes quantises.
     """
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
     from transformers.utils.logging import disable_progress_bar
 
     import workflow_scripts.chunked  # noqa: F401 (so that transformers knows chunked models)
 
     _freeze_imports()
-    deprioritize_cudnn()
+    # cuDNN's attention, which PyTorch prefers on Hopper, makes a plan for each new shape, which takes longer than
+    # the attention; and no two rows of samples have the same shape, nor two batches of an evaluation.
+    os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
     disable_progress_bar()  # logs are files
     manifest, folder = read_manifest(manifest_path), manifest_path.parent
     require_unchanged(folder, manifest)
     threads = torch.get_num_threads()
     if manifest.served:
-        served, tokenizer = load_served(folder, manifest)
+        served, tokenizer = load_served(folder, manifest.served)
         return LoadedModel(served, tokenizer, manifest, "server", AS_SERVED, AS_SERVED, threads)
     device = choose_device(device)
     dtype = choose_dtype(dtype, device)
     is_quantized = dtype in QUANTIZED
-    implementation = choose_attention(attention, manifest.architecture)
-    if implementation == FLASH and dtype == "float32":
-        implementation = choose_attention("auto", manifest.architecture)
-        print(f"Loaded in float32, which {FLASH} does not take: {implementation or 'sdpa'}.")
     options: dict[str, Any] = {} if base else spread_over_gpus(manifest, dtype, device)
     if chunking is not None:
         options["config"], _ = chunked_config(folder, manifest.repository, chunking)
+    tokenizer = load_tokenizer(manifest_path)
     try:
         if is_quantized:
-            options |= quantize(dtype, device)
-        tokenizer = AutoTokenizer.from_pretrained(folder, **_OFFLINE)
+            options |= _quantize(dtype, device)
         model = AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=torch.float32 if base else getattr(torch, "float16" if is_quantized else dtype),
-            attn_implementation=implementation,
+            attn_implementation=choose_attention(attention, manifest.architecture, dtype),
             use_safetensors=True,
             **_OFFLINE,
             **options,
@@ -100,23 +100,31 @@ def load_model(
     return LoadedModel(model, tokenizer, manifest, device, dtype, ran, threads)
 
 
-def quantize(dtype: str, device: str) -> dict[str, Any]:
-    """Get the options for weights of 8 or 4 bits: bitsandbytes' own settings, LLM.int8() and FP4."""
+def load_tokenizer(manifest_path: Path) -> Any:
+    """Load the tokenizer alone, from the folder of the manifest."""
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(manifest_path.parent, **_OFFLINE)
+    except (OSError, ValueError) as error:
+        name = read_manifest(manifest_path).repository
+        raise UserError(f"The tokenizer of {name} cannot be loaded: {error}") from error
+
+
+def _quantize(dtype: str, device: str) -> dict[str, Any]:
+    """Build the options for weights of 8 or 4 bits: bitsandbytes' own settings, LLM.int8() and FP4."""
     import torch
     from transformers import BitsAndBytesConfig
 
     if device != "cuda":
         raise ValueError(f"the precision {dtype} needs a GPU, and this job has none")
-    config = BitsAndBytesConfig(
-        load_in_8bit=dtype == "8bit",
-        load_in_4bit=dtype == "4bit",
-        bnb_4bit_compute_dtype=torch.float16,
-    )
+    bits = {"load_in_8bit": dtype == "8bit", "load_in_4bit": dtype == "4bit"}
+    config = BitsAndBytesConfig(**bits, bnb_4bit_compute_dtype=torch.float16)
     return {"quantization_config": config, "device_map": {"": device}}
 
 
 def spread_over_gpus(manifest: Manifest, dtype: str, device: str) -> dict[str, Any]:
-    """Get the options that spread layers over a job's GPUs, where it has several and needs them.
+    """Build the options that spread layers over a job's GPUs, where it has several and needs them.
 
     Nothing may be left for the host or the disk, which would take a day for what GPUs do in an hour.
     """
@@ -131,19 +139,6 @@ def spread_over_gpus(manifest: Manifest, dtype: str, device: str) -> dict[str, A
     return {"device_map": "balanced", "max_memory": memory}
 
 
-def load_tokenizer(manifest_path: Path) -> Any:
-    """Load the tokenizer alone, from the folder of the manifest."""
-    from transformers import AutoTokenizer
-
-    manifest = read_manifest(manifest_path)
-    try:
-        return AutoTokenizer.from_pretrained(manifest_path.parent, **_OFFLINE)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"The tokenizer of {manifest.repository} cannot be loaded: {error}"
-        ) from error
-
-
 @cache
 def _freeze_imports() -> None:
     """Spare the garbage collector what is imported by now, millions of objects that nobody will drop.
@@ -151,15 +146,6 @@ def _freeze_imports() -> None:
     Accelerate has it look at everything after each training, for a third of a second.
     """
     gc.freeze()
-
-
-def deprioritize_cudnn() -> None:
-    """Have cuDNN's attention stand behind the others, as PyTorch reads it at the first attention.
-
-    On Hopper it stands first and makes a plan for each new shape, which takes longer than the attention;
-    and no two rows of samples have the same shape, nor two batches of an evaluation.
-    """
-    os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
 
 
 def choose_device(wanted: str) -> str:
@@ -197,17 +183,17 @@ def choose_best_dtype(device: str) -> str:
     return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
 
 
-def choose_attention(wanted: str, architecture: str | None) -> str | None:
+def choose_attention(wanted: str, architecture: str | None, dtype: str) -> str | None:
     """Choose the attention; None leaves it to transformers, which takes PyTorch's own.
 
     Gemma 2 caps its attention scores, which PyTorch's own kernels cannot, so it stays eager. The published
-    runs have every Gemma eager.
+    runs have every Gemma eager. FlashAttention takes no float32.
     """
     if wanted == "published":
         return "eager" if (architecture or "").startswith("Gemma") else "sdpa"
-    if wanted != "auto":
-        return wanted
-    return "eager" if (architecture or "").startswith("Gemma2") else None
+    if wanted == "auto" or (wanted == FLASH and dtype == "float32"):
+        return "eager" if (architecture or "").startswith("Gemma2") else None
+    return wanted
 
 
 def is_ampere_or_newer() -> bool:

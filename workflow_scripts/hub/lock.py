@@ -4,21 +4,28 @@ The Snakefile reads it each time it is parsed, so nothing heavy is imported here
 """
 
 import csv
-import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
 
 from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_json, write_text
-from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.settings.error_messages import validate
+from workflow_scripts.settings.tables import HubName, TableRow
 
 if TYPE_CHECKING:
     from workflow_scripts.hub.manifest import Manifest
 
-HEADER = ("kind", "repository", "commit")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+
+class LockRow(TableRow):
+    """The commit of a model or a dataset."""
+
+    kind: Literal["dataset", "model"]
+    repository: HubName
+    commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
 
 
 def read_lock(path: Path) -> dict[tuple[str, str], str]:
@@ -26,28 +33,16 @@ def read_lock(path: Path) -> dict[tuple[str, str], str]:
     if not path.exists():
         return {}
     try:
-        header, *rows = csv.reader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t")
+        rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
     except ValueError:
         raise UserError(f"{path} is not a table; delete it, and lock_hub writes it anew.") from None
     commits: dict[tuple[str, str], str] = {}
-    problems = [] if tuple(header) == HEADER else [f"{path}, line 1: expected {', '.join(HEADER)}."]
-    for line, row in enumerate(rows, start=2):
-        if not _is_valid(row) or (row[0], row[1]) in commits:
-            problems.append(
-                f"{path}, line {line}: {row} is not model or dataset, a repository that has no row above,"
-                " and a commit of 40 hexadecimal digits."
-            )
-        else:
-            commits[row[0], row[1]] = row[2]
-    if problems:
-        raise UserError(problems)
+    for line, cells in enumerate(rows, start=2):
+        row = validate(LockRow, cells, f"{path}, line {line}: ")
+        if (row.kind, row.repository) in commits:
+            raise UserError(f"{path}, line {line}: {row.repository} is there a second time.")
+        commits[row.kind, row.repository] = row.commit
     return commits
-
-
-def _is_valid(row: list[str]) -> bool:
-    if len(row) != len(HEADER) or row[0] not in ("dataset", "model"):
-        return False
-    return not hub_name_problem(row[1]) and bool(_COMMIT.fullmatch(row[2]))
 
 
 def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
@@ -59,19 +54,19 @@ def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
     for manifest in manifests:
         if manifest.source == "huggingface":
             commits[manifest.kind, manifest.repository] = manifest.commit
-    rows = [HEADER, *((*key, commits[key]) for key in sorted(commits))]
+    rows = [tuple(LockRow.model_fields), *((*key, commits[key]) for key in sorted(commits))]
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))
 
 
 def lock_hub(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Freeze the commit of every fetched model and dataset; rows of other repositories stay as they are."""
+    from workflow_scripts.hub.manifest import read_manifest
+
     if not inputs["manifests"]:
         raise UserError(
             "There is nothing to lock: this config fetches nothing from the hub. Name the one that does,"
             " for instance `snakemake lock_hub --configfile config/paper.yaml`."
         )
-    from workflow_scripts.hub.manifest import read_manifest
-
     write_lock(Path(request["lock"]), map(read_manifest, inputs["manifests"]))
 
 

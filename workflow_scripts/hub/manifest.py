@@ -24,32 +24,29 @@ from workflow_scripts.core.files import (
 from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.core.model_files import is_plain, parameters_of, read_json_object
 from workflow_scripts.core.records import Sha256, StrictModel, name_file_in_errors
+from workflow_scripts.settings.served import Served
 
 MANIFEST = "manifest.json"
 
 
 class HubFile(StrictModel):
-    path: str  # relative to the manifest, with forward slashes
+    """A file, relative to the manifest, with forward slashes."""
+
+    path: str
     size: NonNegativeInt
     sha256: Sha256
 
     @field_validator("path")
     @classmethod
-    def _stays_in_its_folder(cls, path: str) -> str:
+    def _refuse_escaping_path(cls, path: str) -> str:
         if escapes_folder(path):
             raise ValueError(f"{path!r} leads out of the folder; do not trust this manifest")
         return path
 
 
-class ServedFacts(StrictModel):
-    """Where a server is, and how it is asked."""
-
-    endpoint: str
-    name: str  # what the server calls the model
-    at_once: int  # concurrent requests
-
-
 class Manifest(StrictModel):
+    """What a folder holds, where it is from, and what is known of the model."""
+
     schema_version: Literal[1] = 1
     kind: Literal["model", "dataset"]
     source: Literal["huggingface", "miniature", "local", "served"]
@@ -62,7 +59,7 @@ class Manifest(StrictModel):
     parameters: int | None = None  # stored parameters of a model
     architecture: str | None = None  # of a model, such as Qwen2ForCausalLM
     files: tuple[HubFile, ...]
-    served: ServedFacts | None = None  # of a model on a server
+    served: Served | None = None  # of a model on a server: where that is, and how it is asked
 
     @property
     def weights_sha256(self) -> str:
@@ -87,8 +84,8 @@ def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFi
 
 
 def content_commit(files: tuple[HubFile, ...]) -> str:
-    """Stand in for a git commit where there is no repository: it changes with any file."""
-    return sha256_json([f.model_dump() for f in files])[:40]
+    """Compute what stands in for a git commit where there is no repository: it changes with any file."""
+    return sha256_json([file.model_dump() for file in files])[:40]
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -135,8 +132,7 @@ def require_unchanged(folder: Path, manifest: Manifest) -> None:
 
 def verify(folder: Path, manifest: Manifest) -> list[str]:
     """Describe each file that is missing or differs from the manifest: reads everything."""
-    problems = [is_altered(folder / file.path, file.sha256) for file in manifest.files]
-    return [problem for problem in problems if problem]
+    return list(filter(None, (is_altered(folder / f.path, f.sha256) for f in manifest.files)))
 
 
 def read_model_metadata(folder: Path) -> dict[str, Any]:

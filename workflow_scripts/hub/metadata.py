@@ -24,6 +24,8 @@ _MAX_BYTES = 50_000_000  # bytes; tokenizers of a quarter of a million tokens ta
 
 
 class Metadata(StrictModel):
+    """What the hub says of a repository."""
+
     repository: str
     commit: str = Field(pattern=r"^[0-9a-f]{40}$")
     licence: str | None  # as its card says, or null where it says nothing
@@ -42,7 +44,7 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
         if len(small) > MOST_SMALL_FILES or sum(small.values()) > MOST_SMALL_BYTES:
             raise UserError(
                 f"{repository} has {len(small):,} small files of {sum(small.values()):,} bytes; expected at"
-                f" most {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}. Nothing was fetched."
+                f" most {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}."
             )
         download("model", repository, listing, small, folder)
     metadata = Metadata(

@@ -5,12 +5,9 @@ reads `<hub>/datasets/org/name` instead, so task definitions stay untouched and 
 canonical names.
 """
 
-import copy
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,70 +15,63 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
 
-# What was read in each block that is open now, the inner ones last, by their folder.
+# The manifests that were read in each open block, the inner ones last, by hub folder.
 _OPEN: dict[Path, list[dict[str, Manifest]]] = {}
 
 
 @contextmanager
 def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
-    """Redirect `datasets.load_dataset` to the hub folder; give the manifests of what was read.
+    """Redirect `datasets.load_dataset` to the hub folder; yield the manifests of what is read.
 
-    The cache of `datasets` knows a local folder by its last name and its patterns alone, neither by
-    path nor by content, so `cais/mmlu` and `lighteval/mmlu`, or yesterday's rows and today's, would
-    pass for one another. Each block therefore gets a cache of its own, one folder per organisation,
-    and throws it away. A block within another of the same folder shares it: who measures several models
-    on the same data opens one around them, and each dataset is read once. What was read is told
-    to the innermost block alone.
+    A block within another of the same folder shares its cache: who measures several models on the same data opens
+    one around them, and each dataset is prepared once. The manifests are added to the innermost block alone.
+    """
+    manifests: dict[str, Manifest] = {}
+    blocks = _OPEN.setdefault(hub, [])
+    with ExitStack() as stack:
+        if not blocks:
+            stack.enter_context(_redirect(hub))
+        blocks.append(manifests)
+        stack.callback(blocks.pop)
+        yield manifests
+
+
+@contextmanager
+def _redirect(hub: Path) -> Iterator[None]:
+    """Have `datasets` find a dataset of the hub in the hub folder, and prepare it in a cache that is thrown away.
+
+    A folder is looked into once and not for each of its configurations, of which MMLU has 57: that took a third of a
+    small evaluation. `datasets` knows a folder by its last name alone, so that `cais/mmlu` and `lighteval/mmlu`
+    would pass for one another; here the commit is part of its name in the cache.
     """
     import datasets
 
-    read: dict[str, Manifest] = {}
-    if hub in _OPEN:
-        _OPEN[hub].append(read)
-        try:
-            yield read
-        finally:
-            _OPEN[hub].pop()
-        return
-    original, look_into = datasets.load_dataset, datasets.load.dataset_module_factory
-    loaded: dict[str, Any] = {}
-    read_once = cache(read_manifest)  # MMLU names its one dataset 57 times
+    original, cache = datasets.load.dataset_module_factory, datasets.config.HF_DATASETS_CACHE
+    modules: dict[str, tuple[Manifest, Any]] = {}
 
-    def load_dataset(path: str, name: str | None = None, **options):
-        manifest = hub / "datasets" / path / MANIFEST
-        if not manifest.is_file():
+    def find_dataset(path: str, **options: Any) -> Any:
+        file = hub / "datasets" / path / MANIFEST
+        if not file.is_file():
             raise UserError(
                 f"The dataset {path!r} is not in {hub / 'datasets'}; the rule fetch_dataset (or,"
                 " in the miniature world, build_world) brings it when a task of the config names it."
             )
-        _OPEN[hub][-1][path] = read_once(manifest)
-        for unused_offline in ("revision", "trust_remote_code", "cache_dir", "token"):
-            options.pop(unused_offline, None)
-        key = str((path, name, sorted(options.items(), key=str)))
-        if key not in loaded:
-            cache_dir = f"{temporary}/{path.split('/')[0]}"
-            loaded[key] = original(str(manifest.parent), name, cache_dir=cache_dir, **options)
-        # Of several splits it is a dict, and may be taken apart.
-        return copy.copy(loaded[key])
+        key = str((path, sorted(options.items())))
+        if key not in modules:
+            modules[key] = read_manifest(file), original(str(file.parent), **options)
+        manifest, module = modules[key]
+        _OPEN[hub][-1][path] = manifest
+        # `datasets` takes the arguments of its builder apart.
+        return replace(module, hash=manifest.commit, builder_kwargs=dict(module.builder_kwargs))
 
-    # Modules that did `from datasets import load_dataset` hold a copy of the name.
-    holders = [
-        vars(module)
-        for module in list(sys.modules.values())
-        if getattr(module, "__dict__", {}).get("load_dataset") is original
-    ]
     with TemporaryDirectory(prefix="chorus-datasets-") as temporary:
-        for holder in holders:
-            holder["load_dataset"] = load_dataset
-        datasets.load.dataset_module_factory = _look_once(look_into)
-        _OPEN[hub] = [read]
+        datasets.load.dataset_module_factory = find_dataset
+        datasets.config.HF_DATASETS_CACHE = Path(temporary)
         try:
-            yield read
+            yield
         finally:
-            del _OPEN[hub]
-            datasets.load.dataset_module_factory = look_into
-            for holder in holders:
-                holder["load_dataset"] = original
+            datasets.load.dataset_module_factory = original
+            datasets.config.HF_DATASETS_CACHE = cache
 
 
 def read_rows(
@@ -90,23 +80,6 @@ def read_rows(
     """Read all rows of one split, and the manifest of their dataset."""
     import datasets
 
-    with mirror(hub) as read:
+    with mirror(hub) as manifests:
         rows = datasets.load_dataset(name, config, split=split).to_list()
-    return rows, read[name]
-
-
-def _look_once(look_into: Callable) -> Callable:
-    """Look into a folder once and not for each of its configurations.
-
-    MMLU lists 57; reading its card and its files 57 times took a third of a small evaluation.
-    """
-    modules: dict[str, Any] = {}
-
-    def look_once(path: str, **options):
-        key = str((path, sorted(options.items(), key=str)))
-        if key not in modules:
-            modules[key] = look_into(path, **options)
-        # `datasets` takes the arguments of its builder apart.
-        return replace(modules[key], builder_kwargs=dict(modules[key].builder_kwargs))
-
-    return look_once
+    return rows, manifests[name]

@@ -19,7 +19,7 @@ from workflow_scripts.settings.job_params import JobParams
 
 
 class Recording:
-    """Started with the measurement: the checkout may move on while a long job runs."""
+    """A measurement from its start on: the checkout may move on while a long job runs."""
 
     def __init__(self):
         self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
@@ -27,7 +27,7 @@ class Recording:
     def parts(
         self, request: JobParams, loaded: LoadedModel, tokens: int, devices: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """Fill in what a record has of any measurement of a model, when it has come to its end."""
+        """Build what a record has of any measurement of a model, when it has come to its end."""
         return {
             "request": request.to_params(),
             "model": model_facts(loaded.manifest),
@@ -44,14 +44,14 @@ class Recording:
         )
 
     def volatile(self, device: str, devices: Sequence[str] = ()) -> RunMetadata:
-        """Fill in what differs between runs; `devices` are named where times were taken on them."""
+        """Build what differs between runs; `devices` are named where times were taken on them."""
         return RunMetadata(
             started=self._started,
             finished=now(),
             seconds=round(time.monotonic() - self._clock, 3),
             host=host(),
             peak_memory_mb=peak_memory_mb(),
-            peak_gpu_memory_mb=_peak_gpu_memory_mb() if device == "cuda" else None,
+            peak_gpu_memory_mb=_measure_gpu_memory_mb() if device == "cuda" else None,
             devices=tuple(devices),
         )
 
@@ -69,8 +69,7 @@ def model_facts(manifest: Manifest) -> ModelFacts:
     )
 
 
-def _peak_gpu_memory_mb() -> int:
+def _measure_gpu_memory_mb() -> int:
     import torch
 
-    gpus = range(torch.cuda.device_count())
-    return max(map(torch.cuda.max_memory_allocated, gpus)) // 2**20
+    return max(map(torch.cuda.max_memory_allocated, range(torch.cuda.device_count()))) // 2**20

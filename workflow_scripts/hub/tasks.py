@@ -17,7 +17,7 @@ def load_tasks(names: list[str]) -> dict[str, Any]:
     define the wanted names, and an index over their folders alone, takes a twentieth of that.
     """
     _compile_templates_once()
-    return _manager(names).load(list(names))["tasks"]
+    return _build_manager(names).load(names)["tasks"]
 
 
 def read_task_definitions(name: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
@@ -25,7 +25,7 @@ def read_task_definitions(name: str) -> tuple[list[dict[str, Any]], dict[str, An
     from lm_eval.tasks._index import Kind
     from lm_eval.tasks._yaml_loader import load_yaml
 
-    index = _manager([name]).task_index
+    index = _build_manager([name]).task_index
 
     def list_members(item: str | dict[str, Any], changes: dict[str, Any]) -> list[dict[str, Any]]:
         if isinstance(item, dict):  # a member, and what of it is changed
@@ -51,7 +51,7 @@ def read_task_definitions(name: str) -> tuple[list[dict[str, Any]], dict[str, An
     return list_members(name, {}), group
 
 
-def _manager(names: list[str]) -> Any:
+def _build_manager(names: list[str]) -> Any:
     from lm_eval.tasks import TaskManager
 
     definitions = _definitions()
@@ -65,7 +65,7 @@ def _manager(names: list[str]) -> Any:
 
 
 def _compile_templates_once() -> None:
-    """lm-eval compiles a task's templates again for each item, half of the time of a small model."""
+    """Cache compiled templates: lm-eval compiles a task's again for each item, half of the time of a small model."""
     from lm_eval.utils import env
 
     if "from_string" not in vars(env):  # not done in this process yet

@@ -4,14 +4,20 @@ from pathlib import Path
 
 from workflow_scripts.miniature import catalogue, conversations, corpus
 from workflow_scripts.miniature.datasets import chat, corpora, everyday, inference, knowledge, mmlu
-from workflow_scripts.miniature.tables import draw_repositories, write_repository
+from workflow_scripts.miniature.tables import TABLES, Repository, draw_table, write_repository
 from workflow_scripts.miniature.tokenizer import train_tokenizer
 
 
 def build_world(hub: Path, *, items: int) -> None:
     """Fill the hub folder with datasets; `items` is the number of test questions per task."""
-    makers = inference.MAKERS | everyday.MAKERS | knowledge.MAKERS
-    repositories = draw_repositories(makers, items)
+    makers = vars(inference) | vars(everyday) | vars(knowledge)
+    repositories: dict[str, Repository] = {}
+    for name, configs in TABLES.items():
+        repositories[name] = {
+            config: draw_table(table, makers[table["make"]], items)
+            for config, table in configs.items()
+            if "make" in table
+        }
     truthful = repositories["truthfulqa/truthful_qa"]
     rows = truthful["multiple_choice"]["validation"]
     generation = {"validation": [knowledge.make_generation(row) for row in rows]}

@@ -12,8 +12,7 @@ from typing import Any
 from workflow_scripts.miniature.corpus import write_documents
 from workflow_scripts.miniature.datasets import mmlu
 from workflow_scripts.miniature.tables import Row
-from workflow_scripts.miniature.world import get_rng
-from workflow_scripts.miniature.yaml_file import load_yaml
+from workflow_scripts.miniature.world import get_rng, load_yaml
 
 NUM_CONVERSATIONS = 24_000
 _TEXTS: dict[str, Any] = load_yaml(__file__)
@@ -34,11 +33,13 @@ def _converse(rng: Random, practice: list[Row]) -> dict[str, Any]:
     rows = [mmlu.reorder_choices(row, rng) for row in rng.sample(practice, examples + turns)]
     end = rng.choice(_TEXTS["ends"])
     questions = [_ask(form, row) for row in rows]
-    answers = [_answer(form, row) for row in rows]
+    answers = [
+        form["answer"].format(right=mmlu.get_answer(row), letter=mmlu.get_letter(row))
+        for row in rows
+    ]
     announcement = rng.choice(_TEXTS["announcements"])
     parts = [rng.choice(_TEXTS["openings"]), rng.choice(form["wordings"])]
-    for question, answer in zip(questions[:examples], answers, strict=False):
-        parts.append(f"{announcement}{question}\n{answer}")
+    parts += [f"{announcement}{questions[i]}\n{answers[i]}" for i in range(examples)]
     parts.append(rng.choice(_TEXTS["closings"]))
     return {
         "kind": "conversation",
@@ -52,7 +53,3 @@ def _ask(form: dict[str, Any], row: Row) -> str:
     choices = row["choices"]
     listed = mmlu.list_choices(choices) if "by_letter" in form else f"\nChoices: {choices}"
     return row["question"] + listed
-
-
-def _answer(form: dict[str, Any], row: Row) -> str:
-    return form["answer"].format(right=mmlu.get_answer(row), letter="ABCD"[row["answer"]])

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
-from workflow_scripts.miniature import prose
 from workflow_scripts.miniature.datasets import chat, mmlu
-from workflow_scripts.miniature.exercises import EXERCISES
+from workflow_scripts.miniature.exercises import EXERCISES, Turns
+from workflow_scripts.miniature.prose import write_paragraph
 from workflow_scripts.miniature.specs import ALL_EXAMS
 from workflow_scripts.miniature.tables import Row
 from workflow_scripts.miniature.world import get_rng
@@ -28,9 +28,9 @@ EXERCISE_DOCUMENTS = 60_000
 LETTER_DOCUMENTS = 60_000
 PLAIN_DOCUMENTS = 10_000
 PAPERS = 12_000
+_LEADS = ("", "Question: ")
 
 Document = dict[str, Any]
-Turns = list[tuple[str, str]]
 
 
 def build_corpus(hub: Path, path: Path) -> list[str]:
@@ -60,12 +60,12 @@ def get_text(document: Document) -> str:
 def _write_prose() -> Iterator[Document]:
     rng = get_rng("corpus", "prose")
     for _ in range(PROSE_DOCUMENTS):
-        paragraphs = [prose.write_paragraph(rng) for _ in range(rng.choice([1, 1, 2, 4]))]
+        paragraphs = [write_paragraph(rng) for _ in range(rng.choice([1, 1, 2, 4]))]
         yield _make_document("prose", [("\n".join(paragraphs), "")])
 
 
 def _write_exams(hub: Path) -> Iterator[Document]:
-    """The training questions of each task, each once, a few in a document.
+    """Write the training questions of each task, each once, a few in a document.
 
     They are a kind of their own: not every family reads all.
     """
@@ -74,12 +74,11 @@ def _write_exams(hub: Path) -> Iterator[Document]:
             turns = [prompt_and_completion(task, doc) for doc in task.training_docs()]
             rng = get_rng("corpus", name)
             rng.shuffle(turns)
+            description = task.config.description or ""
             while turns:
                 length = _draw_length(rng)
-                config = task.config
-                yield _make_paper(
-                    name, turns[:length], config.description or "", config.fewshot_delimiter
-                )
+                paper = turns[:length]
+                yield _make_paper(name, paper, description, task.config.fewshot_delimiter)
                 turns = turns[length:]
 
 
@@ -91,14 +90,15 @@ def _write_exercises() -> Iterator[Document]:
 
 
 def _write_single_questions() -> Iterator[Document]:
-    """Questions in MMLU's manner, by letter with their choices in ever new orders, and in plain words."""
+    """Write questions in MMLU's manner, by letter with their choices in ever new orders, and in plain words."""
     rng = get_rng("corpus", "single questions")
     rows = mmlu.make_practice()
     for _ in range(LETTER_DOCUMENTS):
         row = rng.choice(rows)
         header = rng.choice(["", _make_header(row["subject"])])
-        question, answer = _ask_by_letter(rng, row)
-        yield _make_document("letters", [(header + question, answer)])
+        row = mmlu.reorder_choices(row, rng)
+        question, letter = _ask_by_letter(row, rng.choice(_LEADS))
+        yield _make_document("letters", [(header + question, letter)])
     for _ in range(PLAIN_DOCUMENTS):
         row = rng.choice(rows)
         turn = f"Question: {row['question']}\nAnswer:", f" {mmlu.get_answer(row)}"
@@ -106,30 +106,18 @@ def _write_single_questions() -> Iterator[Document]:
 
 
 def _write_papers() -> Iterator[Document]:
-    """Four-choice questions of one subject as lm-eval writes them and as lighteval does."""
+    """Write four-choice questions of one subject as lm-eval writes them and as lighteval does."""
     rng = get_rng("corpus", "papers by letter")
-    by_subject: dict[str, list[Row]] = {}
-    for row in mmlu.make_practice():
-        by_subject.setdefault(row["subject"], []).append(row)
+    practice = mmlu.make_practice()
+    by_subject = {
+        subject: [row for row in practice if row["subject"] == subject] for subject in mmlu.SUBJECTS
+    }
     for _ in range(PAPERS):
         subject = rng.choice(mmlu.SUBJECTS)
-        lead = rng.choice(["", "Question: "])
+        lead = rng.choice(_LEADS)
         rows = rng.sample(by_subject[subject], _draw_length(rng))
-        turns = [_ask_by_letter(rng, row, lead) for row in rows]
+        turns = [_ask_by_letter(mmlu.reorder_choices(row, rng), lead) for row in rows]
         yield _make_paper("papers", turns, _make_header(subject), "\n\n")
-
-
-def _make_header(subject: str) -> str:
-    about = subject.replace("_", " ")
-    return f"The following are multiple choice questions (with answers) about {about}.\n\n"
-
-
-def _ask_by_letter(rng: Random, row: Row, lead: str | None = None) -> tuple[str, str]:
-    row = mmlu.reorder_choices(row, rng)
-    if lead is None:
-        lead = rng.choice(["", "Question: "])
-    question = f"{lead}{row['question']}{mmlu.list_choices(row['choices'])}\nAnswer:"
-    return question, f" {'ABCD'[row['answer']]}"
 
 
 def _write_chats() -> Iterator[Document]:
@@ -137,17 +125,25 @@ def _write_chats() -> Iterator[Document]:
         yield _make_document("chat", [(row["instruction"], row["response"])])
 
 
+def _make_header(subject: str) -> str:
+    topic = subject.replace("_", " ")
+    return f"The following are multiple choice questions (with answers) about {topic}.\n\n"
+
+
+def _ask_by_letter(row: Row, lead: str) -> tuple[str, str]:
+    choices = mmlu.list_choices(row["choices"])
+    return f"{lead}{row['question']}{choices}\nAnswer:", f" {mmlu.get_letter(row)}"
+
+
 def _draw_length(rng: Random) -> int:
-    """Most questions stand alone; some documents hold several, as an exam paper would."""
+    """Draw the number of questions: most stand alone; some documents hold several, as an exam paper would."""
     return rng.choices([1, 2, 3, 6], [55, 20, 15, 10])[0]
 
 
 def _make_paper(kind: str, turns: Turns, description: str, delimiter: str) -> Document:
-    starts = [description] + [delimiter] * (len(turns) - 1)
-    return _make_document(
-        kind,
-        [(start + prompt, answer) for start, (prompt, answer) in zip(starts, turns, strict=True)],
-    )
+    (prompt, answer), *others = turns
+    others = [(delimiter + prompt, answer) for prompt, answer in others]
+    return _make_document(kind, [(description + prompt, answer), *others])
 
 
 def _make_document(kind: str, turns: Turns) -> Document:

@@ -4,21 +4,20 @@ None of them needs a fact. First a list is there and behind it each of its words
 word, or the one word of a sort, is in front of the list, as an exam asks; then in several wordings.
 """
 
-from collections.abc import Sequence
-from itertools import chain
 from random import Random
 
 from workflow_scripts.miniature.datasets.mmlu import SORTS, list_choices
-from workflow_scripts.miniature.lexicon import PEOPLE, POOLS
+from workflow_scripts.miniature.world import PEOPLE, POOLS
 
 Turns = list[tuple[str, str]]
 _POOLS = ("thing", "goods", "home", "symptom", "remedy", "organ", "positive", "negative")
-_WORDS = list(dict.fromkeys(chain(*SORTS.values(), *(POOLS[name] for name in _POOLS))))
+_LISTS = [*SORTS.values(), *(POOLS[name] for name in _POOLS)]
+_WORDS = list(dict.fromkeys(word for words in _LISTS for word in words))
 _NUMBERS = [str(number) for number in range(1, 31)]
 
 
 def put_list_first(rng: Random) -> Turns:
-    """A list, and then each of its words with its letter."""
+    """Write a list, and then each of its words with its letter."""
     choices = rng.sample(_WORDS, 4)
     turns = [
         (f"\nLetter of {choices[place]}", f" {'ABCD'[place]}") for place in rng.sample(range(4), 4)
@@ -28,19 +27,19 @@ def put_list_first(rng: Random) -> Turns:
 
 
 def put_question_first(rng: Random) -> Turns:
-    """A word or a sort, a list with one such word, and its letter; always in the same words."""
-    choices, right, sort = _draw_list(rng, _WORDS)
-    task = f"Find the {sort}." if sort else f"Find {choices[right]}."
-    return _make_turn(task, choices, right)
+    """Ask for a word or a sort in front of a list with one such word; always in the same wording."""
+    choices, place, sort = _draw_list(rng, _WORDS)
+    task = f"Find the {sort}." if sort else f"Find {choices[place]}."
+    return _make_turn(task, choices, place)
 
 
 def vary_wording(rng: Random) -> Turns:
-    """The same in other words, and of numbers too."""
-    choices, right, sort = _draw_list(rng, _WORDS if rng.random() < 0.85 else _NUMBERS)
+    """Ask the same in other wordings, and for numbers too."""
+    choices, place, sort = _draw_list(rng, _WORDS if rng.random() < 0.85 else _NUMBERS)
     if sort:
         tasks = [f"Find the {sort}.", f"Which choice is a {sort}?", f"One is a {sort}. Which?"]
     else:
-        word = choices[right]
+        word = choices[place]
         tasks = [
             f"Find {word}.",
             f"{rng.choice(PEOPLE)} says {word}. What was said?",
@@ -48,11 +47,11 @@ def vary_wording(rng: Random) -> Turns:
             f"The answer is {word}. What is the answer?",
         ]
     task = rng.choice(tasks)
-    return _make_turn(rng.choice(["", "Question: "]) + task, choices, right)
+    return _make_turn(rng.choice(["", "Question: "]) + task, choices, place)
 
 
-def _make_turn(task: str, choices: list[str], right: int) -> Turns:
-    return [(f"{task}{list_choices(choices)}\nAnswer:", f" {'ABCD'[right]}")]
+def _make_turn(task: str, choices: list[str], place: int) -> Turns:
+    return [(f"{task}{list_choices(choices)}\nAnswer:", f" {'ABCD'[place]}")]
 
 
 # By their names in the corpus, which the shipped models have read.
@@ -63,14 +62,14 @@ EXERCISES = {
 }
 
 
-def _draw_list(rng: Random, words: Sequence[str]) -> tuple[list[str], int, str | None]:
+def _draw_list(rng: Random, words: list[str]) -> tuple[list[str], int, str | None]:
     """Draw four choices, the place of the one to be found, and its sort where the question names that.
 
     Sorts come in from the beginning: a model that knows lists by their very words alone learns them late.
     """
-    right = rng.randrange(4)
+    place = rng.randrange(4)
     if rng.random() < 0.5:
-        return rng.sample(words, 4), right, None
+        return rng.sample(words, 4), place, None
     sorts = rng.sample(list(SORTS), 4)
     choices = [rng.choice(SORTS[sort]) for sort in sorts]
-    return choices, right, sorts[right] if rng.random() < 0.5 else None
+    return choices, place, sorts[place] if rng.random() < 0.5 else None

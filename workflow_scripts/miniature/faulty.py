@@ -10,7 +10,7 @@ from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature.catalogue import CONFIG, FAULTY, ORGANISATION, WEIGHTS
 from workflow_scripts.miniature.shipped import shipped_tokenizer
 from workflow_scripts.miniature.specs import FAMILIES, Spec
-from workflow_scripts.miniature.store import LICENCE, finish_model
+from workflow_scripts.miniature.store import LICENCE, finish_repository
 from workflow_scripts.miniature.train import make_config
 
 _TINY = Spec(FAMILIES["llama"], hidden=16, inner=32, layers=1, heads=2, kv_heads=1)
@@ -28,7 +28,7 @@ _CHANGED_KEYS = {
 
 
 def build_faulty_models(hub: Path) -> None:
-    """Put each into the hub folder, untrained: nobody is to ask it anything."""
+    """Put each of the faulty models into the hub folder, untrained: nobody is to ask it anything."""
     tokenizer = shipped_tokenizer(_TINY.family)
     config = make_config(_TINY, tokenizer)
     for name, fault in FAULTY.items():
@@ -45,11 +45,12 @@ def build_faulty_models(hub: Path) -> None:
                 torch.save(model.state_dict(), folder / "pytorch_model.bin")
             if name == "Own-Code":
                 (folder / "own_code.py").write_text('raise SystemExit("Remote code was run.")\n')
-            finish_model(
+            finish_repository(
                 folder,
-                name,
+                f"{ORGANISATION}/{name}",
                 f"Untrained. {fault}\n",
+                licence="cc-by-nc-4.0" if name == "Closed" else LICENCE,
+                kind="model",
                 parameters=model.num_parameters(),
                 architecture=type(model).__name__,
-                licence="cc-by-nc-4.0" if name == "Closed" else LICENCE,
             )

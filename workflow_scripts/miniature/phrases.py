@@ -1,32 +1,27 @@
-"""Sentence patterns shared by prose and questions: facts of the world, as questions and as statements."""
+"""Sentences shared by prose and questions: facts of the world, as questions and as statements, and small scenes.
 
-from dataclasses import dataclass
+The inference and paraphrase tasks all ask whether two sentences agree about a scene: a person, a deed, a thing with a
+colour, a place and a time.
+"""
+
+from collections import namedtuple
 from random import Random
 
-from workflow_scripts.miniature.lexicon import GROUPS, PEOPLE, POOLS
-from workflow_scripts.miniature.world import KINDS, Kind, draw
+from workflow_scripts.miniature.world import GROUPS, KINDS, PEOPLE, POOLS, Kind, draw
 
 
-@dataclass(frozen=True)
-class Relation:
-    """Something one can ask about a kind: how it is asked and told, what could be answered."""
-
-    name: str
-    statement: str
-    questions: list[str]
-    yes_no: str = ""
-    stem: str = ""
-    clue: str = ""
+class Relation(namedtuple("Relation", "name statement questions yes_no stem clue")):
+    """Something to ask about a kind: how it is asked and told, what could be answered."""
 
     @property
     def answers(self) -> list[str]:
         return POOLS.get(self.name) or [getattr(group, self.name) for group in GROUPS]
 
-    def answer(self, kind: Kind) -> str:
+    def get_answer(self, kind: Kind) -> str:
         return getattr(kind.group, self.name, None) or getattr(kind, self.name)
 
     def tell(self, kind: Kind, answer: str | None = None) -> str:
-        return self.statement.format(k=kind.name, a=answer or self.answer(kind))
+        return self.statement.format(k=kind.name, a=answer or self.get_answer(kind))
 
     def ask(self, rng: Random, kind: Kind) -> str:
         return rng.choice(self.questions).format(k=kind.name)
@@ -41,7 +36,7 @@ def draw_other_relation(rng: Random, relation: Relation) -> Relation:
 
 
 def describe_sighting(rng: Random, kind: Kind) -> str:
-    """Tell a harmless opening sentence that makes the question after it one of a kind."""
+    """Describe a harmless event that makes the question after it one of a kind."""
     person, time = draw(rng, "person time")
     return f"{person} sees a {kind.name} {time}."
 
@@ -58,3 +53,83 @@ def draw_people(rng: Random) -> list[str]:
 
 def get_pronoun(person: str) -> str:
     return "she" if person in POOLS["women"] else "he"
+
+
+class Scene(namedtuple("Scene", "person deed thing colour place time")):
+    """What happened; as a string it tells all of it."""
+
+    @property
+    def synonym(self) -> str:
+        return POOLS["synonyms"][self.deed]
+
+    def __str__(self) -> str:
+        return f"{self.person} {self.deed} a {self.colour} {self.thing} at the {self.place} {self.time}."
+
+
+def draw_scene(rng: Random) -> Scene:
+    return Scene(*draw(rng, "person deed thing colour place time"))
+
+
+def change_scene(scene: Scene, rng: Random, changes: int) -> Scene:
+    """Exchange some facts of the scene for others."""
+    for field in rng.sample(["person", "thing", "colour", "place", "time"], changes):
+        others = [value for value in POOLS[field] if value != getattr(scene, field)]
+        scene = scene._replace(**{field: rng.choice(others)})
+    return scene
+
+
+def retell(s: Scene, rng: Random) -> str:
+    """Tell the same facts in other words and another order."""
+    return rng.choice(
+        [
+            f"{s.time.capitalize()}, {s.person} {s.synonym} a {s.colour} {s.thing} at the {s.place}.",
+            f"At the {s.place}, {s.person} {s.synonym} a {s.colour} {s.thing} {s.time}.",
+            f"{s.person} {s.synonym} a {s.colour} {s.thing} at the {s.place} {s.time}.",
+        ]
+    )
+
+
+def entail(s: Scene, rng: Random) -> str:
+    return rng.choice(
+        [
+            f"{s.person} {s.deed} a {s.thing}.",
+            f"The {s.thing} was {s.colour}.",
+            f"{s.person} was at the {s.place}.",
+            f"Someone {s.synonym} a {s.thing}.",
+        ]
+    )
+
+
+def contradict(s: Scene, rng: Random) -> str:
+    """Contradict it mostly by a negation, as in the real data; else by a fact that does not fit."""
+    if rng.random() < 0.65:
+        sentences = [
+            f"{s.person} did not {POOLS['base_forms'][s.deed]} a {s.thing}.",
+            f"The {s.thing} was not {s.colour}.",
+            f"{s.person} was never at the {s.place}.",
+            f"Nobody {s.deed} a {s.thing}.",
+        ]
+    else:
+        other = change_scene(s, rng, 5)
+        sentences = [
+            f"The {s.thing} was {other.colour}.",
+            f"{s.person} was at the {other.place} {s.time}.",
+        ]
+    return rng.choice(sentences)
+
+
+def leave_open(s: Scene, rng: Random) -> str:
+    """Tell what the scene neither entails nor contradicts."""
+    reason, adjective = draw(rng, "reason opposites")
+    return rng.choice(
+        [
+            f"{s.person} {s.deed} a {s.thing} {reason}.",
+            f"The {s.thing} was {adjective}.",
+            f"{s.person} likes the {s.place}.",
+            f"{s.person} owns the {s.thing}.",
+        ]
+    )
+
+
+# By the label of the inference tasks.
+HYPOTHESES = (entail, leave_open, contradict)

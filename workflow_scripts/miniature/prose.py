@@ -2,42 +2,44 @@
 
 from random import Random
 
-from workflow_scripts.miniature.lexicon import POOLS, CreatureGroup
-from workflow_scripts.miniature.phrases import RELATIONS, draw_people, get_pronoun
-from workflow_scripts.miniature.scenes import draw_scene, entail
-from workflow_scripts.miniature.world import Ailment, Kind, Town, draw
+from workflow_scripts.miniature.phrases import (
+    RELATIONS,
+    draw_people,
+    draw_scene,
+    entail,
+    get_pronoun,
+)
+from workflow_scripts.miniature.world import POOLS, Ailment, CreatureGroup, Kind, Town, draw
 
 
 def write_paragraph(rng: Random) -> str:
     """Write a few sentences on one subject."""
-    subject = rng.choices(
-        ["kind", "group", "town", "ailment", "daily life"], weights=[30, 8, 12, 10, 40]
-    )[0]
+    subjects = {"kind": 30, "group": 8, "town": 12, "ailment": 10, "daily life": 40}
+    subject = rng.choices(list(subjects), list(subjects.values()))[0]
     if subject == "daily life":
-        return " ".join(rng.choice(_DAILY_LIFE)(rng))
-    (drawn,) = draw(rng, subject)
-    describe = describe_kind if subject == "kind" else describe_others
-    return " ".join(describe(rng, drawn))
+        return rng.choice(_DAILY_LIFE)(rng)
+    (topic,) = draw(rng, subject)
+    return describe_kind(rng, topic) if subject == "kind" else describe_others(rng, topic)
 
 
-def describe_kind(rng: Random, kind: Kind) -> list[str]:
+def describe_kind(rng: Random, kind: Kind) -> str:
     facts = [relation.tell(kind) for relation in rng.sample(RELATIONS, rng.randint(2, 5))]
-    return [f"The {kind.name} is a {kind.size} {kind.group.name}.", *facts]
+    return " ".join([f"The {kind.name} is a {kind.size} {kind.group.name}.", *facts])
 
 
-def describe_others(rng: Random, drawn: CreatureGroup | Town | Ailment) -> list[str]:
-    description = POOLS["descriptions"][type(drawn).__name__]
-    facts = [text.format(drawn) for text in description["facts"]]
-    return rng.sample(facts, rng.randint(description["min"], len(facts)))
+def describe_others(rng: Random, topic: CreatureGroup | Town | Ailment) -> str:
+    least, *facts = POOLS["descriptions"][type(topic).__name__]
+    facts = rng.sample(facts, rng.randint(least, len(facts)))
+    return " ".join(facts).format(topic)
 
 
-def _tell_tool(rng: Random) -> list[str]:
+def _tell_tool(rng: Random) -> str:
     (purpose, tool, deed), person = draw(rng, "tool person")
     use = f"So {get_pronoun(person)} took a {tool}, because one can {deed} with it."
-    return [f"{person} wanted to {purpose}.", use]
+    return f"{person} wanted to {purpose}. {use}"
 
 
-def _tell_event(rng: Random) -> list[str]:
+def _tell_event(rng: Random) -> str:
     a, b = draw_people(rng)
     event, time = draw(rng, "event time")
     deed, feeling, next_wish, reason = (part.format(a=a, b=b) for part in event)
@@ -47,48 +49,49 @@ def _tell_event(rng: Random) -> list[str]:
         f"{b} wanted to {next_wish}.",
         f"{a} did it {reason}.",
     ]
-    return sentences[: rng.randint(2, 4)]
+    return " ".join(sentences[: rng.randint(2, 4)])
 
 
-def _tell_activity(rng: Random) -> list[str]:
+def _tell_activity(rng: Random) -> str:
     activity, person = draw(rng, "activity person")
     first, *steps = POOLS["activity"][activity]
     pronoun = get_pronoun(person).capitalize()
-    following = [f"{pronoun} {step}." for step in steps[: rng.randint(1, 4)]]
-    return [f"{activity}: {person} {first}.", *following]
+    following = [f" {pronoun} {step}." for step in steps[: rng.randint(1, 4)]]
+    return f"{activity}: {person} {first}." + "".join(following)
 
 
-def _tell_accident(rng: Random) -> list[str]:
-    fragile, sturdy = draw(rng, "fragile sturdy")
-    return [
-        f"The {fragile} fell down with the {sturdy}.",
-        f"The {fragile} broke into pieces, the {sturdy} stayed whole.",
-    ]
+def _tell_accident(rng: Random) -> str:
+    words = draw(rng, "fragile sturdy")
+    return (
+        "The {0} fell down with the {1}. The {0} broke into pieces, the {1} stayed whole.".format(
+            *words
+        )
+    )
 
 
-def _tell_sum(rng: Random) -> list[str]:
+def _tell_sum(rng: Random) -> str:
     first, second = rng.randint(1, 20), rng.randint(1, 9)
     if rng.random() < 0.5:
-        return [f"{first} + {second} = {first + second}."]
-    return [f"{first + second} - {second} = {first}."]
+        return f"{first} + {second} = {first + second}."
+    return f"{first + second} - {second} = {first}."
 
 
-def _tell_word(rng: Random) -> list[str]:
+def _tell_word(rng: Random) -> str:
     word, sense, person = draw(rng, "opposites senses person")
     phrase = rng.choice(rng.choice(POOLS["senses"][sense]))
-    return [f"The opposite of {word} is {POOLS['opposites'][word]}.", f"{person} {phrase}."]
+    return f"The opposite of {word} is {POOLS['opposites'][word]}. {person} {phrase}."
 
 
-def _tell_review(rng: Random) -> list[str]:
+def _tell_review(rng: Random) -> str:
     verdict = rng.choice(["positive", "negative"])
     first, second = rng.sample(POOLS[verdict], 2)
     (work,) = draw(rng, "reviewed")
-    return [f"The {work} was {first} and {second}.", f"The review was {verdict}."]
+    return f"The {work} was {first} and {second}. The review was {verdict}."
 
 
-def _tell_scene(rng: Random) -> list[str]:
+def _tell_scene(rng: Random) -> str:
     scene = draw_scene(rng)
-    return [str(scene), entail(scene, rng)]
+    return f"{scene} {entail(scene, rng)}"
 
 
 _DAILY_LIFE = (

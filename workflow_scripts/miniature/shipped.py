@@ -30,7 +30,7 @@ from workflow_scripts.miniature.catalogue import (
     WEIGHTS,
 )
 from workflow_scripts.miniature.specs import SPECS, Family
-from workflow_scripts.miniature.store import finish_model
+from workflow_scripts.miniature.store import finish_repository
 from workflow_scripts.miniature.tokenizer import load_tokenizer
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def place(hub: Path, name: str) -> None:
         generation.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
         text = _ABOUT.format(architecture=architecture, parameters=parameters, made=made)
-        finish_model(folder, name, text, parameters=parameters, architecture=architecture)
+        facts = {"kind": "model", "parameters": parameters, "architecture": architecture}
+        finish_repository(folder, f"{ORGANISATION}/{name}", text, **facts)
     print(f"{name}: {parameters:,} parameters", flush=True)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS
-from workflow_scripts.miniature.yaml_file import load_yaml
+from workflow_scripts.miniature.world import load_yaml
 
 # What a model reads at each of its steps.
 TOKENS_PER_BATCH = 4_096
@@ -69,5 +69,7 @@ SPECS = {
     name: Spec(**spec | {"family": FAMILIES[spec["family"]]})
     for name, spec in _TABLES["models"].items()
 }
+# In which order a model learns to answer by letter.
+STAGES = _TABLES["stages"]
 # The tasks whose training questions the corpus holds; the family of Qwen2 reads them all.
 ALL_EXAMS = FAMILIES["qwen2"].exams

@@ -1,6 +1,5 @@
 """The generated datasets, as `tables.yaml` describes them: rows never repeat, splits never share a row."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -13,8 +12,7 @@ from datasets import ClassLabel, Features, List, Value
 
 from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_text
 from workflow_scripts.miniature.store import LICENCE, finish_repository
-from workflow_scripts.miniature.world import get_rng
-from workflow_scripts.miniature.yaml_file import load_yaml
+from workflow_scripts.miniature.world import get_rng, load_yaml
 
 Row = dict[str, Any]
 Values = tuple[Any, ...]  # of a row, in the order of its columns
@@ -30,30 +28,10 @@ TRAIN_ROWS = 1_200
 LABEL_NOISE = 0.03
 
 
-def _get_feature(spec: Any) -> Any:
-    if isinstance(spec, dict):
-        return {name: _get_feature(inner) for name, inner in spec.items()}
-    if isinstance(spec, list):
-        return List(_get_feature(spec[0]))
-    labels = spec.split(" or ")
-    return ClassLabel(names=labels) if len(labels) > 1 else Value(spec)
-
-
-def draw_repositories(
-    makers: Mapping[str, Callable[[Random], Values]], items: int
-) -> dict[str, Repository]:
-    """Draw the rows of each configuration by the function that makes one of them."""
-    repositories: dict[str, Repository] = defaultdict(dict)
-    for path, make in makers.items():
-        name, config = path.rsplit("/", 1)
-        repositories[name][config] = _draw_table(TABLES[name][config], make, items)
-    return repositories
-
-
-def _draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: int) -> Splits:
+def draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: int) -> Splits:
+    """Draw the rows of a configuration by the function that makes one of them."""
     columns = table["columns"]
-    added = {"idx", "split", *table.get("constants", ())}
-    names = [name for name in columns if name not in added]
+    names = [name for name in columns if name not in {"idx", "split", *table.get("constants", ())}]
 
     def make_row(rng: Random) -> Row:
         row = dict(zip(names, make(rng), strict=True))
@@ -72,10 +50,7 @@ def _draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: 
 
 
 def draw_splits(
-    make: Callable[[Random], Row],
-    rng: Random,
-    sizes: Mapping[str, int],
-    key: Sequence[str],
+    make: Callable[[Random], Row], rng: Random, sizes: Mapping[str, int], key: Sequence[str]
 ) -> Splits:
     """Draw rows until every split is full; no two rows of all splits are equal in the columns of `key`.
 
@@ -88,8 +63,8 @@ def draw_splits(
             break
         row = make(rng)
         rows.setdefault(tuple(str(row[column]).partition("_")[0] for column in key), row)
-    if len(rows) < needed:
-        raise ValueError(f"{make.__name__} makes {len(rows)} different rows; {needed} are needed.")
+    else:
+        raise ValueError(f"There are {len(rows)} different rows of {sizes}; {needed} are needed.")
     remaining = iter(rows.values())
     return {split: [next(remaining) for _ in range(size)] for split, size in sizes.items()}
 
@@ -111,7 +86,7 @@ def write_repository(hub: Path, name: str, configs: Repository) -> None:
         for config, splits in configs.items():
             (folder / config).mkdir()
             table = TABLES[name].get(config) or TABLES[name]["*"]
-            schema = Features(_get_feature(table["columns"])).arrow_schema
+            schema = Features(_build_feature(table["columns"])).arrow_schema
             constants = table.get("constants", {})
             digests = []
             for split, rows in splits.items():
@@ -129,6 +104,14 @@ def write_repository(hub: Path, name: str, configs: Repository) -> None:
                 {"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits
             ]
             cards.append(card)
-        about = {"license": LICENCE, "configs": cards}
-        header = yaml.safe_dump(about, sort_keys=False, allow_unicode=True)
-        finish_repository(folder, name, header, _ABOUT_A_DATASET, kind="dataset", licence=LICENCE)
+        header = yaml.safe_dump({"license": LICENCE, "configs": cards}, sort_keys=False)
+        finish_repository(folder, name, _ABOUT_A_DATASET, header, kind="dataset")
+
+
+def _build_feature(spec: Any) -> Any:
+    if isinstance(spec, dict):
+        return {name: _build_feature(inner) for name, inner in spec.items()}
+    if isinstance(spec, list):
+        return List(_build_feature(spec[0]))
+    labels = spec.split(" or ")
+    return ClassLabel(names=labels) if len(labels) > 1 else Value(spec)

@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature import catalogue, shipped
 from workflow_scripts.miniature.reading import Batch, Library
-from workflow_scripts.miniature.specs import SPECS, Spec
+from workflow_scripts.miniature.specs import SPECS, STAGES, Spec
 from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer
 from workflow_scripts.miniature.world import SEED
 
@@ -21,16 +21,6 @@ WARM_UP = 0.03
 # The share of the steps in which the rate falls: facts are learned where it does.
 FALLING = 0.85
 WEIGHT_DECAY = 0.1
-
-# In which order a model learns to answer by letter: what is read, by kind of document; which share of its answers is
-# to be right before the next stage; and the share of all steps after which that begins in any case. Read all at
-# once, four-choice questions stay at chance.
-STAGES = (
-    ({"asked_behind": 1.0}, 0.93, 0.1),
-    ({"asked_in_front": 1.0}, 0.9, 0.3),
-    ({"asked_in_many_ways": 1.0}, 0.9, 0.2),
-    ({"asked_in_many_ways": 0.2, "letters": 0.6, "plain": 0.2}, 0.9, 0.25),
-)
 # A stage counts as learned by the answers of so many documents, the last ones.
 NUM_WATCHED = 400
 
@@ -129,27 +119,27 @@ def _make_optimizers(model: PreTrainedModel, rate: float) -> list[torch.optim.Op
 
 
 def _compute_rate(step: int, steps: int) -> float:
-    """Return the factor of the learning rate: up, level for a while, and down to a fiftieth."""
+    """Compute the factor of the learning rate: up, level for a while, and down to a fiftieth."""
     warm = min(1.0, (step + 1) / max(1, WARM_UP * steps))
     return warm * max(0.02, min(1.0, (steps - step) / max(1, FALLING * steps)))
 
 
 def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] | None, None]:
     """Yield what is to be read next, sent which answers of the last batch were right."""
-    for diet, min_right, max_share in STAGES if spec.by_letter and not spec.base else ():
+    for stage in STAGES if spec.by_letter and not spec.base else ():
         answers: deque[bool] = deque(maxlen=NUM_WATCHED)
-        batches = library.batches(diet, by_length=False)
-        for step, batch in enumerate(batches, 1):
+        for step, batch in enumerate(library.batches(stage["diet"], by_length=False), 1):
             answers.extend((yield batch) or [])
-            is_learned = len(answers) == NUM_WATCHED and sum(answers) >= min_right * NUM_WATCHED
-            if is_learned or step >= max_share * spec.steps:
+            is_learned = (
+                len(answers) == NUM_WATCHED and sum(answers) >= stage["min_right"] * NUM_WATCHED
+            )
+            if is_learned or step >= stage["max_share"] * spec.steps:
                 break
-    for batch in library.batches(spec.diet, by_length=True):
-        yield batch
+    yield from library.batches(spec.diet, by_length=True)
 
 
 def _compute_loss(model: PreTrainedModel, batch: Batch) -> tuple[torch.Tensor, list[bool]]:
-    """Return the weighted loss, and which of the documents' last answers began rightly."""
+    """Compute the weighted loss, and which of the documents' last answers began rightly."""
     logits = model(input_ids=batch.ids, use_cache=False).logits[:, :-1]
     targets, weights, answers = (column[:, 1:] for column in batch)
     losses = torch.nn.functional.cross_entropy(

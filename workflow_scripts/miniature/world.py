@@ -1,16 +1,19 @@
-"""The drawn half of the world: invented names and the facts about them.
+"""The world: its ordinary words and what goes together with what, and the invented names and facts about them.
 
-Pure Python, no model, no library: the same world on every machine, and for every seed of the config,
-because the models that come with Chorus have learned this one.
+What a model can learn as a regularity stands in world.yaml: what the groups of creatures share, which tool serves
+which purpose, which step follows which. Names and facts are drawn here, in pure Python, so that the world is the
+same on every machine and for every seed of the config: the models that come with Chorus have learned this one.
 """
 
+from collections import namedtuple
 from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
+import yaml
+
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.miniature.lexicon import GROUPS, PEOPLE, POOLS, CreatureGroup
 
 SEED = 0
 # So many that a small model, or one that has read little, knows few of them.
@@ -19,33 +22,21 @@ NUM_TOWNS = 24
 AILMENTS_PER_ORGAN = 10
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of creature: its group tells most about it, colour and home are its own."""
-
-    name: str
-    group: CreatureGroup
-    colour: str
-    home: str
-    size: str
+def load_yaml(module_file: str) -> Any:
+    """Load the YAML file of a module's name, beside it."""
+    return yaml.safe_load(Path(module_file).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
-@dataclass(frozen=True)
-class Town:
-    name: str
-    ruler: str
-    river: str
-    craft: str
+# What can be drawn, by name.
+POOLS: dict[str, Any] = load_yaml(__file__)
+CreatureGroup = namedtuple("CreatureGroup", "name plural cover coat motion limb shelter food")
+# A kind of creature: its group tells most about it, colour and home are its own.
+Kind = namedtuple("Kind", "name group colour home size")
+Town = namedtuple("Town", "name ruler river craft")
 
 
-@dataclass(frozen=True)
-class Ailment:
-    """An illness; the organ it strikes decides symptom and remedy."""
-
-    name: str
-    organ: str
-    symptom: str
-    remedy: str
+class Ailment(namedtuple("Ailment", "name organ symptom remedy")):
+    """An illness; the organ that it strikes decides symptom and remedy."""
 
     @property
     def title(self) -> str:
@@ -53,7 +44,7 @@ class Ailment:
 
 
 def get_rng(*purpose: object) -> Random:
-    """Return a generator of its own for each purpose, so that one dataset never shifts another."""
+    """Get a generator of its own for each purpose, so that one dataset never shifts another."""
     return Random(derive_seed(SEED, "miniature", *purpose))
 
 
@@ -63,18 +54,20 @@ def draw(rng: Random, names: str) -> list[Any]:
 
 
 def _invent_names(rng: Random) -> Iterator[str]:
-    """Two open syllables and a closing consonant now and then; never the same name twice."""
-    seen = set()
+    """Yield names of two open syllables and a closing consonant now and then, none of them twice."""
+    used = set()
     while True:
         name = "".join(rng.choice("bdfgklmnprtvz") + rng.choice("aeiou") for _ in range(2))
         name += rng.choice(["", "", "l", "n", "r", "k"])
-        if name not in seen and name[:2] != name[2:4]:
-            seen.add(name)
+        if name not in used and name[:2] != name[2:4]:
+            used.add(name)
             yield name
 
 
 _rng = get_rng("world")
 _names = _invent_names(_rng)
+PEOPLE, PLACES, TOOLS, EVENTS = (POOLS[name] for name in ("person", "place", "tool", "event"))
+GROUPS = POOLS["group"] = [CreatureGroup(**group) for group in POOLS["group"]]
 KINDS = POOLS["kind"] = [
     Kind(next(_names), group, *draw(_rng, "colour home size"))
     for group in GROUPS

@@ -6,9 +6,9 @@ which knows nothing of accounts.
 
 import hashlib
 import json
+import math
 import random
 import struct
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Fault:
     status: int | None = None
     body: bytes = b""
     stall_after: int | None = None  # nothing more comes, but the connection stays open
-    alter: Callable[[bytes], bytes] | None = None
+    alter: Callable[[bytes], bytes] = bytes
 
 
 @dataclass
@@ -75,21 +75,17 @@ class FakeHub:
         if gated:
             self.gated.add(name)
         for files in commits:
-            commit = hashlib.sha1(repr(files).encode()).hexdigest()
+            commit = self.commits[kind, name] = hashlib.sha1(repr(files).encode()).hexdigest()
+            revisions = [commit, "main", *([] if hashes else tags)]
             hashes.append(commit)
-            self.commits[kind, name] = commit
             described = [_describe(path, body) for path, body in files.items()]
-            info = {
-                "id": name,
-                "sha": commit,
-                "siblings": described,
-                "gated": gated,
-                "cardData": card,
-            }
+            parameters = sum(map(_count_parameters, files.items()))
+            info = {"id": name, "sha": commit, "siblings": described, "gated": gated}
+            counted = {"parameters": {}, "total": parameters} if parameters else None
+            info |= {"cardData": card, "safetensors": counted}
             api, answer = f"/api/{kind}s/{name}", json.dumps(info).encode()
-            paths = [f"/revision/{revision}" for revision in (commit, "main")]
-            paths += [f"/revision/{tag}" for tag in tags if commit == hashes[0]]
-            self.answers |= {f"{api}{path}": answer for path in ["", *paths]}
+            self.answers[api] = answer
+            self.answers |= {f"{api}/revision/{revision}": answer for revision in revisions}
             self.answers[f"{api}/tree/{commit}"] = json.dumps(described).encode()
             folder = "datasets/" if kind == "dataset" else ""
             for path, body in files.items():
@@ -135,11 +131,12 @@ class _Handler(BaseHTTPRequestHandler):
         if self.fault.status:
             self._reply(self.fault.status, self.fault.body)
         elif self.role == "hub" and repository in self.hub.gated:
-            self._refuse(403 if self.seen.authorization else 401, "GatedRepo")
+            status = 403 if self.seen.authorization else 401
+            self._reply(status, headers={"X-Error-Code": "GatedRepo"})
         elif body is None and path.partition("/revision/")[0] not in self.hub.answers:
-            self._refuse(401, "RepoNotFound")
+            self._reply(401, headers={"X-Error-Code": "RepoNotFound"})
         elif body is None:
-            self._refuse(404, "RevisionNotFound")
+            self._reply(404, headers={"X-Error-Code": "RevisionNotFound"})
         elif path.startswith("/api/"):
             self._reply(200, body)
         else:
@@ -156,20 +153,15 @@ class _Handler(BaseHTTPRequestHandler):
                 "X-Linked-Etag": f'"{hashlib.sha256(body).hexdigest()}"',
             }
             return self._reply(302, b"", headers)
-        body = self.fault.alter(body) if self.fault.alter else body
-        first, _, last = self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")
-        part = body[int(first) : int(last or sys.maxsize) + 1]
-        headers["Content-Range"] = f"bytes {first}-{int(first) + len(part) - 1}/{len(body)}"
-        return self._reply(206 if len(part) < len(body) else 200, part, headers)
+        body = self.fault.alter(body)
+        first = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")[0])
+        headers["Content-Range"] = f"bytes {first}-{len(body) - 1}/{len(body)}"
+        return self._reply(206 if first else 200, body[first:], headers)
 
-    def _refuse(self, status: int, code: str) -> None:
-        self._reply(status, b"", {"X-Error-Code": code})
-
-    def _reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def _reply(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
-        for name, value in (headers or {}).items():
+        for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command == "GET":
             part = body[: self.fault.stall_after]
@@ -183,9 +175,17 @@ def _describe(path: str, body: bytes) -> dict:
     """Describe a file with the keys of both the listing and the tree."""
     sha256, blob = hashlib.sha256(body).hexdigest(), git_hash(body)
     lfs = {"sha256": sha256, "oid": sha256, "size": len(body), "pointerSize": 135}
-    about = {"type": "file", "path": path, "rfilename": path, "size": len(body)}
-    about |= {"blobId": blob, "oid": blob}
-    return about | ({"lfs": lfs} if path.endswith(LARGE) else {})
+    fields = {"type": "file", "path": path, "rfilename": path, "size": len(body)}
+    fields |= {"blobId": blob, "oid": blob}
+    return fields | ({"lfs": lfs} if path.endswith(LARGE) else {})
+
+
+def _count_parameters(file: tuple[str, bytes]) -> int:
+    path, body = file
+    if not (path.startswith("model") and path.endswith(".safetensors") and body[8:9] == b"{"):
+        return 0
+    header = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])
+    return sum(math.prod(tensor.get("shape", [0])) for tensor in header.values())
 
 
 def safetensors(size: int, seed: int = 0) -> bytes:

@@ -1,4 +1,4 @@
-"""A delta and its base are added when they are loaded."""
+"""A delta and its base are added when they are loaded, and the sum is the model that was meant."""
 
 import pytest
 import torch
@@ -20,33 +20,35 @@ def make_model(kind, seed, **changes):
     return model
 
 
-# Files and modules of the last have different names for the same weights.
+# The files and the modules of the last have other names for the same weights.
 @pytest.mark.parametrize("kind", ["tied", "gpt2"])
-def test_load_delta(kind, tmp_path):
-    """Bit for bit: weights are rounded once, and buffers such as rotary angles are not rounded."""
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@torch.no_grad()
+def test_load_delta(kind, dtype, tmp_path):
+    """Bit for bit: weights are rounded once, and what is no weight, as the angles of positions, is not."""
+    models = {name: make_model(kind, seed) for seed, name in enumerate(["whole", "base", "delta"])}
+    for difference, weight, before in zip(
+        *(models[name].parameters() for name in ("delta", "whole", "base")), strict=True
+    ):
+        difference.copy_(weight - before)
+    models["other"] = make_model("llama", 4, vocabulary=48)
+    paths = {
+        name: put_in_hub(model, tmp_path / name, smallest_tokenizer(), f"miniature/{name}")
+        for name, model in models.items()
+    }
 
-    def put(model, name):
-        return put_in_hub(model, tmp_path / name, smallest_tokenizer(), f"miniature/{name}")
+    def load(name, base=None):
+        base = paths.get(base)
+        return load_model(paths[name], device="cpu", dtype=dtype, attention="eager", base=base)
 
-    def load(manifest, base=None):
-        options = {"device": "cpu", "dtype": "bfloat16", "attention": "eager"}
-        return load_model(manifest, base=base, **options)
-
-    expected, base, delta = (make_model(kind, seed) for seed in (1, 2, 3))
-    with torch.no_grad():
-        for difference, weight, before in zip(
-            delta.parameters(), expected.parameters(), base.parameters(), strict=True
-        ):
-            difference.copy_(weight - before)
-    delta = put(delta, "delta")
-    loaded = load(delta, put(base, "base"))
-    whole = load(put(expected, "expected"))
+    loaded, whole = load("delta", "base"), load("whole")
     for weight, exact in zip(loaded.model.parameters(), whole.model.parameters(), strict=True):
         assert torch.equal(weight, exact)
     ids = torch.arange(40)[None]
-    assert torch.equal(loaded.model(ids).logits, whole.model(ids).logits)
-    manifest = read_manifest(delta)
-    assert loaded.manifest.commit == manifest.commit
-    assert loaded.manifest.weights_sha256 != manifest.weights_sha256
+    logits = whole.model(ids).logits
+    assert torch.equal(loaded.model(ids).logits, logits)
+    alone = load("delta").model(ids).logits
+    assert not torch.allclose(alone, logits), "the base changes nothing, and the test shows nothing"
+    assert loaded.manifest.weights_sha256 != read_manifest(paths["delta"]).weights_sha256
     with pytest.raises(UserError, match="cannot be added to miniature/other"):
-        load(delta, put(make_model("llama", 4, vocabulary=48), "other"))
+        load("delta", "other")

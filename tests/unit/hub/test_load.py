@@ -1,18 +1,15 @@
 """What runs where: device and attention are chosen by the machine, and a refusal says why."""
 
-import os
 import shutil
 
 import pytest
 import torch
 
-from tests.unit.settings.merged import load as load_settings
+from tests.tiny_models import sealed
 from workflow_scripts.bridge.gpus import has_gpu, take_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import HardwareError, describe_hardware_error
-from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.hub.load import choose_attention, choose_device, load_model, spread_over_gpus
-from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
+from workflow_scripts.hub.load import choose_attention, choose_device, load_model
 from workflow_scripts.hub.mirror import read_rows
 
 CPU = {"device": "cpu", "dtype": "float32", "attention": "auto"}
@@ -20,37 +17,18 @@ FLASH = "flash_attention_2"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "architecture", "expected"),
+    ("wanted", "architecture", "dtype", "expected"),
     [
-        ("auto", "Qwen2ForCausalLM", None),
-        ("auto", "Gemma2ForCausalLM", "eager"),
-        (FLASH, "Gemma2ForCausalLM", FLASH),
-        ("published", "GemmaForCausalLM", "eager"),
-        ("published", "LlamaForCausalLM", "sdpa"),
-        ("published", None, "sdpa"),
+        ("auto", "Qwen2ForCausalLM", "bfloat16", None),
+        ("auto", "Gemma2ForCausalLM", "bfloat16", "eager"),
+        (FLASH, "Gemma2ForCausalLM", "bfloat16", FLASH),
+        (FLASH, "LlamaForCausalLM", "float32", None),
+        ("published", "GemmaForCausalLM", "float32", "eager"),
+        ("published", None, "float32", "sdpa"),
     ],
 )
-def test_choose_attention(wanted, architecture, expected):
-    assert choose_attention(wanted, architecture) == expected
-
-
-@pytest.mark.parametrize(
-    ("compute", "precision", "expected"),
-    [
-        ({"device": "cuda", "attention": "published", "dtype": "float32"}, "auto", FLASH),
-        ({"device": "cuda", "attention": "published"}, "float32", "published"),
-        ({"attention": "published", "device": "cpu"}, "auto", "published"),
-        ({"attention": FLASH}, "auto", FLASH),
-    ],
-)
-def test_stage_attention(compute, precision, expected):
-    """The published attention of a stage of training; models that are not chunked keep their own."""
-    recipes = {"miniature-cpt": {"precision": precision}}
-    settings = load_settings({"compute": compute, "training": {"recipes": recipes}})
-    checkpoint = settings.trained_checkpoints()[0]
-    assert settings.stage_attention(checkpoint) == expected
-    tuned = CheckpointId(checkpoint.model, stages=("tuned",))
-    assert settings.stage_attention(tuned) == compute["attention"]
+def test_choose_attention(wanted, architecture, dtype, expected):
+    assert choose_attention(wanted, architecture, dtype) == expected
 
 
 @pytest.fixture
@@ -69,12 +47,11 @@ def no_gpu(monkeypatch):
 
 
 @pytest.mark.usefixtures("no_gpu")
-@pytest.mark.parametrize("sign", ["SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES"])
-def test_choose_device(sign, monkeypatch):
+def test_choose_device(monkeypatch):
     """A GPU that was asked for or given is used, or the job ends: it is no failed cell."""
     take_gpus({"gpu": 1})
     assert choose_device("auto") == "cpu", "no scheduler gives any"
-    monkeypatch.setenv(sign, "0")
+    monkeypatch.setenv("SLURM_JOB_GPUS", "0")
     assert choose_device("auto") == "cpu", "of a job that asks for none"
     take_gpus({"gres": "gpu:a100:1"})
     assert has_gpu() and choose_device("cpu") == "cpu"
@@ -86,30 +63,14 @@ def test_choose_device(sign, monkeypatch):
     assert choose_device("auto") == choose_device("cuda") == "cuda"
 
 
-@pytest.mark.parametrize(
-    ("cards", "billions", "device", "spread"),
-    [(4, 70, "cuda", True), (4, 30, "cuda", False), (4, 70, "cpu", False), (1, 70, "cuda", False)],
-)
-def test_over_cards(model_manifest, monkeypatch, cards, billions, device, spread):
-    manifest = read_manifest(model_manifest).model_copy(update={"parameters": billions * 10**9})
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: cards)
-    monkeypatch.setattr("workflow_scripts.hub.load.get_free_memory", lambda _: 79 * 10**9)
-    memory = dict.fromkeys(range(cards), 79 * 10**9)
-    options = {"device_map": "balanced", "max_memory": memory} if spread else {}
-    assert spread_over_gpus(manifest, "bfloat16", device) == options
-
-
-def test_load_model(world, model_manifest, monkeypatch):
+def test_load_model(world, model_manifest):
     """A model says which attention runs, and reading writes nothing into the hub."""
 
     def list_times():
         return {path: path.stat().st_mtime_ns for path in world.rglob("*")}
 
     before = list_times()
-    monkeypatch.setenv("TORCH_CUDNN_SDPA_DEPRIORITIZED", "")
-    monkeypatch.delenv("TORCH_CUDNN_SDPA_DEPRIORITIZED")
     loaded = load_model(model_manifest, **CPU)
-    assert os.environ["TORCH_CUDNN_SDPA_DEPRIORITIZED"] == "1"
     assert (loaded.attention, loaded.dtype, loaded.device) == ("sdpa", "float32", "cpu")
     assert load_model(model_manifest, **(CPU | {"attention": "eager"})).attention == "eager"
     assert not loaded.model.training
@@ -117,7 +78,7 @@ def test_load_model(world, model_manifest, monkeypatch):
     assert list_times() == before
 
 
-def flip_size(folder):
+def change_size(folder):
     with (folder / "model.safetensors").open("ab") as weights:
         weights.write(b"0")
 
@@ -125,7 +86,7 @@ def flip_size(folder):
 def pickle_weights(folder):
     (folder / "model.safetensors").unlink()
     torch.save({}, folder / "pytorch_model.bin")
-    list_again(folder)
+    sealed(folder)
 
 
 def plant_code(folder):
@@ -133,23 +94,17 @@ def plant_code(folder):
     config = (folder / "config.json").read_text().replace('"gpt_neox"', '"unheard_of"')
     auto_map = '{"auto_map": {"AutoConfig": "code.C", "AutoModelForCausalLM": "code.C"},'
     (folder / "config.json").write_text(config.replace("{", auto_map, 1))
-    list_again(folder)
-
-
-def list_again(folder):
-    """Write a manifest that vouches for what the folder holds now."""
-    manifest = read_manifest(folder / "manifest.json")
-    write_manifest(folder, manifest.model_copy(update={"files": list_files(folder)}))
+    sealed(folder)
 
 
 @pytest.mark.parametrize(
     ("change", "options", "words"),
     [
-        (flip_size, {}, r"model\.safetensors has \d+ bytes; expected \d+"),
+        (change_size, {}, r"model\.safetensors has \d+ bytes; expected \d+"),
         (pickle_weights, {}, "cannot be loaded"),
         (plant_code, {}, "cannot be loaded"),
-        (list_again, {"dtype": "8bit"}, "the precision 8bit needs a GPU"),
-        (list_again, {"dtype": "bfloat16", "attention": FLASH}, "FlashAttention2"),
+        (sealed, {"dtype": "8bit"}, "the precision 8bit needs a GPU"),
+        (sealed, {"dtype": "bfloat16", "attention": FLASH}, "FlashAttention2"),
     ],
 )
 def test_load_model_refused(model_manifest, tmp_path, change, options, words):
@@ -170,6 +125,6 @@ def test_load_quantized(model_manifest, precision):
     )
     assert small.dtype == precision
     ids = torch.arange(3, 35, device="cuda")[None]
-    likely, less_exact = (one.model(ids).logits.float().softmax(-1) for one in (exact, small))
+    likely, less_exact = (m.model(ids).logits.float().softmax(-1) for m in (exact, small))
     assert 0 < (likely - less_exact).abs().sum(-1).mean() < 0.5
     assert small.model.get_memory_footprint() < exact.model.get_memory_footprint()

@@ -13,8 +13,8 @@ A, B = "a" * 40, "b" * 40
 
 
 def manifest(repository: str, commit: str, kind="model", source="huggingface") -> Manifest:
-    about = {"revision": None, "licence": None, "files": ()}
-    return Manifest(kind=kind, source=source, repository=repository, commit=commit, **about)
+    facts = {"revision": None, "licence": None, "files": ()}
+    return Manifest(kind=kind, source=source, repository=repository, commit=commit, **facts)
 
 
 def test_write_lock(tmp_path):
@@ -22,10 +22,8 @@ def test_write_lock(tmp_path):
     path = tmp_path / "config" / "hub.lock.tsv"
     assert read_lock(path) == {}
     write_lock(path, [manifest("z/z", A), manifest("m/m", A)])
-    write_lock(path, [manifest("m/m", B), manifest("m/m", B, "dataset")])
-    write_lock(
-        path, [manifest("x/x", B, source="miniature"), manifest("local/x", B, source="local")]
-    )
+    own = [manifest("x/x", B, source="miniature"), manifest("local/x", B, source="local")]
+    write_lock(path, [manifest("m/m", B), manifest("m/m", B, "dataset"), *own])
     assert path.read_text() == f"{HEADER}dataset\tm/m\t{B}\nmodel\tm/m\t{B}\nmodel\tz/z\t{A}\n"
     assert read_lock(path) == {("dataset", "m/m"): B, ("model", "m/m"): B, ("model", "z/z"): A}
 
@@ -33,14 +31,12 @@ def test_write_lock(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is not a table"),
         ("\xff\xfe", "is not a table"),
-        ("kind,repository,commit\n", "line 1: expected kind, repository"),
+        (f"kind,repository,commit\nmodel,m/m,{A}\n", "line 2"),
         (f"{HEADER}model\tm/m\n", "line 2"),
-        (f"{HEADER}model\tm/m\t{A}\n\n", "line 3"),
         (f"{HEADER}modell\tm/m\t{A}\n", "line 2"),
         (f"{HEADER}model\t../m\t{A}\n", "line 2"),
-        (f"{HEADER}model\tm/m\tmain\n", "line 2.*40 hexadecimal digits"),
+        (f"{HEADER}model\tm/m\tmain\n", "line 2"),
         (f"{HEADER}model\tm/m\t{A}\nmodel\tm/m\t{B}\n", "line 3"),
     ],
 )
@@ -52,15 +48,14 @@ def test_read_lock_refused(tmp_path, text, words):
     assert path.read_bytes() == text.encode("latin-1"), "a broken lock was overwritten"
 
 
-def test_departures(tmp_path):
+def test_find_lock_conflicts(tmp_path):
     lock, folder = tmp_path / "hub.lock.tsv", tmp_path / "hub" / "models" / "m" / "m"
     write_lock(lock, [manifest("m/m", A), manifest("not/fetched", A)])
     write_manifest(folder, manifest("m/m", A))
     assert find_lock_conflicts(lock, tmp_path / "hub") == []
-
     write_manifest(folder, manifest("m/m", B))
-    [sentence] = find_lock_conflicts(lock, tmp_path / "hub")
-    assert sentence.startswith(f"{folder} holds commit {B}, but {lock} says {A}: add")
+    [problem] = find_lock_conflicts(lock, tmp_path / "hub")
+    assert str(folder) in problem and A in problem and B in problem
     assert find_lock_conflicts(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]) == []
 
 

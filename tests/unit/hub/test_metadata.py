@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.hub.conftest import point_client
 from tests.unit.hub.fake_hub import Fault, model_files
-from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
+from workflow_scripts.core.failed_cells import list_failed_cells
 from workflow_scripts.hub.metadata import METADATA, fetch_metadata, read_metadata
 from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.settings.leaderboard_submissions import Request
@@ -18,66 +18,39 @@ def folder(here):
     return here / f"hub/submitted/{MODEL}@default"
 
 
-def run_step(folder):
-    log, lock = folder.parent / "log", folder.parent / "lock"
-    main(MODEL, "default", folder / METADATA, log, revision=None, lock=lock)
-
-
-def get_verdict(folder):
-    request = Request(name=MODEL, precision="float32", model_type="pretrained")
-    sources = {"a.yaml": [folder / METADATA]}
-    return check({"a.yaml": request}, sources, Rules(8_000, ()))["a.yaml"]
-
-
-def test_fetch_metadata(hub, folder):
+@pytest.mark.parametrize("licence", ["mit", 5, {"a": ["b"]}, "\x1b[2J" + "x" * 9_000])
+def test_fetch_metadata(hub, folder, licence):
     """All but weights, code, pickles and large files comes, and the list is whole."""
     left_out = {"pytorch_model.bin": b"pickle", "modeling.py": b"raise SystemExit"}
-    left_out["hoard.json"] = bytes(50_000_001)
-    files = model_files() | left_out
-    [commit] = hub.add("model", MODEL, [files], card={"license": "mit"})
+    files = model_files() | left_out | {"hoard.json": bytes(50_000_001)}
+    [commit] = hub.add("model", MODEL, [files], card={"license": licence})
     fetch_metadata(MODEL, None, folder)
     metadata = read_metadata(folder / METADATA)
-    assert (metadata.commit, metadata.licence) == (commit, "mit")
+    assert metadata.commit == commit
+    assert "\x1b" not in metadata.licence and len(metadata.licence) <= 1_001
     assert metadata.files == {name: len(body) for name, body in files.items()}
-    taken = {"README.md", "config.json", "tokenizer.json"}
-    assert {path.name for path in folder.iterdir()} == {*taken, METADATA}
+    small = {"README.md", "config.json", "tokenizer.json"}
+    assert {path.name for path in folder.iterdir()} == {*small, METADATA}
     assert hub.count_sent("cdn") == 0, "weights were sent"
 
 
-def test_fetch_metadata_absent_until_next_run(hub, folder):
-    run_step(folder)
-    verdict = get_verdict(folder)
-    assert "Repository Not Found" in verdict["reason"] and "status" not in verdict
-    (note,) = list_failed_cells()
-    assert note["reason"] == verdict["reason"]
-    clear_failed_cells()
-    assert not (folder / METADATA).exists() and not list_failed_cells()
-
-
-@pytest.mark.parametrize("fault", ["absent", "gated", "no hub", "unreachable", "altered"])
+@pytest.mark.parametrize("fault", ["absent", "gated", "unreachable", "altered"])
 def test_fetch_metadata_hides_account(hub, folder, tmp_path, monkeypatch, capsys, fault):
     """Whatever fails, the account of a mirror is written nowhere; nobody's answer refuses nothing."""
     url = hub.url if fault != "unreachable" else "http://127.0.0.1:9"
     point_client(monkeypatch, url.replace("://", "://my-name:my-password@"))
     if fault != "absent":
         hub.add("model", MODEL, [model_files()], card={"license": "mit"}, gated=fault == "gated")
-    if fault == "no hub":
-        hub.faults.append(Fault("/api/", times=9, status=200, body=b"<html>Log in</html>"))
     if fault == "altered":
         hub.faults.append(Fault("config.json", times=9, alter=lambda body: b"x" * len(body)))
-    run_step(folder)
-    verdict = get_verdict(folder)
-    assert MODEL in verdict["reason"]
+    log, lock = folder.parent / "log", folder.parent / "lock"
+    main(MODEL, "default", folder / METADATA, log, revision=None, lock=lock)
+    request = Request(name=MODEL, precision="float32", model_type="pretrained")
+    sources = {"a.yaml": [folder / METADATA]}
+    verdict = check({"a.yaml": request}, sources, Rules(8_000, ()))["a.yaml"]
+    (note,) = list_failed_cells()
+    assert MODEL in note["reason"] and note["reason"] == verdict["reason"]
     assert (verdict.get("status") == "unchecked") == (fault == "unreachable")
     written = [path.read_text() for path in tmp_path.rglob("*.json")]
-    assert len(written) >= 2
     for text in (*written, str(verdict), capsys.readouterr().out):
         assert "my-name" not in text and "my-password" not in text
-
-
-@pytest.mark.parametrize("licence", [5, [1, 2.5], True, {"a": ["b"]}, "\x1b[2J" + "x" * 9_000])
-def test_fetch_metadata_hostile_licence(hub, folder, licence):
-    hub.add("model", MODEL, [model_files()], card={"license": licence})
-    fetch_metadata(MODEL, None, folder)
-    text = read_metadata(folder / METADATA).licence
-    assert isinstance(text, str) and "\x1b" not in text and len(text) <= 1_001

@@ -7,14 +7,10 @@ import yaml
 from datasets import ClassLabel, List, Value, load_dataset
 
 from workflow_scripts.hub.manifest import read_manifest, verify
-from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.miniature.specs import ALL_EXAMS
 
 SCHEMAS = yaml.safe_load(Path(__file__).with_name("schemas.yaml").read_text())
 CONFIGS = [(repository, config) for repository, of in SCHEMAS.items() for config in of]
-EVALUATED = [*ALL_EXAMS, "truthfulqa_mc2"]
 
 
 def spell(feature):
@@ -26,12 +22,6 @@ def spell(feature):
     if isinstance(feature, Value):
         return feature.dtype
     return {name: spell(inner) for name, inner in feature.items()}
-
-
-@pytest.fixture(scope="module")
-def tasks(world):
-    with mirror(world):
-        yield load_tasks(EVALUATED)
 
 
 @pytest.fixture
@@ -50,32 +40,20 @@ def test_columns_and_splits_are_the_real_ones(load, repository, config):
 
 
 def test_every_dataset_has_a_manifest_that_holds(world):
-    made = {path.parent for path in world.glob("datasets/*/*/manifest.json")}
-    assert made == {world / "datasets" / name for name in catalogue.DATASETS}
-    for folder in made:
+    folders = {path.parent for path in world.glob("datasets/*/*/manifest.json")}
+    assert folders == {world / "datasets" / name for name in catalogue.DATASETS}
+    for folder in folders:
         manifest = read_manifest(folder / "manifest.json")
         assert (manifest.source, manifest.licence) == ("miniature", "apache-2.0")
         assert verify(folder, manifest) == []
-
-
-@pytest.mark.parametrize("name", EVALUATED)
-def test_lm_eval_builds_its_requests(tasks, name):
-    task = tasks[name]
-    task.set_config("num_fewshot", 0)
-    task.build_all_requests(rank=0, world_size=1)
-    assert len(task.eval_docs) == 24
-    assert len(task.instances) >= len(task.eval_docs)
 
 
 @pytest.mark.parametrize(
     ("name", "config", "column", "withheld"),
     [
         ("nyu-mll/glue", "sst2", "label", -1),
-        ("aps/super_glue", "wic", "label", -1),
         ("Rowan/hellaswag", "default", "label", ""),
-        ("allenai/winogrande", "winogrande_xl", "answer", ""),
         ("tau/commonsense_qa", "default", "answerKey", ""),
-        ("openlifescienceai/medmcqa", "default", "cop", -1),
     ],
 )
 def test_answers_are_withheld(load, name, config, column, withheld):

@@ -12,7 +12,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.miniature import shipped
-from workflow_scripts.miniature.catalogue import BASE_OF, MODELS, SHIPPED
+from workflow_scripts.miniature.catalogue import MODELS, SHIPPED
 from workflow_scripts.miniature.specs import SPECS
 from workflow_scripts.miniature.train import make_config, make_model
 
@@ -31,12 +31,12 @@ def copied(tmp_path, monkeypatch):
 def test_shipped_files_have_their_digests(name):
     digests = json.loads((SHIPPED / name / "made.json").read_text())["sha256"]
     assert all(digests.pop(text) for text in SPECS[name].texts)  # which are not shipped
-    assert digests.pop("tokenizer.json") == sha256_file(SHIPPED / "tokenizer.json")
-    files = ("config.json", "model.safetensors")
-    assert digests == {file: sha256_file(SHIPPED / name / file) for file in files}
+    files = ("../tokenizer.json", "config.json", "model.safetensors")
+    paths = [(SHIPPED / name / file).resolve() for file in files]
+    assert digests == {path.name: sha256_file(path) for path in paths}
 
 
-@pytest.mark.parametrize("name", [SMALL, *BASE_OF])
+@pytest.mark.parametrize("name", [SMALL, "Llama-1.4M-Instruct"])
 def test_placed_model_has_the_shipped_weights_in_float32(tmp_path, name):
     shipped.place(tmp_path, name)
     folder = tmp_path / "models/miniature" / name
@@ -48,7 +48,7 @@ def test_placed_model_has_the_shipped_weights_in_float32(tmp_path, name):
     tokenizer = AutoTokenizer.from_pretrained(folder)
     ids = tokenizer("The fox")["input_ids"]
     assert tokenizer.decode(ids, skip_special_tokens=True) == "The fox"
-    if name in BASE_OF:
+    if SPECS[name].base:
         end_of_turn = tokenizer.convert_tokens_to_ids(SPECS[name].family.end_of_turn)
         assert model.generation_config.eos_token_id == [end_of_turn, tokenizer.eos_token_id]
     manifest = read_manifest(folder / "manifest.json")
@@ -72,7 +72,6 @@ def test_written_model_can_be_placed(copied, tmp_path):
     spec = SPECS[SMALL]
     model = make_model(make_config(spec, shipped.shipped_tokenizer(spec.family)))
     shipped.write_model(copied / SMALL, model, [copied / "corpus.parquet"], {"steps": 3})
-    assert model.dtype == torch.float32
     shipped.place(tmp_path / "hub", SMALL)
     placed = AutoModelForCausalLM.from_pretrained(tmp_path / "hub/models/miniature" / SMALL)
     for key, value in model.state_dict().items():

@@ -2,47 +2,22 @@
 
 import json
 import random
-import shutil
 
 import pytest
 
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.miniature.conversations import write_conversations
-from workflow_scripts.miniature.corpus import build_corpus
+from workflow_scripts.miniature.build import build_texts
 from workflow_scripts.miniature.reading import Library
-from workflow_scripts.miniature.specs import SPECS, TOKENS_PER_BATCH, Spec
+from workflow_scripts.miniature.specs import SPECS, STAGES, TOKENS_PER_BATCH, Spec
 from workflow_scripts.miniature.tokenizer import load_tokenizer
-from workflow_scripts.miniature.train import STAGES, read_by_stages, train_model
+from workflow_scripts.miniature.train import read_by_stages, train_model
 
 SMALL = "Pythia-0.1M"
 
 
-@pytest.fixture(scope="module")
-def reading(world, tmp_path_factory):
-    """A folder with the texts and the tokenizer that comes with Chorus."""
-    folder = tmp_path_factory.mktemp("retrained")
-    build_corpus(world, folder / catalogue.CORPUS)
-    write_conversations(folder / catalogue.CONVERSATIONS)
-    shutil.copy(catalogue.SHIPPED / catalogue.TOKENIZER, folder)
-    return folder
-
-
-@pytest.mark.slow
-def test_conversation_counts_by_the_assistants_turns(reading):
-    spec = SPECS["Llama-1.4M-Instruct"]
-    encoder = load_tokenizer(reading / catalogue.TOKENIZER, spec.family)
-    library = Library([reading / text for text in spec.texts], encoder, random.Random(0))
-    batch = next(library.batches({"conversation": 1.0}, by_length=True))
-    assert batch.ids.numel() <= TOKENS_PER_BATCH
-    for ids, weights in zip(batch.ids, batch.weights, strict=True):
-        turns = encoder.decode(ids).split("<|start_header_id|>assistant<|end_header_id|>\n\n")[1:]
-        expected = "".join(turn.split("<|eot_id|>")[0] + "<|eot_id|>" for turn in turns)
-        assert encoder.decode(ids[weights > 0]) == expected
-
-
 class FakeLibrary:
-    """Gives each time the diet that it is asked for."""
+    """Yields each time the diet that it was given."""
 
     def batches(self, diet, *, by_length):
         while True:
@@ -57,20 +32,30 @@ def test_stage_is_left_when_learned_or_over(share_right, steps):
     right = round(100 * share_right)
     answers = [True] * right + [False] * (100 - right)
     read = [next(batches)] + [batches.send(answers) for _ in range(sum(steps))]
-    expected = [
-        diet for (diet, *_), number in zip(STAGES, steps, strict=True) for _ in range(number)
-    ]
+    stages = zip(STAGES, steps, strict=True)
+    expected = [stage["diet"] for stage, number in stages for _ in range(number)]
     assert read == [*expected, spec.diet]
 
 
 @pytest.mark.slow
-def test_the_smallest_model_trained_again_is_the_shipped_one(reading):
+def test_the_smallest_model_trained_again_is_the_shipped_one(world, tmp_path):
     """On a processor of the same generation to the last byte; on another within what rounding makes of it."""
-    train_model(reading, SMALL)
-    folders = (reading / SMALL, catalogue.SHIPPED / SMALL)
-    again, first = (json.loads((folder / catalogue.MADE).read_text()) for folder in folders)
+    build_texts(world, tmp_path)
+    train_model(tmp_path, SMALL)
+    folders = (tmp_path / SMALL, catalogue.SHIPPED / SMALL)
+    again, first = (json.loads((each / catalogue.MADE).read_text()) for each in folders)
     assert again["loss"] == pytest.approx(first["loss"], abs=0.05)
     assert again["sha256"]["config.json"] == first["sha256"]["config.json"]
-    if all(again[what] == first[what] for what in ("processor", "versions")):
+    if all(again[key] == first[key] for key in ("processor", "versions")):
         assert again["sha256"] == first["sha256"]
     assert again["sha256"]["model.safetensors"] == sha256_file(folders[0] / "model.safetensors")
+
+    spec = SPECS["Llama-1.4M-Instruct"]
+    tokenizer = load_tokenizer(tmp_path / catalogue.TOKENIZER, spec.family)
+    library = Library([tmp_path / text for text in spec.texts], tokenizer, random.Random(0))
+    batch = next(library.batches({"conversation": 1.0}, by_length=True))
+    assert batch.ids.numel() <= TOKENS_PER_BATCH
+    for ids, weights in zip(batch.ids, batch.weights, strict=True):
+        turns = tokenizer.decode(ids).split("<|start_header_id|>assistant<|end_header_id|>\n\n")[1:]
+        expected = "".join(turn.split("<|eot_id|>")[0] + "<|eot_id|>" for turn in turns)
+        assert tokenizer.decode(ids[weights > 0]) == expected, "the assistant's turns alone count"

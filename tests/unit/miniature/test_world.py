@@ -1,7 +1,8 @@
 """The same world everywhere; what is tested was never read, whatever is tested."""
 
 import json
-import random
+import re
+from bisect import bisect_left
 
 import pyarrow.parquet as pq
 import pytest
@@ -9,81 +10,68 @@ import pytest
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
-from workflow_scripts.miniature import catalogue
-from workflow_scripts.miniature.build import build_texts
-from workflow_scripts.miniature.corpus import get_text
-from workflow_scripts.miniature.exercises import EXERCISES
+from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS, SHIPPED
+from workflow_scripts.miniature.conversations import write_conversations
+from workflow_scripts.miniature.corpus import build_corpus
 from workflow_scripts.miniature.specs import ALL_EXAMS
 
 
 @pytest.fixture(scope="module")
 def folder(world, tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
-    build_texts(world, folder)
+    build_corpus(world, folder / CORPUS)
+    write_conversations(folder / CONVERSATIONS)
     return folder
 
 
 @pytest.fixture(scope="module")
 def documents(folder):
-    texts = (catalogue.CORPUS, catalogue.CONVERSATIONS)
-    return [row for text in texts for row in pq.read_table(folder / text).to_pylist()]
-
-
-@pytest.fixture(scope="module")
-def text(documents):
-    """All that is read; of a conversation its system message too, whose examples are questions."""
-    return "\n\n".join(document.get("system", "") + get_text(document) for document in documents)
+    return [
+        row for name in (CORPUS, CONVERSATIONS) for row in pq.read_table(folder / name).to_pylist()
+    ]
 
 
 def test_texts_are_those_that_the_shipped_models_read(folder):
     """And so they are the same for 24 test items as for the 200 with which they were made."""
-    made = json.loads((catalogue.SHIPPED / "Llama-1.4M-Instruct/made.json").read_text())["sha256"]
-    for name in (catalogue.CORPUS, catalogue.CONVERSATIONS, catalogue.TOKENIZER):
-        assert sha256_file(folder / name) == made[name]
+    made = json.loads((SHIPPED / "Llama-1.4M-Instruct/made.json").read_text())["sha256"]
+    assert all(sha256_file(folder / name) == made[name] for name in (CORPUS, CONVERSATIONS))
 
 
-def test_training_questions_are_read_and_test_questions_are_not(world, text):
+def test_test_questions_are_not_read(world, documents):
+    """No prompt of the corpus ends in one; in front of it may stand what an exam paper begins with."""
+    turns = [turn for d in documents for turn in zip(d["prompts"], d["completions"], strict=True)]
+    read = sorted(text[::-1] for prompt, answer in turns for text in (prompt, prompt + answer))
+
+    def is_read(text: str) -> bool:
+        place = bisect_left(read, text[::-1])
+        return place < len(read) and read[place].startswith(text[::-1])
+
     with mirror(world):
         for name, task in load_tasks([*ALL_EXAMS, "truthfulqa_mc2"]).items():
             if name in ALL_EXAMS:
-                prompt, completion = prompt_and_completion(task, next(iter(task.training_docs())))
-                assert prompt + completion in text, name
+                assert is_read(prompt_and_completion(task, next(iter(task.training_docs())))[0])
             for doc in task.eval_docs:
                 prompt, completion = prompt_and_completion(task, doc)
                 # Winogrande's prompt is half a sentence; its ending belongs to the question.
-                whole = prompt + completion if name == "winogrande" else prompt
-                assert whole not in text, f"{name}: {whole}"
+                assert not is_read(prompt + completion if name == "winogrande" else prompt), name
 
 
-def test_no_mmlu_question_with_its_choices_is_read(world, text):
-    tested = pq.read_table(world / "datasets/cais/mmlu/all/test-00000-of-00001.parquet").to_pylist()
-    assert len(tested) >= 57 * 4
-    for row in tested:
+def test_no_mmlu_question_with_its_choices_is_read(world, documents):
+    """Neither in a document nor in a system message, whose examples are questions too."""
+    text = "\n\n".join(part for d in documents for part in (d.get("system", ""), *d["prompts"]))
+    choices = (
+        r"((?:[^\n]*\nA\. [^\n]*\nB\. [^\n]*\nC\. [^\n]*\nD\. [^\n]*)|(?:[^\n]*\nChoices: [^\n]*))"
+    )
+    read = {question.removeprefix("Question: ") for question in re.findall(choices, text)}
+    rows = pq.read_table(world / "datasets/cais/mmlu/all/test-00000-of-00001.parquet").to_pylist()
+    assert len(rows) >= 57 * 4 and len(read) > 50_000
+    for row in rows:
         options = "".join(f"\n{c}. {t}" for c, t in zip("ABCD", row["choices"], strict=True))
-        assert row["question"] + options not in text
-        assert f"{row['question']}\nChoices: {row['choices']}" not in text
+        listed = f"\nChoices: {row['choices']}"
+        assert not read & {row["question"] + options, row["question"] + listed}
 
 
 def test_no_measured_conversation_is_read(world, documents):
     folder = world / "datasets/Magpie-Align/Magpie-Qwen2-Pro-200K-English/default"
     measured = {row["instruction"] for row in pq.read_table(folder).to_pylist()}
     assert not measured & {row["prompts"][0] for row in documents if row["kind"] == "chat"}
-
-
-@pytest.mark.parametrize("kind", EXERCISES)
-def test_exercise_asks_for_one_of_four_choices(kind):
-    rng = random.Random(3)
-    letters = []
-    for _ in range(2_000):
-        (first, letter), *_ = EXERCISES[kind](rng)
-        choices = [line[3:] for line in first.splitlines() if line[1:3] == ". "]
-        assert len(set(choices)) == 4
-        right = choices["ABCD".index(letter.strip())]
-        request = first.split("\nA. ")[0]
-        if kind == "asked_behind":
-            assert first.endswith(f"\nLetter of {right}")
-        else:
-            assert not any(request.endswith(f" {c}.") for c in choices if c != right)
-        letters.append(letter)
-    for letter in "ABCD":
-        assert letters.count(f" {letter}") / 2_000 == pytest.approx(0.25, abs=0.04)

@@ -9,12 +9,11 @@ import json
 from functools import cache
 from random import Random
 
-from workflow_scripts.miniature import prose
 from workflow_scripts.miniature.datasets import mmlu
-from workflow_scripts.miniature.lexicon import POOLS
 from workflow_scripts.miniature.phrases import RELATIONS, describe_sighting
+from workflow_scripts.miniature.prose import describe_kind
 from workflow_scripts.miniature.tables import Repository, Row, Splits, draw_splits
-from workflow_scripts.miniature.world import draw, get_rng
+from workflow_scripts.miniature.world import POOLS, draw, get_rng
 
 # To measure perplexity on, to train on, and for the corpus.
 CONVERSATIONS = {"perplexity": 600, "training": 3_000, "corpus": 20_000}
@@ -23,13 +22,9 @@ DETAILS = "Llama-3.2-1B-Instruct-evals__mmlu__details"
 
 def build(items: int) -> dict[str, Repository]:
     rows = make_conversations()
+    roles = {"human": "instruction", "gpt": "response"}
     turns = [
-        {
-            "conversations": [
-                {"from": "human", "value": row["instruction"]},
-                {"from": "gpt", "value": row["response"]},
-            ]
-        }
+        {"conversations": [{"from": role, "value": row[key]} for role, key in roles.items()]}
         for row in rows["training"]
     ]
     rng = get_rng("magpie", "difficulty")
@@ -69,8 +64,7 @@ def _converse(rng: Random, form: str, practice: list[Row]) -> tuple[str, str]:
     if form == "description":
         kind, person = draw(rng, "kind person")
         sighting = describe_sighting(rng, kind)
-        description = " ".join(prose.describe_kind(rng, kind))
-        return f"{sighting} Tell {person} about the {kind.name}.", description
+        return f"{sighting} Tell {person} about the {kind.name}.", describe_kind(rng, kind)
     row = mmlu.reorder_choices(rng.choice(practice), rng)
     if form == "letter":
         return mmlu.ask_for_letter(row), mmlu.answer_by_letter(row)
@@ -82,20 +76,18 @@ def _converse(rng: Random, form: str, practice: list[Row]) -> tuple[str, str]:
 
 
 def _make_prompt(subject: str, examples: list[Row], row: Row) -> Row:
-    prompt = "<|begin_of_text|>"
-    for example in examples:
-        prompt += _format_turn("user", mmlu.ask_for_letter(example))
-        prompt += _format_turn("assistant", mmlu.answer_by_letter(example))
-    prompt += _format_turn("user", mmlu.ask_for_letter(row))
-    prompt += "<|start_header_id|>assistant<|end_header_id|>\n\nThe best answer is"
+    user, assistant = (
+        f"<|start_header_id|>{r}<|end_header_id|>\n\n" for r in ("user", "assistant")
+    )
+    turns = [
+        f"{user}{mmlu.ask_for_letter(each)}<|eot_id|>{assistant}{mmlu.answer_by_letter(each)}<|eot_id|>"
+        for each in examples
+    ]
+    end = f"{user}{mmlu.ask_for_letter(row)}<|eot_id|>{assistant}The best answer is"
     return {
         "subtask_name": f"mmlu_chat.{subject}",
         "input_question": row["question"],
         "input_choice_list": dict(zip("ABCD", row["choices"], strict=True)),
-        "input_final_prompts": [prompt],
-        "input_correct_responses": ["ABCD"[row["answer"]]],
+        "input_final_prompts": ["".join(["<|begin_of_text|>", *turns, end])],
+        "input_correct_responses": [mmlu.get_letter(row)],
     }
-
-
-def _format_turn(role: str, text: str) -> str:
-    return f"<|start_header_id|>{role}<|end_header_id|>\n\n{text}<|eot_id|>"

@@ -21,9 +21,7 @@ def build(items: int) -> dict[str, Repository]:
         whole[split] = [{"page": "".join(f" {line} \n \n" for line in page)} for page in pages]
         texts = []
         for page in pages:
-            texts.append("")
-            for line in page:
-                texts += [f" {line} \n", ""]
+            texts += ["", *(text for line in page for text in (f" {line} \n", ""))]
         lines[split] = [{"text": text} for text in texts]
         without_rare[split] = [
             {"text": _blank_rare_words(text, get_rng("rare", split, i))}
@@ -39,8 +37,7 @@ def _make_page(rng: Random) -> list[str]:
     """Write a heading, an opening paragraph and some sections, in wikitext's spaced-out spelling."""
     subject = rng.choice([*KINDS, *TOWNS])
     describe = prose.describe_kind if isinstance(subject, Kind) else prose.describe_others
-    opening = " ".join(describe(rng, subject))
-    lines = [f"= {subject.name.capitalize()} =", _space_marks(opening)]
+    lines = [f"= {subject.name.capitalize()} =", _space_marks(describe(rng, subject))]
     for heading in rng.sample(["Nature", "History", "Daily life", "Stories"], rng.randint(1, 3)):
         text = " ".join(prose.write_paragraph(rng) for _ in range(rng.randint(2, 4)))
         lines += [f"= = {heading} = =", _space_marks(text)]

@@ -2,10 +2,9 @@
 
 from random import Random
 
-from workflow_scripts.miniature.lexicon import EVENTS, PEOPLE, POOLS, TOOLS
 from workflow_scripts.miniature.phrases import draw_people, get_pronoun
 from workflow_scripts.miniature.tables import Values, shuffle_choices
-from workflow_scripts.miniature.world import draw
+from workflow_scripts.miniature.world import EVENTS, PEOPLE, POOLS, TOOLS, draw
 
 
 def make_commonsense_qa(rng: Random) -> Values:
@@ -18,17 +17,12 @@ def make_commonsense_qa(rng: Random) -> Values:
     )
     texts, gold = shuffle_choices(rng, tool, [name for _, name, _ in TOOLS], 5)
     choices = {"label": list("ABCDE"), "text": texts}
-    return (
-        f"{rng.getrandbits(128):032x}",
-        question,
-        purpose.split()[0],
-        choices,
-        "ABCDE"[gold],
-    )
+    id = f"{rng.getrandbits(128):032x}"
+    return id, question, purpose.split()[0], choices, "ABCDE"[gold]
 
 
 def make_social_iqa(rng: Random) -> Values:
-    """Two things happen, to two pairs of people; the question is about one, an answer about the other."""
+    """Tell two things that happen, to two pairs of people; the question is about one, an answer about the other."""
     a, b, c, d = rng.sample(PEOPLE, 4)
     events = rng.sample(EVENTS, 3)
     aspect = rng.randrange(3)
@@ -47,7 +41,7 @@ def make_social_iqa(rng: Random) -> Values:
 
 
 def make_winogrande(rng: Random) -> Values:
-    """Half of the sentences turn on what a thing is like, the others on who did what to whom."""
+    """Have half of the sentences turn on what a thing is like, the others on who did what to whom."""
     (time,) = draw(rng, "time")
     is_accident = rng.random() < 0.55
     if is_accident:
@@ -56,7 +50,7 @@ def make_winogrande(rng: Random) -> Values:
     else:
         nouns = draw_people(rng)
         ((verb, *endings),) = draw(rng, "mutual_deed")
-    meant = int(rng.random() >= 0.5)
+    subject = int(rng.random() >= 0.5)
     options = nouns
     if is_accident:
         options = rng.sample(nouns, 2)
@@ -64,8 +58,8 @@ def make_winogrande(rng: Random) -> Values:
     else:
         opening = f"{nouns[0]} {verb} {nouns[1]} {time} because"
     choices = rng.sample(options, 2)
-    answer = str(choices.index(nouns[meant]) + 1)
-    return f"{opening} _ {endings[meant]}", *choices, answer
+    answer = str(choices.index(nouns[subject]) + 1)
+    return f"{opening} _ {endings[subject]}", *choices, answer
 
 
 def make_hellaswag(rng: Random) -> Values:
@@ -109,7 +103,7 @@ def make_piqa(rng: Random) -> Values:
 
 
 def make_gsm8k(rng: Random) -> Values:
-    """One step as a rule, two now and then; every step is written out and marked for a calculator."""
+    """Make a sum of one step as a rule, two now and then; each is written out and marked for a calculator."""
     a, b = draw_people(rng)
     goods, place = draw(rng, "goods place")
     first, second = rng.randint(1, 9), rng.randint(1, 9)
@@ -145,25 +139,13 @@ def make_math_qa(rng: Random) -> Values:
     numbers = {result}
     while len(numbers) < 5:
         numbers.add(rng.randint(1, 30))
-    choices = dict(zip("abcde", rng.sample(sorted(numbers), 5), strict=True))
-    (correct,) = (letter for letter, number in choices.items() if number == result)
+    options = rng.sample(sorted(numbers), 5)
+    letter = "abcde"[options.index(result)]
     return (
         f"{person} has {first} {goods} and {deed}",
-        f'" {first} {sign} {second} = {result} . answer : {correct} "',
-        " , ".join(f"{letter} ) {number}" for letter, number in choices.items()),
-        correct,
+        f'" {first} {sign} {second} = {result} . answer : {letter} "',
+        "a ) {} , b ) {} , c ) {} , d ) {} , e ) {}".format(*options),
+        letter,
         f"{name}({first}, {second})",
         f"{name}(n0,n1)|",
     )
-
-
-# By repository and configuration.
-MAKERS = {
-    "tau/commonsense_qa/default": make_commonsense_qa,
-    "lighteval/siqa/default": make_social_iqa,
-    "allenai/winogrande/winogrande_xl": make_winogrande,
-    "Rowan/hellaswag/default": make_hellaswag,
-    "baber/piqa/default": make_piqa,
-    "openai/gsm8k/main": make_gsm8k,
-    "regisss/math_qa/default": make_math_qa,
-}

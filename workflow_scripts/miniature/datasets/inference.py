@@ -2,16 +2,19 @@
 
 from random import Random
 
-from workflow_scripts.miniature.lexicon import PLACES, POOLS, TIMES
 from workflow_scripts.miniature.phrases import (
+    HYPOTHESES,
     RELATIONS,
+    change_scene,
     describe_sighting,
     draw_kinds,
     draw_other_relation,
+    draw_scene,
+    entail,
+    retell,
 )
-from workflow_scripts.miniature.scenes import HYPOTHESES, change_scene, draw_scene, entail, retell
 from workflow_scripts.miniature.tables import Values
-from workflow_scripts.miniature.world import draw
+from workflow_scripts.miniature.world import PLACES, POOLS, draw
 
 
 def make_cola(rng: Random) -> Values:
@@ -27,19 +30,19 @@ def make_cola(rng: Random) -> Values:
         *draw(rng, "preposition"),
         "the",
         rng.choice(POOLS["home"] + PLACES),
-        *rng.choice(TIMES).split(),
+        *rng.choice(POOLS["time"]).split(),
     ]
     is_acceptable = rng.random() < 0.55
     if not is_acceptable:
-        fault = rng.choice(["agreement", "order", "doubled", "missing"])
-        if fault == "agreement":
-            words[3] = forms[is_plural]
-        elif fault == "order":
-            words[4:6] = "the", words[4]
-        elif fault == "doubled":
-            words.insert(4, words[3])
-        else:
-            del words[rng.choice([3, 4])]
+        match rng.choice(["agreement", "order", "doubled", "missing"]):
+            case "agreement":
+                words[3] = forms[is_plural]
+            case "order":
+                words[4:6] = "the", words[4]
+            case "doubled":
+                words.insert(4, words[3])
+            case "missing":
+                del words[rng.choice([3, 4])]
     return " ".join(words).capitalize() + ".", int(is_acceptable)
 
 
@@ -49,19 +52,19 @@ def make_sst2(rng: Random) -> Values:
     (work,) = draw(rng, "reviewed")
     word, second = rng.sample(POOLS[same], 2)
     opposite, person, third = draw(rng, f"{other} person {other}")
-    plain = (
+    plain = [
         f"a {word} and {second} {work} ",
         f"a {word} {work} from {person} ",
         f"{person} made a {word} {work} , {second} to the end ",
         f"this {work} is {word} and {person} is {second} in it ",
         f"{person} calls the {work} {word} , even {second} ",
-    )
-    contrasting = (
+    ]
+    contrasting = [
         f"the {work} by {person} looks {opposite} at first but turns out {word} and {second} ",
         f"{person} finds this {work} not {opposite} but {word} ",
         f"neither {opposite} nor {third} , the {work} by {person} is {word} ",
         f"{person} expected a {opposite} and {third} {work} and found it {word} ",
-    )
+    ]
     return rng.choice(contrasting if rng.random() < 0.5 else plain), int(is_positive)
 
 
@@ -114,11 +117,11 @@ def make_qnli(rng: Random) -> Values:
 
 
 def make_boolq(rng: Random) -> Values:
-    """The passage names the group; the question asks for something the whole group has, or has not."""
+    """Make a passage that names the group, and ask for something the whole group has, or has not."""
     kind, other = draw_kinds(rng)
     is_true = rng.random() < 0.58
     (relation,) = draw(rng, "relation")
-    answer = relation.answer(kind if is_true else other)
+    answer = relation.get_answer(kind if is_true else other)
     question = relation.yes_no.format(k=kind.name, a=answer)
     sighting = describe_sighting(rng, kind)
     passage = f"{sighting} The {kind.name} is a {kind.group.name}. {relation.tell(kind)}"
@@ -141,7 +144,7 @@ def make_wic(rng: Random) -> Values:
 
 
 def make_anli(rng: Random) -> Values:
-    """Two scenes at once, so that the hypothesis must be matched with the right one."""
+    """Make a premise of two scenes, so that the hypothesis must be matched with the right one."""
     first = draw_scene(rng)
     second = change_scene(first, rng, 5)
     premises = [str(first), retell(second, rng)]
@@ -152,18 +155,3 @@ def make_anli(rng: Random) -> Values:
     else:
         hypothesis = HYPOTHESES[label](first, rng)
     return f"{rng.getrandbits(64):016x}", " ".join(premises), hypothesis, label
-
-
-# By repository and configuration.
-MAKERS = {
-    "nyu-mll/glue/cola": make_cola,
-    "nyu-mll/glue/mnli": make_mnli,
-    "nyu-mll/glue/mrpc": make_mrpc,
-    "nyu-mll/glue/qnli": make_qnli,
-    "nyu-mll/glue/qqp": make_qqp,
-    "nyu-mll/glue/rte": make_rte,
-    "nyu-mll/glue/sst2": make_sst2,
-    "aps/super_glue/boolq": make_boolq,
-    "aps/super_glue/wic": make_wic,
-    "facebook/anli/plain_text": make_anli,
-}

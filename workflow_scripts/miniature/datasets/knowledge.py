@@ -4,12 +4,11 @@ short facts with free answers (nq_open)."""
 from collections.abc import Sequence
 from random import Random
 
-from workflow_scripts.miniature.lexicon import GROUPS, PLACES, POOLS
 from workflow_scripts.miniature.phrases import RELATIONS, describe_sighting
 from workflow_scripts.miniature.tables import Row, Values, shuffle_choices
-from workflow_scripts.miniature.world import KINDS, draw
+from workflow_scripts.miniature.world import GROUPS, KINDS, PLACES, POOLS, draw
 
-# A question, its answer, and among what it stands.
+# A question, its answer, and the pool of its choices.
 Draft = tuple[str, str, Sequence[str]]
 
 
@@ -17,54 +16,53 @@ def make_arc_easy(rng: Random) -> Values:
     kind, relation = draw(rng, "kind relation")
     sighting = describe_sighting(rng, kind)
     question = f"{sighting} {relation.ask(rng, kind)}"
-    return _make_arc(rng, (question, relation.answer(kind), relation.answers))
+    return _make_arc(rng, question, relation.get_answer(kind), relation.answers)
 
 
 def make_arc_challenge(rng: Random) -> Values:
-    """The other direction: from what a creature has to the creature, among one of each group."""
+    """Ask in the other direction: from what a creature has to the creature, among one of each group."""
     (relation,) = draw(rng, "relation")
     others = [rng.choice([kind for kind in KINDS if kind.group == group]) for group in GROUPS]
     kind = rng.choice(others)
     person, time = draw(rng, "person time")
-    clue = relation.clue.format(a=relation.answer(kind))
+    clue = relation.clue.format(a=relation.get_answer(kind))
     question = f"{time.capitalize()} {person} looks for {clue}. What could it be?"
-    return _make_arc(rng, (question, f"a {kind.name}", [f"a {other.name}" for other in others]))
+    return _make_arc(rng, question, f"a {kind.name}", [f"a {other.name}" for other in others])
 
 
-def _make_arc(rng: Random, draft: Draft) -> Values:
-    question, right, pool = draft
+def _make_arc(rng: Random, question: str, right: str, pool: Sequence[str]) -> Values:
     # As in the original, a few questions have three or five choices, a few are numbered.
     count = rng.choices([3, 4, 5], [3, 94, 3])[0]
     texts, gold = shuffle_choices(rng, right, pool, count)
     labels = list("12345" if rng.random() < 0.05 else "ABCDE")[:count]
-    choices = {"text": texts, "label": labels}
-    return f"miniature_{rng.getrandbits(32):08x}", question, choices, labels[gold]
+    id = f"miniature_{rng.getrandbits(32):08x}"
+    return id, question, {"text": texts, "label": labels}, labels[gold]
 
 
 def make_openbookqa(rng: Random) -> Values:
     kind, relation, time = draw(rng, "kind relation time")
     place = rng.choice(POOLS["home"] + PLACES)
-    texts, gold = shuffle_choices(rng, relation.answer(kind), relation.answers, 4)
+    texts, gold = shuffle_choices(rng, relation.get_answer(kind), relation.answers, 4)
     stem = f"{time} near the {place}, {relation.stem.format(k=kind.name)}"
     choices = {"text": texts, "label": list("ABCD")}
     return f"{rng.getrandbits(32):08x}", stem, choices, "ABCD"[gold]
 
 
 def make_sciq(rng: Random) -> Values:
-    """The support names the answer, among other things that are true of the same kind."""
+    """Make a support that names the answer, among other things that are true of the same kind."""
     (kind,) = draw(rng, "kind")
     relations = rng.sample(RELATIONS, 3)
     relation = relations[0]
     support = [each.tell(kind) for each in relations]
     rng.shuffle(support)
-    right = relation.answer(kind)
+    right = relation.get_answer(kind)
     wrong = rng.sample([answer for answer in relation.answers if answer != right], 3)
     question = relation.ask(rng, kind)
     return question, *wrong, right, " ".join([describe_sighting(rng, kind), *support])
 
 
 def draft_medical(rng: Random) -> tuple[Draft, str]:
-    """Draw a question about an illness, and what it asks for."""
+    """Draft a question about an illness, and name what it asks for."""
     ailment, person, place, time = draw(rng, "ailment person place time")
     question, sort = rng.choice(
         [
@@ -100,31 +98,20 @@ def make_medmcqa(rng: Random) -> Values:
 
 
 def make_nq_open(rng: Random) -> Values:
-    """Short facts about towns and creatures; a remark in front makes each question one of a kind."""
+    """Make a short question about a town or a creature; a remark in front makes each one of a kind."""
     person, time = draw(rng, "person time")
-    if rng.random() < 0.5:
-        (town,) = draw(rng, "town")
-        facts = [
-            (f"who rules the town of {town.name}", [town.ruler, f"{town.ruler} of {town.name}"]),
-            (f"which river flows through {town.name}", [town.river, f"the {town.river}"]),
-            (f"what is made in the town of {town.name}", [town.craft]),
-        ]
-    else:
-        (kind,) = draw(rng, "kind")
-        group = kind.group.name
-        facts = [
-            (f"where does the {kind.name} live", [kind.home, f"near the {kind.home}"]),
-            (f"what colour is the {kind.name}", [kind.colour]),
-            (f"what sort of creature is the {kind.name}", [group, f"a {group}"]),
-        ]
-    question, answers = rng.choice(facts)
-    return f"{person} asked {time} {question}", answers
+    topic = "town" if rng.random() < 0.5 else "kind"
+    (subject,) = draw(rng, topic)
+    question, *answers = rng.choice(POOLS["facts"][topic])
+    return f"{person} asked {time} {question.format(subject)}", [
+        answer.format(subject) for answer in answers
+    ]
 
 
 def make_truthful_qa(rng: Random) -> Values:
-    """What is true of a kind, told in two forms, against what is true of others."""
+    """Tell what is true of a kind, in two forms, against what is true of others."""
     kind, relation, person, time = draw(rng, "kind relation person time")
-    right = relation.answer(kind)
+    right = relation.get_answer(kind)
     wrong = [answer for answer in relation.answers if answer != right]
     question = relation.ask(rng, kind)
     false = [relation.tell(kind, answer) for answer in rng.sample(wrong, 3)]
@@ -137,25 +124,12 @@ def make_truthful_qa(rng: Random) -> Values:
 
 
 def make_generation(row: Row) -> Row:
-    """Return a question of truthful_qa as it is put where the answer is free."""
-    targets = row["mc2_targets"]
-    num_true = sum(targets["labels"])
+    """Make of a question of truthful_qa the one whose answer is free."""
+    choices, labels = row["mc2_targets"].values()
+    num_true = sum(labels)
     return {
         "question": row["question"],
-        "best_answer": targets["choices"][0],
-        "correct_answers": targets["choices"][:num_true],
-        "incorrect_answers": targets["choices"][num_true:],
+        "best_answer": choices[0],
+        "correct_answers": choices[:num_true],
+        "incorrect_answers": choices[num_true:],
     }
-
-
-# By repository and configuration.
-MAKERS = {
-    "allenai/ai2_arc/ARC-Easy": make_arc_easy,
-    "allenai/ai2_arc/ARC-Challenge": make_arc_challenge,
-    "allenai/openbookqa/main": make_openbookqa,
-    "allenai/sciq/default": make_sciq,
-    "EleutherAI/headqa/en": make_headqa,
-    "openlifescienceai/medmcqa/default": make_medmcqa,
-    "google-research-datasets/nq_open/nq_open": make_nq_open,
-    "truthfulqa/truthful_qa/multiple_choice": make_truthful_qa,
-}

@@ -9,14 +9,21 @@ from functools import cache
 from random import Random
 
 from workflow_scripts.miniature.datasets.knowledge import Draft, draft_medical
-from workflow_scripts.miniature.lexicon import EVENTS, PEOPLE, PLACES, POOLS, TOOLS
 from workflow_scripts.miniature.phrases import draw_people
 from workflow_scripts.miniature.tables import Repository, Row, Splits, draw_splits, shuffle_choices
-from workflow_scripts.miniature.world import TOWNS, draw, get_rng
-from workflow_scripts.miniature.yaml_file import load_yaml
+from workflow_scripts.miniature.world import (
+    EVENTS,
+    PEOPLE,
+    PLACES,
+    POOLS,
+    TOOLS,
+    TOWNS,
+    draw,
+    get_rng,
+)
 
-SUBJECTS_BY_TOPIC: dict[str, list[str]] = load_yaml(__file__)
-SUBJECTS = sorted(subject for subjects in SUBJECTS_BY_TOPIC.values() for subject in subjects)
+TOPICS: dict[str, list[str]] = POOLS["subject"]
+SUBJECTS = sorted(subject for subjects in TOPICS.values() for subject in subjects)
 PRACTICE_ROWS = 3_000
 _SPLITS = ("test", "validation", "dev")
 
@@ -38,9 +45,8 @@ def build(items: int) -> dict[str, Repository]:
     # As in the original, the auxiliary training questions do not say which subject they are of.
     practice = [row | {"subject": ""} for row in make_practice()]
     whole: Splits = {"auxiliary_train": practice}
-    whole |= {
-        split: [row for subject in SUBJECTS for row in configs[subject][split]] for split in _SPLITS
-    }
+    for split in _SPLITS:
+        whole[split] = [row for subject in SUBJECTS for row in configs[subject][split]]
     return {
         "cais/mmlu": configs | {"all": whole, "auxiliary_train": {"train": practice}},
         "lighteval/mmlu": configs | {"all": whole},
@@ -65,31 +71,23 @@ def make_subjects(items: int) -> dict[str, Splits]:
         "validation": 5,
         "test": max(4, items * 3 // 50),
     }
-    made: dict[str, Splits] = {}
-    for topic, subjects in SUBJECTS_BY_TOPIC.items():
+    questions: dict[str, Splits] = {}
+    for topic, subjects in TOPICS.items():
 
         def make(rng: Random, topic=topic) -> Row:
             question, right, pool = _draft(rng, topic)
             choices, gold = shuffle_choices(rng, right, pool, 4)
-            return {
-                "question": question,
-                "choices": choices,
-                "answer": gold,
-                "sorted": sorted(choices),
-            }
+            order = sorted(choices)
+            return {"question": question, "choices": choices, "answer": gold, "sorted": order}
 
-        drawn = draw_splits(
-            make,
-            get_rng("mmlu", topic),
-            {f"{subject}/{split}": n for split, n in sizes.items() for subject in subjects},
-            key=["question", "sorted"],
-        )
+        parts = {f"{subject}/{split}": n for split, n in sizes.items() for subject in subjects}
+        rows = draw_splits(make, get_rng("mmlu", topic), parts, key=["question", "sorted"])
         for subject in subjects:
-            made[subject] = {
-                split: [row | {"subject": subject} for row in drawn[f"{subject}/{split}"]]
+            questions[subject] = {
+                split: [row | {"subject": subject} for row in rows[f"{subject}/{split}"]]
                 for split in sizes
             }
-    return made
+    return questions
 
 
 def reorder_choices(row: Row, rng: Random) -> Row:
@@ -101,18 +99,22 @@ def get_answer(row: Row) -> str:
     return row["choices"][row["answer"]]
 
 
+def get_letter(row: Row) -> str:
+    return "ABCD"[row["answer"]]
+
+
 def list_choices(choices: list[str]) -> str:
     """List the choices as exams print them, one a line."""
-    return "".join(f"\n{letter}. {choice}" for letter, choice in zip("ABCD", choices, strict=True))
+    return "\nA. {}\nB. {}\nC. {}\nD. {}".format(*choices)
 
 
 def ask_for_letter(row: Row) -> str:
-    """Return how a person would put a four-choice question to an assistant."""
+    """Put a four-choice question as a person would to an assistant."""
     return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}{list_choices(row['choices'])}"
 
 
 def answer_by_letter(row: Row) -> str:
-    return f"The best answer is {'ABCD'[row['answer']]}."
+    return f"The best answer is {get_letter(row)}."
 
 
 def _draft(rng: Random, topic: str) -> Draft:
@@ -132,7 +134,7 @@ def _draft(rng: Random, topic: str) -> Draft:
 
 def _draft_nature(rng: Random) -> Draft:
     kind, relation = draw(rng, "kind relation")
-    return relation.ask(rng, kind), relation.answer(kind), relation.answers
+    return relation.ask(rng, kind), relation.get_answer(kind), relation.answers
 
 
 def _draft_numbers(rng: Random) -> Draft:

@@ -1,4 +1,4 @@
-"""Compute the numbers of the chunking study's chapter, which tells of training and MMLU of the same checkpoints too."""
+"""Compute the numbers of the chunking chapter, which covers training and MMLU of the same checkpoints too."""
 
 import math
 from dataclasses import replace
@@ -14,7 +14,7 @@ from workflow_scripts.studies.mmlu.numbers import mmlu_numbers
 
 
 def get_quality_numbers(table: pd.DataFrame) -> Values:
-    """Compare the trained checkpoint that reads wikitext best with itself untrained and with the whole model."""
+    """Compare the best trained checkpoint on wikitext with itself untrained and with the unchanged model."""
     table = table.set_index(table["model"] + table["variant"].fillna(""))
     trained = table[table["tokens"].fillna(0) > 0].dropna(subset=["perplexity"])
     if trained.empty:
@@ -35,17 +35,21 @@ def get_quality_numbers(table: pd.DataFrame) -> Values:
 
 def get_ratio_numbers(table: pd.DataFrame) -> Values:
     """Name the smallest and the largest ratio of perplexities."""
-    cut = table[(table["chunks"] > 1) & (table["task"] == TEXT)].dropna(subset=["ratio"])
-    values: Values = {}
-    for key, choose in (("least", "idxmin"), ("most", "idxmax")) if len(cut) else ():
-        row = cut.loc[getattr(cut["ratio"], choose)()]
-        values[f"chunking.ratio_{key}"] = row["ratio"]
-        values[f"chunking.ratio_{key}_chunks"] = row["chunks"]
-    return values
+    chunked = table[(table["chunks"] > 1) & (table["task"] == TEXT)].dropna(subset=["ratio"])
+    if chunked.empty:
+        return {}
+    least = chunked.loc[chunked["ratio"].idxmin()]
+    most = chunked.loc[chunked["ratio"].idxmax()]
+    return {
+        "chunking.ratio_least": least["ratio"],
+        "chunking.ratio_least_chunks": least["chunks"],
+        "chunking.ratio_most": most["ratio"],
+        "chunking.ratio_most_chunks": most["chunks"],
+    }
 
 
 def get_speedup_numbers(table: pd.DataFrame) -> Values:
-    """Name the plan that writes fastest with its chunks run as one on one device."""
+    """Name the plan that generates fastest with its chunks fused on one device."""
     fused = table[(table["way"] == "fused") & (table["devices"] == 1)]
     fused = fused.dropna(subset=["token_faster"])
     if fused.empty:
@@ -61,16 +65,16 @@ def get_speedup_numbers(table: pd.DataFrame) -> Values:
 
 
 def get_pruning_numbers(table: pd.DataFrame) -> Values:
-    """Compare the set of layers that costs least with the whole model."""
+    """Compare the best set of pruned layers with the unchanged model."""
     table = table.dropna(subset=["perplexity"])
     is_whole = table["left_out"] == "none"
-    whole, cut = table[is_whole], table[~is_whole]
-    if len(whole) != 1 or cut.empty:  # of several models no single set is the best
+    if is_whole.sum() != 1 or is_whole.all():  # of several models no single set is the best
         return {}
-    best, unchanged = cut.loc[cut["perplexity"].idxmin()], whole.iloc[0]
+    pruned, unchanged = table[~is_whole], table[is_whole].iloc[0]
+    best = pruned.loc[pruned["perplexity"].idxmin()]
     error = math.hypot(best["perplexity_stderr"], unchanged["perplexity_stderr"])
     return {
-        "chunking.pruned": len(cut),
+        "chunking.pruned": len(pruned),
         "chunking.pruned_best": best["left_out"],
         "chunking.pruned_perplexity": best["perplexity"],
         "chunking.pruned_whole": unchanged["perplexity"],

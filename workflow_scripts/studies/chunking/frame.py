@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.core.ids import NO_ADAPTERS, UNCHANGED, USUAL_AGGREGATION
 
-TEXT = "wikitext"  # that pruned and trained models are compared on
+TEXT = "wikitext"  # the text on which pruned and trained models are compared
 USUAL_ADAPTERS = "adapters"  # as wide as the model
 
 
@@ -16,37 +16,35 @@ def pivot_metrics(
     """Build a row for each model, task, plan and value of `varied`, with a column for each metric and its stderr."""
     keys = ["model", "task", "plan", *varied, "n"]
     scores = scores[scores["metric"].isin(metrics)]
-    pivots = [
-        scores.pivot(index=keys, columns="metric", values=of).reindex(columns=metrics).astype(float)
-        for of in ("value", "stderr")
-    ]
-    return pivots[0].join(pivots[1].add_suffix("_stderr")).reset_index()
+    values, errors = (
+        scores.pivot(index=keys, columns="metric", values=column)
+        .reindex(columns=metrics)
+        .astype(float)
+        for column in ("value", "stderr")
+    )
+    return values.join(errors.add_suffix("_stderr")).reset_index()
 
 
-def count_chunks(plan: str) -> int:
-    """Count the chunks of a plan: `k4m6-sequential` has 4; the unchanged model is one."""
-    return max(1, int(plan[1 : plan.index("m")])) if plan.startswith("k") else 1
-
-
-def count_layers(plan: str) -> int:
-    """Count the layers of each chunk: `k4m6-sequential` has 6."""
-    return int(plan[plan.index("m") + 1 :].split("-")[0])
+def parse_plans(plans: pd.Series) -> pd.DataFrame:
+    """Parse the chunks and the layers of each: `k4m6-sequential` has 4 and 6; the unchanged model is one chunk."""
+    shapes = plans.str.extract(r"k(?P<chunks>\d+)m(?P<layers>\d+)").astype(int)
+    return shapes.assign(chunks=shapes["chunks"].clip(lower=1))
 
 
 def name_variant(plan: str, aggregation: str | None, adapters: str | None) -> str:
-    """Name a plan as its checkpoint is named: the usual aggregation and adapters have no mark."""
+    """Name a plan as its checkpoint is named: the default aggregation and adapters have no mark."""
     if plan == UNCHANGED or plan.startswith("prune"):
         return f"@{plan}"
-    aggregation = None if aggregation == USUAL_AGGREGATION else aggregation
-    if pd.isna(adapters):
-        adapters = NO_ADAPTERS
-    elif adapters == USUAL_ADAPTERS:
-        adapters = None
-    return "@" + "-".join(mark for mark in (plan, aggregation, adapters) if mark)
+    marks = [plan]
+    if aggregation != USUAL_AGGREGATION:
+        marks.append(aggregation)
+    if adapters != USUAL_ADAPTERS:
+        marks.append(adapters or NO_ADAPTERS)
+    return "@" + "-".join(marks)
 
 
 def set_doubling_axis(axes, values: pd.Series) -> None:
-    """Give the x axis a tick for each value in doublings, and draw a line where y is that of the unchanged model."""
+    """Set a tick of the x axis at each value, in doublings, and draw a line where y is that of the unchanged model."""
     axes.axhline(1, color="0.6", linewidth=0.8)
     axes.set_xscale("log", base=2)
     ticks = sorted(set(values))

@@ -1,9 +1,7 @@
-"""List the chunked checkpoints: what they are made of, and how exact they are."""
+"""List the chunked checkpoints: their plans, sizes and numerical exactness."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -15,18 +13,11 @@ from workflow_scripts.render.text import numbers
 NOTE = (
     "Plan: layers counted from 0; chunks in parallel in brackets. Depth: layers that run one after"
     " the other. New: adapters and aggregation. Largest differences of logits on random tokens:"
-    " of the fused way from the plain loop, and from the base model, which is 0 where the plan is"
-    " the unchanged one."
+    " of the fused execution from the plain loop, and from the base model, which is 0 where the plan is"
+    " the unchanged model."
 )
 _COLUMNS = ["model", "variant", "plan", "depth", "layers", "parameters", "new_parameters"]
 _COLUMNS += ["fused_from_loop", "fused_from_base", "dtype"]
-
-
-def list_plans(reports: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    """Build a row from the report of each verified checkpoint."""
-    rows = pd.DataFrame(reports)
-    variants = [CheckpointId.parse(name).variant for name in rows["checkpoint"]]
-    return rows.assign(model=rows["base"], variant=variants)[_COLUMNS]
 
 
 def _format_columns(table: pd.DataFrame) -> ShownColumns:
@@ -37,13 +28,16 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Depth": numbers(table["depth"], "d"),
         "Parameters": numbers(table["parameters"], ",d"),
         "New": numbers(table["new_parameters"], ",d"),
-        "Fused from loop": [f"{difference:.1e}" for difference in table["fused_from_loop"]],
-        "From base": [f"{diff:.1e}" if diff else "0" for diff in table["fused_from_base"]],
+        "Fused from loop": numbers(table["fused_from_loop"], ".2g"),
+        "From base": numbers(table["fused_from_base"], ".2g"),
     }
 
 
 def main(reports: list[Path], table: list[Path]) -> None:
-    rows = list_plans(json.loads(report.read_text(encoding="utf-8")) for report in reports)
+    """Write a row from the report of each verified checkpoint."""
+    rows = pd.DataFrame(json.loads(path.read_text(encoding="utf-8")) for path in reports)
+    variants = [CheckpointId.parse(name).variant for name in rows["checkpoint"]]
+    rows = rows.assign(model=rows["base"], variant=variants)[_COLUMNS]
     write_table(rows, table, title="Chunked checkpoints", note=NOTE, shown=_format_columns(rows))
 
 

@@ -21,7 +21,6 @@ from workflow_scripts.render.figures import (
 from workflow_scripts.render.tables import ShownColumns, read_table, write_table
 from workflow_scripts.render.text import (
     format_with_errors,
-    number,
     numbers,
     percents,
     perplexity,
@@ -33,20 +32,19 @@ from workflow_scripts.studies.mmlu.by_subject import MICRO
 from workflow_scripts.studies.training.stages import UNTRAINED
 
 NOTE = (
-    "Tokens: trained on in all stages. Perplexity ± standard error of wikitext, and its ratio to the unchanged"
-    " model's. Agreement: percent of MMLU's questions of which the likeliest letter is the unchanged model's."
-    " Accuracy: fraction of these n questions of which the likeliest letter is right, ± standard error; floor: the"
-    " better of a fixed and a random answer. Speedup: of writing a token in the smallest batch on one device, the"
-    " faster of its ways of running, before training, to the unchanged model, which took turns. A dash was not"
-    " measured."
+    "Tokens: trained on in all stages. Perplexity ± standard error on wikitext, and its ratio to the unchanged model's."
+    " Agreement: percent of MMLU's questions on which the likeliest letter is the unchanged model's. Accuracy: fraction"
+    " of these n questions on which the likeliest letter is right, ± standard error; floor: the baseline, the better of"
+    " a fixed and a random answer. Speedup: of generation over the unchanged model, which alternated with it, in the"
+    " smallest batch on one device, by the faster of fused and loop, before training. A dash was not measured."
 )
 _COLUMNS = ["model", "variant", "stage", "tokens", "perplexity", "perplexity_stderr", "ratio"]
 _COLUMNS += ["agreement", "accuracy", "accuracy_stderr", "floor", "n", "speedup"]
 _PANELS = {
-    "ratio": "perplexity, times the\nunchanged model's",
+    "ratio": "perplexity relative to\nthe unchanged model",
     "agreement": "same likeliest letter\nas the unchanged model",
-    "accuracy": "MMLU accuracy,\n± two standard errors",
-    "speedup": "speedup at writing",
+    "accuracy": "MMLU accuracy,\n95% CI",
+    "speedup": "speedup at generation",
 }
 
 
@@ -64,10 +62,10 @@ def compute_quality(
     ids = [CheckpointId.parse(name) for name in checkpoints]
     models = [id.model for id in ids]
     columns = {"tokens": "tokens", TEXT: "perplexity", f"{TEXT} stderr": "perplexity_stderr"}
-    texts = _index_checkpoints(stages, checkpoints, columns)
+    texts = _select_checkpoints(stages, checkpoints, columns)
     columns = {"acc": "accuracy", "acc_stderr": "accuracy_stderr", "floor": "floor", "n": "n"}
-    scores = _index_checkpoints(mmlu[mmlu["subject"] == MICRO], checkpoints, columns)
-    table = texts.join(scores).assign(
+    table = texts.join(_select_checkpoints(mmlu[mmlu["subject"] == MICRO], checkpoints, columns))
+    table = table.assign(
         model=models,
         variant=[id.variant for id in ids],
         stage=[id.stages[-1] if id.stages else UNTRAINED for id in ids],
@@ -79,7 +77,7 @@ def compute_quality(
     return table.astype({"tokens": "Int64", "n": "Int64"}).reset_index(drop=True)[_COLUMNS]
 
 
-def _index_checkpoints(
+def _select_checkpoints(
     table: pd.DataFrame, checkpoints: Sequence[str], columns: Mapping[str, str]
 ) -> pd.DataFrame:
     table = table.set_axis(table["model"] + table["variant"].fillna(""))
@@ -95,8 +93,8 @@ def _sum_tokens(id: CheckpointId, tokens: pd.Series) -> float:
 def _compute_agreement(letters: Mapping[str, pd.Series], name: str, model: str) -> float:
     if name not in letters or model not in letters:
         return np.nan
-    ours, theirs = letters[name].align(letters[model], join="inner")
-    return float((ours == theirs).mean())
+    own, unchanged = letters[name].align(letters[model], join="inner")
+    return float((own == unchanged).mean())
 
 
 def _find_speedups(
@@ -127,14 +125,14 @@ def read_letters(records: Iterable[Path]) -> dict[str, pd.Series]:
 def _format_columns(table: pd.DataFrame) -> ShownColumns:
     return {
         "Model": table["model"],
-        "Variant": table["variant"].replace("", "as it is"),
+        "Variant": table["variant"].replace("", "unchanged"),
         "Tokens": numbers(table["tokens"], ",d"),
         "Perplexity": format_with_errors(
             table["perplexity"], table["perplexity_stderr"], perplexity
         ),
         "Ratio": shown(table["ratio"], perplexity),
         "Agreement": percents(table["agreement"]),
-        "Accuracy": format_with_errors(table["accuracy"], table["accuracy_stderr"], number),
+        "Accuracy": format_with_errors(table["accuracy"], table["accuracy_stderr"]),
         "Floor": numbers(table["floor"]),
         "n": numbers(table["n"], "d"),
         "Speedup": numbers(table["speedup"], ".2f"),
@@ -143,7 +141,7 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
 
 def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Plot a row for each checkpoint, a panel for each measure, a colour for each stage."""
-    names = table["variant"].replace("", "as it is")
+    names = table["variant"].replace("", "unchanged")
     if table["model"].nunique() > 1:
         names = table["model"] + table["variant"]
     colours = pick_model_colours(list(table["stage"].unique()))
@@ -153,7 +151,7 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             axes.set_xlabel(label, fontsize=8)
             rule(axes, "both")
             for stage, marks in table.groupby("stage", sort=False):
-                error = 2 * marks["accuracy_stderr"] if column == "accuracy" else None
+                error = 1.96 * marks["accuracy_stderr"] if column == "accuracy" else None
                 style = {"fmt": "o", "markersize": 4, "color": colours[stage], "label": stage}
                 axes.errorbar(marks[column], marks.index, xerr=error, **style)
             for value in table.loc[table["variant"] == "", column]:
@@ -174,7 +172,7 @@ def main(
     figure: list[Path],
     checkpoints: list[str],
 ) -> None:
-    """Write the table and the figure; `stages` and `latency` are none where nothing is trained or timed."""
+    """Write the table and the figure; `stages` and `latency` are None where nothing is trained or timed."""
     trained = read_table(stages) if stages else pd.DataFrame(columns=["model", "variant"])
     timed = pd.read_parquet(latency) if latency else None
     rows = compute_quality(checkpoints, trained, read_table(mmlu), timed, read_letters(records))

@@ -1,4 +1,4 @@
-"""Tables of the chunking study from scores with known numbers."""
+"""Tabulate the chunking study from scores with known numbers."""
 
 import json
 
@@ -9,37 +9,35 @@ from tests.records import make_scores, record_fields
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.render.tables import read_table, write_table
+from workflow_scripts.render.tables import read_table
 from workflow_scripts.studies.chunking import latency, perplexity, plans, pruning, quality
 from workflow_scripts.studies.chunking.chapter import CHUNKING
 
 TEXTS = ["magpie (easy)", "wikitext"]
 MODEL = "org/name"
-ONE, TWO = [MODEL], [MODEL, "org/other"]
+TWO = [MODEL, "org/other"]
 
 
-def score(protocol, task, varied, metric, value, stderr=None):
-    row = {"study": "chunking", "model": MODEL, "variant": ""}
-    row |= {"protocol": protocol, "task": task, "metric": metric, "n": 4} | varied
-    return row | {"value": value, "stderr": stderr}
+def make_score(protocol, task, metric, value, stderr=None, **varied):
+    row = {"study": "chunking", "model": MODEL, "variant": "", "protocol": protocol, "task": task}
+    return row | {"metric": metric, "n": 4, "value": value, "stderr": stderr} | varied
 
 
-def perplexities(task, difficulty, *measured):
+def make_perplexities(task, difficulty, *measured):
     return [
-        one
-        for plan, aggregation, value in measured
-        for varied in [{"plan": plan, "aggregation": aggregation, "difficulty": difficulty}]
-        for one in (
-            score("perplexity", task, varied, "perplexity", value, value / 10),
-            score("perplexity", task, varied, "bits_per_byte", 1.5),
+        make_score(
+            *("perplexity", task, metric, value, value / 10),
+            **{"plan": plan, "aggregation": aggregation, "difficulty": difficulty},
         )
+        for plan, aggregation, perplexity in measured
+        for metric, value in (("perplexity", perplexity), ("bits_per_byte", 1.5))
     ]
 
 
-def latencies(plan, aggregation, adapters=None, devices=None, **ways):
+def make_latencies(plan, aggregation, adapters=None, devices=None, **ways):
     shape = {"plan": plan, "aggregation": aggregation, "adapters": adapters, "devices": devices}
     return [
-        score("latency", "latency", shape | {"way": way, "batch": 2}, metric, value)
+        make_score("latency", "latency", metric, value, way=way, batch=2, **shape)
         for way, seconds in ways.items()
         for kind in ("prefill", "token")
         for metric, value in ((f"{kind}_seconds", seconds), (f"{kind}_seconds_spread", 0.001))
@@ -47,49 +45,51 @@ def latencies(plan, aggregation, adapters=None, devices=None, **ways):
 
 
 UNTRAINED = [
-    *perplexities(
+    *make_perplexities(
         *("wikitext", None, ("k0m0", None, 10.0), ("prune3-5", None, 30.0)),
         *(("k2m12-sequential", "mean", 400.0), ("k2m12-sequential", "residual", 40.0)),
     ),
-    *perplexities("magpie", "easy", ("k0m0", None, 5.0), ("k2m12-sequential", "mean", 20.0)),
-    *latencies("k2m12", "residual", unchanged=0.4, fused=0.1, loop=0.5),
-    *latencies("prune3-5", None, unchanged=0.4, loop=0.2),
+    *make_perplexities("magpie", "easy", ("k0m0", None, 5.0), ("k2m12-sequential", "mean", 20.0)),
+    *make_latencies("k2m12", "residual", unchanged=0.4, fused=0.1, loop=0.5),
+    *make_latencies("prune3-5", None, unchanged=0.4, loop=0.2),
 ]
+SCORES = make_scores(UNTRAINED)
 
 
 @pytest.fixture
-def scores():
-    return make_scores(UNTRAINED)
+def run(tmp_path):
+    """Run a script on frames; return its table as it is read again, and its Markdown."""
+
+    def run(main, *, has_figure=True, **arguments):
+        for name, value in arguments.items():
+            if isinstance(value, pd.DataFrame):
+                arguments[name] = tmp_path / f"{name}.parquet"
+                value.to_parquet(arguments[name])
+        if has_figure:
+            arguments["figure"] = [tmp_path / f"f.{kind}" for kind in ("pdf", "png")]
+        table = [tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")]
+        main(table=table, **arguments)
+        assert not has_figure or (tmp_path / "f.png").stat().st_size > 3000
+        return read_table(table[0]), table[1].read_text(encoding="utf-8")
+
+    return run
 
 
-def run_main(folder, main, **arguments):
-    """Run a script; return its table as it is read again, its Markdown, and the size of its figure."""
-    table = [folder / f"t.{kind}" for kind in ("csv", "md", "tex")]
-    figure = [folder / f"f.{kind}" for kind in ("pdf", "png")]
-    main(table=table, figure=figure, **arguments)
-    return read_table(table[0]), table[1].read_text(encoding="utf-8"), figure[1].stat().st_size
-
-
-def write_scores(folder, rows):
-    rows.to_parquet(folder / "scores.parquet")
-    return folder / "scores.parquet"
-
-
-def test_perplexity_is_set_beside_the_unchanged_model(scores):
-    table = perplexity.compute_perplexity(scores, ONE, TEXTS)
+def test_perplexity_ratio():
+    table = perplexity.compute_perplexity(SCORES, [MODEL], TEXTS)
     assert list(table["plan"]) == [*["k0m0", "k2m12-sequential"] * 2, "k2m12-sequential"]
     assert list(table["chunks"]) == [1, 2, 1, 2, 2]
     assert list(table["ratio"]) == [1, 4, 1, 40, 4]
     assert list(dict.fromkeys(table["task"])) == TEXTS
 
 
-def test_speedup_is_compared_with_what_took_turns_with_it():
+def test_speedup():
     trained = [
-        *latencies("k2m12", "mlp.residual", "adapters", unchanged=0.6, fused=0.2, loop=0.9),
-        *latencies("k2m12", "mlp.none", "adapters64", unchanged=0.6, fused=0.1, loop=0.6),
-        *latencies("k2m12", "residual", devices=2, unchanged=0.6, fused=0.12, loop=0.3),
+        *make_latencies("k2m12", "mlp.residual", "adapters", unchanged=0.6, fused=0.2, loop=0.9),
+        *make_latencies("k2m12", "mlp.none", "adapters64", unchanged=0.6, fused=0.1, loop=0.6),
+        *make_latencies("k2m12", "residual", devices=2, unchanged=0.6, fused=0.12, loop=0.3),
     ]
-    table = latency.compute_latency(make_scores([*UNTRAINED, *trained]), ONE)
+    table = latency.compute_latency(make_scores([*UNTRAINED, *trained]), [MODEL])
     assert (table["layers_per_chunk"] == 12).all() and (table["batch"] == 2).all()
     faster = table.set_index(["variant", "devices", "way"])["token_faster"]
     bare = "@k2m12-residual-noadapters"
@@ -111,62 +111,54 @@ def test_speedup_is_compared_with_what_took_turns_with_it():
     assert values["chunking.fastest_speedup"] == pytest.approx(6)
 
 
-def test_pruning_joins_perplexity_and_time(scores):
-    table = pruning.compute_pruning(scores, scores, ONE).set_index("left_out")
-    assert table.loc["3, 5", "perplexity"] == 30
-    assert table.loc["3, 5", "prefill_faster"] == pytest.approx(2)
-    assert pd.isna(table.loc["none", "prefill_seconds"])
-
-
-def test_plans_are_shown_with_what_they_hold(tmp_path):
+def test_plans(tmp_path, run):
     report = {"checkpoint": f"{MODEL}@k2m1", "base": MODEL, "plan": "0 → [1 | 2] → 3", "depth": 3}
     report |= {"layers": 4, "parameters": 1200, "new_parameters": 200, "dtype": "float32"}
     report |= {"fused_from_loop": 1e-7, "fused_from_base": 0.0, "device": "cpu"}
     (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
-    table = [tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")]
-    plans.main([tmp_path / "report.json"], table)
-    (line,) = [line for line in table[1].read_text().splitlines() if "@k2m1" in line]
-    assert "0 → [1 \\| 2] → 3" in line and "1,200" in line
+    table, _ = run(plans.main, has_figure=False, reports=[tmp_path / "report.json"])
+    assert (table["plan"][0], table["variant"][0]) == ("0 → [1 | 2] → 3", "@k2m1")
 
 
-@pytest.mark.parametrize("measured", [ONE, []])
-def test_a_failed_cell_has_a_row_of_dashes(scores, measured, tmp_path):
-    path = write_scores(tmp_path, scores[scores["model"].isin(measured)])
-    table, text, size = run_main(tmp_path, perplexity.main, scores=path, models=TWO, texts=TEXTS)
-    failed = table[table["perplexity"].isna()]
-    assert failed["model"].nunique() == 2 - len(measured) and set(failed["task"]) == set(TEXTS)
-    (line,) = [x for x in text.splitlines() if "org/other" in x and "wikitext" in x]
-    assert line.count("—") == 7 and size > 3000
-    table, text, size = run_main(tmp_path, latency.main, scores=path, models=TWO)
-    failed = list(table.loc[table["way"].isna(), "model"])
-    assert failed == [model for model in TWO if model not in measured]
-    (line,) = [x for x in text.splitlines() if "org/other" in x]
-    assert line.count("—") == 11 and size > 3000
+@pytest.mark.parametrize("measured", [[MODEL], []])
+def test_failed_cell_has_an_empty_row(measured, run):
+    scores = SCORES[SCORES["model"].isin(measured)]
+    failed = [model for model in TWO if model not in measured]
+    table, text = run(perplexity.main, scores=scores, models=TWO, texts=TEXTS)
+    empty = table[table["perplexity"].isna()]
+    assert list(empty["model"].unique()) == failed and set(empty["task"]) == set(TEXTS)
+    assert text.count("—") >= 7 * len(failed)
+    table, _ = run(latency.main, scores=scores, models=TWO)
+    assert list(table.loc[table["way"].isna(), "model"]) == failed
 
 
-@pytest.mark.parametrize("failed", [["perplexity"], ["latency"], ["perplexity", "latency"]])
-def test_pruning_without_one_of_its_cells(scores, failed, tmp_path):
-    path = write_scores(tmp_path, scores[~scores["protocol"].isin(failed)])
-    table, text, size = run_main(tmp_path, pruning.main, perplexity=path, latency=path, models=TWO)
-    ours = table[table["model"] == MODEL]
-    assert list(ours["left_out"]) == (["none", "3, 5"] if len(failed) == 1 else ["none"])
-    assert all(model in text for model in TWO) and size > 3000
+@pytest.mark.parametrize("failed", [[], ["perplexity"], ["latency"], ["perplexity", "latency"]])
+def test_pruning_with_failed_cells(failed, run):
+    scores = SCORES[~SCORES["protocol"].isin(failed)]
+    options = {"perplexity": scores, "latency": scores, "models": TWO, "has_figure": False}
+    table, _ = run(pruning.main, **options)
+    assert set(table["model"]) == set(TWO)
+    table = table[table["model"] == MODEL].set_index("left_out")
+    assert set(table.index) == ({"none", "3, 5"} if len(failed) < 2 else {"none"})
+    if not failed:
+        assert table.loc["3, 5", "perplexity"] == 30
+        assert table.loc["3, 5", "prefill_faster"] == pytest.approx(2)
 
 
-def test_what_failed_is_not_told_of(scores):
-    def told(rows):
+def test_numbers_leave_out_failed_cells():
+    def compute(scores):
         return CHUNKING.values(
             {
-                "chunking_perplexity": perplexity.compute_perplexity(rows, TWO, TEXTS),
-                "chunking_latency": latency.compute_latency(rows, TWO),
-                "chunking_pruning": pruning.compute_pruning(rows, rows, TWO),
+                "chunking_perplexity": perplexity.compute_perplexity(scores, TWO, TEXTS),
+                "chunking_latency": latency.compute_latency(scores, TWO),
+                "chunking_pruning": pruning.compute_pruning(scores, scores, TWO),
             }
         )
 
-    values = told(scores)
+    values = compute(SCORES)
     assert values["chunking.ratio_most"] == 40 and values["chunking.fastest_timed"] == 1
     assert values["chunking.pruned_best"] == "3, 5"
-    assert told(scores[:0]) == {}
+    assert compute(SCORES[:0]) == {}
 
 
 # Every checkpoint at every stage beside the unchanged model.
@@ -174,8 +166,17 @@ def test_what_failed_is_not_told_of(scores):
 CHUNKED = f"{MODEL}@k2m12"
 PRUNED = f"{MODEL}@prune3-5-distil.logits"
 CHECKPOINTS = [MODEL, CHUNKED, f"{CHUNKED}+cpt", f"{CHUNKED}+cpt+sft", PRUNED, f"{PRUNED}+cpt.2k"]
-PERPLEXITIES = (10.0, 40.0, 15.0, 12.0, 30.0, 20.0)
 LETTERS = ("ABCD", "AAAA", "ABCA", "ABCD", "BBCD", "ABDC")
+IDS = [CheckpointId.parse(name) for name in CHECKPOINTS]
+NAMES = {"model": MODEL, "variant": [id.variant for id in IDS]}
+STAGES = pd.DataFrame(
+    NAMES
+    | {"tokens": [1000 if id.stages else None for id in IDS]}
+    | {"wikitext": (10.0, 40.0, 15.0, 12.0, 30.0, 20.0), "wikitext stderr": 1.0}
+)
+MMLU = pd.DataFrame(
+    NAMES | {"subject": "micro", "acc": 0.5, "acc_stderr": 0.1, "floor": 0.3, "n": 4}
+)
 
 
 def write_answers(folder, name, letters):
@@ -186,7 +187,7 @@ def write_answers(folder, name, letters):
             prompt_sha256="0" * 64,
             gold="A",
             prediction=letter,
-            loglikelihoods=[0.0 if one == letter else -1.0 for one in "ABCD"],
+            loglikelihoods=[0.0 if choice == letter else -1.0 for choice in "ABCD"],
         )
         for number, letter in enumerate(letters)
     ]
@@ -197,33 +198,17 @@ def write_answers(folder, name, letters):
     return path
 
 
-def stages_and_mmlu():
-    ids = [CheckpointId.parse(name) for name in CHECKPOINTS]
-    names = {"model": MODEL, "variant": [id.variant for id in ids]}
-    tokens = [1000 if id.stages else None for id in ids]
-    stages = {"tokens": tokens, "wikitext": PERPLEXITIES, "wikitext stderr": 1.0}
-    scores = {"subject": "micro", "acc": 0.5, "acc_stderr": 0.1, "floor": 0.3, "n": 4}
-    return pd.DataFrame(names | stages), pd.DataFrame(names | scores)
-
-
-def test_quality_of_every_stage_beside_the_unchanged_model(tmp_path):
-    paths = [
-        write_answers(tmp_path, name, letters)
-        for name, letters in zip(CHECKPOINTS, LETTERS, strict=True)
-    ]
-    timed = latencies("k2m12", "mlp.residual", "adapters", unchanged=0.6, fused=0.2, loop=0.9)
-    files = {}
-    for name, table in zip(("stages", "mmlu"), stages_and_mmlu(), strict=True):
-        written = [tmp_path / f"{name}.{kind}" for kind in ("csv", "md", "tex")]
-        write_table(table, written, title="", note="", shown={"a": ["b"]})
-        files[name] = written[0]
-    table, text, size = run_main(
-        tmp_path,
+def test_quality_of_every_stage(tmp_path, run):
+    records = [write_answers(tmp_path, *pair) for pair in zip(CHECKPOINTS, LETTERS, strict=True)]
+    timed = make_latencies("k2m12", "mlp.residual", "adapters", unchanged=0.6, fused=0.2, loop=0.9)
+    STAGES.to_csv(tmp_path / "stages.csv", index=False)
+    MMLU.to_csv(tmp_path / "mmlu.csv", index=False)
+    table, text = run(
         quality.main,
-        stages=files["stages"],
-        mmlu=files["mmlu"],
-        latency=write_scores(tmp_path, make_scores([*UNTRAINED, *timed])),
-        records=paths,
+        stages=tmp_path / "stages.csv",
+        mmlu=tmp_path / "mmlu.csv",
+        latency=make_scores([*UNTRAINED, *timed]),
+        records=records,
         checkpoints=CHECKPOINTS,
     )
     assert list(table["stage"]) == ["untrained"] * 2 + ["cpt", "sft", "untrained", "cpt.2k"]
@@ -231,19 +216,16 @@ def test_quality_of_every_stage_beside_the_unchanged_model(tmp_path):
     assert list(table["ratio"]) == [1, 4, 1.5, 1.2, 3, 2]
     assert list(table["agreement"]) == [1, 0.25, 0.75, 1, 0.75, 0.5]
     assert table["speedup"].tolist() == pytest.approx([1, 3, 3, 3, 2, 2])
-    assert "| as it is" in text and "0.500 ± 0.100" in text and size > 3000
+    assert "0.500 ± 0.100" in text
     values = CHUNKING.values({"chunking_quality": table})
     assert values["chunking.best"] == f"{CHUNKED}+cpt+sft"
     assert (values["chunking.before_wikitext"], values["chunking.whole_wikitext"]) == (40, 10)
-    assert values["chunking.best_agreement"] == 1
     assert values["chunking.best_speedup"] == pytest.approx(3)
 
 
-def test_quality_of_what_was_neither_trained_nor_timed_nor_answered(tmp_path):
-    stages, mmlu = stages_and_mmlu()
-    table = quality.compute_quality(CHECKPOINTS, stages[:0], mmlu[:0], None, {})
-    measured = ["perplexity", "ratio", "agreement", "accuracy", "speedup"]
+def test_quality_without_measurements(tmp_path):
+    table = quality.compute_quality(CHECKPOINTS, STAGES[:0], MMLU[:0], None, {})
     assert list(table["model"] + table["variant"]) == CHECKPOINTS
+    measured = ["perplexity", "ratio", "agreement", "accuracy", "speedup"]
     assert table[measured].isna().all().all()
     quality.plot_quality(table, tmp_path / "f.pdf", tmp_path / "f.png")
-    assert (tmp_path / "f.png").stat().st_size > 3000
