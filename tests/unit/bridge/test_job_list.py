@@ -1,10 +1,7 @@
 """The jobs that are to run, with what they need."""
 
-import pytest
-
 from tests.processes import ROOT
 from workflow_scripts.bridge.job_list import list_jobs
-from workflow_scripts.core.errors import UserError
 
 SNAKEFILE = f"""
 import sys
@@ -32,9 +29,3 @@ def test_list_jobs(here):
     assert (job["rule"], job["wildcards"], job["threads"]) == ("one", {"name": "a"}, 64)
     assert (job["need"]["seconds"], job["need"]["gpus"]) == (60, 2)
     assert job["asked"] == {"mem_mb": 1_000, "runtime": 12, "gpus": 2}
-
-
-def test_list_jobs_without_plan(here):
-    (here / "Snakefile").write_text("rule all:\n    input: 'nowhere.txt'\n")
-    with pytest.raises(UserError, match=r"(?s)cannot plan this config: .*nowhere\.txt"):
-        list_jobs(here / "Snakefile", {}, ("all",))
