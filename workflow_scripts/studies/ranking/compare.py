@@ -214,9 +214,7 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     if not row["p_holm"] >= LEVEL and row["low"] * row["high"] > 0:
         verdict = f"{names[0] if row['low'] > 0 else names[1]} is better"
     baseline = "; both at the baseline" if row["at_baseline"] else ""
-    return (
-        f"{verdict}: {difference} (95% CI {low} to {high}), detectable from {detectable}{baseline}"
-    )
+    return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"
 
 
 def read_baselines(paths: Sequence[str]) -> pd.DataFrame:
