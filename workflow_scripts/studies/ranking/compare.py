@@ -217,14 +217,16 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"
 
 
-def read_baselines(paths: Sequence[str]) -> pd.DataFrame:
-    """Read the baseline of each task and its number of items from scores of this run."""
-    empty = pd.DataFrame(columns=["task", "floor", "n"])
+def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
+    """Read the baseline of the reported metric of each task, and its number of items, from scores of this run."""
+    empty = pd.DataFrame(columns=["task", "subset", "metric", "floor", "n"])
     scores = pd.concat([empty, *(pd.read_parquet(path, columns=list(empty)) for path in paths)])
-    return scores.dropna().drop_duplicates("task").set_index("task")
+    reported = scores["task"].map({task: about["metric"] for task, about in tasks.items()})
+    scores = scores[scores["subset"].isna() & (scores["metric"] == reported)]
+    return scores.dropna(subset="floor").drop_duplicates("task").set_index("task")
 
 
-def plot_differences(table: pd.DataFrame, names: tuple[str, str], files: list[Path]) -> None:
+def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:
     """Plot the difference on each task and on their mean, with its 95% interval, a colour for each protocol."""
     means = "mean, " + table["question"].map(QUESTIONS)
     table = table.assign(label=table["task"].mask(table["task"] == OVERALL, means))
@@ -274,7 +276,9 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         files = {path.stem: path for path in [*grids, *map(Path, own)]}
         known = {key: GridSettings.of(settings[key]) for key in settings if key in files}
         cells = {key: read_grids(files[key], files[f"{key}_models"]) for key in known}
-        results = compare_grids(cells, known, names, read_baselines(own_scores))
+        results = compare_grids(
+            cells, known, names, read_baselines(own_scores, harness_tasks["tasks"])
+        )
     verdicts = results.apply(describe_verdict, axis=1, names=names)
     shown = {
         "Scores": results["scores"],
