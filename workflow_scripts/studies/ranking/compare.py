@@ -128,7 +128,7 @@ def _measure_errors(errors: ScoreErrors, baselines: pd.DataFrame) -> pd.DataFram
 def _are_at_baseline(scores: np.ndarray, baseline: pd.Series, n: pd.Series) -> np.ndarray:
     """Tell of each task whether no score was shown to be above the baseline; not where that is not known."""
     above = [errors_above(row, np.nan, baseline, n) for row in scores]
-    return np.less(above, CLEAR).all(axis=0)
+    return np.array(above).max(axis=0) < CLEAR
 
 
 def compare_folders(
@@ -169,7 +169,7 @@ def compare_folders(
 
 def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> pd.DataFrame:
     """Read a row for each score of a folder, with its items' scores by cluster and item."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for cell, items in read_folder(Path(folder), names, tasks):
         hashes = [item.prompt_sha256 for item in items]
         about = {"task": cell.task, "model": cell.model + cell.variant, "shots": cell.shots}
