@@ -8,7 +8,6 @@ from workflow_scripts.paper.requests import (
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.harmony.requests import harmony_comparison
-from workflow_scripts.studies.ranking.grid_settings import models_request
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
@@ -287,6 +286,6 @@ rule share:
         runtime="2h",
     params:
         version=3,
-        request=lambda wildcards: models_request(SETTINGS).to_params(),
+        request={"models": list_grid_models(SETTINGS, OWN_GRID)},
     script:
         "../workflow_scripts/paper/share.py"

@@ -42,7 +42,7 @@ from workflow_scripts.studies.ranking.frame import DIRECT, FLOORED, TRAINED
 
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
 MODEL, LLAMA = "Qwen/Qwen2.5-0.5B-Instruct", "meta-llama/Llama-3.2-1B-Instruct"
-HARMONY = HarmonyComparison.of({"source": "huggingface", "margin": 0.02})
+HARMONY = HarmonyComparison.of({"source": "huggingface"})
 read = cache(lambda name: pd.read_csv(PUBLISHED / f"{name}.csv"))
 
 

@@ -82,17 +82,17 @@ def made() -> tuple[Path, dict[str, list[str]]]:
         make(agreement, folder, given, f"{of_grid} figure", **_DRAWS)
         table = {"agreement": folder / "agreement.csv"}
         make(agreement_pearson, folder, given, "settings figure", **table)
-        make(agreement_by_size, folder, given, f"{of_grid} figure", **_DRAWS)
+        make(agreement_by_size, folder, given, of_grid, **_DRAWS)
         make(categories, folder, given, f"{of_grid} figure")
         make(compute, folder, given, f"{of_grid} figure")
         make(task_pair, folder, given, f"{of_grid} figure", **pair)
         make(components, folder, given, f"{of_grid} figure release", **_SEED)
-        make(variance, folder, given, f"{of_grid} figure release")
+        make(variance, folder, given, f"{of_grid} release")
         make(releases, folder, given, f"{of_grid} release")
         make(price, folder, given, f"{of_grid} release", **tokens, **_SEED)
         make(text_agreement, folder, given, f"{of_grid} figure texts")
-        for module in (bits, text_pairs):
-            make(module, folder, given, "settings table figure texts")
+        make(bits, folder, given, "settings table texts")
+        make(text_pairs, folder, given, "settings table figure texts")
     return folder, said
 
 
@@ -103,7 +103,7 @@ def read_made(name: str) -> pd.DataFrame:
 @cache
 def newer_table() -> pd.DataFrame:
     folder = temporary_folder()
-    make(newer, folder, build("test_task", folder), "cells models settings table figure")
+    make(newer, folder, build("test_task", folder), "cells models settings table")
     return read_table(folder / "newer.csv")
 
 

@@ -9,13 +9,10 @@ from tests.unit.studies.published.published_study import ROOT, made
     ("name", "words"),
     [
         ("agreement_figure", ["direct\nmean agreement 0.517\n(0.322 to 0.713 over families)"]),
-        ("agreement_by_size_figure", ["all models\n61 models", "5B to 10B\n22 models"]),
         ("categories_figure", ["Language\nUnderstanding"]),
         ("components_figure", ["61 models, all families", "26 models, Qwen alone"]),
         ("compute_figure", ["FLOP of pre-training, 6 × parameters × tokens"]),
-        ("variance_figure", ["5B to 10B, direct"]),
         ("text_agreement_figure", ["Wikipedia", "arXiv", "Stack Exchange"]),
-        ("bits_figure", ["Wikipedia", "arXiv"]),
         ("task_pair_figure", []),
     ],
 )
