@@ -24,7 +24,7 @@ from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.training.eval_mode import to_eval_mode
-from workflow_scripts.training.run import padding_token, train
+from workflow_scripts.training.run import get_padding_token, train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.tokenization import tokenise_text
@@ -97,7 +97,7 @@ def measure_corpus(
         TrainingSpec(tokenise(training), keys, request.seed, belongs_to, tokenise(validation)),
         get_training_state(after),
         device=loaded.device,
-        padding_token=padding_token(loaded.tokenizer),
+        padding_token=get_padding_token(loaded.tokenizer),
     )
     facts = best.to_training_facts(held_out_split="ninth tenth")
     return direct, measure(after, "train_before_test", to_eval_mode(best.model), facts)

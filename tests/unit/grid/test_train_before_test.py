@@ -6,7 +6,7 @@ from tests.cells import cell
 from tests.processes import kill_when, python
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
-from workflow_scripts.evaluation import lm_eval_run
+from workflow_scripts.evaluation import direct, lm_eval_run
 from workflow_scripts.grid import train_before_test as module
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.settings.harmony import TaskRecipe
@@ -51,7 +51,7 @@ def test_the_test_is_read_once_and_after_all_validation(
         prompts.append({sample["prompt_hash"] for sample in samples})
         return output
 
-    monkeypatch.setattr(lm_eval_run, "ask", spy)
+    monkeypatch.setattr(direct, "ask", spy)
     monkeypatch.setattr(module, "ask", spy)
     record = run(model_manifest, world, tmp_path / "record.json", task, metric)
     *validation, test = prompts

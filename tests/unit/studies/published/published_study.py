@@ -59,7 +59,7 @@ _SEED = {"seed": CONFIG.seed}
 _DRAWS = {"bootstrap_draws": 50, **_SEED}  # no test depends on how many
 MODULES: dict[str, tuple] = {
     "agreement": (agreement, f"{_GRID} figure", _DRAWS),
-    "agreement_by_size": (agreement_by_size, f"{_GRID} figure", _DRAWS),
+    "agreement_by_size": (agreement_by_size, _GRID, _DRAWS),
     "categories": (categories, f"{_GRID} figure", {}),
     "components": (components, f"{_GRID} figure release", _SEED),
     "compute": (compute, f"{_GRID} figure", {}),
@@ -70,7 +70,7 @@ MODULES: dict[str, tuple] = {
     ),
     "releases": (releases, f"{_GRID} release", {}),
     "text_agreement": (text_agreement, f"{_GRID} figure texts", {}),
-    "variance": (variance, f"{_GRID} figure release", {}),
+    "variance": (variance, f"{_GRID} release", {}),
 }
 
 
