@@ -25,9 +25,7 @@ SUITE_CHECKS = check_requests(
 SUITE_ENTRIES = SUITE_CHECKS["submissions"].values()
 SUITE_SOURCES = [file for entry in SUITE_ENTRIES for file in entry["sources"]]
 # By the name of a row in paths; of two requests for one row the second will be refused.
-SUITE_ROWS = {
-    entry["row"]: Request.model_validate(entry["request"]) for entry in SUITE_ENTRIES
-}
+SUITE_ROWS = {entry["row"]: Request.model_validate(entry["request"]) for entry in SUITE_ENTRIES}
 
 
 def suite_checked():
