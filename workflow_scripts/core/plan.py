@@ -65,8 +65,8 @@ def chunk_plan(
             f" {num_layers} with the mode prune, and none with all others."
         )
     if is_prune:
-        kept = tuple(layer for layer in range(num_layers) if layer + 1 not in layers)
-        return ChunkPlan(kept, (), ())
+        remaining = tuple(layer for layer in range(num_layers) if layer + 1 not in layers)
+        return ChunkPlan(remaining, (), ())
     if size is None:
         raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
     is_unchanged = size == 0 and not num_chunks
