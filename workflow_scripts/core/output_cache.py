@@ -1,4 +1,4 @@
-"""What a job has finished, kept by links beside its outputs.
+"""Keep what a job has finished by links beside its outputs.
 
 Snakemake removes what a job declared unless it sees the job end well. A job may end well unseen: its
 Snakemake was killed before it asked, its node was lost while it left, or another part of the job failed.
@@ -26,7 +26,7 @@ class OutputCache:
     def __init__(self, outputs: Sequence[Path], decides: Any, sound: Callable[[], Any]):
         self._folder = outputs[-1].parent / ".finished" / outputs[-1].stem
         # By number: two outputs may differ in their folders alone.
-        self._links = {out: self._folder / f"{at}.{out.name}" for at, out in enumerate(outputs)}
+        self._links = {out: self._folder / f"{number}.{out.name}" for number, out in enumerate(outputs)}
         self._key, self._digest = self._folder / "key", sha256_json(decides)
         self._sound = sound
 

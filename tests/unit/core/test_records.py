@@ -6,8 +6,10 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from tests.records import make_items, record_fields, write_example
+from tests.tables import table_beside
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, write_json
 from workflow_scripts.core.items import read_items
@@ -51,27 +53,11 @@ def edit(path, key, value):
     path.write_text(json.dumps(fields))
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "words"),
-    [
-        ("study", None, "study: Input should be a valid string"),
-        ("metrics", [{}], "metrics.0.n: Field required"),
-        ("metrics.0.n", 3, "'acc' has n = 3, but there are 4 items"),
-        ("metrics.0.n", 0, "metrics.0.n"),
-        ("metrics.0.stderr", -0.1, "metrics.0.stderr"),
-        ("metrics.0.value", float("nan"), "metrics.0.value"),
-        ("schema_version", 1, "schema_version"),
-        ("model.colour", "blue", "model.colour: Extra inputs"),
-        ("model.weights_sha256", "abc", "model.weights_sha256"),
-        ("items.n", 5, "has 4 items; its record says 5"),
-        ("volatile.stable_sha256", None, "was altered"),
-        ("metrics.0.value", 0.99, "was altered"),
-    ],
-)
+@pytest.mark.parametrize(("key", "value", "words"), table_beside(__file__, "wrong_fields.txt"))
 def test_read_record_wrong_field(tmp_path, key, value, words):
     path = tmp_path / "sst2.json"
     write_example(path)
-    edit(path, key, value)
+    edit(path, key, yaml.safe_load(value))
     assert any(words in problem for problem in problems_of(path))
 
 
@@ -80,8 +66,14 @@ def test_read_record_damaged_files(tmp_path):
     assert problems_of(path) == [f"{path} is missing."]
     write_example(path)
     whole = items.read_bytes()
-    for at in (10, len(whole) // 2, len(whole) - 10):  # header, rows and footer of the Parquet file
-        items.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+    for position in (
+        10,
+        len(whole) // 2,
+        len(whole) - 10,
+    ):  # header, rows and footer of the Parquet file
+        items.write_bytes(
+            whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :]
+        )
         assert "was altered" in problems_of(path)[0]
     pq.write_table(pa.table({"item": ["a"]}), items)
     edit(path, "items.sha256", sha256_file(items))
