@@ -13,8 +13,6 @@ from workflow_scripts.render.figures import PALETTE, draw_placeholder, drawing, 
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame
 
-# Untrained protocols have the first looks, trained ones the last.
-_LOOKS = tuple(zip((PALETTE[colour] for colour in (1, 2, 6, 4, 3, 0)), "o^PvDs", strict=True))
 IMPORTED = "*"
 NAMED = 70  # models that fit below one another: figures with a line for each show the first ones
 # Red for opposite, white for unrelated, blue for equal rankings; safe for all eyes.
@@ -33,33 +31,10 @@ def draw_panels(
         yield fig, axes
 
 
-def measure_ends(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]:
-    """Measure how far an interval goes down and up; not at all where there is none."""
-    return [side.clip(lower=0).fillna(0) for side in (values - low, high - values)]
-
-
 def list_protocols(table: pd.DataFrame, grid: GridFile) -> list[str]:
     """List the protocols of the table that figures show, in the order of the grid."""
     present = set(table["protocol"])
     return [protocol for protocol in grid.drawn if protocol in present]
-
-
-def split_protocols(
-    table: pd.DataFrame, grid: GridFile, gap: float
-) -> Iterator[tuple[pd.DataFrame, float, dict]]:
-    """Yield the rows of each protocol, how far its marks are shifted beside the others', and their look."""
-    protocols = list_protocols(table, grid)
-    for number, protocol in enumerate(protocols):
-        colour, marker = choose_look(protocol, grid)
-        look = {"fmt": marker, "markersize": 4.5, "color": colour, "label": grid.names[protocol]}
-        shift = (number - (len(protocols) - 1) / 2) * gap
-        yield table[table["protocol"] == protocol], shift, look
-
-
-def choose_look(protocol: str, grid: GridFile) -> tuple[str, str]:
-    """Choose colour and marker by the protocol's place and whether models were trained."""
-    place = grid.drawn.index(protocol)
-    return _LOOKS[place - len(grid.drawn) * grid.protocols[protocol].after_training]
 
 
 def format_size(parameters: float) -> str:
