@@ -95,8 +95,9 @@ else:
             runtime="30m",
         params:
             version=1,
+            repository="{org}/{name}",
             revision=model_revision,
-            lock=SETTINGS.hub.lock,
+            lock=str(LOCK_FILE),
         script:
             "../workflow_scripts/steps/fetch_metadata.py"
 

@@ -8,7 +8,6 @@ from workflow_scripts.paper.requests import (
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
 from workflow_scripts.studies.harmony.requests import harmony_comparison
-from workflow_scripts.studies.ranking.grid_settings import models_request
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
@@ -83,7 +82,6 @@ for chapter, outputs in (
     ("chunking", UNTRAINED_PLANS),
     ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
-    ("prompts", rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else []),
     ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
     ("suite", rules.suite_checks.output if "suite" in RECORDS else []),
     ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
@@ -287,6 +285,6 @@ rule share:
         runtime="2h",
     params:
         version=3,
-        request=lambda wildcards: models_request(SETTINGS).to_params(),
+        request={"models": list_grid_models(SETTINGS, OWN_GRID)},
     script:
         "../workflow_scripts/paper/share.py"

@@ -74,7 +74,6 @@ rule agreement_by_size:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_agreement_by_size", ".csv", ".md", ".tex"),
-        figure=figure_files("agreement_by_size"),
     log:
         "logs/agreement_by_size/{grid}.log",
     localrule: True
@@ -117,8 +116,6 @@ rule task_pair:
         figure=figure_files("task_pair"),
     log:
         "logs/task_pair/{grid}.log",
-    wildcard_constraints:
-        grid=one_of([OWN, *grids_with("pair")]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -159,7 +156,6 @@ rule variance:
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_variance", ".csv", ".md", ".tex"),
-        figure=figure_files("variance"),
     log:
         "logs/variance/{grid}.log",
     localrule: True
@@ -182,8 +178,6 @@ rule compute:
         figure=figure_files("compute"),
     log:
         "logs/compute/{grid}.log",
-    wildcard_constraints:
-        grid=one_of([OWN, *grids_with("attributes")]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -201,7 +195,6 @@ rule newer:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_newer", ".csv", ".md", ".tex"),
-        figure=figure_files("newer"),
     log:
         "logs/newer/{grid}.log",
     wildcard_constraints:
@@ -222,7 +215,6 @@ rule bits:
         texts=text_sources,
     output:
         table=multiext("results/tables/{grid}_bits", ".csv", ".md", ".tex"),
-        figure=figure_files("bits"),
     log:
         "logs/bits/{grid}.log",
     wildcard_constraints:
@@ -336,8 +328,6 @@ rule leaderboard_table:
         figure=figure_files("bump"),
     log:
         "logs/leaderboard_table/{grid}.log",
-    wildcard_constraints:
-        grid=one_of([OWN]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -357,8 +347,6 @@ rule significance:
         table=multiext("results/tables/{grid}_significance", ".csv", ".md", ".tex"),
     log:
         "logs/significance/{grid}.log",
-    wildcard_constraints:
-        grid=one_of([OWN]),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -377,11 +365,8 @@ rule panel:
         panel=SETTINGS.harmony.panel or SETTINGS.resource("published/harmony_leaderboard.csv"),
     output:
         table=multiext("results/tables/{grid}_panel", ".csv", ".md", ".tex"),
-        figure=figure_files("panel"),
     log:
         "logs/panel/{grid}.log",
-    wildcard_constraints:
-        grid=one_of([OWN]),
     localrule: True
     conda:
         "../envs/reporting.yaml"

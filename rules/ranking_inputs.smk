@@ -40,13 +40,14 @@ def grid_sources(wildcards):
         grid = SETTINGS.grids[GRIDS[wildcards.grid]]
         files = grid_inputs(grid, Path(SETTINGS.workflow_folder))
         return {name: paths if name == "scores" else paths[0] for name, paths in files.items()}
-    published = [f"published/harmony_{name}.csv" for name in ("leaderboard", "cells")]
+    published = ["published/harmony_leaderboard.csv", "published/harmony_cells.csv"]
+    is_real = SETTINGS.source == "huggingface"  # what the published releases say of a training
     return {
         "scores": ["results/scores/harmony.parquet"],
         "errors": "results/scores/harmony_errors.parquet",
         "imports": list_import_folders(SETTINGS),
         "imported": list(SETTINGS.harmony.imported_scores),
-        "released": list(map(SETTINGS.resource, published)),
+        "released": list(map(SETTINGS.resource, published)) if is_real else [],
         "correlations": SETTINGS.resource("published/items/correlations.csv"),
     }
 

@@ -27,14 +27,11 @@ TABLES = (
 FIGURES = [
     "scores",
     "agreement",
-    "agreement_by_size",
     "categories",
     "components",
-    "variance",
     "compute",
     "task_pair",
     "bump",
-    "panel",
 ]
 REPORT_RULES = ["gather_provenance", "collect_numbers", "paper_source"]
 HARMONY_MODELS = ["miniature/Llama-1.4M", "miniature/Pythia-0.1M"]

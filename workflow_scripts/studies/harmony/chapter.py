@@ -1,4 +1,4 @@
-"""The numbers of the Harmony study: do tasks agree about models, before and after training?"""
+"""Compute the numbers of the Harmony study: do tasks agree about models, before and after training?"""
 
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.agreement_by_size import tell_by_size
+from workflow_scripts.studies.ranking.agreement_by_size import add_keys, tell_by_size
 from workflow_scripts.studies.ranking.variance import tell_variance
 
 _AGREEMENT = {
@@ -26,7 +26,7 @@ _ENDS = {
 }
 
 
-def _scores(table: pd.DataFrame) -> Values:
+def _describe_scores(table: pd.DataFrame) -> Values:
     own = table[(table["origin"] == frame.OWN) & table["value"].notna()]
     clear = (own["z"] >= CLEAR).sum()
     return {
@@ -38,49 +38,42 @@ def _scores(table: pd.DataFrame) -> Values:
     }
 
 
-def _agreement(table: pd.DataFrame) -> Values:
-    values: Values = {}
-    rows = table.assign(protocol=table["protocol"].map(frame.KEYS))
-    rows["key"] = rows["statistic"].map(_AGREEMENT)
-    for row in rows.dropna(subset=["protocol", "key"]).to_dict("records"):
-        start = f"harmony.{row['protocol']}.{row['key']}"
-        values |= {start + end: row[column] for end, column in _ENDS.items()}
-    return values
-
-
-def _ranking(table: pd.DataFrame) -> Values:
-    values: Values = {}
-    for protocol, name in frame.KEYS.items():
-        ranked = table[(table["protocol"] == protocol) & table["rank"].notna()]
-        first = ranked[ranked["rank"] == 1]
-        values[f"harmony.{name}.ranked"] = len(ranked) or None
-        if len(first) == 1:
-            values[f"harmony.{name}.first"] = first["label"].iloc[0]
-            values[f"harmony.{name}.first_last"] = first["rank_high"].iloc[0]
-    own = table[(table["origin"] == frame.OWN) & table["protocol"].isin(list(frame.KEYS))]
-    missing = own["missing"].dropna().astype(str).str.split().map(len)
-    return {**values, "harmony.missing": int(missing.sum())}
-
-
-def _components(table: pd.DataFrame) -> Values:
-    first = table[table["component"] == frame.FIRST_COMPONENT].set_index("protocol")["share"]
+def _describe_agreement(table: pd.DataFrame) -> Values:
+    rows = add_keys(table[table["statistic"].isin(list(_AGREEMENT))])
     return {
-        f"harmony.{name}.component_share": first.get(protocol)
-        for protocol, name in frame.KEYS.items()
+        f"harmony.{row['key']}.{_AGREEMENT[row['statistic']]}{end}": row[column]
+        for row in rows.to_dict("records")
+        for end, column in _ENDS.items()
     }
 
 
-def _significance(table: pd.DataFrame) -> Values:
-    values: Values = {}
-    for protocol, name in frame.KEYS.items():
-        pairs = table[(table["protocol"] == protocol) & (table["task"] == frame.OVERALL)]
-        if len(pairs):
-            values[f"harmony.{name}.pairs"] = len(pairs)
-            values[f"harmony.{name}.pairs_differ"] = (pairs["p_holm"] < LEVEL).sum()
+def _describe_ranking(table: pd.DataFrame) -> Values:
+    table = add_keys(table)
+    missing = table.loc[table["origin"] == frame.OWN, "missing"].dropna().astype(str)
+    values: Values = {"harmony.missing": int(missing.str.split().map(len).sum())}
+    for key, rows in table.groupby("key"):
+        first = rows[rows["rank"] == 1]
+        values[f"harmony.{key}.ranked"] = rows["rank"].count() or None
+        if len(first) == 1:
+            values[f"harmony.{key}.first"] = first["label"].item()
+            values[f"harmony.{key}.first_last"] = first["rank_high"].item()
     return values
 
 
-def _panel(table: pd.DataFrame) -> Values:
+def _describe_components(table: pd.DataFrame) -> Values:
+    first = add_keys(table[table["component"] == frame.FIRST_COMPONENT]).set_index("key")
+    return {f"harmony.{key}.component_share": share for key, share in first["share"].items()}
+
+
+def _describe_significance(table: pd.DataFrame) -> Values:
+    values: Values = {}
+    for key, pairs in add_keys(table[table["task"] == frame.OVERALL]).groupby("key"):
+        values[f"harmony.{key}.pairs"] = len(pairs)
+        values[f"harmony.{key}.pairs_differ"] = (pairs["p_holm"] < LEVEL).sum()
+    return values
+
+
+def _describe_panel(table: pd.DataFrame) -> Values:
     if table.empty:
         return {}
     own = table[(table["origin"] == frame.OWN) & table["pc1"].notna()]
@@ -95,13 +88,13 @@ HARMONY = Study(
     key="harmony",
     prose=Path(__file__).with_name("chapter.md.j2"),
     computed=(
-        ("harmony_scores", _scores),
-        ("harmony_agreement", _agreement),
+        ("harmony_scores", _describe_scores),
+        ("harmony_agreement", _describe_agreement),
         ("harmony_agreement_by_size", partial(tell_by_size, study="harmony")),
-        ("harmony_leaderboard", _ranking),
-        ("harmony_components", _components),
+        ("harmony_leaderboard", _describe_ranking),
+        ("harmony_components", _describe_components),
         ("harmony_variance", partial(tell_variance, study="harmony")),
-        ("harmony_significance", _significance),
-        ("harmony_panel", _panel),
+        ("harmony_significance", _describe_significance),
+        ("harmony_panel", _describe_panel),
     ),
 )

@@ -1,6 +1,4 @@
-"""By what the grid is compared with the published leaderboard."""
-
-from pydantic import Field
+"""Describe by what the grid is compared with the published leaderboard."""
 
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.job_params import JobParams
@@ -9,19 +7,13 @@ from workflow_scripts.studies.ranking.grid_settings import list_known_models
 
 
 class HarmonyComparison(JobParams):
-    """What decides whether the published leaderboard can be compared with ours."""
+    """Hold what decides whether the published leaderboard can be compared with ours."""
 
     source: str
-    margin: float = Field(description="Within which the difference of two scores does not matter")
-    models: tuple[KnownModel, ...] = Field(
-        (),
-        description="Those of the hub that are known: how far they stray goes by family and size",
-    )
+    models: tuple[KnownModel, ...] = ()
+    """Those of the hub that are known: how far they stray goes by family and size"""
 
 
 def harmony_comparison(settings: Settings) -> HarmonyComparison:
-    return HarmonyComparison(
-        source=settings.source,
-        margin=settings.margins.scores,
-        models=list_known_models(settings, "huggingface"),
-    )
+    models = list_known_models(settings, "huggingface")
+    return HarmonyComparison(source=settings.source, models=models)

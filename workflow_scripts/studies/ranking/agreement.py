@@ -1,6 +1,7 @@
-"""How well tasks agree about models, by protocol, beside what drawing again alone would leave."""
+"""Compute how well tasks agree about models, by protocol, beside what drawing again alone would leave."""
 
 from collections.abc import Sequence
+from itertools import combinations, combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import intervals, numbers
+from workflow_scripts.render.text import intervals, number, numbers
 from workflow_scripts.stats.agreement import (
     agreement_by_category,
     agreement_by_task,
@@ -34,19 +34,17 @@ _NOTE = (
     " of different tasks. 95% intervals: over families, had"
     " other families of models been taken (in brackets how many there are, or how many models where"
     " families are fewer than four); over items, had other test items been drawn, the same for all"
-    " models{trainings}. Own redraw: agreement of a task with its scores drawn again so, mean over tasks."
+    f" models{frame.TRAININGS}. Own redraw: agreement of a task with its scores drawn again so, mean over tasks."
     " Ceiling: what tasks could agree at most if they differed in nothing but that. Against"
     " direct: over the models and cells that both protocols have."
     " A dash is a number that the scores at hand do not give. Each task with the others, and all pairs, are in the"
-    " CSV.{last}"
+    " CSV."
 )
 # What the Markdown table has; the CSV has what is of one task, category or pair too.
-_OF_ALL = {frame.MEAN, frame.OWN_REDRAW, frame.CEILING, frame.DIFFERENCE, frame.SHARE}
-_COLUMNS = [
-    *("protocol", "origins", "measure", "statistic", "first", "second", "value"),
-    *("families_low", "families_high", "groups", "of", "items_low", "items_high"),
-    *("models", "pairs"),
-]
+_SHOWN = [frame.MEAN, frame.OWN_REDRAW, frame.CEILING, frame.DIFFERENCE, frame.SHARE]
+_COLUMNS = ["protocol", "origins", "measure", "statistic", "first", "second", "value"]
+_COLUMNS += ["families_low", "families_high", "groups", "of", "items_low", "items_high"]
+_COLUMNS += ["models", "pairs"]
 
 
 def correlate(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -57,25 +55,19 @@ def compute_agreement(
     grids: dict[str, Grid], settings: GridSettings, draws: int, seed: int
 ) -> pd.DataFrame:
     """Compute a row per number, in long form: protocol, statistic, task or category or pair of them."""
-    grid, tables = settings.grid, []
-    direct = grids.get(grid.baseline)
-    for protocol, one in grids.items():
-        for measure in grid.measures:
-            rows = _agree_within(one, measure, settings, draws, seed)
-            if direct and one is not direct:
-                rows += _compare_with_direct(direct, one, measure, draws, seed)
-            table = pd.DataFrame(rows).assign(measure=measure, origins=one.origins)
-            tables.append(table.assign(protocol=protocol))
-    order = [*grid.protocols, *grid.measures, *frame.STATISTICS]
-    table = pd.concat(tables).reindex(columns=_COLUMNS)
-    table = table.sort_values(
-        ["protocol", "measure", "statistic"],
-        key=lambda column: column.map(order.index),
-        kind="stable",
-        ignore_index=True,
-    )
-    alone = [] if len(grid.measures) > 1 else ["measure"]
-    return table.drop(columns=[*alone, *([] if grid.run else ["origins"])])
+    direct, rows = grids.get(settings.grid.baseline), []
+    statistics = list(frame.STATISTICS)
+    for protocol, grid in grids.items():
+        for measure in settings.grid.measures:
+            values = _agree_within(grid, measure, settings, draws, seed)
+            if direct and grid is not direct:
+                values += _compare_with_direct(direct, grid, measure, draws, seed)
+            about = {"protocol": protocol, "origins": grid.origins, "measure": measure}
+            values.sort(key=lambda row: statistics.index(row["statistic"]))
+            rows += [about | row for row in values]
+    table = pd.DataFrame(rows, columns=_COLUMNS)
+    single = {"measure": len(settings.grid.measures) == 1, "origins": not settings.grid.run}
+    return table.drop(columns=[name for name, is_single in single.items() if is_single])
 
 
 def _agree_within(
@@ -84,13 +76,17 @@ def _agree_within(
     scores = grid.measured.dropna(how="all")
     matrix = correlate(scores, measure)
     pairs = [
-        {"statistic": frame.PAIR, "first": a, "second": b, "value": matrix.at[a, b]}
-        for at, a in enumerate(matrix)
-        for b in matrix.columns[at + 1 :]
+        {
+            "statistic": frame.PAIR,
+            "first": first,
+            "second": second,
+            "value": matrix.at[first, second],
+        }
+        for first, second in combinations(matrix, 2)
     ]
-    known = sum(pd.notna(pair["value"]) for pair in pairs)
-    rows = [{"statistic": frame.MEAN, "value": mean_of_pairs(matrix), "pairs": known}]
-    rows += _name_tasks(frame.TASK, agreement_by_task(matrix))
+    defined = sum(pd.notna(pair["value"]) for pair in pairs)
+    mean = {"statistic": frame.MEAN, "value": mean_of_pairs(matrix), "pairs": defined}
+    rows = [mean, *_name_tasks(frame.TASK, agreement_by_task(matrix))]
 
     def compute_means(kept: np.ndarray) -> np.ndarray:
         left = correlate(scores[kept], measure)
@@ -98,16 +94,15 @@ def _agree_within(
 
     reach = over_families(compute_means, grid.models.loc[scores.index, "family"])
     for row, low, high in zip(rows, reach.low.clip(-1), reach.high.clip(None, 1), strict=True):
-        row |= {"families_low": low, "families_high": high}
-        row |= {"groups": reach.groups, "of": reach.of}
+        row |= {"families_low": low, "families_high": high, "groups": reach.groups, "of": reach.of}
     if measure == "kendall":
         errors, fewer = grid.errors.part(scores), max(draws // 5, 10)
-        rows[0]["items_low"], rows[0]["items_high"] = interval_drawn(errors, draws, seed)
-        unknown = np.nan if not errors.are_known else 1.0
-        own = agree_with_redraw(errors, fewer, seed) * unknown
+        mean["items_low"], mean["items_high"] = interval_drawn(errors, draws, seed)
+        known = 1.0 if errors.are_known else np.nan
+        redraw = agree_with_redraw(errors, fewer, seed).mean() * known
         # Over the pairs of tasks that the mean is over; of none where a score that it is of has no error.
-        ceilings = ceiling_of_pairs(errors, fewer, seed).where(matrix.notna()) * unknown
-        rows.append({"statistic": frame.OWN_REDRAW, "value": own.mean()})
+        ceilings = ceiling_of_pairs(errors, fewer, seed).where(matrix.notna()) * known
+        rows.append({"statistic": frame.OWN_REDRAW, "value": redraw})
         rows.append({"statistic": frame.CEILING, "value": mean_of_pairs(ceilings)})
         rows += _name_tasks(frame.TASK_CEILING, agreement_by_task(ceilings))
     rows += [
@@ -125,80 +120,66 @@ def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
 def mean_by_category(matrix: pd.DataFrame, settings: GridSettings) -> list[tuple[str, str, float]]:
     """List each two categories, and the mean over pairs of their tasks."""
     means = agreement_by_category(matrix, {task.task: task.category for task in settings.tasks})
-    return [
-        (first, second, means.at[first, second])
-        for at, first in enumerate(means)
-        for second in means.columns[at:]
-    ]
+    return [(*pair, means.at[pair]) for pair in combinations_with_replacement(means, 2)]
 
 
 def _compare_with_direct(
     direct: Grid, other: Grid, measure: str, draws: int, seed: int
 ) -> list[dict[str, Any]]:
-    first, second = shared_cells(direct.values, other.values)
-    first = first.dropna(how="all").dropna(axis=1, how="all")
-    second = second.loc[first.index, first.columns]
-    if min(first.shape) < 2:
+    before, after = shared_cells(direct.values, other.values)
+    before = before.dropna(how="all").dropna(axis=1, how="all")
+    after = after.loc[before.index, before.columns]
+    if min(before.shape) < 2:
         return []
-    share, pairs = share_improving(correlate(first, measure), correlate(second, measure))
+    share, pairs = share_improving(correlate(before, measure), correlate(after, measure))
 
     def compute_rise(kept: np.ndarray) -> np.ndarray:
-        means = [mean_of_pairs(correlate(side[kept], measure)) for side in (first, second)]
+        means = [mean_of_pairs(correlate(scores[kept], measure)) for scores in (before, after)]
         return np.array(means[1] - means[0])
 
-    reach = over_families(compute_rise, direct.models.loc[first.index, "family"])
-    base = {"models": len(first), "pairs": pairs}
-    rise = base | {
+    reach = over_families(compute_rise, direct.models.loc[before.index, "family"])
+    rise = {
         "statistic": frame.DIFFERENCE,
-        "value": float(compute_rise(np.full(len(first), True))),
+        "value": compute_rise(np.full(len(before), True)).item(),
         "families_low": float(reach.low),
         "families_high": float(reach.high),
         "groups": reach.groups,
         "of": reach.of,
     }
     if measure == "kendall":
-        errors = direct.errors.part(first), other.errors.part(second)
+        errors = direct.errors.part(before), other.errors.part(after)
         rise["items_low"], rise["items_high"] = difference_drawn(*errors, draws=draws, seed=seed)
-    return [rise, base | {"statistic": frame.SHARE, "value": share}]
+    rows = [rise, {"statistic": frame.SHARE, "value": share}]
+    return [{"models": len(before), "pairs": pairs} | row for row in rows]
 
 
 def format_intervals(table: pd.DataFrame) -> list[str | None]:
     """Format intervals over families, with how many there are."""
     ends = intervals(table["families_low"], table["families_high"])
     return [
-        f"{reach} ({groups:.0f} {of})" if reach else None
-        for reach, groups, of in zip(ends, table["groups"], table["of"], strict=True)
+        f"{interval} ({groups:.0f} {of})" if interval else None
+        for interval, groups, of in zip(ends, table["groups"], table["of"], strict=True)
     ]
 
 
-def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
-    table = table[table["statistic"].isin(_OF_ALL)]
-    measure = {"Measure": table["measure"].map(frame.MEASURES)} if "measure" in table else {}
-    return {
-        "Protocol": table["protocol"].map(settings.grid.names),
-        **measure,
-        "Statistic": table["statistic"].map(frame.STATISTICS),
-        "Value": numbers(table["value"]),
-        "Over families": format_intervals(table),
-        "Over items": intervals(table["items_low"], table["items_high"]),
-        "Models": numbers(table["models"], ".0f"),
-        "Pairs": numbers(table["pairs"], ".0f"),
-    }
-
-
-def plot_matrices(
+def plot_agreement(
     table: pd.DataFrame, settings: GridSettings, files: Sequence[Path], measure: str = "kendall"
 ) -> None:
     """Plot the agreement of every pair of tasks, in the order of their categories."""
     if "measure" in table:
         table = table[table["measure"] == measure]
     pairs = table[table["statistic"] == frame.PAIR]
-    present = set(pairs["first"]) | set(pairs["second"])
+    present = {*pairs["first"], *pairs["second"]}
     tasks = [row for row in settings.in_categories if row.task in present]
     borders = [at for at in range(1, len(tasks)) if tasks[at].category != tasks[at - 1].category]
+    titles = dict(settings.grid.names)
+    for row in table[table["statistic"] == frame.MEAN].dropna(subset="families_low").itertuples():
+        low, high = number(row.families_low), number(row.families_high)
+        mean = f"mean agreement {number(row.value)}\n({low} to {high} over {row.of})"
+        titles[row.protocol] += f"\n{mean}"
     plots.plot_matrices(
         pairs,
-        plots.title_with_mean(table, settings.grid),
+        titles,
         settings.grid,
         files,
         names={row.task: row.display_name for row in tasks},
@@ -216,13 +197,23 @@ def main(
     bootstrap_draws: int,
     seed: int,
 ) -> None:
-    of_grid = GridSettings.of(settings)
-    agreement = compute_agreement(read_grids(cells, models), of_grid, bootstrap_draws, seed)
-    note = frame.describe_draws(_NOTE, agreement, of_grid)
-    title = frame.make_title("Agreement of tasks about models", of_grid)
-    shown = format_columns(agreement, of_grid)
-    write_table(agreement, table, title=title, note=note, shown=shown)
-    plot_matrices(agreement, of_grid, figure)
+    grid_settings = GridSettings.of(settings)
+    agreement = compute_agreement(read_grids(cells, models), grid_settings, bootstrap_draws, seed)
+    rows = agreement[agreement["statistic"].isin(_SHOWN)]
+    measure = {"Measure": rows["measure"].map(frame.MEASURES)} if "measure" in rows else {}
+    shown = {
+        "Protocol": rows["protocol"].map(grid_settings.grid.names),
+        **measure,
+        "Statistic": rows["statistic"].map(frame.STATISTICS),
+        "Value": numbers(rows["value"]),
+        "Over families": format_intervals(rows),
+        "Over items": intervals(rows["items_low"], rows["items_high"]),
+        "Models": numbers(rows["models"], ".0f"),
+        "Pairs": numbers(rows["pairs"], ".0f"),
+    }
+    title = "Agreement of tasks about models"
+    frame.write_grid_table(agreement, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    plot_agreement(agreement, grid_settings, figure)
 
 
 if "snakemake" in globals():

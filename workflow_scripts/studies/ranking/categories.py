@@ -1,14 +1,11 @@
-"""The agreement of tasks by their categories, and within each."""
+"""Average the agreement of tasks by their categories, and within each."""
 
-import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.studies.ranking import frame
@@ -17,7 +14,7 @@ from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.plots import plot_matrices
 
-_ABOUT = ["measure", "first", "second", "pairs"]
+_ROW = ["measure", "first", "second", "pairs"]
 _NOTE = (
     "Mean agreement over pairs of different tasks, one of each category; within: both of one category."
     " Protocols that have other numbers of pairs stand in rows of their own."
@@ -26,45 +23,30 @@ _NOTE = (
 
 def compute_categories(grids: dict[str, Grid], settings: GridSettings) -> pd.DataFrame:
     """Compute a row per protocol, measure and pair of categories, in their order."""
-    category = {one.task: one.category for one in settings.tasks}
+    category = {task.task: task.category for task in settings.tasks}
     rows = []
     for grid in grids.values():
-        sizes = Counter(category[task] for task in grid.measured)
+        sizes = grid.measured.columns.map(category).value_counts()
         for measure in settings.grid.measures:
             matrix = correlate(grid.measured, measure)
             for first, second, value in mean_by_category(matrix, settings):
-                pairs = (
-                    sizes[first] * (sizes[second] - (first == second)) // (1 + (first == second))
-                )
+                size = sizes[first]
+                pairs = size * (size - 1) // 2 if first == second else size * sizes[second]
                 rows.append((grid.protocol, measure, first, second, value, pairs))
-    return pd.DataFrame(rows, columns=["protocol", *_ABOUT[:3], "value", "pairs"])
-
-
-def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
-    wide = table.pivot(index=_ABOUT, columns="protocol", values="value")
-    wide = wide.loc[list(table[_ABOUT].drop_duplicates().itertuples(index=False, name=None))]
-    rows = wide.reset_index()
-    within = rows["first"] == rows["second"]
-    both = rows["first"] + " and " + rows["second"]
-    return {
-        "Measure": rows["measure"].map(frame.MEASURES),
-        "Categories": ("within " + rows["first"]).where(within, both),
-        "Pairs": numbers(rows["pairs"], "d"),
-        **{name: numbers(rows[key]) for key, name in settings.grid.names.items() if key in rows},
-    }
+    return pd.DataFrame(rows, columns=["protocol", *_ROW[:3], "value", "pairs"])
 
 
 def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot the mean of tau-b for every two categories."""
     rows = table[table["measure"] == "kendall"]
-    found = set(rows["first"]) | set(rows["second"])
-    ordered = [name for name in settings.grid.categories or CATEGORIES if name in found]
+    present = {*rows["first"], *rows["second"]}
+    names = [name for name in settings.grid.categories or CATEGORIES if name in present]
     plot_matrices(
         rows,
         settings.grid.names,
         settings.grid,
         files,
-        names={name: re.sub(r"(?<=/)| ", "\n", name) for name in ordered},  # a word a line
+        names={name: name.replace(" ", "\n").replace("/", "/\n") for name in names},
         label="mean of Kendall's tau-b over pairs of different tasks",
     )
 
@@ -72,12 +54,21 @@ def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Pat
 def main(
     cells: Path, models: Path, table: list[Path], figure: list[Path], settings: dict[str, Any]
 ) -> None:
-    of_grid = GridSettings.of(settings)
-    categories = compute_categories(read_grids(cells, models), of_grid)
-    title = frame.make_title("Agreement by category", of_grid)
-    shown = format_columns(categories, of_grid)
-    write_table(categories, table, title=title, note=_NOTE, shown=shown)
-    plot_categories(categories, of_grid, figure)
+    grid_settings = GridSettings.of(settings)
+    categories = compute_categories(read_grids(cells, models), grid_settings)
+    wide = categories.pivot(index=_ROW, columns="protocol", values="value")
+    rows = wide.reindex(pd.MultiIndex.from_frame(categories[_ROW].drop_duplicates())).reset_index()
+    names = grid_settings.grid.names
+    between = rows["first"] + " and " + rows["second"]
+    shown = {
+        "Measure": rows["measure"].map(frame.MEASURES),
+        "Categories": between.mask(rows["first"] == rows["second"], "within " + rows["first"]),
+        "Pairs": numbers(rows["pairs"], "d"),
+        **{name: numbers(rows[key]) for key, name in names.items() if key in rows},
+    }
+    title = "Agreement by category"
+    frame.write_grid_table(categories, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    plot_categories(categories, grid_settings, figure)
 
 
 if "snakemake" in globals():

@@ -1,8 +1,6 @@
-"""What the scores of a grid are uncertain by: items that its models share, and trainings of their own."""
+"""Estimate what the scores of a grid are uncertain by: items that its models share, and trainings of their own."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -10,18 +8,18 @@ import pandas as pd
 
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.influences import get_row_errors
-from workflow_scripts.scores.published_leaderboard import convert_to_fractions, read_panel
+from workflow_scripts.scores.published_leaderboard import convert_to_fractions
 from workflow_scripts.stats.item_errors import ItemErrors, assumed_errors, with_others
 from workflow_scripts.stats.reruns import Reruns, differences_of, reordering, reruns_of
 from workflow_scripts.stats.score_errors import ScoreErrors
-from workflow_scripts.studies.ranking.frame import DIRECT, STUDY, TRAINED
+from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _ROW = ["protocol", "label"]
 
 
 class Cells(NamedTuple):
-    """One protocol of a grid: labels down, tasks across, the mean over seeds of each cell."""
+    """Hold one protocol of a grid: labels down, tasks across, the mean over seeds of each cell."""
 
     value: pd.DataFrame
     stderr: pd.DataFrame
@@ -33,9 +31,8 @@ class Cells(NamedTuple):
     absent: pd.DataFrame
 
 
-@dataclass(frozen=True)
-class KnownErrors:
-    """What is known of a grid's errors beside the standard errors of its scores."""
+class KnownErrors(NamedTuple):
+    """Hold what is known of a grid's errors beside the standard errors of its scores."""
 
     correlations: Mapping[str, float]
     """By task, how right answers of two models correlate over items that others released."""
@@ -45,36 +42,6 @@ class KnownErrors:
     """The scores after training of another grid's second release."""
     reruns: Reruns | None = None
     """For a run that trains each cell once: what the published releases say of a training."""
-
-    def correlation(self, task: str) -> float:
-        usual = float(np.median(list(self.correlations.values()))) if self.correlations else 0.0
-        return self.correlations.get(task, usual)
-
-
-def label_models(scores: pd.DataFrame) -> pd.Series:
-    """In the grid of a run: each model's name, with where its score is from if that is not the run."""
-    name = scores["model"] + scores["variant"]
-    return name.where(scores["study"] == STUDY, name + " [" + scores["study"] + "]")
-
-
-def read_known_errors(
-    correlations: Path,
-    errors: Path | None,
-    released: Sequence[Path],
-    release: Path | None,
-    settings: GridSettings,
-    models: Iterable[KnownModel],
-) -> KnownErrors:
-    known = pd.read_csv(correlations).set_index("task")["correlation"].to_dict()
-    measured = reruns = None
-    if errors:
-        measured = pd.read_parquet(errors)
-        measured = measured[measured["metric"] == measured["task"].map(settings.metrics)]
-        measured = measured.assign(label=label_models(measured))
-    if settings.trainings == "published":
-        first, second, floor = read_releases(*map(pd.read_csv, released))
-        reruns = estimate_trainings(first, second, floor, index_models(models))
-    return KnownErrors(known, measured, read_panel(release) if release else None, reruns)
 
 
 def combine_errors(
@@ -86,13 +53,13 @@ def combine_errors(
     combined = {}
     for stream, (protocol, cells) in enumerate(parts.items()):
         rows = pd.MultiIndex.from_product([[protocol], cells.value.index])
-        of_protocol = {}
+        of_tasks = {}
         for task in cells.value:
             index, errors = items[task]
-            of_protocol[task] = errors.part(index.get_indexer(rows))
+            of_tasks[task] = errors.part(index.get_indexer(rows))
         spread = _spread_trainings(protocol, parts, settings, known)
         spread = spread.reindex_like(cells.value).fillna(0.0)
-        combined[protocol] = ScoreErrors(cells.value, of_protocol, spread, stream)
+        combined[protocol] = ScoreErrors(cells.value, of_tasks, spread, stream)
     return combined
 
 
@@ -101,25 +68,26 @@ def _combine_items(
 ) -> tuple[pd.MultiIndex, ItemErrors]:
     """Combine all protocols at once: rows are protocol and label."""
     columns = {key: cells.stderr[task] for key, cells in parts.items() if task in cells.stderr}
-    others, correlation = pd.concat(columns, names=_ROW), known.correlation(task)
+    others = pd.concat(columns, names=_ROW)
+    usual = np.median(list(known.correlations.values() or [0.0]))
+    correlation = known.correlations.get(task, float(usual))
     measured = known.measured
-    if measured is not None and (measured["task"] == task).any():
-        index, errors = get_row_errors(measured[measured["task"] == task], _ROW)
-        others = others[~others.index.isin(index)]
-        if others.empty:
-            return index, errors
-        return index.append(others.index), with_others(errors, others.to_numpy(), correlation)
-    return others.index, assumed_errors(others.to_numpy(), correlation)
+    if measured is None or task not in set(measured["task"]):
+        return others.index, assumed_errors(others.to_numpy(), correlation)
+    index, errors = get_row_errors(measured[measured["task"] == task], _ROW)
+    others = others[~others.index.isin(index)]
+    if others.empty:
+        return index, errors
+    return index.append(others.index), with_others(errors, others.to_numpy(), correlation)
 
 
 def _spread_trainings(
     protocol: str, parts: Mapping[str, Cells], settings: GridSettings, known: KnownErrors
 ) -> pd.DataFrame:
     """Compute the spread of each score over trainings; 0 where nothing is known of it."""
-    cells, release = parts[protocol], settings.grid.release
+    cells, release, reruns = parts[protocol], settings.grid.release, known.reruns
     if (cells.seeds > 1).to_numpy().any():
         return spread_seeds(cells.between, cells.seeds)
-    reruns = known.reruns
     if known.release is not None and release and release.protocol == protocol:
         floor = parts[settings.grid.baseline].value
         reruns = estimate_trainings(known.release, cells.value, floor, cells.models)
@@ -135,9 +103,9 @@ def spread_seeds(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
     uncertain its logarithm is (that of s^2 with d degrees of freedom has the variance 2 / d, nearly).
     """
     freedom = (seeds - 1).where(between.notna()).sum()
-    pooled = (between * (seeds - 1)).sum() / freedom.where(freedom > 0)
-    logs = np.log(pooled.clip(lower=1e-12))
-    uncertain = 2 / freedom.where(freedom > 0)
+    freedom = freedom.where(freedom > 0)
+    logs = np.log(((between * (seeds - 1)).sum() / freedom).clip(lower=1e-12))
+    uncertain = 2 / freedom
     apart = max(float(logs.var(ddof=0) - uncertain.mean()), 0.0)
     shrunk = (logs * apart + logs.mean() * uncertain) / (apart + uncertain)
     return np.sqrt(np.exp(shrunk.fillna(logs.mean())) / seeds)
@@ -166,11 +134,8 @@ def read_releases(
     leaderboard: pd.DataFrame, cells: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Read both releases after training, and the direct scores, by model and task as fractions."""
-    trained, direct = (
-        cells[cells["protocol"] == protocol].pivot(index="model", columns="task", values="value")
-        for protocol in (TRAINED, DIRECT)
-    )
-    return convert_to_fractions(leaderboard.set_index("model")), trained, direct
+    wide = cells.pivot(index="model", columns=["protocol", "task"], values="value")
+    return convert_to_fractions(leaderboard.set_index("model")), wide[TRAINED], wide[DIRECT]
 
 
 def index_models(models: Iterable[KnownModel]) -> pd.DataFrame:

@@ -1,23 +1,36 @@
-"""What the figures of a grid share: how protocols and models are called and coloured, heat maps, lines of ranks."""
+"""Draw what the figures of a grid share: colours of protocols and families, heat maps, intervals, lines of ranks."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, draw_placeholder, drawing, legend_below, rule
-from workflow_scripts.render.text import number
+from workflow_scripts.render.figures import PALETTE, draw_placeholder, drawing, legend_below
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame
 
-_UNTRAINED = ((PALETTE[1], "o"), (PALETTE[2], "^"), (PALETTE[6], "P"))
-_TRAINED = ((PALETTE[0], "s"), (PALETTE[3], "D"), (PALETTE[4], "v"))
+# Untrained protocols have the first looks, trained ones the last.
+_LOOKS = tuple(zip((PALETTE[at] for at in (1, 2, 6, 4, 3, 0)), "o^PvDs", strict=True))
 IMPORTED = "*"
 NAMED = 70  # models that fit below one another: figures with a line for each show the first ones
 # Red for opposite, white for unrelated, blue for equal rankings; safe for all eyes.
 _COLOURS = {"cmap": "RdBu", "vmin": -1, "vmax": 1, "edgecolors": "white", "linewidth": 0.5}
+
+
+@contextmanager
+def draw_panels(
+    files: Sequence[Path], panels: Sequence, width: float, height: float, empty: str, **grid: Any
+) -> Iterator[tuple]:
+    """Yield a figure with a column of axes for each panel, side by side; of none it shows the sentence `empty`."""
+    grid = {"ncols": max(len(panels), 1), "squeeze": False} | grid
+    with drawing(files, 1.6 + width * grid["ncols"], height, **grid) as (fig, axes):
+        if not panels:
+            draw_placeholder(axes[0, 0], empty)
+        yield fig, axes
 
 
 def measure_ends(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]:
@@ -25,53 +38,28 @@ def measure_ends(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.
     return [side.clip(lower=0).fillna(0) for side in (values - low, high - values)]
 
 
-def shown_protocols(table: pd.DataFrame, grid: GridFile) -> list[str]:
-    """List those of the table that figures show, in the order of the grid."""
+def list_protocols(table: pd.DataFrame, grid: GridFile) -> list[str]:
+    """List the protocols of the table that figures show, in the order of the grid."""
     present = set(table["protocol"])
     return [protocol for protocol in grid.drawn if protocol in present]
 
 
-def place_beside(
+def split_protocols(
     table: pd.DataFrame, grid: GridFile, gap: float
 ) -> Iterator[tuple[pd.DataFrame, float, dict]]:
-    """Yield of each shown protocol its rows, how far beside its line they stand, and how they are drawn."""
-    protocols = shown_protocols(table, grid)
-    for at, protocol in enumerate(protocols):
+    """Yield the rows of each protocol, how far its marks are shifted beside the others', and their look."""
+    protocols = list_protocols(table, grid)
+    for number, protocol in enumerate(protocols):
         colour, marker = choose_look(protocol, grid)
         look = {"fmt": marker, "markersize": 4.5, "color": colour, "label": grid.names[protocol]}
-        shift = (at - (len(protocols) - 1) / 2) * gap
+        shift = (number - (len(protocols) - 1) / 2) * gap
         yield table[table["protocol"] == protocol], shift, look
 
 
-def draw_intervals(
-    fig, axes, table: pd.DataFrame, grid: GridFile, ends: Sequence[str], extra: str | None = None
-) -> None:
-    """Draw values with their intervals, what is `named` down, each protocol in its colour; `extra` as ticks.
-
-    `ends` are the columns with the value and both ends.
-    """
-    place = {name: at for at, name in enumerate(dict.fromkeys(table["named"]))}
-    tick = {"markersize": 9, "markeredgewidth": 1.6}
-    for rows, shift, look in place_beside(table, grid, gap=0.22):
-        down = rows["named"].map(place) + shift
-        value, low, high = (rows[end] for end in ends)
-        axes.errorbar(value, down, xerr=measure_ends(value, low, high), linewidth=1, **look)
-        if extra:
-            axes.plot(rows[extra], down, "|", color=look["color"], **tick)
-    if extra:
-        axes.plot([], [], "|", color="0.4", label=extra, **tick)
-    axes.set_yticks(range(len(place)), list(place), fontsize=8)
-    axes.set_ylim(max(len(place), 1) - 0.4, -0.6)
-    rule(axes, "x", "0.92")
-    legend_below(fig, axes, 3)
-
-
 def choose_look(protocol: str, grid: GridFile) -> tuple[str, str]:
-    """Choose colour and marker, by whether models were trained and how many protocols like it stand before it."""
-    trained = grid.protocols[protocol].after_training
-    alike = [key for key in grid.drawn if grid.protocols[key].after_training == trained]
-    looks = _TRAINED if trained else _UNTRAINED
-    return looks[alike.index(protocol) % len(looks)]
+    """Choose colour and marker by the protocol's place and whether models were trained."""
+    place = grid.drawn.index(protocol)
+    return _LOOKS[place - len(grid.drawn) * grid.protocols[protocol].after_training]
 
 
 def format_size(parameters: float) -> str:
@@ -83,20 +71,16 @@ def format_size(parameters: float) -> str:
 
 
 def shorten_names(table: pd.DataFrame) -> pd.Series:
-    """Name models without their organisation; those with imported scores marked, where ours stand beside them."""
+    """Name models without their organisation; imported ones are marked where ours stand beside them."""
     names = table["model"].str.split("/").str[-1] + table["variant"]
     own = table["origin"] == frame.OWN
     return names.where(own, names + IMPORTED) if own.any() else names
 
 
 def color_families(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Give each family a colour and a marker; models that the models table lacks are 'other'."""
-    shapes = "osD^vPX"
-    known = {
-        name: (PALETTE[at % len(PALETTE)], shapes[(at + at // len(PALETTE)) % len(shapes)])
-        for at, name in enumerate(sorted(set(table["family"].dropna())))
-    }
-    return known | {"other": ("0.6", "h")}
+    """Give each family a colour and a marker."""
+    looks = zip(cycle(PALETTE), cycle("osD^vPXh"), strict=False)
+    return dict(zip(sorted(set(table["family"])), looks, strict=False))
 
 
 def draw_heat_map(
@@ -136,42 +120,30 @@ def plot_matrices(
     lines: Sequence[int] = (),
 ) -> None:
     """Plot a square per protocol of the numbers of pairs `first` and `second`; names may have one with themselves."""
-    protocols = shown_protocols(rows, grid)
+    protocols = list_protocols(rows, grid)
     small = len(names) > 12
-    side, columns = max((0.27 if small else 0.72) * len(names), 2.2), max(len(protocols), 1)
-    panels = {"ncols": columns, "squeeze": False, "sharey": True, "layout": "compressed"}
-    with drawing(files, 1.6 + (side + 0.3) * columns, side + 2.6, **panels) as (fig, (axes,)):
-        if not protocols:
-            draw_placeholder(axes[0], "No two tasks or texts have scores of the same models.")
-            return
-        for axis, protocol in zip(axes, protocols, strict=True):
+    side = max((0.27 if small else 0.72) * len(names), 2.2)
+    empty = "No two tasks or texts have scores of the same models."
+    shared = {"sharey": True, "layout": "compressed"}
+    with draw_panels(files, protocols, side + 0.3, side + 2.6, empty, **shared) as (fig, (axes,)):
+        for axis, protocol in zip(axes, protocols, strict=False):
             half = rows[rows["protocol"] == protocol].pivot(
                 index="first", columns="second", values="value"
             )
             half = half.reindex(index=list(names), columns=list(names))
             values, shown = half.fillna(half.T).to_numpy(dtype=float), list(names.values())
             mesh = draw_heat_map(axis, values, shown, shown, small=small)
-            for at in lines:
-                axis.axhline(at, color="black", linewidth=0.6)
-                axis.axvline(at, color="black", linewidth=0.6)
+            for place in lines:
+                axis.axhline(place, color="black", linewidth=0.6)
+                axis.axvline(place, color="black", linewidth=0.6)
             axis.set_aspect("equal")
             axis.set_title(titles[protocol], fontsize=9)
-        draw_colour_bar(fig, mesh, list(axes), label)
+        if protocols:
+            draw_colour_bar(fig, mesh, list(axes), label)
 
 
-def title_with_mean(table: pd.DataFrame, grid: GridFile) -> dict[str, str]:
-    """Title protocols, each with the mean agreement over all pairs where it has an interval."""
-    titles = dict(grid.names)
-    for row in table[table["statistic"] == frame.MEAN].itertuples():
-        low, high = number(row.families_low), number(row.families_high)
-        if low and high:
-            mean = f"mean agreement {number(row.value)}\n({low} to {high} over {row.of})"
-            titles[row.protocol] += f"\n{mean}"
-    return titles
-
-
-def rank_height(models: int) -> float:
-    return 1.6 + 0.17 * min(max(models, 8), NAMED)
+def get_rank_height(table: pd.DataFrame) -> float:
+    return 1.6 + 0.17 * min(max(table["label"].nunique(), 8), NAMED)
 
 
 def draw_ranks(
@@ -188,37 +160,28 @@ def draw_ranks(
     between which it lies. Of more models than can be named the first ones are drawn.
     """
     wide = table.pivot(index="label", columns=column, values=list(ends))
+    models = table.drop_duplicates("label").set_index("label")[["name", "family"]]
     first = wide[ends[0]].mean(axis=1).nsmallest(NAMED).index
-    models = table.drop_duplicates("label").set_index("label").loc[sorted(first)]
-    colours = [looks[family][0] for family in models["family"]]
-    rank, low, high = (wide[end].loc[models.index, list(order)].to_numpy(float) for end in ends)
     last = len(order) - 1
-    for at in range(last + 1):
+    for label, (name, family) in models.loc[first].iterrows():
+        colour = looks[family][0]
+        rank, low, high = (wide.loc[label, end][list(order)].to_numpy(float) for end in ends)
+        axis.plot(rank, "o", color=colour, markersize=3)
         # Beside one another, or the ranges of neighbours would be one bar.
-        beside = at + ((rank[:, at] - 1) % 9 - 4) * 0.014
-        axis.scatter(np.full(len(rank), at), rank[:, at], 12, colours, linewidths=0)
-        axis.vlines(beside, low[:, at], high[:, at], colors=colours, alpha=0.8, linewidth=0.9)
-        if at == last:
-            continue
-        apart = (low[:, at] > high[:, at + 1]) | (high[:, at] < low[:, at + 1])
-        for both, colour, strong in zip(rank[:, at : at + 2], colours, apart, strict=True):
-            look = {"linewidth": 1.5, "alpha": 1.0} if strong else {"linewidth": 1, "alpha": 0.3}
-            axis.plot([at, at + 1], both, color=colour, **look)
-    for at, side in {last: "left", 0: "right"}.items():
-        named = models.assign(place=rank[:, at], colour=colours)
-        # Equal ranks would lie on one another: they share one label.
-        for place, tied in named.groupby("place"):
-            texts = [", ".join(tied["name"]), f"{place:.0f}"]
-            text = " ".join(texts if side == "right" else texts[::-1])
-            across = at - 0.09 if side == "right" else at + 0.09
-            style: dict[str, Any] = {
-                "va": "center",
-                "fontsize": 6.8,
-                "color": tied["colour"].iloc[0],
-            }
-            axis.text(across, place, text, ha=side, **style)
+        ranges = np.arange(len(order)) + ((rank - 1) % 9 - 4) * 0.014
+        axis.vlines(ranges, low, high, colors=colour, alpha=0.8, linewidth=0.9)
+        for place in range(last):
+            apart = low[place] > high[place + 1] or high[place] < low[place + 1]
+            look = {"linewidth": 1.5} if apart else {"linewidth": 1, "alpha": 0.3}
+            axis.plot([place, place + 1], rank[place : place + 2], color=colour, **look)
+        for place, side in ((0, "right"), (last, "left")):
+            if not np.isnan(rank[place]):
+                text = f"  {name} ({rank[place]:.0f})  "
+                axis.text(
+                    place, rank[place], text, ha=side, va="center", fontsize=6.8, color=colour
+                )
     axis.set_xlim(-0.9, last + 0.9)
-    axis.set_ylim(np.nanmax(rank) + 0.7, 0.3)
+    axis.set_ylim(wide[ends[0]].max(axis=None) + 0.7, 0.3)
     axis.set_xticks(range(len(order)), list(order.values()))
     axis.set_yticks([])
     axis.xaxis.tick_top()
@@ -226,7 +189,7 @@ def draw_ranks(
     axis.tick_params(length=0)
 
 
-def explain_families(
+def draw_family_legend(
     fig, axis, table: pd.DataFrame, looks: Mapping[str, tuple[str, str]], columns: int
 ) -> None:
     for family in sorted(set(table["family"])):

@@ -1,23 +1,22 @@
-"""How well a part of the trainings ranks the models: each family placed by the others, against a second release."""
+"""Compute how well a part of the trainings ranks the models: each family placed by the others, by a second release."""
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen
 from workflow_scripts.stats.principal import component_loadings, principal_components
 from workflow_scripts.stats.unseen_families import FEWEST, learn
-from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
@@ -43,18 +42,7 @@ NOTE = (
     f" in the 95% interval of the prediction, and the least such share of a family of {FEWEST} or"
     f" more. At random: means over {RANDOM} draws of tasks."
 )
-Choice = Callable[[pd.DataFrame], list[str]]  # the scores of models that are known, to tasks
 _COLUMNS = ["way", "budget", "price", "tasks", "tau", "off", "within", "least_within", "chosen"]
-
-
-class _Truth(NamedTuple):
-    """What placed models are held against, by model."""
-
-    again: pd.Series
-    """The second release on the first one's component."""
-    second: pd.Series
-    """The second release's own first component."""
-    families: pd.Series
 
 
 def compute_price(
@@ -68,69 +56,74 @@ def compute_price(
     """Compute a row for each way to choose tasks and each budget; shares of the price of all tasks."""
     prices = prices / prices.sum()
     standard = (second - trained.mean()) / trained.std(ddof=0)
-    truth = _Truth(
-        again=100 * standard @ component_loadings(trained)["PC1"],
-        second=principal_components(second).scores["PC1"],
-        families=families,
+    # The second release on the first one's component, and on its own.
+    models = pd.DataFrame(
+        {
+            "target": 100 * standard @ component_loadings(trained)["PC1"],
+            "second": principal_components(second).scores["PC1"],
+            "family": families,
+        }
     )
 
-    def describe(taken: list[str], choose: Choice | None = None) -> dict[str, Any]:
-        about = {"price": prices[taken].sum(), "tasks": len(taken), "chosen": " ".join(taken)}
-        choose = choose or (lambda _: taken)
-        return about | _place(truth, lambda others: trained[choose(trained[others])])
+    def place(tasks: list[str], choose: Callable | None = None) -> dict[str, Any]:
+        about = {"price": prices[tasks].sum(), "tasks": len(tasks), "chosen": " ".join(tasks)}
+        choose = choose or (lambda _: tasks)
+        return about | _place(models, lambda others: trained[choose(trained[others])])
 
     first = principal_components(trained).scores["PC1"]
-    everything = {"price": 1.0, "tasks": len(prices), "tau": _tau(first, truth.second)}
-    rows = [
-        {"way": ALL, "budget": 1.0, **everything},
-        {"way": NONE, "budget": 0.0, "price": 0.0, "tasks": 0, **_place(truth, lambda _: direct)},
+    rows: list[dict[str, Any]] = [
+        {"way": ALL, "budget": 1.0, "price": 1.0, "tasks": len(prices)},
+        {"way": NONE, "budget": 0.0, "price": 0.0, "tasks": 0, **_place(models, lambda _: direct)},
     ]
+    rows[0]["tau"] = _correlate(first, models["second"])
     generator = np.random.default_rng(seed)
     for budget in BUDGETS:
         choose = partial(chosen, prices=prices, budget=budget)
-        rows.append({"way": CHOSEN, "budget": budget, **describe(choose(trained), choose)})
-        rows.append({"way": CHEAPEST, "budget": budget, **describe(cheapest(prices, budget))})
-        drawn = [describe(at_random(prices, budget, generator)) for _ in range(RANDOM)]
-        means = pd.DataFrame(drawn).drop(columns="chosen").mean()
+        rows.append({"way": CHOSEN, "budget": budget, **place(choose(trained), choose)})
+        rows.append({"way": CHEAPEST, "budget": budget, **place(cheapest(prices, budget))})
+        draws = pd.DataFrame([place(at_random(prices, budget, generator)) for _ in range(RANDOM)])
+        means = draws.drop(columns="chosen").mean()
         rows.append({"way": DRAWN, "budget": budget, **means})
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _place(truth: _Truth, scores_by: Callable[[np.ndarray], pd.DataFrame]) -> dict[str, float]:
-    """Place each family's models by the others', on the scores that are chosen by those given."""
-    families = truth.families
-    placed = pd.DataFrame(index=truth.again.index, columns=["pc1", "half"], dtype=float)
+def _place(
+    models: pd.DataFrame, choose_scores: Callable[[np.ndarray], pd.DataFrame]
+) -> dict[str, float]:
+    """Place each family's models by the others', on the scores that are chosen by those."""
+    families = models["family"]
+    placed = pd.DataFrame(index=models.index, columns=["pc1", "half"], dtype=float)
     for family in families.unique():
         others = (families != family).to_numpy()
-        scores = scores_by(others)
+        scores = choose_scores(others)
         known = scores[others]
         standard = ((scores - known.mean()) / known.std(ddof=0)).to_numpy()
-        component, groups = (one[others].to_numpy() for one in (truth.again, families))
-        learned = learn(standard[others], component, groups)
+        target, groups = (models.loc[others, name].to_numpy() for name in ("target", "family"))
+        learned = learn(standard[others], target, groups)
         own = standard[~others]
         placed[~others] = np.column_stack([learned.predicted(own), learned.half_width(own)])
-    off = placed["pc1"] - truth.again
+    off = placed["pc1"] - models["target"]
     within = off.abs() <= placed["half"]
-    large = families.map(families.value_counts()) >= FEWEST
+    by_family = within.groupby(families).agg(["size", "mean"])
     return {
-        "tau": _tau(placed["pc1"], truth.second),
+        "tau": _correlate(placed["pc1"], models["second"]),
         "off": float(np.sqrt((off**2).mean())),
         "within": float(within.mean()),
-        "least_within": float(within[large].groupby(families[large]).mean().min()),
+        "least_within": float(by_family.loc[by_family["size"] >= FEWEST, "mean"].min()),
     }
 
 
-def _tau(one: pd.Series, other: pd.Series) -> float:
-    return float(kendall_matrix(pd.DataFrame({"one": one, "other": other})).iloc[0, 1])
+def _correlate(first: pd.Series, second: pd.Series) -> float:
+    return float(kendall_matrix(pd.concat([first, second], axis=1)).iloc[0, 1])
 
 
 def tell_price(table: pd.DataFrame, study: str) -> Values:
-    """For prose: what a tenth of the trainings and what all of them again are worth."""
-    known = table.set_index(["way", "budget"])["tau"]
+    """Name what a tenth of the trainings and what all of them again are worth."""
+    tau = table.set_index(["way", "budget"])["tau"]
     return {
-        f"{study}.price_tenth": known.get((CHOSEN, 0.1)),
-        f"{study}.price_again": known.get((ALL, 1.0)),
-        f"{study}.price_none": known.get((NONE, 0.0)),
+        f"{study}.price_tenth": tau.get((CHOSEN, 0.1)),
+        f"{study}.price_again": tau.get((ALL, 1.0)),
+        f"{study}.price_none": tau.get((NONE, 0.0)),
     }
 
 
@@ -143,34 +136,37 @@ def main(
     training_tokens: dict[str, float],
     seed: int,
 ) -> None:
-    of_grid, grids = GridSettings.of(settings), read_grids(cells, models)
-    assert of_grid.grid.release is not None, "the rule is for grids that have one"
-    trained, direct = grids[of_grid.grid.release.protocol], grids[of_grid.grid.baseline]
+    grid_settings, grids = GridSettings.of(settings), read_grids(cells, models)
+    assert grid_settings.grid.release is not None, "the rule is for grids that have one"
+    trained = grids[grid_settings.grid.release.protocol]
+    direct = grids[grid_settings.grid.baseline].values
     second = read_panel(release)
     labels = trained.values.dropna().index.intersection(second.index)
     tasks = [task for task in trained.values if task in second and task in training_tokens]
     price = compute_price(
         trained.values.loc[labels, tasks],
-        direct.values.loc[labels, tasks],
+        direct.loc[labels, tasks],
         second.loc[labels, tasks],
-        trained.models.loc[labels, "family"].fillna("other"),
-        pd.Series(training_tokens, dtype=float)[tasks],
-        seed,
+        families=trained.models.loc[labels, "family"].fillna("other"),
+        prices=pd.Series(training_tokens, dtype=float)[tasks],
+        seed=seed,
     )
-    which = [cell.split() if isinstance(cell, str) else [] for cell in price["chosen"]]
+    names = grid_settings.names
     shown = {
         "Tasks": price["way"].map(NAMES),
         "Budget (%)": percents(price["budget"], ".0f"),
         "Price (%)": percents(price["price"], ".1f"),
         "Number": numbers(price["tasks"], ".0f"),
-        "Tau": numbers(price["tau"], ".3f"),
+        "Tau": numbers(price["tau"]),
         "Off": numbers(price["off"], ".0f"),
         "Within": numbers(price["within"], ".2f"),
         "Least within": numbers(price["least_within"], ".2f"),
-        "Which": [", ".join(of_grid.names[task] for task in names) for names in which],
+        "Which": [
+            ", ".join(names[task] for task in row.split()) for row in price["chosen"].fillna("")
+        ],
     }
-    title = frame.make_title("A part of the trainings", of_grid)
-    write_table(price, table, title=title, note=NOTE, shown=shown)
+    title = "A part of the trainings"
+    write_grid_table(price, table, grid_settings, title=title, note=NOTE, shown=shown)
 
 
 if "snakemake" in globals():

@@ -1,4 +1,4 @@
-"""Which models differ by more than chance, on each task and over all of them."""
+"""Test which models differ by more than chance, on each task and over all of them."""
 
 from pathlib import Path
 from typing import Any
@@ -7,30 +7,26 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_with_errors, number, numbers, p_value
 from workflow_scripts.render.words import LEVEL
 from workflow_scripts.stats.significance import holm, z_test
-from workflow_scripts.studies.ranking.frame import OVERALL, RAW_AND_MISSING
+from workflow_scripts.studies.ranking.frame import OVERALL, write_grid_table
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
-ALL_SHOWN = 10  # models of a protocol, up to which the readable table has every pair
-ALL_PAIRS = 100  # and the CSV; of thousands of models that would be gigabytes
+SHOWN = 10  # of the best models of a protocol the readable table has every pair,
+PAIRED = 100  # of these the CSV; of thousands of models that would be gigabytes
 _NOTE = (
     "Difference of the mean score over the tasks that both models have, in percentage points, with its"
     " standard error, z and two-sided p; tasks won and lost count those on which the pair differs"
-    f" significantly. Everywhere p is corrected by Holm's method over all pairs of models of a protocol"
+    " significantly. Everywhere p is corrected by Holm's method over all pairs of models of a protocol"
     f" on one task (or on the mean), and significant is below {LEVEL}. The error is that of a difference"
     " on the same items, in clusters where a task has them, and of another training of each model where"
-    f" that is known. Up to {ALL_SHOWN} models all pairs are shown, beyond that each model and the next"
-    " lower by mean score. The CSV has every pair over all tasks and on single tasks up to"
-    f" {ALL_PAIRS} models, beyond that these neighbours over all tasks alone, with p times the number of all"
-    " pairs (Bonferroni's correction, which is never the smaller); `snakemake compare` compares any two."
-    f" {RAW_AND_MISSING}"
+    f" that is known. Shown are the pairs of the best {SHOWN} models by mean score; the CSV has those of the"
+    f" best {PAIRED}, over all tasks and on each; `snakemake compare` compares any two."
 )
-_PAIR = ["protocol", "first", "second", "first_place", "second_place", "task"]
-_TEST = ["difference", "stderr", "z", "p", "p_holm", "tasks", "won", "lost"]
+_COLUMNS = ["protocol", "first", "second", "first_place", "second_place", "task"]
+_COLUMNS += ["difference", "stderr", "z", "p", "p_holm", "tasks", "won", "lost"]
 
 
 def compute_significance(grids: dict[str, Grid]) -> pd.DataFrame:
@@ -38,74 +34,60 @@ def compute_significance(grids: dict[str, Grid]) -> pd.DataFrame:
 
     `first` is the model with the higher mean score.
     """
-    tables = [table for grid in grids.values() for table in _compare_pairs(grid)]
-    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
-    return table.reindex(columns=[*_PAIR, *_TEST])
+    table = pd.concat(map(_compare_pairs, grids.values()), ignore_index=True)
+    return table.reindex(columns=_COLUMNS)
 
 
-def _compare_pairs(grid: Grid) -> list[pd.DataFrame]:
-    scores = grid.measured.dropna(how="all")
-    scores = scores.loc[scores.mean(axis=1).sort_values(ascending=False, kind="stable").index]
+def _compare_pairs(grid: Grid) -> pd.DataFrame:
+    best = grid.measured.mean(axis=1).dropna().sort_values(ascending=False, kind="stable")
+    scores = grid.measured.loc[best.index[:PAIRED]]
+    if len(scores) < 2:
+        return pd.DataFrame()
     above, below = np.triu_indices(len(scores), 1)
-    neighbours_alone = len(scores) > ALL_PAIRS
-    if neighbours_alone:
-        above, below = np.arange(len(scores) - 1), np.arange(1, len(scores))
-    if not len(above):
-        return []
-    pair = {"protocol": grid.protocol, "first": scores.index[above], "second": scores.index[below]}
-    pair |= {"first_place": above + 1, "second_place": below + 1}
-    known = grid.errors.part(scores)
-    differences = scores.iloc[above].reset_index(drop=True)
-    differences -= scores.iloc[below].reset_index(drop=True)
-    errors = pd.DataFrame(known.of_differences(above, below), columns=scores.columns)
-    errors.insert(0, OVERALL, known.of_mean_differences(above, below))
-    differences.insert(0, OVERALL, differences.mean(axis=1))
-    tables = []
-    for task, difference in differences.items():
-        z, p = z_test(difference, errors[task])
-        corrected = holm(p)
-        if neighbours_alone:  # by Bonferroni's method over all pairs of as many models
-            models = len(scores) if task == OVERALL else scores[task].count()
-            corrected = np.minimum(p * models * (models - 1) / 2, 1)
-        test = {"difference": difference, "stderr": errors[task], "z": z, "p": p}
-        tables.append(pd.DataFrame(pair).assign(task=task, **test, p_holm=corrected))
-    overall, *of_tasks = tables
-    differ = [table["p_holm"] < LEVEL for table in of_tasks]
-    overall["tasks"] = differences.drop(columns=OVERALL).count(axis=1)
+    errors = grid.errors.part(scores)
+    difference = pd.DataFrame(scores.to_numpy()[above] - scores.to_numpy()[below])
+    difference.columns = scores.columns
+    stderr = pd.DataFrame(errors.of_differences(above, below), columns=scores.columns)
+    stderr.insert(0, OVERALL, errors.of_mean_differences(above, below))
+    pairs = pd.DataFrame({"first": scores.index[above], "second": scores.index[below]})
+    pairs = pairs.assign(first_place=above + 1, second_place=below + 1)
+    pairs["tasks"] = difference.count(axis=1)
+    difference.insert(0, OVERALL, difference.mean(axis=1))
+    z, p = (pd.DataFrame(test, columns=stderr.columns) for test in z_test(difference, stderr))
+    p_holm = p.apply(holm)
+    differs = (p_holm < LEVEL).drop(columns=OVERALL)
     for name, sign in (("won", 1), ("lost", -1)):
-        overall[name] = sum(
-            significant & (sign * table["difference"] > 0)
-            for significant, table in zip(differ, of_tasks, strict=True)
-        )
-    if neighbours_alone:
-        return [overall]
-    return [overall, *(table.dropna(subset=["difference"]) for table in of_tasks)]
-
-
-def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
-    table = table[table["task"] == OVERALL]
-    models = table.groupby("protocol")["second_place"].transform("max")
-    neighbours = table["second_place"] == table["first_place"] + 1
-    table = table[(models <= ALL_SHOWN) | neighbours]
-    return {
-        "Protocol": table["protocol"].map(settings.grid.names),
-        "Higher": table["first"],
-        "Lower": table["second"],
-        "Tasks": numbers(table["tasks"], ".0f"),
-        "Difference": format_with_errors(
-            100 * table["difference"], 100 * table["stderr"], lambda value: number(value, ".2f")
-        ),
-        "z": numbers(table["z"], ".1f"),
-        "p (Holm)": list(map(p_value, table["p_holm"])),
-        "Tasks won": numbers(table["won"], ".0f"),
-        "Tasks lost": numbers(table["lost"], ".0f"),
-    }
+        pairs[name] = (differs & (sign * difference[scores.columns] > 0)).sum(axis=1)
+    tests = {"difference": difference, "stderr": stderr, "z": z, "p": p, "p_holm": p_holm}
+    long = pd.concat({name: wide.unstack() for name, wide in tests.items()}, axis=1)
+    table = long.reset_index(names=["task", "pair"]).join(pairs, on="pair")
+    is_overall = table["task"] == OVERALL
+    counts = ["tasks", "won", "lost"]
+    table[counts] = table[counts].where(is_overall)
+    return table[is_overall | table["difference"].notna()].assign(protocol=grid.protocol)
 
 
 def main(cells: Path, models: Path, table: list[Path], settings: dict[str, Any]) -> None:
+    grid_settings = GridSettings.of(settings)
     significance = compute_significance(read_grids(cells, models))
-    shown = format_columns(significance, GridSettings.of(settings))
-    write_table(significance, table, title="Which models differ", note=_NOTE, shown=shown)
+    is_shown = (significance["task"] == OVERALL) & (significance["second_place"] <= SHOWN)
+    rows = significance[is_shown]
+    points = 100 * rows[["difference", "stderr"]]
+    shown = {
+        "Protocol": rows["protocol"].map(grid_settings.grid.names),
+        "Higher": rows["first"],
+        "Lower": rows["second"],
+        "Tasks": numbers(rows["tasks"], ".0f"),
+        "Difference": format_with_errors(
+            points["difference"], points["stderr"], lambda value: number(value, ".2f")
+        ),
+        "z": numbers(rows["z"], ".1f"),
+        "p (Holm)": list(map(p_value, rows["p_holm"])),
+        "Tasks won": numbers(rows["won"], ".0f"),
+        "Tasks lost": numbers(rows["lost"], ".0f"),
+    }
+    title = "Which models differ"
+    write_grid_table(significance, table, grid_settings, title=title, note=_NOTE, shown=shown)
 
 
 if "snakemake" in globals():

@@ -1,4 +1,4 @@
-"""Whether bits per byte of texts rank models as the scores of tasks do, as numbers and as heat maps."""
+"""Compare how bits per byte of texts and the scores of tasks rank models."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,6 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import draw_placeholder, drawing
-from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.stats.agreement import cross_agreement
@@ -20,101 +18,75 @@ _COLUMNS = ["panel", "text", "task", "kendall", "pearson", "models"]
 _NOTE = (
     "Agreement of the bits per byte of texts with the scores on each task, over the models that have both:"
     " Kendall's tau-b and Pearson's r, positive where fewer bits go with higher scores. A line without a task is"
-    " the mean over the tasks.{last}"
+    " the mean over the tasks."
 )
 
 
 def title_panels(grid: GridFile) -> dict[str, str]:
-    """What is compared, by the panel that shows it: each protocol with itself, and kinds of models."""
-    said = {
-        key: f"{one.name}: both after training on the text, and on the task"
-        if one.after_training
-        else f"{one.name}: bits per byte and scores of the models as they are"
-        for key, one in grid.protocols.items()
-    }
-    kinds = "{kind} models: bits per byte as they are, scores after training"
-    return said | {kind: kinds.format(kind=kind) for kind in grid.kinds}
+    """Title what is compared: under each protocol, and for kinds of models bits before and scores after training."""
+    titles = {}
+    for key, protocol in grid.protocols.items():
+        after = "both after training on the text, and on the task"
+        before = "bits per byte and scores of the models as they are"
+        titles[key] = f"{protocol.name}: {after if protocol.after_training else before}"
+    for kind in grid.kinds:
+        titles[kind] = f"{kind} models: bits per byte as they are, scores after training"
+    return titles
 
 
 def compare_texts(
     bits: dict[str, pd.DataFrame], grids: dict[str, Grid], settings: GridSettings
 ) -> pd.DataFrame:
-    """Bits and scores under the same protocol; those of each kind before training, and scores after it."""
+    """Compare bits and scores under the same protocol, and of each kind bits before and scores after training."""
     grid = settings.grid
-    found = [
-        _compare_panel(bits[protocol], grids[protocol].measured, protocol)
-        for protocol in grids
-        if protocol in bits
-    ]
-    after = [key for key, one in grid.protocols.items() if one.after_training]
+    pairs = {key: (bits[key], grids[key].measured) for key in grids if key in bits}
+    after = [key for key, protocol in grid.protocols.items() if protocol.after_training]
     for kind in grid.kinds if grid.baseline in bits and after else ():
         before = bits[grid.baseline]
-        kinds = grids[grid.baseline].models["kind"].reindex(before.index)
-        found.append(_compare_panel(before[kinds == kind], grids[after[0]].measured, kind))
-    return pd.concat(found or [pd.DataFrame(columns=_COLUMNS)], ignore_index=True)
+        of_kind = grids[grid.baseline].models["kind"].reindex(before.index) == kind
+        pairs[kind] = before[of_kind], grids[after[0]].measured
+    tables = [_compare_panel(*pair).assign(panel=panel) for panel, pair in pairs.items()]
+    return pd.concat(tables or [pd.DataFrame(columns=_COLUMNS)], ignore_index=True)[_COLUMNS]
 
 
-def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame, panel: str) -> pd.DataFrame:
-    """Compute a row for each text (columns of `bits`) and task (of `scores`), and one for the mean over tasks.
+def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Compute a row for each text (columns of `bits`) and task (of `scores`), and before it one of their mean.
 
-    Fewer bits are better: a positive number says that both find the same models good. `panel` says
-    which bits and scores these are. The mean has no task and no number of models of its own.
+    Fewer bits are better: a positive number says that both find the same models good.
     """
-    kendall, pearson, models = cross_agreement(-bits, scores)
+    measures = dict(zip(_COLUMNS[3:], cross_agreement(-bits, scores), strict=True))
     tables = []
     for text in bits:
-        of_text = {"kendall": kendall.loc[text], "pearson": pearson.loc[text]}
-        table = pd.DataFrame(of_text | {"models": models.loc[text]}).rename_axis("task")
-        mean = table.mean().to_frame().T.assign(models=table["models"].max(), task=None)
-        tables.append(pd.concat([mean, table.reset_index()]).assign(panel=panel, text=text))
-    return pd.concat(tables)[_COLUMNS]
-
-
-def format_columns(table: pd.DataFrame, settings: GridSettings) -> ShownColumns:
-    return {
-        "Of": table["panel"].map(title_panels(settings.grid)),
-        "Text": table["text"].replace(settings.grid.texts),
-        "Task": table["task"].map(settings.names).fillna("mean of all tasks"),
-        "Kendall's tau-b": numbers(table["kendall"]),
-        "Pearson's r": numbers(table["pearson"]),
-        "Models": numbers(table["models"], ".0f"),
-    }
+        tasks = pd.DataFrame({name: matrix.loc[text] for name, matrix in measures.items()})
+        mean = tasks.mean().to_frame().T.assign(models=tasks["models"].max(), task=None)
+        tasks = tasks.rename_axis("task").reset_index()
+        tables.append(pd.concat([mean, tasks]).assign(text=text))
+    return pd.concat(tables)
 
 
 def plot_texts(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot a heat map of Kendall's tau-b for each panel, above one another: texts down, tasks across."""
-    titles, present = title_panels(settings.grid), set(table["panel"])
-    panels = [panel for panel in titles if panel in present]
-    texts = dict(settings.grid.texts) or {text: text for text in table["text"]}
+    titles = title_panels(settings.grid)
+    panels = [panel for panel in titles if panel in set(table["panel"])]
+    texts = settings.grid.texts or {text: text for text in table["text"]}
     tasks = set(table["task"])
     names = {row.task: row.display_name for row in settings.in_categories if row.task in tasks}
-    size = 2.2 + 0.34 * max(len(names), 8), 2.0 + max(len(panels), 1) * (0.75 + 0.3 * len(texts))
-    grid: dict[str, Any] = {
-        "nrows": max(len(panels), 1),
-        "squeeze": False,
-        "sharex": True,
-        "layout": "compressed",
-    }
-    with drawing(files, *size, **grid) as (fig, axes):
-        if not panels or not names:
-            draw_placeholder(
-                axes[0][0], "No models have both bits per byte of a text and scores of tasks."
-            )
-            return
-        for axis, panel in zip(axes[:, 0], panels, strict=True):
-            of = table[(table["panel"] == panel) & table["task"].notna()]
-            square = of.pivot(index="text", columns="task", values="kendall")
-            values, shown = (
-                square.reindex(index=list(texts), columns=list(names)),
-                [*names.values()],
-            )
-            mesh = plots.draw_heat_map(
-                axis, values.to_numpy(), [*texts.values()], shown, small=True
-            )
-            title = f"{titles[panel]} ({of['models'].max():.0f} models)"
+    width = 0.6 + 0.34 * max(len(names), 8)
+    height = 2.0 + max(len(panels), 1) * (0.75 + 0.3 * len(texts))
+    shape = {"nrows": max(len(panels), 1), "ncols": 1, "sharex": True, "layout": "compressed"}
+    empty = "No models have both bits per byte of a text and scores of tasks."
+    with plots.draw_panels(files, panels, width, height, empty, **shape) as (fig, axes):
+        for axis, panel in zip(axes[:, 0], panels, strict=False):
+            rows = table[(table["panel"] == panel) & table["task"].notna()]
+            square = rows.pivot(index="text", columns="task", values="kendall")
+            values = square.reindex(index=list(texts), columns=list(names)).to_numpy()
+            down, across = list(texts.values()), list(names.values())
+            mesh = plots.draw_heat_map(axis, values, down, across, small=True)
+            title = f"{titles[panel]} ({rows['models'].max():.0f} models)"
             axis.set_title(title, fontsize=9, loc="left")
-        label = "Kendall's tau-b of the rankings by bits per byte (fewest first) and by score"
-        plots.draw_colour_bar(fig, mesh, list(axes[:, 0]), label)
+        if panels:
+            label = "Kendall's tau-b of the rankings by bits per byte (fewest first) and by score"
+            plots.draw_colour_bar(fig, mesh, list(axes[:, 0]), label)
 
 
 def main(
@@ -125,14 +97,20 @@ def main(
     figure: list[Path],
     settings: dict[str, Any],
 ) -> None:
-    of_grid = GridSettings.of(settings)
-    bits = pivot_bits(read_bits(texts, of_grid), of_grid)
-    agreement = compare_texts(bits, read_grids(cells, models), of_grid)
-    title = frame.make_title("Bits per byte of texts beside tasks", of_grid)
-    note = _NOTE.format(last=frame.RAW_AND_MISSING * of_grid.grid.run)
-    shown = format_columns(agreement, of_grid)
-    write_table(agreement, table, title=title, note=note, shown=shown)
-    plot_texts(agreement, of_grid, figure)
+    grid_settings = GridSettings.of(settings)
+    bits = pivot_bits(read_bits(texts, grid_settings), grid_settings)
+    agreement = compare_texts(bits, read_grids(cells, models), grid_settings)
+    shown = {
+        "Of": agreement["panel"].map(title_panels(grid_settings.grid)),
+        "Text": agreement["text"].replace(grid_settings.grid.texts),
+        "Task": agreement["task"].map(grid_settings.names).fillna("mean of all tasks"),
+        "Kendall's tau-b": numbers(agreement["kendall"]),
+        "Pearson's r": numbers(agreement["pearson"]),
+        "Models": numbers(agreement["models"], ".0f"),
+    }
+    title = "Bits per byte of texts beside tasks"
+    frame.write_grid_table(agreement, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    plot_texts(agreement, grid_settings, figure)
 
 
 if "snakemake" in globals():

@@ -1,4 +1,4 @@
-"""How alike two texts rank the models by their bits per byte, under each protocol."""
+"""Compare how two texts rank the models by their bits per byte, under each protocol."""
 
 from itertools import combinations
 from pathlib import Path
@@ -22,12 +22,12 @@ _NOTE = (
 
 
 def compare_text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row for each two texts and protocol; `value` is Kendall's tau-b."""
+    """Compare each two texts under each protocol; `value` is Kendall's tau-b."""
     rows = []
     for protocol, wide in bits.items():
-        found = cross_agreement(wide, wide)
-        for first, second in combinations(wide, 2):
-            rows.append((protocol, first, second, *(of.at[first, second] for of in found)))
+        measures = cross_agreement(wide, wide)
+        for pair in combinations(wide, 2):
+            rows.append((protocol, *pair, *(matrix.at[pair] for matrix in measures)))
     columns = ["protocol", "first", "second", "value", "pearson", "models"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -35,27 +35,22 @@ def compare_text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def main(
     texts: list[Path], table: list[Path], figure: list[Path], settings: dict[str, Any]
 ) -> None:
-    of_grid = GridSettings.of(settings)
-    pairs = compare_text_pairs(pivot_bits(read_bits(texts, of_grid), of_grid))
-    names, protocols = of_grid.grid.texts, of_grid.grid.names
+    grid_settings = GridSettings.of(settings)
+    grid = grid_settings.grid
+    pairs = compare_text_pairs(pivot_bits(read_bits(texts, grid_settings), grid_settings))
     shown = {
-        "Protocol": pairs["protocol"].map(protocols),
-        "Texts": pairs["first"].replace(names) + " and " + pairs["second"].replace(names),
+        "Protocol": pairs["protocol"].map(grid.names),
+        "Texts": pairs["first"].replace(grid.texts) + " and " + pairs["second"].replace(grid.texts),
         "Kendall's tau-b": numbers(pairs["value"]),
         "Pearson's r": numbers(pairs["pearson"]),
         "Models": numbers(pairs["models"], ".0f"),
     }
-    title = frame.make_title("Agreement of texts about models", of_grid)
+    title = frame.make_title("Agreement of texts about models", grid_settings)
     write_table(pairs, table, title=title, note=_NOTE, shown=shown)
-    of_texts = dict.fromkeys([*pairs["first"], *pairs["second"]])
-    plot_matrices(
-        pairs,
-        protocols,
-        of_grid.grid,
-        figure,
-        names={text: names.get(text, text).replace(" ", "\n") for text in of_texts},
-        label="Kendall's tau-b of the rankings by bits per byte of two texts",
-    )
+    compared = dict.fromkeys([*pairs["first"], *pairs["second"]])
+    names = {text: grid.texts.get(text, text).replace(" ", "\n") for text in compared}
+    label = "Kendall's tau-b of the rankings by bits per byte of two texts"
+    plot_matrices(pairs, grid.names, grid, figure, names=names, label=label)
 
 
 if "snakemake" in globals():

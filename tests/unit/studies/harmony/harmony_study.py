@@ -22,7 +22,7 @@ from workflow_scripts.studies.ranking import (
     task_pair,
     variance,
 )
-from workflow_scripts.studies.ranking.build_grid import describe_models, make_grids
+from workflow_scripts.studies.ranking.build_grid import make_grids
 from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.grid import Grid, write_grids
 from workflow_scripts.studies.ranking.grid_settings import (
@@ -37,6 +37,7 @@ _TASKS = read_table(TaskRow, ROOT / "config/tasks.tsv")
 METRICS = {name: row.full_metric for name, row in _TASKS.items()}
 TASK_ROWS = list_ranked_tasks(_TASKS.values())
 MODEL_ROWS = list_known_models(load({}))
+ABOUT = pd.DataFrame(map(dict, MODEL_ROWS)).set_index("model")
 MODELS = [
     "miniature/Qwen2-0.2M",
     "miniature/Qwen2-1M",
@@ -48,7 +49,7 @@ MODELS = [
 TASKS = ["cola", "mnli", "rte", "arc_easy", "gsm8k"]
 BOTH = ("direct", "train_before_test")
 GRID = read_grid_files(ROOT, _TASKS)["own"]
-SETTINGS = GridSettings(grid=GRID, tasks=TASK_ROWS, trainings="unknown")
+SETTINGS = GridSettings(grid=GRID, tasks=TASK_ROWS)
 PROTOCOLS = GRID.names
 OF_OWN_GRID = (agreement, agreement_by_size, categories, components, compute, leaderboard)
 OF_OWN_GRID = (*OF_OWN_GRID, panel, significance, task_pair, variance)
@@ -56,49 +57,34 @@ NO_ERRORS = KnownErrors(correlations={})
 
 
 def grids(
-    scores: pd.DataFrame,
-    imported=(),
-    protocols=BOTH,
-    models=MODELS,
-    tasks=TASKS,
-    known: KnownErrors = NO_ERRORS,
+    scores: pd.DataFrame, imported=(), protocols=BOTH, models=MODELS, tasks=TASKS, known=NO_ERRORS
 ) -> dict[str, Grid]:
-    wanted = {name: {"models": models, "tasks": tasks} for name in protocols if len(models)}
-    tidy = pd.concat([scores, *imported], ignore_index=True)
-    return make_grids(tidy, SETTINGS, wanted, describe_models(MODEL_ROWS, None), known)
+    wanted = {name: {"models": models, "tasks": tasks} for name in protocols}
+    return make_grids(
+        pd.concat([scores, *imported], ignore_index=True), SETTINGS, wanted, ABOUT, known
+    )
 
 
 def score(model: str, task: str, protocol: str, value: float, **other) -> dict:
-    name, at, variant = model.partition("@")
-    return {
-        "study": "harmony",
-        "model": name,
-        "variant": at + variant,
-        "task": task,
-        "protocol": protocol,
-        "shots": 0,
-        "metric": METRICS[task],
-        "value": value,
-        "stderr": float(np.sqrt(max(value * (1 - value), 0) / 400)),
-        "n": 400,
-        "seed": 0,
-    } | other
+    name, mark, variant = model.partition("@")
+    row = {"study": "harmony", "model": name, "variant": mark + variant, "task": task, "seed": 0}
+    row |= {"protocol": protocol, "shots": 0, "metric": METRICS[task], "value": value, "n": 400}
+    return row | {"stderr": np.sqrt(value * (1 - value) / 400)} | other
 
 
-def study(protocols=BOTH, models=MODELS, tasks=TASKS, seed: int = 0) -> pd.DataFrame:
-    generator = np.random.default_rng(seed)
-    rows = []
+def study(protocols=BOTH, models=MODELS) -> pd.DataFrame:
+    generator, rows = np.random.default_rng(0), []
     for protocol in protocols:
         noise = 0.02 if protocol == "train_before_test" else 0.15
-        for at, model in enumerate(models):
-            for task in tasks:
-                value = 0.3 + 0.5 * at / len(models) + noise * generator.standard_normal()
+        for rank, model in enumerate(models):
+            for task in TASKS:
+                value = 0.3 + 0.5 * rank / len(models) + noise * generator.standard_normal()
                 rows.append(score(model, task, protocol, float(np.clip(value, 0.02, 0.98))))
     return make_scores(rows)
 
 
 def without(scores: pd.DataFrame, model: str, task: str, protocol: str) -> pd.DataFrame:
-    """The study with one cell broken."""
+    """Leave out one cell of the study."""
     name = scores["model"] + scores["variant"]
     cell = (name == model) & (scores["task"] == task) & (scores["protocol"] == protocol)
     assert cell.sum() == 1
@@ -109,13 +95,12 @@ def run_all(made: dict[str, Grid], folder: Path) -> None:
     """Make the tables and figures of a grid as its rules do, named after their scripts."""
     grid_files = folder / "cells.parquet", folder / "models.parquet"
     write_grids(made, *grid_files)
-    drawn = {"settings": SETTINGS.to_params(), "bootstrap_draws": 10, "seed": 0}
     families = {row.model: row.family for row in MODEL_ROWS}
-    more = {"panel": LEADERBOARD, "task_pair": ["rte", "mnli"], "families": families}
+    arguments = {"settings": SETTINGS.to_params(), "bootstrap_draws": 10, "seed": 0}
+    arguments |= {"panel": LEADERBOARD, "task_pair": ["rte", "mnli"], "families": families}
     for module in OF_OWN_GRID:
         name = module.__name__.rpartition(".")[2]
-        files: dict = {"table": [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]}
-        files["figure"] = [folder / f"{name}.{kind}" for kind in ("pdf", "png")]
-        arguments = files | drawn | more
-        wanted = signature(module.main).parameters
-        module.main(*grid_files, **{key: arguments[key] for key in wanted if key in arguments})
+        arguments["table"] = [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]
+        arguments["figure"] = [folder / f"{name}.{kind}" for kind in ("pdf", "png")]
+        accepted = signature(module.main).parameters.keys() & arguments.keys()
+        module.main(*grid_files, **{key: arguments[key] for key in accepted})
