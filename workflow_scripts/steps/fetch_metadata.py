@@ -12,8 +12,7 @@ from workflow_scripts.core.hardware_errors import describe_hardware_error
 
 
 def main(
-    org: str,
-    name: str,
+    repository: str,
     commit: str | None,
     metadata: Path,
     log: Path,
@@ -23,7 +22,6 @@ def main(
     from workflow_scripts.hub.lock import find_locked_commit
     from workflow_scripts.hub.metadata import fetch_metadata, refuse
 
-    repository = f"{org}/{name}"
     if commit == "default":
         commit = find_locked_commit(lock, "model", repository) or revision
     try:
