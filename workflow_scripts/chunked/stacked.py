@@ -70,7 +70,7 @@ class Stack:
                     piece.copy_(parameter.data)
                     parameter.data = piece
 
-    def joined(self) -> Tensor:
+    def join(self) -> Tensor:
         """Return the stack, as a function of its parameters where they need a gradient."""
         if torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters):
             return _Join.apply(self.storage, self.per_chunk, *self.parameters)
@@ -107,7 +107,7 @@ class Norm(Siblings):
     def __call__(self, x: Tensor) -> Tensor:
         if self.weight is None:
             return self.call_each(x)
-        weight = self.weight.joined()
+        weight = self.weight.join()
         weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]
         if x.device.type != "cpu":
             return F.rms_norm(x, x.shape[-1:], None, self.eps) * weight
@@ -136,8 +136,8 @@ class Projection(Siblings):
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
         """Return the products, added to `onto` where given."""
-        weight = None if self.weight is None else self.weight.joined()
-        bias = None if self.bias is None else self.bias.joined()
+        weight = None if self.weight is None else self.weight.join()
+        bias = None if self.bias is None else self.bias.join()
         casts = x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
         if weight is None:
             out = self.call_each(x)
@@ -172,7 +172,7 @@ class StalenessCheck:
             for key, parameter in child._parameters.items()
         ]
 
-    def all_in_place(self) -> bool:
+    def is_fresh(self) -> bool:
         # At each forward: these loops cost half of what all() over generators does.
         for children, name, child in self._children:
             if children.get(name) is not child:
