@@ -200,22 +200,10 @@ class PlannedLayers(nn.ModuleList):
 
     def _prepare(self) -> StalenessCheck:
         model = self.model[0]
-        modules = list(model.stages.modules())
-        for module in modules:
+        for module in model.stages.modules():
             if isinstance(module, DeviceChunks):
                 module.prepare()
-        places = [(model, "wrapped_chunk_layers")]
-        for number, layer in enumerate(self):
-            places.append((self, str(number)))
-            if not isinstance(layer, nn.Identity):
-                places += [(layer, "self_attn"), (layer, "mlp")]
-        adapters = getattr(model._modules["wrapped_chunk_layers"], "adapters", None)
-        if isinstance(adapters, nn.ModuleDict):
-            places += [(adapters, number) for number in adapters]
-        for module in modules:
-            if isinstance(module, FusedLayer):
-                places += [child for stack in module.stacks.values() for child in stack.places]
-        return StalenessCheck(places)
+        return StalenessCheck(model)
 
     def release(self) -> None:
         """Free the old memory of parameters before they move."""
