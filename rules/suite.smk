@@ -36,9 +36,8 @@ rule submit:
         "../envs/reporting.yaml"
     params:
         version="submit 1",
-        request={},
     script:
-        "../workflow_scripts/steps/submit.py"
+        "../workflow_scripts/studies/suite/submit.py"
 
 
 rule suite_leaderboard:
@@ -56,7 +55,7 @@ rule suite_leaderboard:
         "../envs/reporting.yaml"
     params:
         version=6,
-        arguments=suite_tables(SETTINGS),
+        arguments=describe_tables(SETTINGS),
     script:
         "../workflow_scripts/studies/suite/leaderboard.py"
 
@@ -66,7 +65,6 @@ rule suite_checks:
     input:
         board="results/tables/suite_leaderboard.csv",
         checks="results/requests/checks.json",
-        records=lambda wildcards: records_of("suite", wildcards),
     output:
         table=multiext("results/tables/suite_checks", ".csv", ".md", ".tex"),
     log:
@@ -76,7 +74,7 @@ rule suite_checks:
         "../envs/reporting.yaml"
     params:
         version=6,
-        arguments=suite_tables(SETTINGS),
+        arguments=describe_tables(SETTINGS),
     script:
         "../workflow_scripts/studies/suite/checks.py"
 

@@ -4,9 +4,9 @@ import pytest
 
 from tests.unit.evaluation.prompts.conftest import changed
 from tests.unit.settings.merged import ROOT
-from workflow_scripts.evaluation.prompts.ask_prompt_run import answer, build_renderer
-from workflow_scripts.evaluation.prompts.questions import chosen, read_dev, read_questions
-from workflow_scripts.evaluation.prompts.score_prompt_run import item_of
+from workflow_scripts.evaluation.prompts.ask_prompt_run import build_renderer, run_prompts
+from workflow_scripts.evaluation.prompts.questions import read_questions, select_questions
+from workflow_scripts.evaluation.prompts.score_prompt_run import judge_output
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 
 pytestmark = pytest.mark.real
@@ -20,20 +20,19 @@ def runs():
 
 @pytest.fixture(scope="module")
 def questions(hub):
-    return chosen(read_questions(hub, "mmlu")[0], None, 1)[:8]
+    return select_questions(read_questions(hub, "mmlu")[0], None, 1)[:8]
 
 
 @pytest.fixture(scope="module")
 def render(hub, loaded):
     def render_all(run, questions):
         renderer = build_renderer(run, loaded.tokenizer, loaded.model.config, hub)
-        return [renderer.prompt(question) for question in questions]
+        return [renderer.render(question) for question in questions]
 
     return render_all
 
 
-def test_messages_use_the_chat_template(hub, loaded, runs, questions, render):
-    shots = read_dev(hub)
+def test_messages_use_the_chat_template(loaded, runs, questions, render):
     run = runs["own_subject"]
     for question, prompt in zip(questions[:4], render(run, questions[:4]), strict=True):
         system, user = prompt.text.split("<|im_end|>\n<|im_start|>user\n")
@@ -42,13 +41,9 @@ def test_messages_use_the_chat_template(hub, loaded, runs, questions, render):
             {"role": "system", "content": system.removeprefix("<|im_start|>system\n")},
             {"role": "user", "content": user},
         ]
-        expected = loaded.tokenizer.apply_chat_template(
-            turns, add_generation_prompt=True, return_dict=True
-        )["input_ids"]
-        assert prompt.tokens == expected and not prompt.truncated
-        own = [shot.text for shot in shots if shot.subject == question.subject]
-        assert len(own) == 5
-        assert all(text.strip() in prompt.text for text in (*own, question.text, *question.choices))
+        expected = loaded.tokenizer.apply_chat_template(turns, add_generation_prompt=True)
+        assert prompt.tokens == list(expected["input_ids"]) and not prompt.truncated
+        assert all(text in user for text in (question.text, *question.choices))
 
 
 @pytest.mark.parametrize("method", ["greedy", "likelihood"])
@@ -57,7 +52,7 @@ def test_answers_are_letters(loaded, runs, questions, render, method):
     if method == "greedy":
         read = {"format": "letter", "answers": [{"parser": "leading_letter", "right": "letter"}]}
         run = changed(run, decoding={"method": "greedy", "new_tokens": 2}, read=read)
-    outputs, _ = answer(loaded, run, questions, render(run, questions), 0)
-    letters = [item_of(output, run.read).prediction for output in outputs]
+    outputs, _ = run_prompts(loaded, run, questions, render(run, questions), 0)
+    letters = [judge_output(output, run.read).prediction for output in outputs]
     assert sum(letter in tuple("ABCD") for letter in letters) >= 0.9 * len(questions)
     assert len(set(letters)) > 1

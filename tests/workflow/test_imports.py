@@ -15,13 +15,13 @@ prompts: {models: []}
 suite: {requests: none}
 """
 # By task: examples, right answers of ten for the better model and the worse one.
-ASKED = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
+TASKS = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
 
 
 def test_imported_results_are_ranked_shown_and_compared(tmp_path):
     models = ("org/better", "org/worse")
     for at, model in enumerate(models):
-        for task, (shots, right) in ASKED.items():
+        for task, (shots, right) in TASKS.items():
             folder = tmp_path / "theirs" / model
             write_lm_eval_results(folder, model, task, right[at], shots=shots)
     (tmp_path / "none").mkdir()

@@ -64,10 +64,8 @@ def _published(table: pd.DataFrame) -> Values:
     }
     reasons = table.loc[table["verdict"] == NOT_COMPARABLE, "because"].value_counts()
     ordered = sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
-    for at, (reason, times) in enumerate(ordered, 1):
-        values[f"published.reason_{at}"] = reason
-        values[f"published.reason_{at}_times"] = times
-    return values
+    texts = [f"{reason} ({times:,})" for reason, times in ordered]
+    return values | {"published.reasons": "; ".join(texts) or None}
 
 
 REPRODUCTION = Study(

@@ -109,11 +109,9 @@ def write_page(path: Path, content: dict[str, Any], numbers: Numbers) -> None:
 
 def write_paper(path: Path, content: dict[str, Any]) -> None:
     environment = make_environment(**_LATEX_MARKS)
-    environment.filters |= {
-        "prose": lambda text: filled(text, r"\val{{{}}}".format, escape_latex),
-        "tex": escape_latex,
-        "layout": choose_layout,
-    }
+    environment.filters["prose"] = lambda text: filled(text, r"\val{{{}}}".format, escape_latex)
+    environment.filters["tex"] = escape_latex
+    environment.filters["layout"] = choose_layout
     write_text(path, environment.get_template("paper.tex.j2").render(content))
 
 

@@ -68,11 +68,10 @@ def read_declared(*files: Path) -> dict[str, tuple[str, str]]:
 
 
 def name_numbers(values: Values, declared: dict[str, tuple[str, str]]) -> Numbers:
-    """Make numbers of the values that could be computed; `_n` in a declared name stands for `_1`, `_2` and so on."""
+    """Make numbers of the values that could be computed."""
     numbers = {}
     for name, value in values.items():
-        numbered = re.sub(r"_\d+(?=_|$)", "_n", name)
-        kind, about = declared[name if name in declared else numbered]
+        kind, about = declared[name]
         value = value.item() if hasattr(value, "item") else value
         if value is None or (isinstance(value, float) and not math.isfinite(value)):
             continue

@@ -10,7 +10,6 @@ holds on one that is not there. `joined` and `compared`, below, choose words.
 
 import math
 import re
-from itertools import count, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,17 +62,9 @@ def told(template: Path, numbers: Numbers) -> list[str]:
         parts = [part for part in map(trim, text.split("|")) if part]
         return (between.join(parts) if between else joined(parts)) or _MISSING
 
-    def count_up(start: str) -> list[str]:
-        """Return 1, 2 and so on, as far as there are numbers whose names go on so."""
-        return list(takewhile(lambda at: f"{start}{at}" in numbers, map(str, count(1))))
-
     environment = Environment(undefined=MissingNumber)
     environment.filters["joined"] = join_parts
-    environment.globals |= {
-        "compared": compared,
-        "errors_apart": errors_apart,
-        "numbered": count_up,
-    }
+    environment.globals |= {"compared": compared, "errors_apart": errors_apart}
     source = template.read_text(encoding="utf-8").partition("\n")[2]
     # A form feed is white space to Jinja2, so that an empty line may stand inside of a tag too.
     source = re.sub(r"\n[ \t]*\n", f"\n{_END}\n", source)
@@ -110,7 +101,7 @@ def compared(z: Any, below: str, within: str, above: str) -> str:
 
 def errors_apart(value: Any, error: Any, other: Any, other_error: Any) -> Any:
     """Compute in standard errors of the difference how far the value lies above the other."""
-    for given in (value, error, other, other_error):
-        if isinstance(given, Undefined):
-            return given
+    for number in (value, error, other, other_error):
+        if isinstance(number, Undefined):
+            return number
     return (value - other) / (math.hypot(error, other_error) or math.inf)

@@ -9,22 +9,21 @@ import pandas as pd
 from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.measurement_conditions import CONDITIONS, Condition
 from workflow_scripts.core.records import FailedRecord, Metric, Record, read_record
-from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.scores.columns import COLUMNS, describe_record
 from workflow_scripts.scores.errors import replace_zero_stderr
 from workflow_scripts.scores.files import write_csv
 from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore, read_cells
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.influences import ScoredRecord, item_errors
+from workflow_scripts.scores.influences import item_errors
 
 _ORDER = ["study", "protocol", "task", "model", "variant", "metric", "subset", "seed"]
 _ORDER += ["dtype", "commit", *CONDITIONS]
 
 
 def read_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
-    """Read records; all that is wrong is reported at once, and broken cells are named and left out."""
+    """Read records; all problems are raised together, and failed cells are named and left out."""
     records, problems = [], []
     for path in paths:
         try:
@@ -42,11 +41,12 @@ def read_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
 
 
 def collect(records: Iterable[Record]) -> pd.DataFrame:
-    """Make the table of scores of records."""
-    return sort_scores(tidy([row for record in records for row in rows_of(record)]))
+    """Build the table of scores of records."""
+    return sort_scores(tidy([row for record in records for row in make_record_rows(record)]))
 
 
 def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Build a table of scores from rows, in any order."""
     return replace_zero_stderr(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
 
 
@@ -73,28 +73,19 @@ def read_all_imported(
     return frames
 
 
-def rows_of(record: Record) -> list[dict[str, Any]]:
-    checkpoint = CheckpointId.parse(record.model.id)
-    facts = {
-        "study": record.study,
-        "model": checkpoint.model,
-        "variant": checkpoint.variant,
-        "task": record.task.name,
-        "protocol": record.protocol.name,
-        "shots": record.task.shots,
-        "seed": record.protocol.seed,
-        "dtype": record.protocol.dtype,
-        "commit": record.model.commit,
-    }
+def make_record_rows(record: Record) -> list[dict[str, Any]]:
+    """Build the rows of a record, one per metric."""
+    fields = describe_record(record)
     return [
-        facts | (metric.condition or Condition()).model_dump() | _describe_score(metric)
+        fields | (metric.condition or Condition()).model_dump() | _describe_score(metric)
         for metric in record.metrics
     ]
 
 
 def make_cell_rows(cell: ImportedCell) -> list[dict[str, Any]]:
-    facts = cell.model_dump(include=set(COLUMNS))
-    return [facts | _describe_score(score) for score in cell.scores]
+    """Build the rows of an imported cell, one per score."""
+    fields = cell.model_dump(include=set(COLUMNS))
+    return [fields | _describe_score(score) for score in cell.scores]
 
 
 def _describe_score(score: Metric | ImportedScore) -> dict[str, Any]:
@@ -112,8 +103,8 @@ def write_parquet(scores: pd.DataFrame, path: Path) -> None:
 def merge(
     studies: list[pd.DataFrame], imported: Sequence[Path], metrics: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Merge all studies' scores with other people's, which must not pass for ours."""
-    own = {study for frame in studies for study in frame["study"].unique()}
+    """Merge all studies' scores with other people's, whose names must not be ours."""
+    own = set(pd.concat(studies)["study"])
     frames = [*studies, *read_all_imported(imported, metrics, taken=own)]
     # Imported results stand in two studies.
     merged = pd.concat(frames, ignore_index=True).astype(COLUMNS).drop_duplicates()
@@ -121,24 +112,21 @@ def merge(
 
 
 def merge_scores(inputs: InputFiles, request: dict[str, str], outputs: OutputFiles) -> None:
-    """Write one table of all scores; `metrics` are those that tables report of a task."""
+    """Write one table of all scores; `request` has the metric that tables report of each task."""
     scores = merge(list(map(pd.read_parquet, inputs["studies"])), inputs["imported"], request)
     write_parquet(scores, outputs["parquet"])
     write_csv(scores, outputs["csv"])
 
 
 def collect_scores(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Write the scores of records and of imported cells, and how shared items move them together."""
+    """Write the scores of records and of imported cells, and the errors of their shared items."""
     measured = read_records(inputs["records"])
     folders = inputs.get("imports", ())
     imported = [(folder, cell) for folder in folders for cell in read_cells(folder)]
-    own = collect(record for _, record in measured)
-    others = tidy([row for _, cell in imported for row in make_cell_rows(cell)])
-    write_parquet(sort_scores(pd.concat([own, others]).astype(COLUMNS)), outputs["scores"])
-    scored = [
-        ScoredRecord.from_cell(folder, cell, cell.items) for folder, cell in imported if cell.items
-    ]
-    write_parquet(item_errors(measured, scored), outputs["errors"])
+    rows = [row for _, record in measured for row in make_record_rows(record)]
+    rows += [row for _, cell in imported for row in make_cell_rows(cell)]
+    write_parquet(sort_scores(tidy(rows)), outputs["scores"])
+    write_parquet(item_errors(measured, imported), outputs["errors"])
 
 
 if "snakemake" in globals():

@@ -13,25 +13,25 @@ from workflow_scripts.core.errors import UserError, suggest_name
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_LENGTH = 80
-# Keys of older configs, and what is in their place.
+# Keys of older configs, and what replaces each.
 _REMOVED = {
     "chunking.measures.precisions": "expected compute.dtype",
-    "chunking.search": "expected nothing in its place",
-    "cluster.measured": "expected cluster.utilisation, the share of the GPU's peak",
-    "cluster.*_use": "expected cluster.utilisation, the share of the GPU's peak",
-    "cluster.*_mb_per_second": "expected nothing in its place",
+    "chunking.search": "nothing replaces it",
+    "cluster.measured": "expected cluster.utilisation",
+    "cluster.*_use": "expected cluster.utilisation",
+    "cluster.*_mb_per_second": "nothing replaces it",
     "harmony.budget": "config/harmony_lite.yaml lists the tasks that a small budget pays for",
-    "harmony.stop": "expected nothing in its place",
-    "harmony.together": "each training is by itself",
-    "harmony.test_draw": "expected harmony.draws, which decides all four draws",
-    "*.recipes.*.nodes": "expected gpus of one node",
-    "*.recipes.*.keep_last": "expected select: last for the last state",
-    "*.recipes.*.sharded": "a model that is trained fits one GPU",
+    "harmony.stop": "nothing replaces it",
+    "harmony.together": "nothing replaces it",
+    "harmony.test_draw": "expected harmony.draws",
+    "*.recipes.*.nodes": "expected gpus, of one node",
+    "*.recipes.*.keep_last": "expected select: last",
+    "*.recipes.*.sharded": "nothing replaces it",
     "*.recipes.*.tensorboard": "the training record has the curve",
-    "separate": 'expected compare, as in `snakemake compare --config compare="A B"`',
+    "separate": 'expected compare, as in snakemake compare --config compare="A B"',
     "training.recovery": "expected training.cpt, a recipe",
     "training.recovery_tokens": "expected training.cpt_tokens",
-    "served.*.check": "expected nothing in its place",
+    "served.*.check": "nothing replaces it",
     "served.*.key_variable": "expected the key in the environment variable OPENAI_API_KEY",
     "suite.shown_items": "the items of a row lie beside its records",
 }

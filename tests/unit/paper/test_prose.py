@@ -20,7 +20,7 @@ from workflow_scripts.render.prose import told
 ROOT = Path(__file__).parents[3]
 TEMPLATES = sorted((ROOT / "workflow_scripts").glob("*/*/*.md.j2"))
 DECLARED = read_declared(*dict.fromkeys(study.declared for study in STUDIES))
-KINDS = {"x": "count", "y": "count", "word": "text", "reason_n": "text"}
+KINDS = {"x": "count", "y": "count", "word": "text"}
 
 
 def tell(tmp_path, text: str, **values) -> list[str]:
@@ -50,10 +50,6 @@ CONDITION = (
     "{% if a.x < 0 %}\nless\n{% elif a.x >= 1 %}\nmore\n{% elif a.x == 0 %}\nsame\n{% endif %}"
 )
 LIST = "All: {% filter joined %}{a.x} | {a.y} | {a.word}{% endfilter %}."
-REASONS = (
-    'Because {% filter joined("; ") %}'
-    '{% for n in numbered("a.reason_") %}{a.reason_{{ n }}} | {% endfor %}{% endfilter %}.'
-)
 WORDS = '{{ compared(errors_apart(a.x, 2, a.y, 2), "below", "about", "above") }} it'
 
 
@@ -65,7 +61,6 @@ WORDS = '{{ compared(errors_apart(a.x, 2, a.y, 2), "below", "about", "above") }}
         (LIST, {"x": 1, "y": 2, "word": "w"}, ["All: {a.x}, {a.y} and {a.word}."]),
         (LIST, {"x": 1, "word": "w"}, ["All: {a.x} and {a.word}."]),
         (LIST, {}, []),
-        (REASONS, {"reason_1": "r", "reason_2": "s"}, ["Because {a.reason_1}; {a.reason_2}."]),
         (WORDS, {"x": 9, "y": 1}, ["above it"]),
         (WORDS, {"x": 0, "y": 9}, ["below it"]),
         (WORDS, {"x": 5, "y": 6}, ["about it"]),
@@ -87,7 +82,7 @@ def test_a_template_names_declared_numbers_and_types_none(path):
     source = path.read_text().partition("\n")[2]
     names = re.sub(r"\{\{.*?\}\}", "n", re.sub(r"\"[^\"]*\"|'[^']*'", "", source))
     used = set(re.findall(r"\b(?!loop\.)[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+", names))
-    assert {re.sub(r"_n+(?=_|$)", "_n", name) for name in used} <= set(DECLARED)
+    assert used <= set(DECLARED)
     assert not re.search(r"\d", re.sub(r"(?s)\{.*?\}|bfloat16|texts of 2025|95% CI", "", source))
 
 

@@ -36,11 +36,11 @@ class TrieAttention:
     def attend(self, query: Tensor, key: Tensor, value: Tensor, **options) -> Tensor:
         """Attend with query [1, heads, tokens, width] to all cache entries of a layer."""
         # Every sequence gets a copy of its prefix's keys.
-        if _runs_flash(query, options["softcap"]) and len(self._segments[0]) <= _MAX_COPIED_KEYS:
+        if _can_run_flash(query, options["softcap"]) and len(self._segments[0]) <= _MAX_COPIED_KEYS:
             return self.attend_varlen(query, key, value, options["scale"], options["window"])
         masks = self._get_masks(options["window"], query.shape[1] // key.shape[1], query.dtype)
         outputs = [
-            _attend(
+            _compute_attention(
                 query[:, :, rows], _gather(key, ranges), _gather(value, ranges), mask, **options
             )
             for (rows, ranges), mask in zip(self._calls, masks, strict=True)
@@ -84,7 +84,9 @@ class TrieAttention:
         hidden = (keys > rows) | (self._trie.ends[keys] <= rows)
         if window:
             hidden |= self._trie.depths[rows] - self._trie.depths[keys] >= window
-        return _additive(torch.from_numpy(hidden).to(self._device), dtype).repeat(groups, 1)
+        return _build_mask_values(torch.from_numpy(hidden).to(self._device), dtype).repeat(
+            groups, 1
+        )
 
     def attend_varlen(
         self, query: Tensor, key: Tensor, value: Tensor, scale: float, window: int | None
@@ -125,9 +127,9 @@ class TrieAttention:
 class RowAttention:
     """Attention of the next token of several answers: to a start that all share, and to a row of keys of its own."""
 
-    def __init__(self, lengths: Tensor, count: int, cache):
-        """Let each answer see its first `lengths` keys and the next, of `count` that are read."""
-        self._distances = lengths[:, None] - torch.arange(count, device=lengths.device)
+    def __init__(self, positions: Tensor, count: int, cache):
+        """Let each answer see the keys up to its position, of `count` that are read."""
+        self._distances = positions[:, None] - torch.arange(count, device=positions.device)
         self._cache = cache
         self._masks: dict[int | None, Tensor] = {}
 
@@ -137,36 +139,22 @@ class RowAttention:
         if window not in self._masks:
             distances = self._distances
             hidden = (distances < 0) | (distances >= window) if window else distances < 0
-            self._masks[window] = _additive(hidden, torch.float32)[:, None, None]
+            self._masks[window] = _build_mask_values(hidden, torch.float32)[:, None, None]
         start_keys, start_values = self._cache.current.start
         rows, heads, _, width = query.shape
         shared = key.shape[1]
         groups = heads // shared
         query = (query * scale).view(rows, shared, groups, width)
-        start = _multiply(query.transpose(0, 1).flatten(1, 2), start_keys)
-        own = _multiply(query.flatten(0, 1), key.flatten(0, 1))
-        scores = torch.cat(
-            [
-                start.view(shared, rows, groups, start.shape[-1]).transpose(0, 1),
-                own.view(rows, shared, groups, own.shape[-1]),
-            ],
-            dim=-1,
-        )
+        start = query.transpose(0, 1).flatten(1, 2) @ start_keys.mT
+        start = start.view(shared, rows, groups, start.shape[-1]).transpose(0, 1)
+        scores = torch.cat([start, query @ key.mT], dim=-1)
         if softcap:
             scores = torch.tanh(scores / softcap) * softcap
         weights = (scores + self._masks[window]).softmax(-1).to(value.dtype)
-        of_start, of_own = weights.split([start.shape[-1], own.shape[-1]], dim=-1)
-        output = of_start.transpose(0, 1).flatten(1, 2) @ start_values
-        output = of_own @ value + output.view(shared, rows, groups, width).transpose(0, 1)
+        start_weights, own_weights = weights.split([start.shape[-1], key.shape[2]], dim=-1)
+        output = start_weights.transpose(0, 1).flatten(1, 2) @ start_values
+        output = own_weights @ value + output.view(shared, rows, groups, width).transpose(0, 1)
         return output.reshape(rows, heads, 1, width)
-
-
-def _multiply(query: Tensor, key: Tensor) -> Tensor:
-    """Return the products of queries and keys, in float32 where the device can do that."""
-    is_half = query.dtype in (torch.float16, torch.bfloat16)
-    if query.is_cuda and is_half and key.shape[1]:
-        return torch.bmm(query, key.mT, out_dtype=torch.float32)
-    return query @ key.mT
 
 
 def _gather(states: Tensor, ranges: list[slice]) -> Tensor:
@@ -174,12 +162,12 @@ def _gather(states: Tensor, ranges: list[slice]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
 
 
-def _additive(hidden: Tensor, dtype) -> Tensor:
+def _build_mask_values(hidden: Tensor, dtype) -> Tensor:
     mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device)
     return mask.masked_fill_(hidden, torch.finfo(dtype).min)
 
 
-def _attend(
+def _compute_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -200,7 +188,7 @@ def _attend(
     return output.reshape(batch, heads, rows, -1)
 
 
-def _runs_flash(query: Tensor, softcap: float | None) -> bool:
+def _can_run_flash(query: Tensor, softcap: float | None) -> bool:
     return (
         query.is_cuda
         and not softcap
@@ -211,7 +199,7 @@ def _runs_flash(query: Tensor, softcap: float | None) -> bool:
     )
 
 
-def prefix_attention(  # noqa: PLR0913 (the arguments that transformers passes)
+def run_prefix_attention(  # noqa: PLR0913 (the arguments that transformers passes)
     module,
     query: Tensor,
     key: Tensor,
@@ -246,4 +234,4 @@ def use_attention(model) -> Iterator[None]:
         model.config._attn_implementation = before
 
 
-AttentionInterface.register(NAME, prefix_attention)
+AttentionInterface.register(NAME, run_prefix_attention)

@@ -6,7 +6,6 @@ are compared. A model without a cache, with a recurrent state or with an attenti
 
 import inspect
 
-import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
@@ -29,7 +28,7 @@ def get_attention(model) -> str | None:
 
 
 class CausalModel:
-    """One model; counts the tokens that run through it, padding included."""
+    """Run a model, and count the tokens that run through it, padding included."""
 
     def __init__(self, model, *, plain: bool = False):
         """Try how a model can be run; with `plain` nothing is packed."""
@@ -37,7 +36,6 @@ class CausalModel:
         parameter = next(model.parameters())
         self.device = torch.device(getattr(model, "device", None) or parameter.device)
         self.dtype = parameter.dtype
-        self.records_steps = True  # of generation as CUDA graphs, until that has failed
         base = getattr(model, "get_base_model", lambda: model)()
         arguments = inspect.signature(base.forward).parameters
         self._selects_logits = "logits_to_keep" in arguments
@@ -48,48 +46,34 @@ class CausalModel:
         self.attention = get_attention(model) if self.why_not_packed else "sdpa"
         self.tokens_run = 0
 
-    def packed(
+    def run(
         self,
-        tokens: np.ndarray,
-        positions: np.ndarray,
-        attention: TrieAttention,
+        ids: torch.Tensor,
+        positions: torch.Tensor,
+        attention: TrieAttention | RowAttention,
         cache,
-        rows: np.ndarray,
+        selected: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Run one row of tokens and return the logits of some of them."""
-        ids, position_ids, kept = (
-            torch.from_numpy(array).to(self.device) for array in (tokens, positions, rows)
-        )
+        """Run rows of tokens with a cache and return their logits, or those of some positions."""
         options = {}
-        if self._selects_logits:
-            # A model takes no empty choice of rows; one row costs nothing.
-            options["logits_to_keep"] = kept if len(kept) else kept.new_zeros(1)
+        if selected is not None and self._selects_logits:
+            # A model takes no empty choice of positions; one costs nothing.
+            options["logits_to_keep"] = selected if len(selected) else selected.new_zeros(1)
         with use_attention(self.model):
             logits = self.model(
-                input_ids=ids[None],
-                position_ids=position_ids[None],
+                input_ids=ids,
+                position_ids=positions,
                 past_key_values=cache,
                 use_cache=True,
                 prefix_sharing=attention,
                 **options,
-            ).logits[0]
-        self.tokens_run += len(tokens)
-        return logits[: len(kept)] if self._selects_logits else logits[kept]
+            ).logits
+        self.tokens_run += ids.numel()
+        if selected is None:
+            return logits
+        return logits[:, : len(selected)] if self._selects_logits else logits[:, selected]
 
-    def decode(
-        self, ids: torch.Tensor, positions: torch.Tensor, attention: RowAttention, cache
-    ) -> torch.Tensor:
-        """Run the next token of several answers and return their logits, without waiting for the device."""
-        with use_attention(self.model):
-            return self.model(
-                input_ids=ids[:, None],
-                position_ids=positions[:, None],
-                past_key_values=cache,
-                use_cache=True,
-                prefix_sharing=attention,
-            ).logits[:, -1]
-
-    def plain(self, sequences) -> torch.Tensor:
+    def run_plain(self, sequences) -> torch.Tensor:
         """Run a batch padded to the right, where causal attention never looks, and return all logits."""
         rows = [torch.tensor([*sequence]) for sequence in sequences]
         ids = pad_sequence(rows, batch_first=True).to(self.device)
@@ -102,7 +86,7 @@ class CausalModel:
         if len(devices) > 1:
             return f"its layers lie on {len(devices)} devices"
         self.tokens_run = 0
-        expected = torch.cat([self.plain([sequence])[0, -1:] for sequence in sorted(_PROBE)])
+        expected = torch.cat([self.run_plain([sequence])[0, -1:] for sequence in sorted(_PROBE)])
         trie, _ = build_trie(_PROBE)
         self.vocabulary = expected.shape[-1]
         try:

@@ -19,10 +19,9 @@ from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.scores.foreign.imports import read_folder
-from workflow_scripts.stats.difference import estimate_difference
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.shares import errors_above
-from workflow_scripts.stats.significance import holm, z_test
+from workflow_scripts.stats.significance import estimate_difference, holm, z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -128,7 +127,7 @@ def _measure_errors(errors: ScoreErrors, baselines: pd.DataFrame) -> pd.DataFram
 def _are_at_baseline(scores: np.ndarray, baseline: pd.Series, n: pd.Series) -> np.ndarray:
     """Tell of each task whether no score was shown to be above the baseline; not where that is not known."""
     above = [errors_above(row, np.nan, baseline, n) for row in scores]
-    return np.less(above, CLEAR).all(axis=0)
+    return np.array(above).max(axis=0) < CLEAR
 
 
 def compare_folders(
@@ -169,7 +168,7 @@ def compare_folders(
 
 def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> pd.DataFrame:
     """Read a row for each score of a folder, with its items' scores by cluster and item."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for cell, items in read_folder(Path(folder), names, tasks):
         hashes = [item.prompt_sha256 for item in items]
         about = {"task": cell.task, "model": cell.model + cell.variant, "shots": cell.shots}
@@ -214,19 +213,19 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     if not row["p_holm"] >= LEVEL and row["low"] * row["high"] > 0:
         verdict = f"{names[0] if row['low'] > 0 else names[1]} is better"
     baseline = "; both at the baseline" if row["at_baseline"] else ""
-    return (
-        f"{verdict}: {difference} (95% CI {low} to {high}), detectable from {detectable}{baseline}"
-    )
+    return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"
 
 
-def read_baselines(paths: Sequence[str]) -> pd.DataFrame:
-    """Read the baseline of each task and its number of items from scores of this run."""
-    empty = pd.DataFrame(columns=["task", "floor", "n"])
+def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
+    """Read the baseline of the reported metric of each task, and its number of items, from scores of this run."""
+    empty = pd.DataFrame(columns=["task", "subset", "metric", "floor", "n"])
     scores = pd.concat([empty, *(pd.read_parquet(path, columns=list(empty)) for path in paths)])
-    return scores.dropna().drop_duplicates("task").set_index("task")
+    reported = scores["task"].map({task: about["metric"] for task, about in tasks.items()})
+    scores = scores[scores["subset"].isna() & (scores["metric"] == reported)]
+    return scores.dropna(subset="floor").drop_duplicates("task").set_index("task")
 
 
-def plot_differences(table: pd.DataFrame, names: tuple[str, str], files: list[Path]) -> None:
+def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:
     """Plot the difference on each task and on their mean, with its 95% interval, a colour for each protocol."""
     means = "mean, " + table["question"].map(QUESTIONS)
     table = table.assign(label=table["task"].mask(table["task"] == OVERALL, means))
@@ -276,7 +275,9 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         files = {path.stem: path for path in [*grids, *map(Path, own)]}
         known = {key: GridSettings.of(settings[key]) for key in settings if key in files}
         cells = {key: read_grids(files[key], files[f"{key}_models"]) for key in known}
-        results = compare_grids(cells, known, names, read_baselines(own_scores))
+        results = compare_grids(
+            cells, known, names, read_baselines(own_scores, harness_tasks["tasks"])
+        )
     verdicts = results.apply(describe_verdict, axis=1, names=names)
     shown = {
         "Scores": results["scores"],

@@ -6,10 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
-from workflow_scripts.core.clean_text import plain
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import write_text
 from workflow_scripts.core.records import FailedRecord, read_record_numbers
 from workflow_scripts.render.tables import write_table
 
@@ -26,12 +24,12 @@ def read_checks(path: Path) -> list[dict[str, Any]]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def accepted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def select_accepted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Select the entries of accepted requests."""
     return [entry for entry in entries if not entry["reason"]]
 
 
-def parameters_of(entry: dict[str, Any]) -> int | None:
+def get_parameters(entry: dict[str, Any]) -> int | None:
     """Return a checkpoint's number of parameters, or until it is built that of its base."""
     built = Path(entry.get("built") or "")
     if built.is_file():
@@ -60,27 +58,13 @@ def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
 def make_requests_table(entries: list[dict[str, Any]]) -> pd.DataFrame:
     rows = [
         (entry["request"] or {})
-        | {"request": entry["file"], "parameters": parameters_of(entry)}
+        | {"request": entry["file"], "parameters": get_parameters(entry)}
         | {field: entry.get(field) for field in _FROM_ENTRY}
         | get_status(entry)
         for entry in entries
     ]
     columns = ["request", *_FROM_REQUEST, *_FROM_ENTRY, "parameters", "status", "reason", "log"]
     return pd.DataFrame(rows, columns=columns).astype({"parameters": "Int64"})
-
-
-def submit(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Print the status of each request, and write it beside the checks for the end of the command."""
-    (checks,) = inputs["checks"]
-    lines = []
-    for entry in read_checks(checks):
-        status = get_status(entry)
-        model = entry["request"] and "{name} in {precision}".format(**entry["request"])
-        details = filter(None, [entry["file"], model, status["reason"]])
-        lines.append(plain(f"{status['status']:<10} {': '.join(details)}"))
-    text = "\n".join([*lines, ""])
-    print(text, end="")
-    write_text(checks.with_name("submitted.txt"), text)
 
 
 def main(checks: Path, table: list[Path]) -> None:

@@ -8,7 +8,14 @@ import pytest
 from scipy.stats import norm, ttest_1samp
 
 from tests.records import write_lm_eval_results
-from tests.unit.studies.harmony.harmony_study import MODELS, SETTINGS, grids, study, without
+from tests.unit.studies.harmony.harmony_study import (
+    METRICS,
+    MODELS,
+    SETTINGS,
+    grids,
+    study,
+    without,
+)
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.stats.significance import holm
 from workflow_scripts.studies.ranking.compare import (
@@ -25,7 +32,7 @@ FIRST, SECOND = MODELS[5], MODELS[0]
 
 def compare(scores, *names):
     return compare_grids(
-        {"harmony": grids(scores)}, {"harmony": SETTINGS}, names, read_baselines([])
+        {"harmony": grids(scores)}, {"harmony": SETTINGS}, names, read_baselines([], {})
     )
 
 
@@ -66,6 +73,17 @@ def test_there_are_three_verdicts_and_none_without_an_error(row, expected):
     row = dict(zip(("low", "high", "p_holm"), row, strict=True))
     row |= {"difference": 0.02, "detectable": 0.01, "at_baseline": True}
     assert describe_verdict(row, ("a", "b")).startswith(expected)
+
+
+def test_two_models_at_the_baseline_are_called_so(tmp_path):
+    scores = study(("direct",), (FIRST, SECOND)).assign(value=0.5, floor=0.48)
+    scores.to_parquet(tmp_path / "scores.parquet")
+    tasks = {task: {"metric": metric} for task, metric in METRICS.items()}
+    baselines = read_baselines([str(tmp_path / "scores.parquet")], tasks)
+    made = {"harmony": grids(scores, protocols=("direct",), models=(FIRST, SECOND))}
+    table = compare_grids(made, {"harmony": SETTINGS}, (FIRST, SECOND), baselines)
+    assert table["at_baseline"].all()
+    assert "both at the baseline" in describe_verdict(table.iloc[0], "ab")
 
 
 def test_items_of_two_folders_are_paired_and_their_settings_compared(tmp_path):
