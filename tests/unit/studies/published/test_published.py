@@ -251,7 +251,7 @@ def test_the_story_has_the_numbers_of_the_tables():
         "0.517 zero-shot (95% CI over model families 0.32 to 0.71)",
     ):
         assert words in told
-    assert "0.755 after training (0.60 to 0.91), a rise of 0.24 (0.15 to 0.32)" in told
+    assert "0.755 after fine-tuning (0.60 to 0.91), a rise of 0.24 (0.15 to 0.32)" in told
 
 
 # --- price
