@@ -29,7 +29,7 @@ from transformers import PrinterCallback, Qwen2Config, Qwen2ForCausalLM, Trainer
 
 from workflow_scripts.grid.base import copy_sharing_weights
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.packing import Order
+from workflow_scripts.training.packing import MicroBatchSampler
 from workflow_scripts.training.run import train
 from workflow_scripts.training.samples import Sample, Samples
 from workflow_scripts.training.spec import TrainingSpec
@@ -50,7 +50,7 @@ class Case:
     @property
     def steps(self) -> list[list[int]]:
         """The samples of each step, as our trainer takes them and TRL's is given them."""
-        order = Order(len(self.samples), BATCH, BATCH, SEED)
+        order = MicroBatchSampler(len(self.samples), BATCH, BATCH, SEED)
         return [step[0] for step in order.steps()]
 
     @property

@@ -44,7 +44,7 @@ rule verify_chunked:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("verify_chunked", get_estimate("verification")),
+        **planned("verify_chunked", get_estimate("perplexity")),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,

@@ -9,7 +9,7 @@ if SETTINGS.source == "miniature":
     include: "miniature.smk"
 
 else:
-    # The jobs of a run parse this again while it may just be exit_on_config_error the folder; and what a command
+    # The jobs of a run parse this again while it may just be mending the folder; and what a command
     # forces is not known to Snakemake yet while it parses.
     if is_main_process(workflow):
         if LOCK_PROBLEMS := find_lock_conflicts(LOCK_FILE, Path(HUB), named=sys.argv):
@@ -95,8 +95,9 @@ else:
             runtime="30m",
         params:
             version=1,
+            repository="{org}/{name}",
             revision=model_revision,
-            lock=SETTINGS.hub.lock,
+            lock=str(LOCK_FILE),
         script:
             "../workflow_scripts/steps/fetch_metadata.py"
 

@@ -82,7 +82,6 @@ for chapter, outputs in (
     ("chunking", UNTRAINED_PLANS),
     ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
-    ("prompts", rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else []),
     ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
     ("suite", rules.suite_checks.output if "suite" in RECORDS else []),
     ("suite", rules.suite_requests.output if "suite" in RECORDS else []),

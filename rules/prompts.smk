@@ -1,7 +1,7 @@
 """Prompt ablations: MMLU under many prompts, each a file in config/prompts."""
 
 from workflow_scripts.evaluation.prompts.requests import explain_arguments, prompt_request
-from workflow_scripts.studies.prompts.requests import prompt_arguments
+from workflow_scripts.studies.prompts.requests import describe_prompt_runs
 
 PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
 OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
@@ -105,27 +105,9 @@ rule prompt_runs:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=prompt_arguments(SETTINGS),
+        arguments=describe_prompt_runs(SETTINGS),
     script:
         "../workflow_scripts/studies/prompts/runs.py"
-
-
-rule prompt_runs_by_subject:
-    """Prompt runs by subject."""
-    input:
-        scores="results/scores/prompts.parquet",
-    output:
-        table=multiext("results/tables/prompt_runs_by_subject", ".csv", ".md", ".tex"),
-    log:
-        "logs/prompt_runs_by_subject.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=1,
-        arguments={"runs": list(SETTINGS.prompt_runs)},
-    script:
-        "../workflow_scripts/studies/prompts/by_subject.py"
 
 
 rule prompts:
@@ -133,7 +115,6 @@ rule prompts:
     input:
         RECORDS.get("prompts", []),
         rules.prompt_runs.output if PROMPT_CHECKPOINTS else [],
-        rules.prompt_runs_by_subject.output if PROMPT_CHECKPOINTS else [],
         # Outputs too, so that a deleted one is made again although its record is there.
         expand(
             rules.ask_prompt_run.output,

@@ -56,7 +56,7 @@ rule suite_leaderboard:
         "../envs/reporting.yaml"
     params:
         version=6,
-        arguments=suite_tables(SETTINGS),
+        arguments=describe_tables(SETTINGS),
     script:
         "../workflow_scripts/studies/suite/leaderboard.py"
 
@@ -66,7 +66,6 @@ rule suite_checks:
     input:
         board="results/tables/suite_leaderboard.csv",
         checks="results/requests/checks.json",
-        records=lambda wildcards: records_of("suite", wildcards),
     output:
         table=multiext("results/tables/suite_checks", ".csv", ".md", ".tex"),
     log:
@@ -76,7 +75,7 @@ rule suite_checks:
         "../envs/reporting.yaml"
     params:
         version=6,
-        arguments=suite_tables(SETTINGS),
+        arguments=describe_tables(SETTINGS),
     script:
         "../workflow_scripts/studies/suite/checks.py"
 

@@ -5,11 +5,11 @@ import json
 from workflow_scripts.bridge.job_list import CHECKS, is_listing
 from workflow_scripts.miniature import catalogue
 from workflow_scripts.settings.leaderboard_submissions import Request
-from workflow_scripts.studies.suite.submissions import as_if_accepted, check_requests
-from workflow_scripts.studies.suite.table_requests import suite_tables
+from workflow_scripts.studies.suite.submissions import accept_unchecked, check_requests
+from workflow_scripts.studies.suite.table_requests import describe_tables
 
 
-def suite_source(model, revision):
+def get_suite_source(model, revision):
     """Return the file by which a request is checked: a model's manifest, or metadata fetched for the check."""
     if SETTINGS.source == "miniature" or model in SETTINGS.folders:
         return manifest_of("model", model)
@@ -19,7 +19,7 @@ def suite_source(model, revision):
 SUITE_CHECKS = check_requests(
     SETTINGS,
     generated={*catalogue.MODELS, *catalogue.FAULTY},
-    source=suite_source,
+    source=get_suite_source,
     manifest=manifest_of_checkpoint,
 )
 SUITE_ENTRIES = SUITE_CHECKS["submissions"].values()
@@ -30,10 +30,10 @@ SUITE_ROWS = {
 }
 
 
-def suite_checked():
+def list_accepted_requests():
     """Return the accepted requests, once they are checked."""
     if is_listing() and not CHECKS.exists():
-        return as_if_accepted(SUITE_CHECKS)
+        return accept_unchecked(SUITE_CHECKS)
     checks = Path(checkpoints.check_requests.get().output.checks)
     entries = json.loads(checks.read_text(encoding="utf-8"))
     return [entry for entry in entries if not entry["reason"]]
@@ -41,11 +41,11 @@ def suite_checked():
 
 def suite_records(wildcards):
     """Return the records of the rows whose requests were accepted."""
-    return [path for entry in suite_checked() for path in entry["records"].values()]
+    return [path for entry in list_accepted_requests() for path in entry["records"].values()]
 
 
-def suite_commit(wildcards, key):
-    (commit,) = {entry[key] for entry in suite_checked() if entry["row"] == wildcards.row}
+def get_suite_commit(wildcards, key):
+    (commit,) = {entry[key] for entry in list_accepted_requests() if entry["row"] == wildcards.row}
     return commit
 
 
@@ -54,7 +54,7 @@ def suite_model(wildcards):
     request = SUITE_ROWS[wildcards.row]
     if SETTINGS.source == "miniature" or request.is_local or request.checkpoint.variant:
         return manifest_of_checkpoint(request.checkpoint)
-    return manifest_of("model", f"{request.name}@{suite_commit(wildcards, 'commit')}")
+    return manifest_of("model", f"{request.name}@{get_suite_commit(wildcards, 'commit')}")
 
 
 def suite_base(wildcards):
@@ -62,7 +62,7 @@ def suite_base(wildcards):
     base = SUITE_ROWS[wildcards.row].base
     if base is None or SETTINGS.source == "miniature":
         return base
-    return f"{base}@{suite_commit(wildcards, 'base_commit')}"
+    return f"{base}@{get_suite_commit(wildcards, 'base_commit')}"
 
 
 def suite_base_manifest(wildcards):

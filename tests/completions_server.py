@@ -14,7 +14,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 @dataclass
 class Completions:
     folder: Path
-    has_logprobs: bool = True
     key: str | None = None
     status: int = 200
     requests: int = 0
@@ -40,7 +39,7 @@ class Completions:
                 text = text[: min(stops)]
                 break
         choice = {"index": 0, "text": text, "logprobs": None}
-        if body.get("logprobs") and self.has_logprobs:
+        if body.get("logprobs"):
             choice["logprobs"] = self._logprobs(tokens)
         return {"choices": [choice]}
 

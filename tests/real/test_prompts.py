@@ -4,9 +4,9 @@ import pytest
 
 from tests.unit.evaluation.prompts.conftest import changed
 from tests.unit.settings.merged import ROOT
-from workflow_scripts.evaluation.prompts.ask_prompt_run import answer, build_renderer
-from workflow_scripts.evaluation.prompts.questions import chosen, read_dev, read_questions
-from workflow_scripts.evaluation.prompts.score_prompt_run import item_of
+from workflow_scripts.evaluation.prompts.ask_prompt_run import build_renderer, run_prompts
+from workflow_scripts.evaluation.prompts.questions import read_dev, read_questions, select_questions
+from workflow_scripts.evaluation.prompts.score_prompt_run import judge_output
 from workflow_scripts.settings.prompts.files import find_runs, read_runs
 
 pytestmark = pytest.mark.real
@@ -20,14 +20,14 @@ def runs():
 
 @pytest.fixture(scope="module")
 def questions(hub):
-    return chosen(read_questions(hub, "mmlu")[0], None, 1)[:8]
+    return select_questions(read_questions(hub, "mmlu")[0], None, 1)[:8]
 
 
 @pytest.fixture(scope="module")
 def render(hub, loaded):
     def render_all(run, questions):
         renderer = build_renderer(run, loaded.tokenizer, loaded.model.config, hub)
-        return [renderer.prompt(question) for question in questions]
+        return [renderer.render(question) for question in questions]
 
     return render_all
 
@@ -57,7 +57,7 @@ def test_answers_are_letters(loaded, runs, questions, render, method):
     if method == "greedy":
         read = {"format": "letter", "answers": [{"parser": "leading_letter", "right": "letter"}]}
         run = changed(run, decoding={"method": "greedy", "new_tokens": 2}, read=read)
-    outputs, _ = answer(loaded, run, questions, render(run, questions), 0)
-    letters = [item_of(output, run.read).prediction for output in outputs]
+    outputs, _ = run_prompts(loaded, run, questions, render(run, questions), 0)
+    letters = [judge_output(output, run.read).prediction for output in outputs]
     assert sum(letter in tuple("ABCD") for letter in letters) >= 0.9 * len(questions)
     assert len(set(letters)) > 1

@@ -13,7 +13,7 @@ import signal
 import socket
 import stat
 import subprocess
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from tests.waiting import PATIENCE, wait_until
@@ -24,7 +24,6 @@ PROGRAMS = (
 )
 NODES = ("node1", "node2", "node3", "node4")
 GPUS_PER_NODE = 2
-CONTROLLER = "slurmctld"
 _CONFIGURATION = """\
 ClusterName=chorus
 SlurmctldHost={host}
@@ -82,37 +81,32 @@ class Cluster:
             "SLURM_CONF": str(folder / "slurm.conf"),
             "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
         }
-        self._daemons: dict[str, subprocess.Popen] = {}
+        self._daemons: list[subprocess.Popen] = []
 
     def __enter__(self) -> "Cluster":
         try:
             self._configure()
             self._start_munge()
-            self._start(CONTROLLER, "slurmctld", "-D", "-s")
-            wait_until(lambda: " is UP" in self._try("scontrol", "ping"), "slurmctld answers")
+            self._start("slurmctld", "slurmctld", "-D", "-s")
             for node in NODES:
                 self._start(node, "slurmd", "-D", "-N", node)
-            wait_until(self.is_idle, "all nodes are idle")
+            wait_until(self._is_idle, "all nodes are idle")
         except BaseException:
-            self.stop()
+            self.__exit__()
             raise
         return self
 
     def __exit__(self, *_exception) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """Jobs first, by the daemons that know them; then the daemons; then what has lost its daemon."""
-        if self._is_alive(CONTROLLER):
-            with suppress(subprocess.SubprocessError, AssertionError):
-                self.ask("scancel", "--user=root")
-                wait_until(lambda: not self.jobs(), "the jobs are gone", patience=15)
-        for daemon in reversed(self._daemons.values()):
+        """Kill the daemons, and the jobs: Slurm hands the path of its configuration on to every process."""
+        for daemon in self._daemons:
             daemon.kill()
             daemon.wait()
-        for process in self._processes():
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
+        variable = f"SLURM_CONF={self.environment['SLURM_CONF']}".encode()
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                process = int(path.parent.name)
+                if variable in path.read_bytes().split(b"\0") and process != os.getpid():
+                    os.kill(process, signal.SIGKILL)
 
     def ask(self, *command: str) -> str:
         return subprocess.run(
@@ -124,19 +118,21 @@ class Cluster:
             timeout=PATIENCE,
         ).stdout
 
-    def is_idle(self) -> bool:
-        states = self.ask("sinfo", "--Node", "--noheader", "--partition=batch", "--format=%T")
-        return states.split() == ["idle"] * len(NODES)
+    def _is_idle(self) -> bool:
+        with suppress(subprocess.SubprocessError):  # as long as slurmctld does not answer
+            states = self.ask("sinfo", "--Node", "--noheader", "--partition=batch", "--format=%T")
+            return states.split() == ["idle"] * len(NODES)
+        return False
 
-    def jobs(self, state: str = "PENDING,RUNNING,COMPLETING,SUSPENDED") -> dict[str, str]:
-        """The comment of each job in such a state, which for Snakemake's is the rule, by its id."""
+    def jobs(self, state: str) -> dict[str, str]:
+        """List the comment of each job in such a state, which for Snakemake's is the rule, by its id."""
         lines = self.ask("squeue", "--noheader", f"--states={state}", "--format=%A|%k")
         return dict(line.split("|", 1) for line in lines.splitlines())
 
     def facts(self, job: str) -> dict[str, str]:
         """Return what Slurm knows of a job: JobState, Restarts, NodeList and so on."""
-        said = self.ask("scontrol", "show", "job", job)
-        return dict(word.split("=", 1) for word in said.split() if "=" in word)
+        output = self.ask("scontrol", "show", "job", job)
+        return dict(word.split("=", 1) for word in output.split() if "=" in word)
 
     def _configure(self) -> None:
         for name in ("state", "spool", "munge", "bin"):
@@ -167,7 +163,7 @@ class Cluster:
         )
 
     def _start_munge(self) -> None:
-        """With a key and a socket of its own, beside the machine's munge where there is one."""
+        """Start it with a key and a socket of its own, beside the machine's munge where there is one."""
         key = self.folder / "munge" / "key"
         subprocess.run([find_program("mungekey"), "--create", "--keyfile", key], check=True)
         options = {"key": key, "log": "log", "pid": "pid", "seed": "seed"}
@@ -184,7 +180,7 @@ class Cluster:
 
     def _start(self, name: str, program: str, *options: str) -> None:
         with (self.folder / f"{name}.out").open("ab") as output:
-            self._daemons[name] = subprocess.Popen(
+            daemon = subprocess.Popen(
                 [find_program(program), *options],
                 env={**os.environ, **self.environment},
                 stdin=subprocess.DEVNULL,
@@ -193,35 +189,16 @@ class Cluster:
                 cwd=self.folder,
                 start_new_session=True,
             )
-
-    def _is_alive(self, name: str) -> bool:
-        return name in self._daemons and self._daemons[name].poll() is None
-
-    def _try(self, *command: str) -> str:
-        """What it said, or nothing where it could not say anything."""
-        try:
-            return self.ask(*command)
-        except subprocess.SubprocessError:
-            return ""
-
-    def _processes(self) -> list[int]:
-        """Of this Slurm, by the configuration in their environment; Slurm hands it on to every job."""
-        wanted = f"SLURM_CONF={self.environment['SLURM_CONF']}"
-        found = []
-        for path in Path("/proc").glob("[0-9]*/environ"):
-            with suppress(OSError):
-                if wanted in set(path.read_bytes().decode(errors="replace").split("\0")):
-                    found.append(int(path.parent.name))
-        return [process for process in found if process != os.getpid()]
+        self._daemons.append(daemon)
 
 
 def find_program(name: str) -> str | None:
-    """Debian keeps daemons where only an administrator's PATH looks."""
+    """Find it also where Debian keeps daemons, where only an administrator's PATH looks."""
     return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
 
 
 def what_is_missing() -> str | None:
-    """Why no Slurm can be started here, or None."""
+    """Say why no Slurm can be started here, or return None."""
     if absent := [name for name in PROGRAMS if find_program(name) is None]:
         return f"needs Slurm, and {', '.join(absent)} cannot be found (Debian: slurm-wlm munge)"
     if os.geteuid() != 0:
@@ -230,10 +207,6 @@ def what_is_missing() -> str | None:
 
 
 def _free_ports(n: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(n)]
-    for one in sockets:
-        one.bind(("", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.create_server(("", 0))) for _ in range(n)]
+        return [server.getsockname()[1] for server in sockets]

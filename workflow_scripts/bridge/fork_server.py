@@ -79,7 +79,7 @@ def _needs_own_python(workflow, job, threads: int) -> bool:
 
 
 def _run_script(script: str, environment: dict[str, str]) -> None:
-    threading.Thread(target=_end_with_snakemake, daemon=True).start()
+    threading.Thread(target=_stop_with_snakemake, daemon=True).start()
     os.environ.clear()
     os.environ.update(environment)
     tempfile.tempdir = None
@@ -87,7 +87,7 @@ def _run_script(script: str, environment: dict[str, str]) -> None:
     runpy.run_path(script, run_name="__main__")
 
 
-def _end_with_snakemake() -> None:
+def _stop_with_snakemake() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""What a job prints, without the tokens of its environment and without what a terminal would obey.
+"""Write what a job prints into its log, without tokens and without what a terminal would obey.
 
 Its output goes through a process of its own, so that compiled code and children are read too, and what is said last
 is kept however the job ends.

@@ -1,4 +1,4 @@
-"""How a cluster wants GPUs to be asked for, and what a rule's jobs ask for."""
+"""Build the resources of a rule's jobs, with GPUs as the cluster wants them to be asked for."""
 
 import shlex
 from collections.abc import Callable
@@ -33,25 +33,25 @@ def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None
         record_job(rule, wildcards, threads, job, request)
         return minutes
 
-    gpus = _ask_for_gpus(need, gpu_request) if gpu_request else {}
+    gpus = _request_gpus(need, gpu_request) if gpu_request else {}
     return {"mem_mb": mem_mb, "runtime": runtime, **gpus}
 
 
 def gpu_request(workflow) -> str:
     """Return how the profile's default resources say that GPUs are asked for; gpus where they do not."""
     written = get_default_resource(workflow, "gpu_request")
-    spelling = "gpus" if written is None else str(written).strip("'\"")
-    option, colon, kind = spelling.partition(":")
+    gpu_option = "gpus" if written is None else str(written).strip("'\"")
+    option, colon, kind = gpu_option.partition(":")
     if option not in ("gpus", "gres") or bool(colon) != bool(kind):
         raise UserError(
-            f"The default resource gpu_request is {shown(spelling)}; expected gpus, gres, or one of them"
+            f"The default resource gpu_request is {shown(gpu_option)}; expected gpus, gres, or one of them"
             " with the cluster's name of a GPU, such as gres:a100."
         )
-    return spelling
+    return gpu_option
 
 
-def _ask_for_gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
-    option, _, kind = spelling.partition(":")
+def _request_gpus(need: NeedOf, gpu_option: str) -> dict[str, Any]:
+    option, _, kind = gpu_option.partition(":")
     if option == "gres":
         name = f"gpu:{kind}" if kind else "gpu"
         return {"gres": lambda wildcards: f"{name}:{need(wildcards).gpus}"}
@@ -60,16 +60,18 @@ def _ask_for_gpus(need: NeedOf, spelling: str) -> dict[str, Any]:
     return counted | ({"gpu_model": kind} if kind else {})
 
 
-def list_sbatch_options(threads: int, asked: dict[str, int], profile: dict[str, Any]) -> list[str]:
+def list_sbatch_options(
+    threads: int, request: dict[str, int], profile: dict[str, Any]
+) -> list[str]:
     """List the options of sbatch, as the executor plugin gives them."""
     options = [
-        f"--mem={asked['mem_mb']}",
-        f"--time={asked['runtime']}",
+        f"--mem={request['mem_mb']}",
+        f"--time={request['runtime']}",
         f"--cpus-per-task={threads}",
     ]
-    if asked["gpus"]:
+    if request["gpus"]:
         option, *kind = profile["gpu_request"].split(":")
-        count = ":".join([*kind, str(asked["gpus"])])
+        count = ":".join([*kind, str(request["gpus"])])
         options.append(f"--gres=gpu:{count}" if option == "gres" else f"--gpus={count}")
     options += [f"--{name}={profile[key]}" for key, name in _OPTIONS.items() if key in profile]
     return options + shlex.split(profile.get("slurm_extra", ""))

@@ -1,7 +1,12 @@
-"""Chunked models: k chunks of m layers side by side. Importing this makes transformers know them.
+"""Define chunked models, in which k chunks of m layers run in parallel; importing registers them with transformers.
 
-import workflow_scripts.chunked
-model = AutoModelForCausalLM.from_pretrained(folder)  # "model_type": "qwen2_chunking"
+    import workflow_scripts.chunked
+    model = AutoModelForCausalLM.from_pretrained(folder)  # "model_type": "qwen2_chunking"
+
+`configuration.ChunkingKeys` is their config, `modeling.ChunkedForCausalLM` the model over `layer_order.PlannedLayers`,
+which runs the layers of a plan as a loop or fused (`depth`, `stacked`), and `wrapper` holds the added parameters.
+`devices.make_chunk_device_map` spreads chunks over devices. `python -m workflow_scripts.chunked <module>` runs another
+program with chunked models registered.
 """
 
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
@@ -15,11 +20,11 @@ from workflow_scripts.chunked.modeling import ChunkedForCausalLM
 
 __all__ = ["ChunkedForCausalLM"]
 
-for _base, _architecture in ARCHITECTURES.items():
-    _model_type = _architecture.config.model_type
-    AutoConfig.register(_model_type, _architecture.config, exist_ok=True)
-    AutoModel.register(_architecture.config, _architecture.model, exist_ok=True)
-    AutoModelForCausalLM.register(_architecture.config, _architecture.causal_lm, exist_ok=True)
-    # A file has each expert by itself, and a model all of a layer as one.
-    if _weights := get_checkpoint_conversion_mapping(_base):
-        register_checkpoint_conversion_mapping(_model_type, _weights, overwrite=True)
+for _base, (_config, _model, _causal_lm) in ARCHITECTURES.items():
+    AutoConfig.register(_config.model_type, _config, exist_ok=True)
+    AutoModel.register(_config, _model, exist_ok=True)
+    AutoModelForCausalLM.register(_config, _causal_lm, exist_ok=True)
+    # A file has each expert by itself, and a model all experts of a layer as one.
+    _mapping = get_checkpoint_conversion_mapping(_base)
+    if _mapping:
+        register_checkpoint_conversion_mapping(_config.model_type, _mapping, overwrite=True)

@@ -1,4 +1,4 @@
-"""What a chunked model's config.json holds beside the keys of its base model.
+"""Define the keys of a chunked model's config.json beside those of its base model.
 
 The published names are kept, because checkpoints bear them; `chunk_execution` and `aggregation_base` are new, and a
 config.json without them is read as a published one: its mlp is added to nothing, its adapters are as wide as the

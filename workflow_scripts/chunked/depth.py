@@ -1,7 +1,7 @@
-"""One depth of a chunked model: the k layers that stand side by side there, run as one layer.
+"""Run the k parallel layers at one depth of a chunked model as one layer.
 
-The mathematics is that of the Llama family's decoder layer (Llama, Qwen2, Qwen3), once for all k:
-batched products instead of k linear layers, and one attention call over k times the heads.
+This is the Llama family's decoder layer (Llama, Mistral, Qwen2, Qwen3), once for all k: batched products instead of k
+linear layers, and one attention call over k times the heads.
 
 Shapes: k siblings, b rows of t tokens, n = b * t, h heads of size d.
 """
@@ -17,8 +17,8 @@ from transformers.models.llama.modeling_llama import eager_attention_forward
 from workflow_scripts.chunked.stacked import Child, Norm, Projection
 
 
-class Depth(GradientCheckpointingLayer):
-    """From x [k, n, hidden] to x [k, n, hidden]; `slot` is the place of its keys in the cache."""
+class FusedLayer(GradientCheckpointingLayer):
+    """Map x [k, n, hidden] to x [k, n, hidden]; `slot` is the place of its keys in the cache."""
 
     def __init__(self, layer: nn.Module, slot: int):
         """`layer` is one of the siblings, which are all of one shape; `prepare` names them."""
@@ -29,16 +29,16 @@ class Depth(GradientCheckpointingLayer):
         self.act_fn = layer.mlp.act_fn
         self.heads = attention.q_proj.out_features // self.head_dim
         self.key_heads = attention.k_proj.out_features // self.head_dim
-        # Of a model all of whose layers see a window, as Mistral 7B's first version: attention with masks has it
-        # in them, and flash attention is told.
-        keys, window = attention.config, None
-        if getattr(keys, "layer_types", None) is None:
-            window = getattr(keys, "sliding_window", None)
-        self.window = {} if window is None else {"sliding_window": window}
+        # Where all layers have a window, as in Mistral 7B's first version: masks contain it, and flash attention takes
+        # it as an argument.
+        config, self.window = attention.config, {}
+        window = getattr(config, "sliding_window", None)
+        if window is not None and getattr(config, "layer_types", None) is None:
+            self.window = {"sliding_window": window}
         self.stacks: dict[str, Any] = {}  # each a Norm or a Projection
 
     def prepare(self, layers: tuple[nn.Module, ...], adapters: list[nn.Module] | None) -> None:
-        """Lay the siblings' weights side by side."""
+        """Stack the siblings' weights."""
         self.siblings = layers  # a tuple, so that no parameter is registered a second time
 
         def find(parent: str, *names: str) -> list[list[Child]]:
@@ -101,8 +101,7 @@ class Depth(GradientCheckpointingLayer):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries, keys and values [b, k * h, t, d], the first two normed and rotated.
 
-        The siblings' heads stand side by side, so that a cache that reorders, repeats or crops its
-        rows, as beam search does, needs to know nothing of chunks.
+        The siblings' heads are concatenated, so that a cache can reorder, repeat or crop its rows, as in beam search.
         """
         k, n, _ = qkv.shape
         h, g, d = self.heads, self.key_heads, self.head_dim
@@ -119,7 +118,7 @@ class Depth(GradientCheckpointingLayer):
 
 
 class SharedInputs:
-    """What all depths of one forward share: the attention function and the rotary embedding."""
+    """Hold the attention function and the rotary embedding, which all depths of one forward share."""
 
     def __init__(self, config, position_embeddings: tuple[Tensor, Tensor]):
         cos, sin = position_embeddings

@@ -1,24 +1,20 @@
-"""Which device each part of a chunked model lies on when its chunks have one each."""
+"""Place each chunk of a chunked model on a device."""
 
 from collections.abc import Sequence
 
 from workflow_scripts.chunked.configuration import ChunkingKeys
 
 
-def chunk_device_map(config: ChunkingKeys, devices: Sequence[str | int]) -> dict[str, str | int]:
-    """For `from_pretrained(device_map=...)`: chunk i on device i, all that is shared on the first.
-
-    With fewer devices than chunks they take turns.
-    """
+def make_chunk_device_map(
+    config: ChunkingKeys, devices: Sequence[str | int]
+) -> dict[str, str | int]:
+    """Map chunk i to device i, round-robin, and all that is shared to the first, as a `device_map`."""
     plan = config.plan()
-    first = devices[0]
-    shared = (*plan.start, *plan.end)
-    places = dict.fromkeys(
-        ("model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"), first
-    )
-    places |= {f"model.layers.{number}": first for number in shared}
+    shared = ["model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head"]
+    shared += [f"model.layers.{number}" for number in (*plan.start, *plan.end)]
     if plan.chunks and config.aggregation_mode == "mlp":
-        places["model.wrapped_chunk_layers.aggregation"] = first
+        shared.append("model.wrapped_chunk_layers.aggregation")
+    places = dict.fromkeys(shared, devices[0])
     for chunk, numbers in enumerate(plan.chunks):
         for number in numbers:
             device = devices[chunk % len(devices)]

@@ -1,8 +1,8 @@
-"""The order in which a chunked model runs its layers, behind the list `model.layers`.
+"""Order the layers of a chunked model, behind the list `model.layers`.
 
-The base model's forward walks `self.layers[:n]` and gives each what it finds the hidden state. Here
-the list keeps all layers under their own names, and that slice gives the stages of the plan instead:
-one per shared layer, and one for all chunks together. So nothing of the base model is rewritten.
+The base model's forward walks `self.layers[:n]` and passes the hidden state to each. Here the list keeps all layers
+under their own names, and that slice returns the stages of the plan instead: one per shared layer, and one for all
+chunks together. So nothing of the base model is rewritten.
 """
 
 from collections.abc import Iterable
@@ -13,48 +13,49 @@ import torch
 from accelerate.utils import send_to_device
 from torch import Tensor, nn
 
-from workflow_scripts.chunked.depth import Depth, SharedInputs
-from workflow_scripts.chunked.stacked import Watch, get_parts, is_plain
+from workflow_scripts.chunked.depth import FusedLayer, SharedInputs
+from workflow_scripts.chunked.stacked import StalenessCheck, get_parts, is_plain
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.plan import ChunkPlan
 
 
-class Run:
-    """What the stages share while they run."""
+class ForwardState:
+    """Hold the state that the stages share while they run."""
 
     def __init__(self):
         self.fused = self.is_spread = False
-        self._position_embeddings: tuple[Tensor, Tensor] | None = None
-        self._shared_inputs: SharedInputs | None = None
+        self._embeddings: tuple[Tensor, Tensor] | None = None
+        self._inputs: SharedInputs | None = None
 
-    def get_shared_inputs(self, config, position_embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
-        """Compute what all depths share, once a forward."""
+    def get_shared_inputs(self, config, embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
+        """Compute the inputs that all depths share, once a forward."""
         if torch.compiler.is_compiling():
-            return SharedInputs(config, position_embeddings)
-        if self._shared_inputs is None or self._position_embeddings is not position_embeddings:
-            self._shared_inputs = SharedInputs(config, position_embeddings)
-            self._position_embeddings = position_embeddings
-        return self._shared_inputs
+            return SharedInputs(config, embeddings)
+        if self._inputs is None or self._embeddings is not embeddings:
+            self._inputs, self._embeddings = SharedInputs(config, embeddings), embeddings
+        return self._inputs
 
 
 class DeviceChunks(nn.Module):
-    """The chunks that one device runs: the layers of a depth as one, or one after the other."""
+    """Run the chunks of one device: the layers of a depth as one, or one after the other."""
 
     has_adapters = True
 
-    def __init__(self, run: Run, model: nn.Module, chunks: tuple[tuple[int, ...], ...], slot: int):
+    def __init__(
+        self, run: ForwardState, model: nn.Module, chunks: tuple[tuple[int, ...], ...], slot: int
+    ):
         super().__init__()
         self.run = run
         self.model = (model,)  # in a tuple, so that nothing is registered a second time
         self.numbers = tuple(zip(*chunks, strict=True))  # by depth, as they run
         numbers = self.numbers if model.is_fusible else ()
         self.depths = nn.ModuleList(
-            Depth(model.layers[siblings[0]], slot + depth) for depth, siblings in enumerate(numbers)
+            FusedLayer(model.layers[siblings[0]], slot + depth)
+            for depth, siblings in enumerate(numbers)
         )
 
     def prepare(self) -> None:
-        # PEFT's trainable copy of the wrapper is switched on and off; what it holds now may not be
-        # what it holds at the next step, so its adapters are not stacked.
+        # PEFT's trainable copy of the wrapper is switched on and off, so its adapters are not stacked.
         wrapper = getattr(self.model[0], "wrapped_chunk_layers", None)
         self.stacks_adapters = type(wrapper) is WrappedChunkLayers
         for depth, numbers in zip(self.depths, self.numbers, strict=True):
@@ -82,7 +83,7 @@ class DeviceChunks(nn.Module):
         return x.view(k, rows, tokens, hidden)
 
     def _run_loop(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        """Run the plain reference, and what accelerate has placed: by depth, so that all devices are busy."""
+        """Run layer by layer: the plain reference, by depth so that all devices are busy."""
         states = [hidden_states] * len(self.numbers[0])
         for numbers in self.numbers:
             adapters = self._get_adapters(numbers)
@@ -97,7 +98,7 @@ class DeviceChunks(nn.Module):
 
 
 class SharedStage(DeviceChunks):
-    """One layer that all chunks share: the base model's own, or the same as a depth of one."""
+    """Run a layer that all chunks share: the base model's own, or the same as a depth of one."""
 
     has_adapters = False
 
@@ -108,12 +109,12 @@ class SharedStage(DeviceChunks):
 
 
 class ChunkStage(nn.Module):
-    """All chunks: the same hidden state into each, their outputs aggregated into one.
+    """Run all chunks on the same hidden state, and aggregate their outputs.
 
-    Chunk i belongs to the device i, counted round and round.
+    Chunks are distributed over the devices round-robin.
     """
 
-    def __init__(self, run: Run, model: nn.Module, plan: ChunkPlan, devices: int):
+    def __init__(self, run: ForwardState, model: nn.Module, plan: ChunkPlan, devices: int):
         super().__init__()
         self.model = (model,)
         slot, layers = len(plan.start), len(plan.chunks[0])
@@ -124,31 +125,29 @@ class ChunkStage(nn.Module):
         )
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        # A GPU goes on with what it was given while the next is given its own.
+        # GPUs run asynchronously: all are busy before the first output is read.
         columns = [column(hidden_states, **kwargs) for column in self.columns]
+        devices = len(columns)
         outputs = columns[0]
-        if len(columns) > 1:
-            columns = [outputs.to(hidden_states.device) for outputs in columns]
-            devices = len(columns)
-            outputs = torch.stack(
-                [columns[chunk % devices][chunk // devices] for chunk in range(self.chunks)]
-            )
+        if devices > 1:
+            columns = [column.to(hidden_states.device) for column in columns]
+            outputs = torch.stack([columns[n % devices][n // devices] for n in range(self.chunks)])
         return self.model[0].wrapped_chunk_layers(outputs, hidden_states)
 
 
 class PlannedLayers(nn.ModuleList):
-    """`model.layers`: every layer under its number, and, as a slice, the stages in running order."""
+    """Hold every layer under its number, and return, as a slice, the stages in running order."""
 
     def __init__(self, layers: Iterable[nn.Module], model: nn.Module):
         super().__init__(layers)
         self.model = (model,)
-        self.run = Run()
-        self.watch: Watch | None = None
+        self.run = ForwardState()
+        self.watch: StalenessCheck | None = None
         self.unchunked = self.needs_loop = False
         self.states: list[Tensor] | None = None  # of the main stream, while `recording` is on
 
     def build_stages(self, plan: ChunkPlan, devices: int = 1) -> nn.ModuleList:
-        """Make the stages of a plan, with its chunks on so many devices."""
+        """Build the stages of a plan, with its chunks on so many devices."""
         self.release()
         self.plan = plan
         model, run = self.model[0], self.run
@@ -159,24 +158,22 @@ class PlannedLayers(nn.ModuleList):
             self[number].self_attn.layer_idx = slot
         self.classes = [type(part) for part in get_parts(self[order[0]])]
         stages = [SharedStage(run, model, ((n,),), slot) for slot, n in enumerate(plan.start)]
-        behind = len(stages)
+        slot = len(stages)
         if plan.chunks:
             stages.append(ChunkStage(run, model, plan, devices))
-            behind += devices * len(plan.chunks[0])
-        stages += [
-            SharedStage(run, model, ((n,),), slot) for slot, n in enumerate(plan.end, behind)
-        ]
+            slot += devices * len(plan.chunks[0])
+        stages += [SharedStage(run, model, ((n,),), slot + i) for i, n in enumerate(plan.end)]
         return nn.ModuleList(stages).train(model.training)
 
     def __getitem__(self, index):
         if not isinstance(index, slice):
             return super().__getitem__(index)
-        stages = list(self) if self.unchunked else self._stages()
+        stages = list(self) if self.unchunked else self._get_stages()
         if self.states is None:
             return stages
-        return [_recorded(stage, self.states) for stage in stages]
+        return [_record_output(stage, self.states) for stage in stages]
 
-    def _stages(self) -> list[nn.Module]:
+    def _get_stages(self) -> list[nn.Module]:
         model = self.model[0]
         if not self.plan.chunks or model.config.chunk_execution != "fused" or self.needs_loop:
             self.run.fused = False
@@ -188,10 +185,7 @@ class PlannedLayers(nn.ModuleList):
         return list(model.stages)
 
     def _can_fuse(self) -> bool:
-        """Return whether the layers, which are never called when fused, are what they were.
-
-        They must be without hooks, and no two may share a weight.
-        """
+        """Return whether the layers, which are not called when fused, have no hooks and share no weights."""
         layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
         parameters = [parameter for layer in layers for parameter in layer.parameters()]
         return (
@@ -204,7 +198,7 @@ class PlannedLayers(nn.ModuleList):
             and len(parameters) == len(list(self.parameters()))
         )
 
-    def _prepare(self) -> Watch:
+    def _prepare(self) -> StalenessCheck:
         model = self.model[0]
         modules = list(model.stages.modules())
         for module in modules:
@@ -219,20 +213,20 @@ class PlannedLayers(nn.ModuleList):
         if isinstance(adapters, nn.ModuleDict):
             places += [(adapters, number) for number in adapters]
         for module in modules:
-            if isinstance(module, Depth):
+            if isinstance(module, FusedLayer):
                 places += [child for stack in module.stacks.values() for child in stack.places]
-        return Watch(places)
+        return StalenessCheck(places)
 
     def release(self) -> None:
-        """Let go of the old memory of parameters before they move."""
+        """Free the old memory of parameters before they move."""
         self.watch = None
         for module in self.model[0].modules():
-            if isinstance(module, Depth):
+            if isinstance(module, FusedLayer):
                 module.stacks = {}
 
     @contextmanager
     def recording(self, unchunked: bool = False):
-        """Keep the hidden state behind each stage; `unchunked` runs all layers in their old order."""
+        """Record the hidden state after each stage; `unchunked` runs all layers in their original order."""
         self.states, self.unchunked = [], unchunked
         try:
             yield self.states
@@ -240,7 +234,7 @@ class PlannedLayers(nn.ModuleList):
             self.states, self.unchunked = None, False
 
 
-def _recorded(stage: nn.Module, states: list[Tensor]):
+def _record_output(stage: nn.Module, states: list[Tensor]):
     def run(hidden_states: Tensor, **kwargs) -> Tensor:
         out = stage(hidden_states, **kwargs)
         states.append(out)

@@ -1,6 +1,6 @@
-"""Chunked models: a base model of transformers with another order of running its layers.
+"""Define chunked models: a base model of transformers with another order of running its layers.
 
-`architectures.py` says of which there is one.
+`architectures.py` derives one for each supported architecture.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from transformers import GenerationConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from workflow_scripts.chunked.configuration import ChunkingKeys
-from workflow_scripts.chunked.devices import chunk_device_map
+from workflow_scripts.chunked.devices import make_chunk_device_map
 from workflow_scripts.chunked.distillation import (
-    adapters_off,
     compute_hidden_loss,
     compute_logits_loss,
+    disable_adapters,
 )
 from workflow_scripts.chunked.layer_order import PlannedLayers
-from workflow_scripts.chunked.pieces import summed_in_pieces
+from workflow_scripts.chunked.pieces import sum_in_pieces
 from workflow_scripts.chunked.published import (
     get_renamings,
     keep_own_names,
@@ -30,24 +30,20 @@ from workflow_scripts.chunked.published import (
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
 
-# Of a student that learns from its teacher's logits, which lie in memory beside its own.
+# Logits of student and teacher that are held in memory at once.
 _LOGITS_AT_ONCE = 1 << 24
 
 
 class _Chunked(PreTrainedModel):
-    """What the bare model and the language model share."""
+    """Share loading and initialisation between the bare model and the language model."""
 
     @staticmethod
     def _load_pretrained_model(model, state_dict, checkpoint_files, load_config, *args, **kwargs):
-        """Weights may bear their published names, those of low-rank adapters beside them too."""
+        """Accept published names of weights, besides those of low-rank adapters."""
         names = [*get_renamings(model.config.plan()), *(load_config.weight_mapping or ())]
+        load_config = replace(load_config, weight_mapping=names)
         return PreTrainedModel._load_pretrained_model(
-            model,
-            state_dict,
-            checkpoint_files,
-            replace(load_config, weight_mapping=names),
-            *args,
-            **kwargs,
+            model, state_dict, checkpoint_files, load_config, *args, **kwargs
         )
 
     @staticmethod
@@ -70,10 +66,10 @@ class _Chunked(PreTrainedModel):
 
 
 class ChunkedModel(_Chunked):
-    """Mixed into a base model in front of it."""
+    """Extend a base model, as a mixin in front of it."""
 
     layers: PlannedLayers
-    # Whether its layers are those of the Llama family, which can run as one; others run one after the other.
+    # Whether layers of parallel chunks can run as one: those of the Llama family.
     is_fusible = True
 
     def __init__(self, config: ChunkingKeys):
@@ -82,7 +78,7 @@ class ChunkedModel(_Chunked):
         used = {*plan.start, *plan.end, *(n for chunk in plan.chunks for n in chunk)}
         if config.distillation or config.logits_distillation:  # its teacher runs them all
             used = set(range(len(self.layers)))
-        # A pruned layer leaves its number behind, so that the others keep their names.
+        # A pruned layer keeps its number, so that the others keep their names.
         layers = [layer if n in used else nn.Identity() for n, layer in enumerate(self.layers)]
         pruned = [str(n) for n in range(len(layers)) if n not in used]
         if pruned:
@@ -101,7 +97,7 @@ class ChunkedModel(_Chunked):
         self.post_init()
 
     def forward(self, *args, **kwargs):
-        # Only the base model's own layers show their attention weights.
+        # Only the base model's own layers return their attention weights.
         self.layers.needs_loop = bool(kwargs.get("output_attentions"))
         return super().forward(*args, **kwargs)
 
@@ -111,7 +107,7 @@ class ChunkedModel(_Chunked):
 
 
 class _GenerationConfig(GenerationConfig):
-    """The published config calls the temperature of distillation `temperature`; text is not sampled at it."""
+    """Ignore `temperature`, which in the published config is that of distillation, not of sampling."""
 
     @classmethod
     def from_model_config(cls, model_config) -> GenerationConfig:
@@ -121,7 +117,7 @@ class _GenerationConfig(GenerationConfig):
 
 
 class ChunkedForCausalLM(_Chunked):
-    """Mixed into a base language model in front of it."""
+    """Extend a base language model, as a mixin in front of it."""
 
     generation_config_class = _GenerationConfig
 
@@ -131,18 +127,15 @@ class ChunkedForCausalLM(_Chunked):
         self.vocab_size = config.vocab_size
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.distillation_losses: dict[str, torch.Tensor] = {}
-        # What a mixture reads of itself, where its experts' shares are asked for.
+        # Attributes that a mixture reads where router logits are requested.
         for key in ("router_aux_loss_coef", "num_experts", "num_experts_per_tok"):
             if hasattr(config, key):
                 setattr(self, key, getattr(config, key))
         self.post_init()
 
     def spread(self, devices: Sequence[str | int]) -> None:
-        """Put chunk i on device i, all that is shared on the first. For running a model, not for training it.
-
-        With one device the model is as it was before.
-        """
-        for name, device in chunk_device_map(self.config, devices).items():
+        """Move chunk i to device i and all that is shared to the first, for inference; one device undoes it."""
+        for name, device in make_chunk_device_map(self.config, devices).items():
             self.get_submodule(name).to(device)
         layers = self.model.layers
         self.model.stages = layers.build_stages(layers.plan, len(devices))
@@ -169,22 +162,20 @@ class ChunkedForCausalLM(_Chunked):
                 **inputs, past_key_values=past_key_values, labels=labels, **kwargs
             )
         return_dict = kwargs.pop("return_dict", None)
-        if return_dict is None:  # as PEFT passes it
-            return_dict = self.config.return_dict
         items = kwargs.pop("num_items_in_batch", None)
         kwargs.pop("logits_to_keep", None)
-        # What each position predicts, counted through all rows; the last of a row predicts nothing.
+        # The target of each position, through all rows; the last of a row predicts nothing.
         targets = F.pad(labels[:, 1:], (0, 1), value=-100).flatten()
         items = (targets != -100).sum() if items is None else items
         loss, losses = self._distil(inputs, kwargs | {"use_cache": False}, targets)
         self.distillation_losses = {name: each.detach() / items for name, each in losses.items()}
         outputs = CausalLMOutputWithPast(loss=loss / items)
-        return outputs if return_dict else outputs.to_tuple()
+        return outputs.to_tuple() if return_dict is False else outputs
 
     def _distil(self, inputs, options, targets) -> tuple[torch.Tensor, dict]:
-        """Return the language model's loss and those of distillation, summed; and the latter by name.
+        """Return the sum of the language model's loss and those of distillation, and the latter by name.
 
-        The logits of teacher and student are made in pieces, and nobody gets them.
+        The logits of teacher and student are computed in pieces, and not returned.
         """
         keys, layers = self.config, self.model.layers
         is_published = keys.distillation_loss == "published"
@@ -195,35 +186,36 @@ class ChunkedForCausalLM(_Chunked):
             weight = len(rows) / max(1, len(targets))
             rows = torch.arange(len(targets), device=targets.device)
         with layers.recording() as student:
-            ours = self._get_states(inputs, options, rows)
+            states = self._get_states(inputs, options, rows)
         with (
             torch.no_grad(),
-            nullcontext() if is_published else adapters_off(self.model),
+            nullcontext() if is_published else disable_adapters(self.model),
             layers.recording(unchunked=True) as teacher,
         ):
-            theirs = self._get_states(inputs, options, rows)
+            teacher_states = self._get_states(inputs, options, rows)
         losses = {}
         if keys.distillation:
-            behind, share = len(layers.plan.end) + 1, 1.0
+            count, scale = len(layers.plan.end) + 1, 1.0
             if is_published:
-                student[-1], teacher[-1] = ours[None], theirs[None]  # normalised
-                share = behind / (len(teacher) + 1)
-            hidden = compute_hidden_loss(teacher[-behind:], student[-behind:], rows)
-            losses["hidden"] = weight * share * hidden
+                student[-1], teacher[-1] = states[None], teacher_states[None]  # normalised
+                scale = count / (len(teacher) + 1)
+            hidden = compute_hidden_loss(teacher[-count:], student[-count:], rows)
+            losses["hidden"] = weight * scale * hidden
 
-        def compute_losses(hidden, targets, taught):
+        def compute_losses(hidden, targets, teacher_hidden):
             logits = self.lm_head(hidden)
             pieces = [F.cross_entropy(logits.float(), targets, reduction="sum")]
             if keys.logits_distillation:
                 with torch.no_grad():
-                    taught = self.lm_head(taught)
-                pieces.append(weight * compute_logits_loss(taught, logits, keys.temperature))
+                    teacher_logits = self.lm_head(teacher_hidden)
+                loss = compute_logits_loss(teacher_logits, logits, keys.temperature)
+                pieces.append(weight * loss)
             return pieces
 
         rows_at_once = max(1, _LOGITS_AT_ONCE // keys.vocab_size)
         trained = [parameter for parameter in self.lm_head.parameters() if parameter.requires_grad]
-        total, each = summed_in_pieces(
-            compute_losses, ours, [targets[rows], theirs], rows_at_once, trained
+        total, each = sum_in_pieces(
+            compute_losses, states, [targets[rows], teacher_states], rows_at_once, trained
         )
         total = total + sum(losses.values())
         if keys.logits_distillation:

@@ -1,7 +1,7 @@
-"""A loss over many rows of hidden states, whose logits never lie in memory together.
+"""Compute a loss over many rows of hidden states without holding all their logits in memory.
 
-Logits are the largest thing in memory that a small model makes: rows times vocabulary. Each piece of the rows
-has its loss and its gradients made in the same pass, and then its logits are gone.
+Logits are the largest tensor of a small model: rows times vocabulary. The loss and the gradients of each piece of the
+rows are computed in the same pass, and then its logits are freed.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,17 +10,16 @@ import torch
 from torch import Tensor
 
 
-def summed_in_pieces(
+def sum_in_pieces(
     compute_losses: Callable[..., Sequence[Tensor]],
     hidden: Tensor,
     others: Sequence[Tensor],
     rows_at_once: int,
     parameters: Sequence[Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """Return the sum of all losses over all rows, and each of them by itself, which is for people to read.
+    """Return the sum of all losses over all rows, and each of them, without a gradient, for the log.
 
-    `compute_losses` takes some rows of `hidden` and of the others; gradients are those of `hidden` and of the
-    parameters that it uses.
+    `compute_losses` takes some rows of `hidden` and of the others; gradients flow to `hidden` and `parameters`.
     """
     return _SumInPieces.apply(compute_losses, hidden, others, rows_at_once, *parameters)
 

@@ -1,9 +1,9 @@
-"""The same parameters of k sibling layers as one tensor, stored once; and the layers that use it.
+"""Stack the same parameters of k sibling layers as one tensor, stored once, and run layers on it.
 
-The parameters stay what they are, one per layer and under the base model's names, so that saving,
-freezing, LoRA and optimisers need know nothing of this; but their memory is moved side by side, so
-that the k of them are also one tensor [k, rows, columns]. Whatever moves or replaces a parameter
-(`to`, a merge of LoRA, a load) is noticed by `Watch`, and the stack is made again.
+The parameters stay one per layer and under the base model's names, so that saving, freezing, LoRA and optimizers work
+as usual; but their memory is contiguous, so that the k of them are also one tensor [k, rows, columns].
+`StalenessCheck` notices whatever moves or replaces a parameter (`to`, a merge of LoRA, a load), and the stack is built
+again.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Child = tuple[nn.Module, str]  # a child by its parent and name: what stands the
 
 
 class _Join(torch.autograd.Function):
-    """The stack as a function of the parameters that lie in it; nothing is copied forward."""
+    """Return the stack as a function of its parameters; nothing is copied forward."""
 
     @staticmethod
     def forward(ctx, stack: Tensor, parameters_per_chunk: int, *parameters: Tensor) -> Tensor:
@@ -27,13 +27,15 @@ class _Join(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad: Tensor):
         pieces = [piece for chunk in grad for piece in chunk.split(ctx.rows)]
-        wanted = ctx.needs_input_grad[2:]
-        return None, None, *(p if need else None for p, need in zip(pieces, wanted, strict=True))
+        needs = ctx.needs_input_grad[2:]
+        return None, None, *(p if need else None for p, need in zip(pieces, needs, strict=True))
 
 
 class BatchedProduct(torch.autograd.Function):
-    """x [k, n, in] by weight [k, out, in]; bmm's own gradient of the weight comes out transposed, and
-    autograd would copy it, a copy of all weights, to transpose it back."""
+    """Multiply x [k, n, in] by weight [k, out, in].
+
+    bmm's own gradient of the weight is transposed, and autograd would copy it, a copy of all weights.
+    """
 
     @staticmethod
     def forward(ctx, x: Tensor, weight: Tensor) -> Tensor:
@@ -52,7 +54,7 @@ class BatchedProduct(torch.autograd.Function):
 
 
 class Stack:
-    """One parameter of each of k groups of modules, seen as one tensor [k, rows, ...]."""
+    """View one parameter of each of k groups of modules as one tensor [k, rows, ...]."""
 
     def __init__(self, groups: list[list[nn.Parameter]]):
         """Move the parameters, in order, into one new storage; they stay the same objects."""
@@ -69,14 +71,14 @@ class Stack:
                     parameter.data = piece
 
     def joined(self) -> Tensor:
-        """Return the stack, as a function of its parameters where they want a gradient now."""
+        """Return the stack, as a function of its parameters where they need a gradient."""
         if torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters):
             return _Join.apply(self.storage, self.per_chunk, *self.parameters)
         return self.storage
 
 
 class Siblings:
-    """The same children of k sibling layers; several children of one layer make one group."""
+    """Hold the same children of k sibling layers; several children of one layer make one group."""
 
     def __init__(self, groups: Sequence[Sequence[Child]]):
         self.places = [place for group in groups for place in group]
@@ -92,7 +94,7 @@ class Siblings:
 
 
 class Norm(Siblings):
-    """RMS norms of k siblings over the last dimension of x [k, n, size] or [k, n, heads, size]."""
+    """Apply the RMS norms of k siblings over the last dimension of x [k, n, size] or [k, n, heads, size]."""
 
     def __init__(self, groups: Sequence[Sequence[Child]]):
         super().__init__(groups)
@@ -116,9 +118,9 @@ class Norm(Siblings):
 
 
 class Projection(Siblings):
-    """Linear layers of k siblings: x [k, n, in] to [k, n, out], those of one sibling side by side.
+    """Apply the linear layers of k siblings: x [k, n, in] to [k, n, out], those of one sibling concatenated.
 
-    Where one of them is anything else than a plain linear layer (LoRA, quantisation), each is called by itself.
+    Where one of them is not a plain linear layer (LoRA, quantisation), each is called by itself.
     """
 
     def __init__(self, groups: Sequence[Sequence[Child]]):
@@ -157,14 +159,14 @@ class Projection(Siblings):
         return out if onto is None else out + onto
 
 
-class Watch:
-    """Notices that a module was replaced, or its parameters were moved, since the stacks were made."""
+class StalenessCheck:
+    """Notice that a module was replaced, or its parameters were moved, since the stacks were built."""
 
     def __init__(self, places: Sequence[Child]):
         self._children = [(p._modules, name, p._modules[name]) for p, name in places]
-        # Of a layer as a whole there are none here, but of its norms and projections.
+        # Those of norms and projections; a layer as a whole has none of its own.
         self._parameters = [
-            (child._parameters, key, _address(parameter))
+            (child._parameters, key, _get_address(parameter))
             for _, _, child in self._children
             if child is not None
             for key, parameter in child._parameters.items()
@@ -175,20 +177,19 @@ class Watch:
         for children, name, child in self._children:
             if children.get(name) is not child:
                 return False
-        addresses = [_address(parameters.get(key)) for parameters, key, _ in self._parameters]
+        addresses = [_get_address(parameters.get(key)) for parameters, key, _ in self._parameters]
         return addresses == [address for *_, address in self._parameters]
 
 
-def _address(parameter: Tensor | None) -> int:
+def _get_address(parameter: Tensor | None) -> int:
     return 0 if parameter is None else parameter.data_ptr()
 
 
 def is_plain(module: nn.Module, kind: type | None = None) -> bool:
-    """Return whether nothing of its own happens when it is called: the right class, and no hooks."""
+    """Return whether a module is of the right class and has no hooks."""
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
     # accelerate moves inputs between devices by `_hf_hook`.
-    is_hooked = hooks or hasattr(module, "_hf_hook")
-    return not is_hooked and (kind is None or type(module) is kind)
+    return not hooks and not hasattr(module, "_hf_hook") and (kind is None or type(module) is kind)
 
 
 def get_parts(layer: nn.Module) -> tuple[nn.Module, nn.Module, nn.Module]:

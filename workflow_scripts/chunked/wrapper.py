@@ -1,9 +1,8 @@
-"""The parameters that chunking adds: an adapter before each layer of a chunk, and the aggregation.
+"""Define the parameters that chunking adds: an adapter before each layer of a chunk, and the aggregation.
 
-They make up `model.wrapped_chunk_layers` and nothing else does: the base model's layers keep their
-own names, and this module can be trained or saved apart. Everything starts as the best plain guess:
-an adapter as the identity, the mlp as the base it adds to. As published, with `adapter_init` normal and
-without a base, they start as noise. A layer's `start` says how.
+They alone make up `model.wrapped_chunk_layers`: the base model's layers keep their own names, and this module can be
+trained or saved apart. An adapter is initialised as the identity, the mlp as the base it adds to; as published, with
+`adapter_init` normal and without a base, they are random. A layer's `start` initialises it.
 """
 
 import torch
@@ -15,7 +14,7 @@ from workflow_scripts.core.plan import ChunkPlan
 
 
 class ChunkAdapter(nn.Module):
-    """x + down(act(up(x)))"""
+    """Compute x + down(act(up(x)))."""
 
     def __init__(self, config):
         super().__init__()
@@ -31,9 +30,9 @@ class ChunkAdapter(nn.Module):
 
 
 class MlpAggregation(nn.Module):
-    """The chunks' outputs side by side, one linear layer, then a gated MLP, added to a base.
+    """Concatenate the chunks' outputs, apply a linear layer and a gated MLP, and add a base.
 
-    Without a base it is the published one, whose linear layer has a bias.
+    Without a base it is the published form, whose linear layer has a bias.
     """
 
     def __init__(self, config, chunks: int):
@@ -45,7 +44,7 @@ class MlpAggregation(nn.Module):
         self.up_proj = nn.Linear(hidden, inner, bias=False)
         self.down_proj = nn.Linear(inner, hidden, bias=False)
         if self.base != "none":
-            self.proj.start = _mean_of_chunks
+            self.proj.start = _init_as_mean
             self.down_proj.start = init.zeros_
         self.act_fn = ACT2FN[config.hidden_act]
 
@@ -55,32 +54,33 @@ class MlpAggregation(nn.Module):
         return x if self.base == "none" else aggregate(self.base, outputs, shared) + x
 
 
-def _mean_of_chunks(weight: Tensor) -> None:
+def _init_as_mean(weight: Tensor) -> None:
     hidden, wide = weight.shape
     init.copy_(weight, torch.eye(hidden).repeat(1, wide // hidden) * (hidden / wide))
 
 
 def aggregate(mode: str, outputs: Tensor, shared: Tensor) -> Tensor:
-    """Aggregate without weights: by the mean, or the shared input plus the sum of what the chunks changed."""
+    """Aggregate without weights: the mean, the last, or the shared input plus the sum of the chunks' changes."""
     if mode == "residual":
         return outputs.sum(0) - (len(outputs) - 1) * shared
     return outputs.mean(0) if mode == "mean" else outputs[-1]
 
 
 class WrappedChunkLayers(nn.Module):
+    """Hold all parameters that chunking adds."""
+
     def __init__(self, config, plan: ChunkPlan):
         super().__init__()
         self.mode = config.aggregation_mode
         numbers = [number for chunk in plan.chunks for number in chunk]
-        self.adapters = (
-            nn.ModuleDict({str(number): ChunkAdapter(config) for number in numbers})
-            if config.use_adapters
-            else None
-        )
-        self.aggregation = MlpAggregation(config, len(plan.chunks)) if self.mode == "mlp" else None
+        self.adapters = self.aggregation = None
+        if config.use_adapters:
+            self.adapters = nn.ModuleDict({str(n): ChunkAdapter(config) for n in numbers})
+        if self.mode == "mlp":
+            self.aggregation = MlpAggregation(config, len(plan.chunks))
 
     def forward(self, outputs: Tensor, shared: Tensor) -> Tensor:
-        """Aggregate: the outputs of the chunks, stacked in front, into one hidden state."""
+        """Aggregate the outputs of the chunks, stacked in front, into one hidden state."""
         if self.aggregation is not None:
             return self.aggregation(outputs, shared)
         return aggregate(self.mode, outputs, shared)

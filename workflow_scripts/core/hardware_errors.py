@@ -51,16 +51,13 @@ def is_out_of_memory(error: Exception) -> bool:
 def describe_hardware_error(error: BaseException | None) -> str | None:
     """Describe the fault of the machine that an error, or what lies behind it, speaks of; None where there is none."""
     while error is not None:
-        if _is_machine_fault(error):
+        if (
+            isinstance(error, MemoryError | HardwareError | ServerUnreachableError)
+            or getattr(error, "errno", None) in _ERRNOS
+            or type(error).__name__ in _TORCH_TYPES
+            or _FAULT.search(str(error))
+        ):
             reason = str(error) or type(error).__name__
             return f"{reason} (a fault of this machine). What was finished is kept: run the same command again."
         error = error.__cause__ or error.__context__
     return None
-
-
-def _is_machine_fault(error: BaseException) -> bool:
-    if isinstance(error, MemoryError | HardwareError | ServerUnreachableError):
-        return True
-    if isinstance(error, OSError) and error.errno in _ERRNOS:
-        return True
-    return type(error).__name__ in _TORCH_TYPES or bool(_FAULT.search(str(error)))

@@ -1,4 +1,4 @@
-"""How a model, a chunked checkpoint and its training stages are named, in prose and in paths.
+"""Name a model, a chunked checkpoint and its training stages, in prose and in paths.
 
 A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkpoint adds its plan,
 `@k2m12` (`@prune3-5` leaves out the layers 3 and 5, counted from 1), and its stages, `+cpt`,
@@ -92,7 +92,7 @@ def build_local_name(path: str) -> str:
 
 @dataclass(frozen=True)
 class CheckpointId:
-    """One loadable model: a hub model, or a chunked and perhaps trained variant of it."""
+    """A loadable model: a hub model, or a chunked and perhaps trained variant of it."""
 
     model: str
     plan: str | None = None

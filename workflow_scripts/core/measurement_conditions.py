@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Condition(BaseModel):
-    """What was varied within one measurement; null is what was not."""
+    """Conditions that were varied within one measurement; null is what was not."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,4 +1,4 @@
-"""What a job has finished, kept by links beside its outputs.
+"""Keep what a job has finished by links beside its outputs.
 
 Snakemake removes what a job declared unless it sees the job end well. A job may end well unseen: its
 Snakemake was killed before it asked, its node was lost while it left, or another part of the job failed.

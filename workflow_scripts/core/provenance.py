@@ -1,4 +1,4 @@
-"""What produced a number: the code's commit, the packages' versions, the settings' digest."""
+"""Read the provenance of a number: the code's commit, the packages' versions, the machine."""
 
 import os
 import platform
@@ -29,8 +29,8 @@ def code_commit() -> str | None:
     """Read the checkout's commit, with '+changed' when tracked files differ from it; None outside git."""
     folder = Path(__file__).resolve().parent
     try:
-        commit = _git(folder, "rev-parse", "HEAD")
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+        commit = _run_git(folder, "rev-parse", "HEAD")
+        changed = _run_git(folder, "status", "--porcelain", "--untracked-files=no")
     except (OSError, subprocess.CalledProcessError):
         return None
     return commit + ("+changed" if changed else "")
@@ -59,21 +59,17 @@ def processor() -> str:
     text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
     fields = dict(re.findall(r"^(.+?)\s*: (.*?)\s*$", text.partition("\n\n")[0], re.M))
     name = fields.get("model name") or platform.processor() or platform.machine()
-    generation = [
-        f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping") if key in fields
-    ]
-    return f"{name} ({', '.join(generation)})" if generation else name
+    keys = [key for key in ("cpu family", "model", "stepping") if key in fields]
+    return f"{name} ({', '.join(f'{key} {fields[key]}' for key in keys)})" if keys else name
 
 
 def peak_memory_mb() -> int:
     """Measure the most memory this process has held so far."""
-    kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    if platform.system() == "Darwin":
-        kibibytes //= 1024  # macOS counts bytes
-    return kibibytes // 1024
+    unit = 1024**2 if platform.system() == "Darwin" else 1024  # macOS counts bytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _run_git(folder: Path, *arguments: str) -> str:
     # GIT_OPTIONAL_LOCKS: dozens of jobs may ask at once; none may take the index lock.
     return subprocess.run(
         ["git", *arguments],

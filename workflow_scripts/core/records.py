@@ -102,7 +102,7 @@ class Cost(StrictModel):
 
 
 class TrainingFacts(StrictModel):
-    """What the model was trained on before this measurement, and which state of it was taken."""
+    """Training before this measurement: its data, and the state that was taken."""
 
     keys: dict[str, Any]  # method, rate, epochs, caps, and so on
     samples: PositiveInt
@@ -172,15 +172,14 @@ class Record(ChecksummedModel):
 
     @model_validator(mode="after")
     def _refuse_duplicates(self):
-        counts = Counter((m.name, m.subset, m.condition) for m in self.metrics)
-        for (name, subset, _), count in counts.items():
-            if count > 1:
-                raise ValueError(f"the metric {name!r} (subset {subset!r}) stands twice")
+        keys = {(metric.name, metric.subset, metric.condition) for metric in self.metrics}
+        if len(keys) < len(self.metrics):
+            raise ValueError("a metric stands twice")
         return self
 
 
 class FailedRecord(StrictModel):
-    """What stands in the place of a record whose cell failed: where, why, and the log that has more."""
+    """A record whose cell failed: where, why, and the log that has more."""
 
     record: str
     reason: str
@@ -216,15 +215,10 @@ def read_complete_record(path: Path) -> Record:
 
 
 def sort_records(paths: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list[FailedRecord]]:
-    """Read the whole ones, each with its file, and the broken ones."""
-    whole, broken = [], []
-    for path in paths:
-        record = read_record(path)
-        if isinstance(record, FailedRecord):
-            broken.append(record)
-        else:
-            whole.append((path, record))
-    return whole, broken
+    """Read the complete records, each with its file, and the failed ones."""
+    records = [(path, read_record(path)) for path in paths]
+    complete = [(path, record) for path, record in records if isinstance(record, Record)]
+    return complete, [record for _, record in records if isinstance(record, FailedRecord)]
 
 
 def read_record_numbers(path: Path) -> Record | FailedRecord:
@@ -256,13 +250,13 @@ def _check_items(path: Path, record: Record) -> None:
     items_path = path.with_name(record.items.file)
     if problem := is_altered(items_path, record.items.sha256):
         raise UserError(problem)
-    columns = read_items(items_path).select(["subset", "condition"]).to_pydict()
-    if len(columns["subset"]) != record.items.n:
-        raise UserError(
-            f"{items_path} has {len(columns['subset'])} items; its record says {record.items.n}."
-        )
-    conditions = [fields and Condition(**fields) for fields in columns["condition"]]
-    _check_counts(path, record.metrics, list(zip(columns["subset"], conditions, strict=True)))
+    items = read_items(items_path).select(["subset", "condition"]).to_pylist()
+    if len(items) != record.items.n:
+        raise UserError(f"{items_path} has {len(items)} items; its record says {record.items.n}.")
+    groups = [
+        (item["subset"], item["condition"] and Condition(**item["condition"])) for item in items
+    ]
+    _check_counts(path, record.metrics, groups)
     record.refuse_altered(path)
 
 
@@ -278,8 +272,6 @@ def _check_counts(
             if metric.subset in (None, subset) and metric.condition in (None, condition)
         )
         if metric.n != expected:
-            subset = f" of {metric.subset}" if metric.subset else ""
             raise UserError(
-                f"{path}: the metric {metric.name!r}{subset} has n = {metric.n}, but"
-                f" there are {expected} items."
+                f"{path}: the metric {metric.name!r} has n = {metric.n}, but there are {expected} items."
             )

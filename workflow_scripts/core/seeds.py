@@ -29,7 +29,7 @@ def seed_everything(seed: int, device: str = "cpu") -> None:
 
 
 def isolate_rng(device: Any) -> AbstractContextManager:
-    """What is drawn within, by PyTorch on a CPU and on this device, is nothing to draws after it.
+    """Restore the random state of PyTorch on a CPU and on this device when the block ends.
 
     Not told a device, PyTorch keeps the numbers of all GPUs that it sees, and warns of that.
     """

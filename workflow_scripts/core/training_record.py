@@ -14,7 +14,7 @@ from workflow_scripts.core.records import (
 
 
 class TrainingStep(StrictModel):
-    """One optimiser step, or one evaluation after it."""
+    """An optimiser step, or an evaluation after it."""
 
     step: int
     epoch: float
@@ -25,7 +25,7 @@ class TrainingStep(StrictModel):
 
 
 class TrainingSpeed(StrictModel):
-    """How fast the last stretch went, from the state it resumed from to the end."""
+    """Speed of the last stretch, from the state it resumed from to the end."""
 
     went_on_from_step: int
     seconds: float  # evaluations included

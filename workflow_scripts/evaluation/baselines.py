@@ -4,7 +4,7 @@ Both are computed with the task's own scoring and aggregation, so that they are 
 metric they stand beside, whatever that metric does to an answer before it compares.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,37 +54,41 @@ def average(members: list[Floor], weights: np.ndarray) -> Floor:
 
 
 def _multiple_choice(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
-    # scores[i][j]: what item i scores, metric by metric, when a model is certain of choice j.
     choices = [task.doc_to_choice(doc) for doc in docs]
-    scores = []
-    for doc, texts in zip(docs, choices, strict=True):
-        certain = [
-            [(0.0, True) if other == choice else (-1e9, False) for other in range(len(texts))]
+    # scores[i][j]: what item i scores, metric by metric, when a model is certain of choice j.
+    scores = [
+        [
+            task.process_results(
+                doc, [(0.0, True) if i == choice else (-1e9, False) for i in range(len(texts))]
+            )
             for choice in range(len(texts))
         ]
-        scores.append([task.process_results(doc, answers) for answers in certain])
+        for doc, texts in zip(docs, choices, strict=True)
+    ]
     # The choices, where they are the same throughout, else the most frequent right answers.
     candidates = list(dict.fromkeys(choices[0]))
     if any(texts != choices[0] for texts in choices):
-        right = Counter(
-            texts[gold_index(task, doc)] for doc, texts in zip(docs, choices, strict=True)
-        )
-        candidates = [text for text, _ in right.most_common(CANDIDATES)]
+        right = [texts[gold_index(task, doc)] for doc, texts in zip(docs, choices, strict=True)]
+        candidates = [text for text, _ in Counter(right).most_common(CANDIDATES)]
     rng = np.random.default_rng(seed)
     draws = [[int(rng.integers(len(row))) for row in scores] for _ in range(RANDOM_DRAWS)]
     result = {}
     for metric in scores[0][0]:
         aggregate = task.aggregation()[metric]
         is_mean = getattr(aggregate, "__name__", "") == "mean"
-        constants = {}
-        for text in candidates:
-            # An item that does not offer the fixed answer scores nothing, which a mean alone can count.
-            if is_mean or all(text in texts for texts in choices):
-                values = [
-                    row[texts.index(text)][metric] if text in texts else 0.0
-                    for row, texts in zip(scores, choices, strict=True)
-                ]
-                constants[text] = float(aggregate(values))
+        # An item that does not offer the fixed answer scores nothing, which a mean alone can count.
+        constants = {
+            text: float(
+                aggregate(
+                    [
+                        row[texts.index(text)][metric] if text in texts else 0.0
+                        for row, texts in zip(scores, choices, strict=True)
+                    ]
+                )
+            )
+            for text in candidates
+            if is_mean or all(text in texts for texts in choices)
+        }
         if is_mean:
             chances = [np.mean([score[metric] for score in row]) for row in scores]
         else:
@@ -97,19 +101,19 @@ def _multiple_choice(task, docs: list[dict], seed: int) -> dict[tuple[str, str],
 
 
 def _generation(task, docs: list[dict]) -> dict[tuple[str, str], Floor]:
+    targets = []
+    for doc in docs:
+        target = task.doc_to_target(doc)
+        texts = target if isinstance(target, list) else [target]
+        targets += [(doc, str(text)) for text in texts]
     result = {}
     for ensemble in task._filters:
-        targets = []
-        for doc in docs:
-            target = task.doc_to_target(doc)
-            texts = target if isinstance(target, list) else [target]
-            targets += [(doc, str(text)) for text in texts]
-        constants: dict[str, dict[str, float]] = {}
+        constants: dict[str, dict[str, float]] = defaultdict(dict)
         for answer, _ in Counter(_filter(ensemble, targets)).most_common(CANDIDATES):
             results = [task.process_results(doc, [answer]) for doc in docs]
             for metric in results[0]:
                 values = [result[metric] for result in results]
-                constants.setdefault(metric, {})[answer] = float(task.aggregation()[metric](values))
+                constants[metric][answer] = float(task.aggregation()[metric](values))
         for metric, by_answer in constants.items():
             result[metric, ensemble.name] = Floor(by_answer, None)
     return result

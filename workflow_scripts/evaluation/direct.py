@@ -7,10 +7,11 @@ from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.lm_eval_results import check_metric_reported, items_of, metrics_of
-from workflow_scripts.evaluation.lm_eval_run import LmEvalResult, evaluate_with_lm_eval
-from workflow_scripts.evaluation.record_parts import build_protocol
+from workflow_scripts.evaluation.lm_eval_run import ask, language_model, prepare_tasks
+from workflow_scripts.evaluation.record_parts import build_protocol, counted_tokens
 from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
+from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.record_fields import Recording
 
 
@@ -42,52 +43,52 @@ def evaluate_loaded(
 
     What was scored stays beside the record: whoever called this removes it when the record is safe.
     """
+    import torch
+
     harness_version = package_versions()["lm_eval"]
+    options = {"batch_size": request.compute.batch_size, "seed": request.seed}
     scored_items = ScoreCache.beside(
         record_path,
         loaded,
         harness=f"lm_eval {harness_version}",
         weights_sha256=weights_sha256,
-        batch_size=request.compute.batch_size,
-        seed=request.seed,
+        **options,
     )
-    with scored_items:
-        run = evaluate_with_lm_eval(loaded, hub, request, scored_items)
-    metrics = metrics_of(run, request.seed)
+    with scored_items, mirror(hub) as datasets, torch.inference_mode():
+        tasks, drawn = prepare_tasks(request)
+        lm = language_model(loaded, scored_items=scored_items, **options)
+        with counted_tokens(loaded.model) as count:
+            output = ask(lm, tasks, drawn, chat_template=request.chat_template)
+    metrics = metrics_of(tasks, output, request.seed)
     check_metric_reported(request.task, dict.fromkeys(metric.name for metric in metrics))
+    (dataset,) = datasets.values()
+    first = next(iter(tasks.values()))
     return write_record(
         record_path,
-        items_of(run, request.task, with_texts=request.keep_texts),
+        items_of(tasks, output["samples"], request.task, with_texts=request.keep_texts),
         study=request.study,
-        task=_task_facts(run, request.task.harness_task, harness_version),
+        task=TaskFacts(
+            name=request.task.harness_task,
+            harness="lm_eval",
+            harness_version=harness_version,
+            dataset=dataset.repository,
+            dataset_commit=dataset.commit,
+            subset=first.config.dataset_name if len(tasks) == 1 else None,
+            split=first.config.test_split or first.config.validation_split,
+            shots=first.get_config("num_fewshot"),
+            version=str(first.VERSION),
+        ),
         protocol=build_protocol(
             request.protocol,
             loaded,
-            seed=request.seed,
-            batch_size=request.compute.batch_size,
-            attention=run.attention,
-            engine=run.engine,
+            attention=lm.engine.model.attention,
+            engine=lm.engine_used,
             chat_template=request.chat_template,
             max_items=request.task.max_test_items,
-            generation=next(iter(run.tasks.values())).config.generation_kwargs or {},
+            generation=first.config.generation_kwargs or {},
+            **options,
         ),
         metrics=metrics,
         training=training,
-        **recording.parts(request, loaded, run.tokens),
-    )
-
-
-def _task_facts(run: LmEvalResult, task: str, harness_version: str) -> TaskFacts:
-    (dataset,) = run.datasets.values()
-    first_task = next(iter(run.tasks.values()))
-    return TaskFacts(
-        name=task,
-        harness="lm_eval",
-        harness_version=harness_version,
-        dataset=dataset.repository,
-        dataset_commit=dataset.commit,
-        subset=first_task.config.dataset_name if len(run.tasks) == 1 else None,
-        split=run.split,
-        shots=run.shots,
-        version=str(first_task.VERSION),
+        **recording.parts(request, loaded, count["tokens"] if lm.tokens is None else lm.tokens),
     )

@@ -5,7 +5,6 @@ What is trained on before a test goes through here, so that it is what the test 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,9 +14,6 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils import has_bos_prefix
 
 from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
-
-# Contexts that are kept: lm-eval asks for each again with each of its choices.
-_CACHED_TEXTS = 1_024
 
 
 @dataclass(frozen=True)
@@ -35,37 +31,28 @@ class CachedHFLM(HFLM):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.tokenizer_cache = TokenizerCache(self.tokenizer)
-        self._encode_cached = lru_cache(_CACHED_TEXTS)(self._encode)
+        self._start = self.tokenizer.decode(self.prefix_token_id)
 
     def tok_encode(
         self, string: str, add_special_tokens: bool | None = None, left_truncate_len=None, **kwargs
     ) -> list[int]:
         if left_truncate_len or kwargs:
             return super().tok_encode(string, add_special_tokens, left_truncate_len, **kwargs)
-        return self._encode_cached(string, add_special_tokens)
-
-    def _encode(self, string: str, special: bool | None) -> list[int]:
-        if not self.tokenizer_cache.splits:
-            return super().tok_encode(string, special)
-        if special is None:
-            start = self.tokenizer.decode(self.prefix_token_id)
-            special = False if has_bos_prefix(string, start) else self.add_bos_token
-        return self.tokenizer_cache.encode([string], special)[0]
+        if add_special_tokens is None:
+            has_start = has_bos_prefix(string, self._start)
+            add_special_tokens = False if has_start else self.add_bos_token
+        return self.tokenizer_cache.encode_text(string, add_special_tokens)
 
     def encode_contexts(self, texts: list[str], max_length: int | None = None) -> list[list[int]]:
         """Encode what `tok_batch_encode` makes of each text by itself: its last tokens, at most `max_length`."""
         start = getattr(self.tokenizer, "bos_token", None)
         encoded: dict[str, list[int]] = {}
-        for has_start in (True, False):
+        for has_start, special in ((True, False), (False, self.add_bos_token)):
             group = [
                 text for text in dict.fromkeys(texts) if has_bos_prefix(text, start) == has_start
             ]
-            special = False if has_start else self.add_bos_token
-            options = {"truncation": True} if self.truncation else {}
-            encoded |= zip(
-                group, self.tokenizer_cache.encode(group, special, **options), strict=True
-            )
-        return [encoded[text][-max_length:] if max_length else encoded[text] for text in texts]
+            encoded |= zip(group, self.tokenizer_cache.encode(group, special), strict=True)
+        return [encoded[text][-(max_length or 0) :] for text in texts]
 
 
 class Encoder(CachedHFLM):
@@ -82,32 +69,30 @@ class Encoder(CachedHFLM):
     def encoded(
         self, output_type: str, pairs: Sequence[tuple[str, str]]
     ) -> list[tuple[list[int], list[int]]]:
-        """Prompt and right answer of each pair as a task of this kind puts them.
+        """Encode the prompt and right answer of each pair as a task of this kind puts them.
 
-        A text that is scored as a whole (loglikelihood_rolling) has an empty prompt and stands
-        behind one start token, or where the tokenizer has none the end of text, as in the test.
+        A text that is scored as a whole (loglikelihood_rolling) has an empty prompt and stands behind one start
+        token, or where the tokenizer has none the end of text, as in the test.
         """
         if output_type == "generate_until":
-            return self._generated(pairs)
+            contexts = self.encode_contexts([prompt for prompt, _ in pairs])
+            return [
+                (context, self._encode_answer(context, *pair))
+                for context, pair in zip(contexts, pairs, strict=True)
+            ]
         self.noted = []
         self.loglikelihood([Instance("loglikelihood", {}, pair, 0) for pair in pairs], True)
-        return [(one.context, one.continuation) for one in self.noted]
+        return [(request.context, request.continuation) for request in self.noted]
 
-    def _generated(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
-        """The prompts as they are generated from, and the answers as they follow in the whole texts.
+    def _encode_answer(self, context: list[int], prompt: str, answer: str) -> list[int]:
+        """Encode an answer as it follows in the whole text.
 
-        Where a token of the whole reaches over the border, the answer is encoded alone: in the test
-        it can begin nowhere else.
+        Where a token of the whole reaches over the border it is encoded alone: in the test it can begin nowhere else.
         """
-        heads = self.encode_contexts([prompt for prompt, _ in pairs])
-        encoded = []
-        for head, (prompt, answer) in zip(heads, pairs, strict=True):
-            whole = self.tok_encode(prompt + answer)
-            tail = whole[len(head) :]
-            if whole[: len(head)] != head:
-                tail = self.tok_encode(answer, add_special_tokens=False)
-            encoded.append((head, tail))
-        return encoded
+        whole = self.tok_encode(prompt + answer)
+        if whole[: len(context)] != context:
+            return self.tok_encode(answer, add_special_tokens=False)
+        return whole[len(context) :]
 
     def _loglikelihood_tokens(self, requests, disable_tqdm=False, override_bs=None):
         self.noted += [EncodedRequest(texts or ("", ""), *tokens) for texts, *tokens in requests]

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,6 @@ from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.baselines import Floor, average, floors, gold_index
 from workflow_scripts.evaluation.cells import TaskRequest
-from workflow_scripts.evaluation.lm_eval_run import LmEvalResult
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
 
 KEPT_CHARACTERS = 1_000  # of a prompt: the question; the examples before it are in the task
@@ -53,12 +53,15 @@ class MetricWithBaseline:
         )
 
 
-def metrics_of(run: LmEvalResult, seed: int) -> tuple[Metric, ...]:
+def metrics_of(tasks: dict[str, Any], output: dict[str, Any], seed: int) -> tuple[Metric, ...]:
     """Compute the metrics of a task; of a group: each member's, and the micro and macro average."""
     measured = []
-    for name, results in run.results.items():
-        docs = list({sample["doc_id"]: sample["doc"] for sample in run.samples[name]}.values())
-        task_floors = floors(run.tasks[name], docs, derive_seed(seed, "chance", name))
+    for name, task in tasks.items():
+        docs = list(
+            {sample["doc_id"]: sample["doc"] for sample in output["samples"][name]}.values()
+        )
+        task_floors = floors(task, docs, derive_seed(seed, "chance", name))
+        results = output["results"][name]
         for key, value in results.items():
             metric, separator, filter_name = key.partition(",")
             if not separator or metric.endswith("_stderr"):
@@ -74,7 +77,7 @@ def metrics_of(run: LmEvalResult, seed: int) -> tuple[Metric, ...]:
                     floor=task_floors.get((metric, filter_name), NO_FLOOR),
                 )
             )
-    if len(run.tasks) == 1:
+    if len(tasks) == 1:
         return tuple(metric.row(None) for metric in measured)
     return add_group_averages(measured)
 
@@ -101,33 +104,34 @@ def add_group_averages(measured: list[MetricWithBaseline]) -> tuple[Metric, ...]
     return tuple(rows)
 
 
-def items_of(run: LmEvalResult, request: TaskRequest, *, with_texts: bool = False) -> list[Item]:
+def items_of(
+    tasks: dict[str, Any],
+    samples: dict[str, list[dict[str, Any]]],
+    request: TaskRequest,
+    *,
+    with_texts: bool = False,
+) -> list[Item]:
     """Build one item per question, with the scores of all filters; `correct` follows the primary metric."""
     items = []
-    for name, samples in run.samples.items():
-        by_doc: dict[int, list[dict[str, Any]]] = {}
-        for sample in samples:
-            by_doc.setdefault(sample["doc_id"], []).append(sample)
+    for name, task in tasks.items():
+        by_doc = defaultdict(list)
+        for sample in samples[name]:
+            by_doc[sample["doc_id"]].append(sample)
         for doc_id, filtered in by_doc.items():
-            doc = filtered[0]["doc"]
-            if not doc.keys() >= set(request.cluster):
-                raise UserError(
-                    f"The column cluster of the tasks table names {', '.join(request.cluster)} for"
-                    f" {request.harness_task}; expected some of {', '.join(doc)}."
-                )
+            first = filtered[0]
             item = Item(
                 item=f"{name}/{doc_id}",
-                subset=name if len(run.samples) > 1 else None,
-                cluster=hash_cluster(doc, request.cluster),
-                prompt_sha256=filtered[0]["prompt_hash"],
-                **_answer_fields(run.tasks[name], filtered, request.metric),
-                **(_text_fields(filtered[0]) if with_texts else {}),
+                subset=name if len(tasks) > 1 else None,
+                cluster=hash_cluster(first["doc"], request.cluster),
+                prompt_sha256=first["prompt_hash"],
+                **_read_answer(task, filtered, request.metric),
+                **(_read_texts(first) if with_texts else {}),
             )
             items.append(item)
     return items
 
 
-def _text_fields(sample: dict[str, Any]) -> dict[str, Any]:
+def _read_texts(sample: dict[str, Any]) -> dict[str, Any]:
     """Return the end of the prompt, which has the question, and the answers to choose from."""
     arguments = sample["arguments"]
     # Where the choices stand in the question (Winogrande) they begin where the questions part.
@@ -138,7 +142,8 @@ def _text_fields(sample: dict[str, Any]) -> dict[str, Any]:
     return {"prompt": shared[-KEPT_CHARACTERS:], "choices": choices}
 
 
-def _answer_fields(task, filtered: list[dict], primary_metric: str) -> dict[str, Any]:
+def _read_answer(task, filtered: list[dict], primary_metric: str) -> dict[str, Any]:
+    first = filtered[0]
     scores = {
         metric_name(metric, sample["filter"]): float(sample[metric])
         for sample in filtered
@@ -147,36 +152,32 @@ def _answer_fields(task, filtered: list[dict], primary_metric: str) -> dict[str,
     }
     # A graded score, such as a share of probability, is neither right nor wrong.
     correct = {0.0: False, 1.0: True}.get(scores.get(primary_metric, math.nan))
-    first = filtered[0]
     fields: dict[str, Any] = {
         "scores": scores,
         "correct": correct,
         "gold": None,
         "prediction": None,
     }
-    if task.OUTPUT_TYPE == "multiple_choice":
-        lls = [float(loglikelihood) for loglikelihood, _ in first["filtered_resps"]]
-        lengths = np.ones(len(lls))
-        if primary_metric == "acc_norm":
-            lengths = np.array([len(text) for text in task.doc_to_choice(first["doc"])])
-        predicted = int(np.argmax(lls / lengths))
-        fields |= {"prediction": str(predicted), "loglikelihoods": lls}
-        if not callable(
-            task.config.process_results
-        ):  # whose own scoring may have several right ones
-            gold = gold_index(task, first["doc"])
-            fields["gold"] = str(gold)
-            if correct is None:  # a metric of the whole set, such as mcc
-                fields["correct"] = predicted == gold
-    elif task.OUTPUT_TYPE == "generate_until":
+    if task.OUTPUT_TYPE == "generate_until":
         names = [metric_name(sample["metrics"][0], sample["filter"]) for sample in filtered]
         primary = filtered[names.index(primary_metric) if primary_metric in names else 0]
         target = first["target"]
-        fields |= {
+        return fields | {
             "gold": target if isinstance(target, str) else json.dumps(target, ensure_ascii=False),
             "prediction": str(primary["filtered_resps"][0]),
             "text": str(first["resps"][0][0]),
         }
-    else:
-        fields["loglikelihoods"] = [float(first["filtered_resps"][0])]
+    if task.OUTPUT_TYPE != "multiple_choice":
+        return fields | {"loglikelihoods": [float(first["filtered_resps"][0])]}
+    values = np.array([float(value) for value, _ in first["filtered_resps"]])
+    lengths = np.ones(len(values))
+    if primary_metric == "acc_norm":
+        lengths = np.array([len(text) for text in task.doc_to_choice(first["doc"])])
+    predicted = int(np.argmax(values / lengths))
+    fields |= {"prediction": str(predicted), "loglikelihoods": values.tolist()}
+    if not callable(task.config.process_results):  # whose own scoring may have several right ones
+        gold = gold_index(task, first["doc"])
+        fields["gold"] = str(gold)
+        if correct is None:  # a metric of the whole set, such as mcc
+            fields["correct"] = predicted == gold
     return fields

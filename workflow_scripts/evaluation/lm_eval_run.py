@@ -1,20 +1,12 @@
-"""Run lm-eval's own task on one loaded model and keep everything that a record needs."""
+"""Run lm-eval's own tasks on one loaded model."""
 
 import os
-from contextlib import nullcontext
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.cells import CellsRequest
-from workflow_scripts.evaluation.forward_tokens import counted_tokens
 from workflow_scripts.evaluation.item_sampling import draw_items
-from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel
-from workflow_scripts.hub.manifest import Manifest
-from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.served import ServedModel
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.harmony import Draws
 
@@ -23,62 +15,22 @@ FEWSHOT_SEED = 1234
 BOOTSTRAP_DRAWS = 1000
 
 
-@dataclass(frozen=True)
-class LmEvalResult:
-    tasks: dict[str, Any]  # lm-eval's task objects by name, one or, for a group, several
-    results: dict[str, dict[str, Any]]  # lm-eval's metrics by task
-    samples: dict[str, list[dict[str, Any]]]  # lm-eval's samples by task
-    datasets: dict[str, Manifest]
-    split: str
-    shots: int
-    tokens: int
-    engine: str  # what ran the model: prefix sharing, or plain batches and why
-    attention: str | None
-
-
-def evaluate_with_lm_eval(
-    loaded: LoadedModel, hub: Path, request: CellsRequest, scored_items: ScoreCache
-) -> LmEvalResult:
-    import torch
-
+def prepare_tasks(request: CellsRequest) -> tuple[dict[str, Any], dict[str, list[int]]]:
+    """Load the task of a cell, or the members of a group, and choose the items of each."""
     task = request.task
-    with mirror(hub) as datasets, torch.inference_mode():
-        tasks = load_tasks([task.harness_task])
-        for member in tasks.values():
-            if (
-                member.get_config("num_fewshot") != 0
-            ):  # a 0 in the task itself is not to be overridden
-                member.set_config("num_fewshot", task.shots)
-            member.set_fewshot_seed(FEWSHOT_SEED)
-        available = {name: len(member.eval_docs) for name, member in tasks.items()}
-        groups = {task.harness_task: available}
-        if request.max_items_per_member:  # so that a mean over the members is over all of them
-            groups = {name: {name: number} for name, number in available.items()}
-        drawn: dict[str, list[int]] = {}
-        for name, members in groups.items():
-            drawn |= sample_items(members, task.max_test_items, request.seed, name, request.draws)
-        tasks = {name: tasks[name] for name in drawn}
-        first = next(iter(tasks.values()))
-        lm = language_model(
-            loaded,
-            batch_size=request.compute.batch_size,
-            seed=request.seed,
-            scored_items=scored_items,
-        )
-        runs_here = not isinstance(loaded.model, ServedModel)
-        with counted_tokens(loaded.model) if runs_here else nullcontext({"tokens": 0}) as count:
-            output = ask(lm, tasks, drawn, chat_template=request.chat_template)
-        return LmEvalResult(
-            tasks=tasks,
-            results={name: output["results"][name] for name in tasks},
-            samples={name: output["samples"][name] for name in tasks},
-            datasets=datasets,
-            split=first.config.test_split or first.config.validation_split,
-            shots=first.get_config("num_fewshot"),
-            tokens=count["tokens"] if lm.tokens is None else lm.tokens,
-            engine=lm.engine_used,
-            attention=lm.engine.model.attention,
-        )
+    tasks = load_tasks([task.harness_task])
+    for member in tasks.values():
+        if member.get_config("num_fewshot") != 0:  # a 0 in the task itself is not to be overridden
+            member.set_config("num_fewshot", task.shots)
+        member.set_fewshot_seed(FEWSHOT_SEED)
+    available = {name: len(member.eval_docs) for name, member in tasks.items()}
+    groups = {task.harness_task: available}
+    if request.max_items_per_member:  # so that a mean over the members is over all of them
+        groups = {name: {name: number} for name, number in available.items()}
+    drawn: dict[str, list[int]] = {}
+    for name, members in groups.items():
+        drawn |= sample_items(members, task.max_test_items, request.seed, name, request.draws)
+    return {name: tasks[name] for name in drawn}, drawn
 
 
 def language_model(loaded: LoadedModel, **options: Any):

@@ -3,14 +3,16 @@
 One record per text; its conditions are the plans, and what else was varied.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED
+from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
-from workflow_scripts.core.records import Metric, Protocol, write_record
+from workflow_scripts.core.records import Metric, TaskFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
     Scored,
     build_perplexity_items,
@@ -19,15 +21,14 @@ from workflow_scripts.evaluation.perplexity import (
     score_text,
 )
 from workflow_scripts.evaluation.record_parts import build_protocol, build_task_facts
-from workflow_scripts.evaluation.requests import PerplexityRequest, WrittenRequest
+from workflow_scripts.evaluation.requests import PerplexityRequest
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
-
-Pieces = list[tuple[Condition | None, list[Scored]]]
+from workflow_scripts.settings.compute import Loading
+from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT, PerplexityMean
 
 
 def measure_perplexity(
@@ -38,18 +39,17 @@ def measure_perplexity(
     rows, text_dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text = "\n\n".join(row["text"] for row in rows)
     rows, response_dataset = read_rows(hub, MAGPIE, None, "train")
-    pairs = {level: _responses(rows, measures.responses, level) for level in measures.difficulties}
-    texts: Pieces = []
-    responses: Pieces = []
-    for plan in (None, *request.plans):
-        loaded = load_model(model, chunking=plan.keys if plan else None, **request.compute.loading)
-        if plan is None:
-            layers = loaded.model.config.num_hidden_layers
-        # Of a checkpoint the plan is part of the model's own id.
-        varied = {} if request.study == "training" else plan_condition(plan, layers)
-        print(f"perplexity of {varied.get('plan', loaded.manifest.repository)}", flush=True)
+    pairs = {level: _select(rows, measures.responses, level) for level in measures.difficulties}
+    texts, responses = (
+        PerplexityRecord(build_task_facts("wikitext", text_dataset, "validation")),
+        PerplexityRecord(build_task_facts("magpie", response_dataset, "train")),
+    )
+    for varied, loaded in load_plans(model, request.plans, request.compute):
+        print(f"perplexity of {loaded.manifest.repository}, {varied['plan']}", flush=True)
+        if request.study == "training":  # the plan is part of the model's own id
+            varied = {}
         window = min(measures.window, loaded.model.config.max_position_embeddings)
-        scored = score_text(
+        pieces = score_text(
             loaded.model,
             loaded.tokenizer,
             text,
@@ -57,62 +57,86 @@ def measure_perplexity(
             stride=min(measures.stride, window),
             most_tokens=measures.text_tokens,
         )
-        texts.append((Condition(**varied) if varied else None, scored))
-        for level, chosen in pairs.items():
-            scored = score_instruction_responses(
-                loaded.model, loaded.tokenizer, chosen, window=window
+        condition = Condition(**varied) if varied else None
+        texts.add(pieces, condition, measures.perplexity_mean)
+        for level, level_pairs in pairs.items():
+            pieces = score_instruction_responses(
+                loaded.model, loaded.tokenizer, level_pairs, window=window
             )
-            responses.append((Condition(**varied, difficulty=level), scored))
-    for path, task, pieces, keys in (
-        (
-            wikitext,
-            build_task_facts("wikitext", text_dataset, "validation"),
-            texts,
-            {"window", "stride", "text_tokens", "perplexity_mean"},
-        ),
-        (
-            magpie,
-            build_task_facts("magpie", response_dataset, "train"),
-            responses,
-            {"window", "responses", "difficulties", "perplexity_mean"},
-        ),
+            condition = Condition(**varied, difficulty=level)
+            responses.add(pieces, condition, measures.perplexity_mean)
+    for path, record, keys in (
+        (wikitext, texts, {"window", "stride", "text_tokens"}),
+        (magpie, responses, {"window", "responses", "difficulties"}),
     ):
-        items = []
-        metrics: list[Metric] = []
-        for condition, scored in pieces:
-            items += build_perplexity_items(task.name, scored, condition)
-            metrics += compute_perplexity_metrics(scored, condition, measures.perplexity_mean)
-        generation = measures.model_dump(mode="json", include=keys)
+        generation = measures.model_dump(mode="json", include=keys | {"perplexity_mean"})
+        record.write(path, request, loaded, recording, request.study, generation)
+
+
+class PerplexityRecord:
+    """The items and metrics of one text, condition by condition."""
+
+    def __init__(self, task: TaskFacts):
+        self.task = task
+        self._items: list[Item] = []
+        self._metrics: list[Metric] = []
+
+    def add(
+        self,
+        pieces: list[Scored],
+        condition: Condition | None,
+        mean: PerplexityMean,
+        texts: list[str] | None = None,
+    ) -> None:
+        """Add what was scored under a condition; `texts` are the pieces where the model wrote them."""
+        self._items += build_perplexity_items(self.task.name, pieces, condition, texts)
+        self._metrics += compute_perplexity_metrics(pieces, condition, mean)
+
+    def write(
+        self,
+        path: Path,
+        request: Any,
+        loaded: LoadedModel,
+        recording: Recording,
+        study: str,
+        generation: dict[str, Any],
+    ) -> None:
+        tokens = int(sum(item.scores["tokens"] for item in self._items))
         write_record(
             path,
-            items,
-            study=request.study,
-            task=task,
-            protocol=build_perplexity_protocol(loaded, request, generation),
-            metrics=tuple(metrics),
-            **recording.parts(request, loaded, int(sum(item.scores["tokens"] for item in items))),
+            self._items,
+            study=study,
+            task=self.task,
+            protocol=build_protocol(
+                "perplexity",
+                loaded,
+                seed=request.seed,
+                batch_size=request.compute.batch_size,
+                chat_template=loaded.tokenizer.chat_template is not None,
+                generation=generation,
+            ),
+            metrics=tuple(self._metrics),
+            **recording.parts(request, loaded, tokens),
         )
 
 
-def build_perplexity_protocol(
-    loaded: LoadedModel,
-    request: PerplexityRequest | WrittenRequest,
-    generation: dict[str, Any],
-) -> Protocol:
-    return build_protocol(
-        "perplexity",
-        loaded,
-        seed=request.seed,
-        batch_size=request.compute.batch_size,
-        chat_template=loaded.tokenizer.chat_template is not None,
-        generation=generation,
-    )
+def load_plans(
+    model: Path, plans: tuple[Checkpoint, ...], compute: Loading
+) -> Iterator[tuple[dict[str, str | None], LoadedModel]]:
+    """Load the model as it is and then in each plan, with what its condition says of the plan."""
+    loaded = load_model(model, **compute.loading)
+    layers = loaded.model.config.num_hidden_layers
+    yield {"plan": UNCHANGED}, loaded
+    del loaded
+    for plan in plans:
+        yield (
+            plan_condition(plan, layers),
+            load_model(model, chunking=plan.keys, **compute.loading),
+        )
 
 
-def plan_condition(plan: Checkpoint | None, layers: int) -> dict[str, str | None]:
+def plan_condition(plan: Checkpoint, layers: int) -> dict[str, str | None]:
     """Describe a plan as conditions."""
-    if plan is None:
-        return {"plan": UNCHANGED}
     return {
         "plan": plan.plan_name(layers),
         "aggregation": plan.aggregation,
@@ -120,12 +144,12 @@ def plan_condition(plan: Checkpoint | None, layers: int) -> dict[str, str | None
     }
 
 
-def _responses(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[str, str]]:
+def _select(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[str, str]]:
     """Select the first responses of a difficulty."""
-    chosen = [row for row in rows if row["difficulty"] == level and row["response"].strip()]
-    if not chosen:
+    selected = [row for row in rows if row["difficulty"] == level and row["response"].strip()]
+    if not selected:
         raise UserError(f"chunking.measures.difficulties: {MAGPIE} has no {level!r}.")
-    return [(row["instruction"], row["response"]) for row in chosen[:number]]
+    return [(row["instruction"], row["response"]) for row in selected[:number]]
 
 
 def main(

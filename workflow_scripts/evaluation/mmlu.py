@@ -1,14 +1,19 @@
 """Evaluate MMLU as published: lighteval's task with HELM's prompt, all subjects in one process.
 
-Three metrics of the same questions. `em` and `qem` compare a generated answer with the letter, `qem`
-after HELM's normalisation, as published. That deletes articles, so the right answer "A" becomes
-nothing, and any answer of which nothing is left counts as right wherever the key is A. `acc` asks
-which of the four letters is likeliest.
+Three metrics of the same questions. `em` and `qem` compare a generated answer with the letter, `qem` after HELM's
+normalisation, as published. That deletes articles, so the right answer "A" becomes nothing, and any answer of which
+nothing is left counts as right wherever the key is A. `acc` asks which of the four letters is likeliest.
+
+In a process of its own: importing lighteval takes seconds and switches autograd off, and it is never beside lm-eval.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -18,13 +23,13 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Metric, TaskFacts, write_record
 from workflow_scripts.evaluation.baselines import Floor
-from workflow_scripts.evaluation.lighteval_run import LightevalResult, run_lighteval
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
-from workflow_scripts.evaluation.record_parts import build_metric, build_protocol
+from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, counted_tokens
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.score_cache import ScoreCache, score_cache_path
-from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
+from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.mmlu import MmluPrompt
 
@@ -32,6 +37,7 @@ TASK, STUDY = "mmlu_helm", "mmlu"
 LETTERS = ("A", "B", "C", "D")
 # Nothing is left of it after normalisation, so it can be no worse than "A" under qem.
 PUNCTUATION = "."
+_ALIAS = "chorus/model"  # lighteval wants a name; it would look for the real one on the hub
 
 
 def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: MmluRequest) -> None:
@@ -47,13 +53,31 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
         seed=request.seed,
     )
     configs = subject_configs(request.prompt)
-    with scored_items:
-        run = run_lighteval(loaded, manifest_path.parent, hub, configs, request, scored_items)
-    (dataset,) = run.datasets.values()
+    with (
+        scored_items,
+        mirror(hub) as datasets,
+        limit_registry(configs),
+        counted_tokens(loaded.model) as count,
+    ):
+        model, logs = run_lighteval(loaded, manifest_path.parent, configs, request, scored_items)
+    items: list[Item] = []
+    measured: list[MetricWithBaseline] = []
+    truncated = 0
+    for config in configs:
+        name = f"{config.name}|{request.shots}"
+        details = sorted(logs.details_logger.details[name], key=lambda detail: int(detail.doc.id))
+        docs = list({detail.doc.id: detail.doc for detail in details}.values())
+        prompts = [model.prompt_manager.prepare_prompt(doc) for doc in docs]
+        # The prompt and a token do not fit into the model's window.
+        encoded = model.tokenizer_cache.encode(prompts, None)
+        truncated += sum(len(tokens) + 1 > model.max_length for tokens in encoded)
+        items += build_items(get_subject(config.name), details, prompts)
+        measured += measure_subject(config, logs.metrics_logger.metric_aggregated[name], docs)
+    (dataset,) = datasets.values()
     first = configs[0]
     write_record(
         record_path,
-        items_of(run),
+        items,
         study=STUDY,
         task=TaskFacts(
             name=TASK,
@@ -70,8 +94,8 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
             loaded,
             seed=request.seed,
             batch_size=request.compute.batch_size,
-            attention=run.attention,
-            engine=run.engine,
+            attention=model.engine.model.attention,
+            engine=model.engine.description,
             max_items=request.max_items_per_subject,
             generation={
                 "max_new_tokens": first.generation_size,
@@ -79,9 +103,71 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
                 "do_sample": False,
             },
         ),
-        metrics=metrics_of(run, configs),
-        **recording.parts(request, loaded, run.tokens),
+        metrics=(
+            *add_group_averages(measured),
+            _build_share("format_met", [bool(item.format_met) for item in items]),
+            _build_share("empty_answers", [not item.prediction for item in items]),
+            build_metric("truncated_prompts", truncated / len(items), len(items)),
+        ),
+        **recording.parts(
+            request, loaded, model.engine.tokens if model.is_counted else count["tokens"]
+        ),
     )
+
+
+def run_lighteval(
+    loaded: LoadedModel,
+    folder: Path,
+    configs: list[Any],
+    request: MmluRequest,
+    scored_items: ScoreCache,
+) -> tuple[Any, Any]:
+    """Run tasks and return lighteval's model and what it logged; `folder` holds the tokenizer, which it reads."""
+    from lighteval.logging.evaluation_tracker import EvaluationTracker
+    from lighteval.models.transformers.transformers_model import TransformersModelConfig
+    from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
+
+    from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
+
+    with TemporaryDirectory(prefix="chorus-lighteval-") as unused:
+        model = PrefixTransformersModel.from_model(
+            loaded.model,
+            TransformersModelConfig(
+                model_name=_ALIAS,
+                tokenizer=str(folder),
+                dtype=loaded.dtype,
+                batch_size=request.compute.batch_size,
+                device=loaded.device,
+                cache_dir=unused,
+                override_chat_template=False,
+            ),
+            seed=request.seed,
+            scored_items=scored_items,
+        )
+        tracker = EvaluationTracker(output_dir=unused)
+        pipeline = Pipeline(
+            tasks=",".join(f"{config.name}|{request.shots}" for config in configs),
+            pipeline_parameters=PipelineParameters(
+                launcher_type=ParallelismManager.NONE,
+                max_samples=request.max_items_per_subject,
+                bootstrap_iters=1,  # the error of a mean is computed, not drawn
+            ),
+            evaluation_tracker=tracker,
+            model=model,
+        )
+        pipeline.evaluate()
+    return model, tracker
+
+
+@contextmanager
+def limit_registry(configs: list[Any]) -> Iterator[None]:
+    """Limit lighteval's registry to these tasks: that of all imports modules that go online or fail."""
+    from lighteval.tasks.registry import Registry
+
+    by_name = {config.name: config for config in configs}
+    load = staticmethod(lambda custom_tasks=None, load_multilingual=False: by_name)
+    with patch.object(Registry, "load_all_task_configs", load):
+        yield
 
 
 def published_prompt(line: dict[str, Any], task_name: str | None = None) -> Any:
@@ -126,33 +212,21 @@ def get_subject(task: str) -> str:
     return task.removeprefix("mmlu:")
 
 
-def metrics_of(run: LightevalResult, configs: list[Any]) -> tuple[Metric, ...]:
-    """Compute the scores of each subject and of all questions, the mean over the subjects, and how it went."""
-    measured = []
-    for config in configs:
-        answers, results = run.answered[config.name], run.results[config.name]
-        for metric in config.metrics:
-            name = metric.metric_name
-            measured.append(
-                MetricWithBaseline(
-                    task=get_subject(config.name),
-                    name=name,
-                    value=float(results[name]),
-                    stderr=results.get(f"{name}_stderr"),
-                    n=len(answers),
-                    floor=floor(metric, [answer.doc for answer in answers]),
-                )
-            )
-    answers = [answer for answers in run.answered.values() for answer in answers]
-    texts = [answer.text.strip() for answer in answers]
-    shares = {
-        "format_met": [text in LETTERS for text in texts],
-        "empty_answers": [not text for text in texts],
-        "truncated_prompts": [answer.truncated for answer in answers],
-    }
-    return add_group_averages(measured) + tuple(
-        build_metric(name, float(np.mean(values)), len(answers)) for name, values in shares.items()
-    )
+def measure_subject(
+    config: Any, results: dict[str, float], docs: list[Any]
+) -> list[MetricWithBaseline]:
+    """Read the scores of a subject, and compute what fixed answers score."""
+    return [
+        MetricWithBaseline(
+            task=get_subject(config.name),
+            name=metric.metric_name,
+            value=float(results[metric.metric_name]),
+            stderr=results.get(f"{metric.metric_name}_stderr"),
+            n=len(docs),
+            floor=floor(metric, docs),
+        )
+        for metric in config.metrics
+    ]
 
 
 def floor(metric: Any, docs: list[Any]) -> Floor:
@@ -167,31 +241,46 @@ def floor(metric: Any, docs: list[Any]) -> Floor:
         }
     else:
         responses = {text: ModelResponse(text=[text]) for text in (*LETTERS, PUNCTUATION)}
-    scores = {}
-    for text, response in responses.items():
-        values = [metric.compute_sample(doc=doc, model_response=response) for doc in docs]
-        scores[text] = [value[metric.metric_name] for value in values]
+    scores = {
+        text: [
+            metric.compute_sample(doc=doc, model_response=response)[metric.metric_name]
+            for doc in docs
+        ]
+        for text, response in responses.items()
+    }
     chance = np.mean([scores[letter] for letter in LETTERS])
     return Floor({text: float(np.mean(row)) for text, row in scores.items()}, float(chance))
 
 
-def items_of(run: LightevalResult) -> list[Item]:
-    return [
-        Item(
-            item=f"{get_subject(task)}/{answer.doc.id}",
-            subset=get_subject(task),
-            prompt_sha256=sha256_text(answer.prompt),
-            gold=LETTERS[answer.doc.gold_index],
-            prediction=answer.text.strip(),
-            correct=answer.scores["em"] == 1.0,
-            scores=answer.scores,
-            loglikelihoods=answer.loglikelihoods,
-            text=answer.text,
-            format_met=answer.text.strip() in LETTERS,
+def build_items(subject: str, details: list[Any], prompts: list[str]) -> list[Item]:
+    """Build an item of each question; lighteval's details have each once per way of asking."""
+    answers: dict[str, dict[str, Any]] = {}
+    for detail in details:
+        fields = answers.setdefault(detail.doc.id, {"doc": detail.doc, "scores": {}, "text": ""})
+        fields["scores"] |= {name: float(value) for name, value in detail.metric.items()}
+        if detail.model_response.text:
+            fields["text"] = detail.model_response.text[0]
+        if detail.model_response.logprobs:
+            fields["loglikelihoods"] = [float(value) for value in detail.model_response.logprobs]
+    items = []
+    for prompt, (number, fields) in zip(prompts, answers.items(), strict=True):
+        letter = fields["text"].strip()
+        item = Item(
+            item=f"{subject}/{number}",
+            subset=subject,
+            prompt_sha256=sha256_text(prompt),
+            gold=LETTERS[fields.pop("doc").gold_index],
+            prediction=letter,
+            correct=fields["scores"]["em"] == 1.0,
+            format_met=letter in LETTERS,
+            **fields,
         )
-        for task, answers in run.answered.items()
-        for answer in answers
-    ]
+        items.append(item)
+    return items
+
+
+def _build_share(name: str, values: list[bool]) -> Metric:
+    return build_metric(name, float(np.mean(values)), len(values))
 
 
 def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:

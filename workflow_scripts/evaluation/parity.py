@@ -1,4 +1,4 @@
-"""Is a chunked checkpoint what it says: the base model's weights, exactly, in another order?"""
+"""Verify that a chunked checkpoint is what it says: the base model's weights, exactly, in another order."""
 
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,8 @@ def verify_chunked(inputs: InputFiles, request: dict[str, Any], outputs: OutputF
 def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, Any]:
     """Compute parameters, the plan as text, and the largest differences of logits on random tokens.
 
-    The unchanged plan must agree with the base model to the last bit, every other plan with its own
-    plain loop; a UserError says by how much it does not.
+    The unchanged plan must agree with the base model to the last bit, every other plan with its own plain loop; a
+    UserError says by how much it does not.
     """
     import torch
 
@@ -32,40 +32,37 @@ def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, A
     generator = torch.Generator().manual_seed(request.seed)
     vocabulary = base.model.config.vocab_size
     ids = torch.randint(vocabulary, (_ROWS, _TOKENS), generator=generator).to(base.device)
-    plan = chunked.model.config.plan()
     with torch.no_grad():
-        logits = {"base": base.model(ids).logits.float()}
-        for way in ("loop", "fused"):
-            chunked.model.config.chunk_execution = way
-            logits[way] = chunked.model(ids).logits.float()
-
-    from_base = _compute_difference(logits["fused"], logits["base"])
-    from_loop = _compute_difference(logits["fused"], logits["loop"])
-    name = chunked.manifest.repository
-    scale = max(1.0, float(logits["loop"].abs().max()))
-    is_unchanged = plan.start == tuple(range(base.model.config.num_hidden_layers))
-    if is_unchanged and from_base != 0:
+        expected = base.model(ids).logits.float()
+        chunked.model.config.chunk_execution = "loop"
+        loop = chunked.model(ids).logits.float()
+        chunked.model.config.chunk_execution = "fused"
+        fused = chunked.model(ids).logits.float()
+    from_base = float((fused - expected).abs().max())
+    from_loop = float((fused - loop).abs().max())
+    name, plan = chunked.manifest.repository, chunked.model.config.plan()
+    layers = base.model.config.num_hidden_layers
+    if plan.start == tuple(range(layers)) and from_base != 0:
         raise UserError(
-            f"{name} is the unchanged plan, but its logits differ from the base model's by"
-            f" {from_base:.3g}; expected not a bit."
+            f"{name} is the unchanged plan, but its logits differ from the base model's by {from_base:.3g}."
         )
-    if from_loop > _TOLERANCE[chunked.dtype] * scale:
+    tolerance = _TOLERANCE[chunked.dtype] * max(1.0, float(loop.abs().max()))
+    if from_loop > tolerance:
         raise UserError(
             f"The fused logits of {name} differ from its plain loop's by {from_loop:.3g}; expected"
-            f" at most {_TOLERANCE[chunked.dtype]:.0e} of {scale:.3g} in {chunked.dtype}."
+            f" at most {tolerance:.3g} in {chunked.dtype}."
         )
+    parameters = dict(chunked.model.named_parameters())
     return {
         "checkpoint": name,
         "base": base.manifest.repository,
         "plan": format_plan(plan),
         "depth": len(plan.start) + len(plan.end) + (len(plan.chunks[0]) if plan.chunks else 0),
-        "layers": base.model.config.num_hidden_layers,
+        "layers": layers,
         "parameters": chunked.model.num_parameters(),
         "base_parameters": base.model.num_parameters(),
         "new_parameters": sum(
-            parameter.numel()
-            for name, parameter in chunked.model.named_parameters()
-            if "wrapped_chunk_layers" in name
+            parameters[name].numel() for name in parameters if "wrapped_chunk_layers" in name
         ),
         "fused_from_loop": from_loop,
         "fused_from_base": from_base,
@@ -76,15 +73,9 @@ def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, A
 
 def format_plan(plan) -> str:
     """Format a plan as 0 1 2 -> [3 5 | 4 6] -> 7 8: shared layers, parallel chunks, shared layers."""
-    parts = [" ".join(map(str, plan.start))]
-    if plan.chunks:
-        parts.append("[" + " | ".join(" ".join(map(str, chunk)) for chunk in plan.chunks) + "]")
-    parts.append(" ".join(map(str, plan.end)))
-    return " → ".join(part for part in parts if part)
-
-
-def _compute_difference(logits: Any, other: Any) -> float:
-    return float((logits - other).abs().max())
+    chunks = " | ".join(" ".join(map(str, chunk)) for chunk in plan.chunks)
+    start, end = (" ".join(map(str, layers)) for layers in (plan.start, plan.end))
+    return " → ".join(part for part in (start, f"[{chunks}]" if chunks else "", end) if part)
 
 
 if "snakemake" in globals():

@@ -48,15 +48,19 @@ def compute_perplexity_metrics(
 
 
 def build_perplexity_items(
-    task: str, pieces: Sequence[Scored], condition: Condition | None = None
+    task: str,
+    pieces: Sequence[Scored],
+    condition: Condition | None = None,
+    texts: Sequence[str] | None = None,
 ) -> list[Item]:
+    """Build an item of each piece; `texts` are the pieces where the model wrote them."""
     return [
         Item(
             item=f"{labelled(task, condition)}/{index}",
             condition=condition,
             prompt_sha256=sha256_json([task, index]),
             gold=None,
-            prediction=None,
+            prediction=texts[index] if texts else None,
             scores=vars(piece),
         )
         for index, piece in enumerate(pieces)

@@ -1,9 +1,13 @@
 """Time a model in many chunk plans, before any training, on one device and over several.
 
 One record; its conditions are the plans with their aggregation and adapters, how the chunks ran, over how many
-devices, and the batch size.
+devices, and the batch size. All variants are timed in one process and take turns within each round, so that whatever
+slows the machine down meanwhile meets all of them, and what is compared is the ratio within a round.
 """
 
+import statistics
+import time
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,12 +17,6 @@ from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.evaluation.latency import (
-    batch_left_padded,
-    compute_median_iqr,
-    time_greedy_generation,
-    time_interleaved,
-)
 from workflow_scripts.evaluation.measure_perplexity import plan_condition
 from workflow_scripts.evaluation.perplexity import labelled
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
@@ -27,6 +25,10 @@ from workflow_scripts.evaluation.requests import LatencyRequest
 from workflow_scripts.hub.load import choose_device, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
+
+WARM_UPS = 1
+TIMES = ("prefill_seconds", "token_seconds")
+Timings = list[tuple[float, float]]  # both of each round
 
 
 def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> None:
@@ -41,36 +43,33 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
         format_chat(base.tokenizer, question) if is_chat else format_plain(question)
         for question in questions[: measures.questions]
     ]
-    encode = partial(base.tokenizer, add_special_tokens=not is_chat)
+    rows = [base.tokenizer(text, add_special_tokens=not is_chat)["input_ids"] for text in prompts]
     metrics: list[Metric] = []
     items: list[Item] = []
     for plan in request.plans:
         chunks = len(plan.plan(layers).chunks)
         # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
         sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
-        ways = ("fused", "loop") if chunks else ("loop",)
         for devices in [number for number in measures.devices if number <= chunks] or [1]:
             loaded = load_model(model, chunking=plan.keys, **request.compute.loading)
             if devices > 1:
                 loaded.model.spread(places[:devices])
             for size in sizes:
-                name = plan.plan_name(layers)
-                print(f"latency of {name}, batch {size}, devices {devices}", flush=True)
-                batches = batch_left_padded(encode, prompts, size, base.device)
-                runs = {"unchanged": partial(_run, base.model, None, batches, measures.new_tokens)}
-                for way in ways:
-                    runs[way] = partial(_run, loaded.model, way, batches, measures.new_tokens)
+                varied = plan_condition(plan, layers) | {"batch": size}
+                varied["devices"] = devices if devices > 1 else None
+                print(f"latency of {varied}", flush=True)
+                batches = [
+                    pad_left(rows[start : start + size], base.device)
+                    for start in range(0, len(rows), size)
+                ]
+                runs = {
+                    way: partial(_run, variant.model, way, batches, measures.new_tokens)
+                    for way, variant in (("unchanged", base), ("fused", loaded), ("loop", loaded))
+                    if chunks or way != "fused"
+                }
                 for way, timings in time_interleaved(runs, measures.repeats).items():
-                    condition = Condition(
-                        **plan_condition(plan, layers),
-                        way=way,
-                        batch=size,
-                        devices=devices if devices > 1 else None,
-                    )
-                    for name, seconds in timings.items():
-                        median, spread = compute_median_iqr(seconds)
-                        for key, value in ((name, median), (f"{name}_spread", spread)):
-                            metrics.append(build_metric(key, value, len(seconds), condition))
+                    condition = Condition(**varied, way=way)
+                    metrics += build_metrics(timings, condition)
                     items += [
                         Item(
                             item=f"{labelled('mmlu', condition)}/{number}",
@@ -78,12 +77,12 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
                             prompt_sha256=sha256_text("\n".join(prompts)),
                             gold=None,
                             prediction=None,
-                            scores=dict(zip(timings, seconds, strict=True)),
+                            scores=dict(zip(TIMES, seconds, strict=True)),
                         )
-                        for number, seconds in enumerate(zip(*timings.values(), strict=True))
+                        for number, seconds in enumerate(timings)
                     ]
             del loaded  # two models are there at once, and never three
-    tokens = sum(len(encode(text)["input_ids"]) + measures.new_tokens - 1 for text in prompts)
+    tokens = sum(len(row) + measures.new_tokens - 1 for row in rows)
     write_record(
         path,
         items,
@@ -102,6 +101,75 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
     )
 
 
+def time_interleaved(
+    variants: Mapping[str, Callable[[], tuple[float, float]]], rounds: int
+) -> dict[str, Timings]:
+    """Time each variant once per round, in turn; a variant returns its seconds for prefill and per token."""
+    timings: dict[str, Timings] = {name: [] for name in variants}
+    for _ in range(WARM_UPS + rounds):
+        for name, measure in variants.items():
+            timings[name].append(measure())
+    return {name: seconds[WARM_UPS:] for name, seconds in timings.items()}
+
+
+def build_metrics(timings: Timings, condition: Condition) -> list[Metric]:
+    """Compute the median over the rounds, and half the distance between the quartiles."""
+    metrics = []
+    for name, seconds in zip(TIMES, zip(*timings, strict=True), strict=True):
+        low, median, high = statistics.quantiles(seconds, n=4)
+        metrics.append(build_metric(name, median, len(seconds), condition))
+        metrics.append(build_metric(f"{name}_spread", (high - low) / 2, len(seconds), condition))
+    return metrics
+
+
+def time_greedy_generation(model, batches: list, new_tokens: int) -> tuple[float, float]:
+    """Return the seconds to read these batches, and to write one more token for all of their rows.
+
+    `batches` are pairs of ids and attention mask, padded on the left; the reading gives the first new token, so
+    `new_tokens` - 1 steps are timed.
+    """
+    import torch
+
+    reading = writing = 0.0
+    with torch.inference_mode():
+        for ids, mask in batches:
+            position = (mask.cumsum(-1) - 1).clamp(min=0)
+            cache = None
+            start = middle = _now(model)
+            for step in range(new_tokens):
+                if step > 0:
+                    mask = torch.cat((mask, mask.new_ones(len(mask), 1)), dim=1)
+                    position = position[:, -1:] + 1
+                out = model(
+                    ids,
+                    attention_mask=mask,
+                    position_ids=position,
+                    past_key_values=cache,
+                    use_cache=True,
+                    logits_to_keep=1,
+                )
+                ids = out.logits[:, -1:].argmax(-1)
+                cache = out.past_key_values
+                if step == 0:
+                    middle = _now(model)
+            reading += middle - start
+            writing += _now(model) - middle
+    return reading, writing / (new_tokens - 1)
+
+
+def pad_left(rows: list[list[int]], device) -> tuple:
+    """Pad rows of tokens on the left; return one batch of ids and mask."""
+    import torch
+
+    return tuple(
+        torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_side="left").to(device)
+        for tensors in (
+            [torch.tensor(row) for row in rows],
+            [torch.ones(len(row), dtype=torch.long) for row in rows],
+        )
+    )
+
+
 def list_timing_devices(device: str, number: int) -> list[str]:
     """List so many devices: GPUs, or shares of the CPU's threads."""
     return ["cpu"] * number if device == "cpu" else [f"cuda:{index}" for index in range(number)]
@@ -117,10 +185,18 @@ def _name_places(places: list[str]) -> list[str]:
     return [f"{place} {torch.cuda.get_device_name(place)}" for place in places]
 
 
-def _run(model: Any, way: str | None, batches: list, new_tokens: int) -> tuple[float, float]:
-    if way is not None:
+def _run(model: Any, way: str, batches: list, new_tokens: int) -> tuple[float, float]:
+    if way != "unchanged":
         model.config.chunk_execution = way
     return time_greedy_generation(model, batches, new_tokens)
+
+
+def _now(model) -> float:
+    if model.device.type == "cuda":
+        import torch
+
+        torch.cuda.synchronize(model.device)
+    return time.perf_counter()
 
 
 def format_plain(question: Question) -> str:

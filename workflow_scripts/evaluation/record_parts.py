@@ -1,5 +1,7 @@
 """Build the parts of a record that say on what a model was measured, and how it ran."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from workflow_scripts.core.measurement_conditions import Condition
@@ -24,23 +26,15 @@ def build_task_facts(name: str, dataset: Manifest, split: str, *, shots: int = 0
 
 
 def build_protocol(
-    name: str,
-    loaded: LoadedModel,
-    *,
-    seed: int,
-    batch_size: int,
-    attention: str | None = None,
-    **more: Any,
+    name: str, loaded: LoadedModel, *, attention: str | None = None, **fields: Any
 ) -> Protocol:
     """Describe how a model ran; `attention` is what ran, where it was not the model's own."""
     return Protocol(
         name=name,
         dtype=loaded.dtype,
         attention=attention or loaded.attention,
-        batch_size=batch_size,
         threads=loaded.threads,
-        seed=seed,
-        **more,
+        **fields,
     )
 
 
@@ -61,3 +55,22 @@ def build_metric(
         best_constant=None,
         chance=None,
     )
+
+
+@contextmanager
+def counted_tokens(model: Any) -> Iterator[dict[str, int]]:
+    """Count the tokens that run through a model, padding included, whoever calls it; none of a served one."""
+    count = {"tokens": 0}
+
+    def add(_module, args, kwargs):
+        ids = kwargs.get("input_ids", args[0] if args else None)
+        count["tokens"] += 0 if ids is None else ids.numel()
+
+    if not hasattr(model, "register_forward_pre_hook"):
+        yield count
+        return
+    hook = model.register_forward_pre_hook(add, with_kwargs=True)
+    try:
+        yield count
+    finally:
+        hook.remove()

@@ -1,20 +1,23 @@
-"""Keep scores that outlive their job: what a killed evaluation had already computed.
+"""Keep answers that outlive their job: what a killed evaluation had already computed.
 
-An append-only file of JSON lines; a line that a killed job left half-written is computed again. The key of
-an item holds everything that its score depends on, so a file left by another model, prompt, setting or
-harness has nothing to offer.
+An append-only file of JSON lines; a line that a killed job left half-written is computed again. The key of an answer
+holds everything that it depends on, so a file left by another model, prompt, setting or harness has nothing to offer.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tqdm import tqdm
+
 from workflow_scripts.core.files import canonical_json
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.hub.load import LoadedModel
+
+# The kind of a question, its token lists and its settings.
+Question = tuple[str, tuple, dict[str, Any]]
 
 
 class ScoreCache:
@@ -22,10 +25,10 @@ class ScoreCache:
 
     def __init__(self, path: Path, *, weights_sha256: str, harness: str, settings: dict[str, Any]):
         self.path = path
+        self.values: dict[str, Any] = {}
         self._run = canonical_json(
             {"weights": weights_sha256, "harness": harness, "settings": settings}
         ).encode()
-        self._values: dict[str, Any] = {}
         self._file: BinaryIO  # while it is entered
 
     @classmethod
@@ -38,25 +41,20 @@ class ScoreCache:
         weights_sha256: str | None = None,
         **settings: Any,
     ) -> "ScoreCache":
-        """Open the items of one measurement, beside its record.
+        """Open the answers of one measurement, beside its record.
 
-        `weights_sha256` is given where the model's weights are not those of the manifest. Hidden and
-        undeclared: Snakemake removes what a failed job declared.
+        `weights_sha256` is given where the model's weights are not those of the manifest. Hidden and undeclared:
+        Snakemake removes what a failed job declared.
         """
+        # Two plans may have the same weights; the commit is of the configuration too.
+        names = ("device", "dtype", "attention", "threads")
+        settings |= {name: getattr(loaded, name) for name in names}
+        settings |= {"commit": loaded.manifest.commit, "packages": package_versions()}
         return cls(
             score_cache_path(record),
             weights_sha256=weights_sha256 or loaded.manifest.weights_sha256,
             harness=harness,
-            settings={
-                # Two plans may have the same weights; the commit is of the configuration too.
-                "commit": loaded.manifest.commit,
-                "packages": package_versions(),
-                "device": loaded.device,
-                "dtype": loaded.dtype,
-                "attention": loaded.attention,
-                "threads": loaded.threads,
-                **settings,
-            },
+            settings=settings,
         )
 
     def __enter__(self) -> "ScoreCache":
@@ -67,16 +65,17 @@ class ScoreCache:
         for line in content.splitlines():
             with suppress(ValueError):
                 key, value = json.loads(line)
-                self._values[key] = value
+                self.values[key] = value
         if content and not content.endswith(b"\n"):
-            self._file.write(b"\n")  # ends the half line, so that the next item starts a new one
+            self._file.write(b"\n")  # ends the half line, so that the next answer starts a new one
         return self
 
     def __exit__(self, *_exception) -> None:
         self._file.close()
 
-    def key(self, kind: str, *token_lists: Iterable[int], **settings: Any) -> str:
-        """Hash what an item depends on: the run, its tokens, and the settings of this question."""
+    def hash_question(self, question: Question) -> str:
+        """Hash what an answer depends on: the run, its tokens, and the settings of this question."""
+        kind, token_lists, settings = question
         digest = hashlib.sha256(self._run)
         digest.update(canonical_json([kind, settings]).encode())
         for tokens in token_lists:
@@ -84,12 +83,8 @@ class ScoreCache:
             digest.update(f"|{len(text)}:{text}".encode())
         return digest.hexdigest()
 
-    def get(self, key: str) -> Any:
-        """Return the stored value, or None; values are never None."""
-        return self._values.get(key)
-
     def add(self, key: str, value: Any) -> None:
-        self._values[key] = value
+        self.values[key] = value
         self._file.write(f"{json.dumps([key, value])}\n".encode())
         self._file.flush()
 
@@ -102,20 +97,22 @@ class Answers:
     """The answers to one list of questions: what an earlier job left, and where to store the rest."""
 
     def __init__(
-        self, items: ScoreCache | None, questions: list[tuple[str, tuple, dict[str, Any]]]
+        self, items: ScoreCache | None, questions: list[Question], progress: str | None = None
     ):
-        """Look up the questions, each its kind, its token lists and its settings."""
+        """Look up the questions; `progress` names a progress bar."""
         self._items = items
-        self.known: dict[int, Any] = {}
-        if items is None:
-            return
-        self._keys = [items.key(kind, *tokens, **rest) for kind, tokens, rest in questions]
-        for index, key in enumerate(self._keys):
-            value = items.get(key)
-            if value is not None:
-                self.known[index] = value
+        self._keys = [items.hash_question(question) for question in questions] if items else []
+        self.known = {
+            index: items.values[key]
+            for index, key in enumerate(self._keys)
+            if items and key in items.values
+        }
+        self._bar = tqdm(
+            total=len(questions), initial=len(self.known), desc=progress, disable=not progress
+        )
 
     def store(self, index: int, value: Any) -> None:
-        """Store a new answer; a known one stays, also where it had to be computed again."""
-        if self._items is not None and index not in self.known:
+        """Store a new answer."""
+        self._bar.update()
+        if self._items is not None:
             self._items.add(self._keys[index], value)

@@ -1,4 +1,4 @@
-"""Token ids of many texts that begin alike, of which no stretch is encoded twice.
+"""Encode many texts that begin alike, and no stretch of them twice.
 
 Few-shot prompts repeat their examples for every question and a question for each of its choices. A
 byte-level tokenizer splits a text into words before it encodes them, so that two parts of a text which
@@ -9,14 +9,15 @@ show by its settings that it works like this is given whole texts.
 
 import json
 import re
-from collections.abc import Iterable
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 # Texts or pieces that are encoded in one call: enough for all threads.
 _BATCH = 1_024
-# Characters of pieces that are kept.
-_MAX_CHARACTERS = 2**24
+_MAX_PIECES = 2**18
+# Whole texts that are kept: a harness asks for a context again with each of its choices.
+_MAX_TEXTS = 1_024
 _WORD, _SPACE = "[A-Za-z0-9]", "[ \n]"
 # From the beginning on, so that what begins alike is cut alike; short pieces would cost more than they spare.
 _PIECE = re.compile(rf".{{48,}}?{_WORD}(?={_SPACE})|.+", re.DOTALL)
@@ -30,11 +31,15 @@ _THREE_DIGITS = _WORDS.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 
 
 class TokenizerCache:
+    """Encode texts with a tokenizer, and pieces that texts share once."""
+
     def __init__(self, tokenizer: Any):
         self._tokenizer = tokenizer
         self.splits = encodes_words_alone(tokenizer)
         self._pieces: dict[str, list[int]] = {}
-        self._num_characters = 0
+        self.encode_text = lru_cache(_MAX_TEXTS)(
+            lambda text, special: self.encode([text], special)[0]
+        )
         # What is put around a text, by what the tokenizer is told of special tokens.
         self._special_tokens: dict[bool | None, tuple[list[int], list[int]]] = {}
 
@@ -42,25 +47,20 @@ class TokenizerCache:
         """Encode with special tokens or without, or with None as the tokenizer does by itself."""
         if options or not self.splits:
             return self._encode_whole(texts, special, **options)
-        pieces = [_PIECE.findall(text) for text in texts]
-        self._add_pieces(dict.fromkeys(chain.from_iterable(pieces)))
+        split_texts = [_PIECE.findall(text) for text in texts]
+        if len(self._pieces) > _MAX_PIECES:
+            self._pieces = {}
+        new = list(dict.fromkeys(chain.from_iterable(split_texts)).keys() - self._pieces.keys())
+        self._pieces |= zip(new, self._encode_whole(new, False), strict=True)
         before, behind = self._get_special_tokens(special)
         return [
-            [*before, *chain.from_iterable(map(self._pieces.__getitem__, parts)), *behind]
-            for parts in pieces
+            [*before, *chain.from_iterable(map(self._pieces.__getitem__, pieces)), *behind]
+            for pieces in split_texts
         ]
-
-    def _add_pieces(self, pieces: Iterable[str]) -> None:
-        if self._num_characters > _MAX_CHARACTERS:
-            self._pieces = {}
-            self._num_characters = 0
-        new = [piece for piece in pieces if piece not in self._pieces]
-        self._pieces |= zip(new, self._encode_whole(new, False), strict=True)
-        self._num_characters += sum(map(len, new))
 
     def _get_special_tokens(self, special: bool | None) -> tuple[list[int], list[int]]:
         if special not in self._special_tokens:
-            (bare,), (whole,) = (self._encode_whole(["a"], how) for how in (False, special))
+            (bare,), (whole,) = (self._encode_whole(["a"], option) for option in (False, special))
             start = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
             self._special_tokens[special] = whole[:start], whole[start + len(bare) :]
         return self._special_tokens[special]
@@ -70,13 +70,14 @@ class TokenizerCache:
     ) -> list[list[int]]:
         if special is not None:
             options["add_special_tokens"] = special
-        encoded = []
-        for start in range(0, len(texts), _BATCH):
-            batch = texts[start : start + _BATCH]
-            encoded += self._tokenizer(
+        batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
+        return [
+            tokens
+            for batch in batches
+            for tokens in self._tokenizer(
                 batch, return_attention_mask=False, return_token_type_ids=False, **options
             )["input_ids"]
-        return encoded
+        ]
 
 
 def encodes_words_alone(tokenizer: Any) -> bool:
@@ -84,36 +85,29 @@ def encodes_words_alone(tokenizer: Any) -> bool:
     if not getattr(tokenizer, "is_fast", False):
         return False
     parts = json.loads(tokenizer.backend_tokenizer.to_str())
-    model, normalizer, split = parts["model"], parts["normalizer"], parts["pre_tokenizer"]
+    pre_tokenizer = parts["pre_tokenizer"] or {}
+    steps = pre_tokenizer.get("pretokenizers", [pre_tokenizer])
     return (
-        model["type"] == "BPE"
-        and not (model["dropout"] or model["fuse_unk"])
-        and not (model["continuing_subword_prefix"] or model["end_of_word_suffix"])
-        and (normalizer is None or normalizer == {"type": "NFC"})
-        and _splits_at_words(split)
+        parts["normalizer"] in (None, {"type": "NFC"})
+        and all(_keeps_words(step) for step in steps)
+        and any(step["type"] == "Split" or step.get("use_regex") for step in steps)
         and not any(_spans_words(token) for token in parts["added_tokens"])
     )
 
 
-def _splits_at_words(pre_tokenizer: dict[str, Any] | None) -> bool:
-    steps = (pre_tokenizer or {}).get("pretokenizers", [pre_tokenizer] if pre_tokenizer else [])
-    return all(map(_keeps_words, steps)) and any(
-        step["type"] == "Split" or step.get("use_regex") for step in steps
-    )
-
-
 def _keeps_words(step: dict[str, Any]) -> bool:
-    if step["type"] == "Split":
-        is_known = step["pattern"].get("Regex") in (_WORDS, _THREE_DIGITS)
-        return is_known and step["behavior"] == "Isolated" and not step["invert"]
-    return step["type"] == "Digits" or (
-        step["type"] == "ByteLevel" and not step["add_prefix_space"]
-    )
+    match step:
+        case {"type": "Split", "pattern": {"Regex": regex}}:
+            is_known = regex in (_WORDS, _THREE_DIGITS)
+            return is_known and step["behavior"] == "Isolated" and not step["invert"]
+        case {"type": "ByteLevel"}:
+            return not step["add_prefix_space"]
+        case _:
+            return step.get("type") == "Digits"
 
 
 def _spans_words(token: dict[str, Any]) -> bool:
     """Return whether an added token, found before anything is split, holds a cut or takes the spaces behind it."""
     text = token["content"]
-    return bool(
-        re.search(_WORD + _SPACE, text) or (token["rstrip"] and re.search(_WORD + "$", text))
-    )
+    ends_in_word = token["rstrip"] and re.search(_WORD + "$", text)
+    return bool(ends_in_word or re.search(_WORD + _SPACE, text))

@@ -1,4 +1,4 @@
-"""One model for all trainings of a job: loaded once, and each training is given it as it was loaded."""
+"""The model that all trainings of a job share: loaded once, and given to each training as it was loaded."""
 
 import copy
 from collections.abc import Callable
@@ -11,8 +11,9 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 
 
 class Base:
+    """A model that is loaded on demand, by `load` with the dtype of the weights."""
+
     def __init__(self, load: Callable[[str], LoadedModel]):
-        """`load` is called with the number format of the weights."""
         self._load = load
         self._loaded: LoadedModel | None = None
 
@@ -21,17 +22,16 @@ class Base:
         return cls(lambda dtype: load_model(manifest_path, **loading.loading | {"dtype": dtype}))
 
     def loaded(self, dtype: str) -> LoadedModel:
-        """To look at, and not to change."""
+        """Return the model in this dtype, which is not to be changed."""
         if self._loaded is None or self._loaded.dtype != dtype:
-            self._loaded = None  # a GPU may have no room for two
+            self._loaded = None  # a GPU may have no memory for two
             self._loaded = self._load(dtype)
         return self._loaded
 
     def get_trainable_model(self, dtype: str, keys: TrainingKeys) -> Any:
-        """A model to put adapters into, around the weights of the one that stays.
+        """Return a model to put adapters into, around the weights of the one that stays.
 
-        Where the weights themselves are trained, the one that is there is given away, and the next
-        is loaded again.
+        Where the weights themselves are trained, the loaded model is given away, and the next is loaded again.
         """
         model = self.loaded(dtype).model
         if keys.adapters_alone:
@@ -41,5 +41,5 @@ class Base:
 
 
 def copy_sharing_weights(model: Any) -> Any:
-    """A copy of the modules without a copy of the parameters: what is done to the one is not to the other."""
+    """Copy the modules without the parameters, so that adapters in the copy leave the model as it is."""
     return copy.deepcopy(model, {id(parameter): parameter for parameter in model.parameters()})

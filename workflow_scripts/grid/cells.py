@@ -1,9 +1,9 @@
 """The cells of one job: one model, and one task or several, each with a record of its own.
 
-A cell that fails does not stop the others: in place of its record stands one that says why, and a
-note in `broken/`; the next run of the workflow removes both and tries again. What the machine is to
-blame for, no memory or a full disk, fails the job instead, which is tried again at once. A cell that
-was finished is kept: when its job runs again, for the sake of another cell, it is put back.
+A cell that fails does not stop the others: its record holds the reason, with a
+note in `broken/`; the next run of the workflow removes both and tries again. Errors of the
+machine, no memory or a full disk, fail the job instead, which is tried again at once. A finished cell
+is cached, and restored when its job runs again for another cell.
 """
 
 import traceback
@@ -21,9 +21,16 @@ from workflow_scripts.core.output_cache import OutputCache, delete_resume_state,
 from workflow_scripts.core.records import FailedRecord, read_complete_record
 from workflow_scripts.evaluation.score_cache import score_cache_path
 
+_GIVEN_UP = (
+    "Killed on every attempt (scheduler, memory or time limit, or manually). What it had"
+    " finished is kept; request more (`snakemake plan` shows the requests), and run the same command."
+)
+
 
 @dataclass(frozen=True)
 class GridCell:
+    """One model on one task, as a job measures it."""
+
     record: Path
     decides: dict[str, Any]  # all that its outcome depends on
     log: Path
@@ -31,7 +38,7 @@ class GridCell:
 
     @property
     def name(self) -> str:
-        """Its task's, and where it is not the first, its seed."""
+        """The task's name, and the seed if it is not the first."""
         return self.record.stem
 
     @property
@@ -40,8 +47,15 @@ class GridCell:
 
     @property
     def states(self) -> list[Path]:
-        """What is kept to resume from: answers that were scored, the states of a training."""
+        """Paths of states to resume from: scored answers, and the checkpoints of a training."""
         return [score_cache_path(self.record), get_training_state(self.record)]
+
+    @property
+    def cache(self) -> OutputCache:
+        """The cache of its outputs, by all that they depend on."""
+        decides = {"version": self.version, **self.decides}
+        outputs = [self.items, self.record]
+        return OutputCache(outputs, decides, lambda: read_complete_record(self.record))
 
     def forget_states(self) -> None:
         for state in self.states:
@@ -49,17 +63,14 @@ class GridCell:
 
 
 def get_training_state(record: Path) -> Path:
-    """Where the state of a training before this record's test lies."""
+    """Return the folder for the state of a training before this record's test."""
     return record.with_name(f".{record.stem}.training")
 
 
 def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> None:
-    """Measure each cell, or take what was kept of it.
-
-    What fails is written as the cell's outcome, unless the machine is to blame for it.
-    """
+    """Measure each cell, or restore it from the cache; write errors as its outcome, unless the machine caused them."""
     for cell in cells:
-        if _finished(cell).restore():
+        if cell.cache.restore():
             print(f"{cell.name}: finished before, and kept", flush=True)
             cell.forget_states()
             continue
@@ -68,7 +79,7 @@ def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> 
         print(cell.name, flush=True)
         try:
             measure(cell)
-            _finished(cell).keep()
+            cell.cache.keep()
             # Not before: a job that is killed loses its record, and needs one of the two to resume from.
             cell.forget_states()
         except Interrupted:
@@ -81,31 +92,18 @@ def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> 
 
 
 def mark_failed(cells: Iterable[GridCell]) -> None:
-    """Keep what was finished, and put the others down as broken: their job was killed in every try."""
+    """Restore finished cells, and mark the others as failed: their job was killed on every attempt."""
     for cell in cells:
-        if not _finished(cell).restore():
+        if not cell.cache.restore():
             _write_broken(cell, UserError(_GIVEN_UP))
             print(f"{cell.name}: {_GIVEN_UP}", flush=True)
-
-
-_GIVEN_UP = (
-    "Killed on every attempt (scheduler, memory or time limit, or manually). What it had"
-    " finished is kept; request more (`snakemake plan` shows the requests), and run the same command."
-)
-
-
-def _finished(cell: GridCell) -> OutputCache:
-    decides = {"version": cell.version, **cell.decides}
-    return OutputCache(
-        [cell.items, cell.record], decides, lambda: read_complete_record(cell.record)
-    )
 
 
 def _write_broken(cell: GridCell, error: Exception) -> None:
     reason = str(error).strip() or type(error).__name__
     if not isinstance(error, UserError):
         reason = f"{type(error).__name__}: {reason}"
-    about = FailedRecord(record=str(cell.record), reason=reason, log=str(cell.log)).model_dump()
+    failed = FailedRecord(record=str(cell.record), reason=reason, log=str(cell.log)).model_dump()
     write_items(cell.items, [])
-    write_json(cell.record, {"broken": about})
-    write_json(get_note_path(cell.record), about)
+    write_json(cell.record, {"broken": failed})
+    write_json(get_note_path(cell.record), failed)

@@ -1,5 +1,5 @@
-"""Perplexity of a text before and after training on it: its first eight tenths train, the ninth
-chooses, and the last is the test. Cut between lines and left in order, so that nothing of the test
+"""Perplexity of a text before and after training on it: its first eight tenths train, the ninth selects the
+checkpoint, and the last is the test. Cut between lines and left in order, so that nothing of the test
 stands before the training's end.
 """
 
@@ -24,12 +24,12 @@ from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.training.eval_mode import to_eval_mode
-from workflow_scripts.training.run import padding_token, train
+from workflow_scripts.training.run import get_padding_token, train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.tokenization import tokenise_text
 
-_PARTS = 0.8, 0.9  # where the training ends, and the choosing
+_PARTS = 0.8, 0.9  # ends of the training and of the validation text
 
 
 def measure_corpus(
@@ -41,11 +41,12 @@ def measure_corpus(
     def load(dtype: str) -> LoadedModel:
         return load_model(model, **compute.loading | {"dtype": dtype})
 
-    training, choosing, test = _cut(text)
+    training, validation, test = _split(text)
     recording = Recording()
     loaded = load(compute.dtype)
     window = min(request.window, loaded.model.config.max_position_embeddings)
     windows = {"window": window, "stride": min(request.stride, window)}
+    digest = sha256_file(text)
 
     def measure(
         path: Path, protocol: str, model: Any, trained: TrainingFacts | None = None
@@ -61,7 +62,7 @@ def measure_corpus(
                 harness=HARNESS,
                 harness_version=HARNESS_VERSION,
                 dataset=text.name,
-                dataset_commit=sha256_file(text)[:40],
+                dataset_commit=digest[:40],
                 split="last tenth",
                 shots=0,
             ),
@@ -78,7 +79,7 @@ def measure_corpus(
         )
 
     def tokenise(part: str) -> Samples:
-        """Tokenise a part as one row, so that its tokens are those that a test makes of it."""
+        """Tokenise a part as one row, with the tokens that a test has."""
         options: dict[str, Any] = {"column": None, "length": keys.max_length}
         rows, bad = [{"text": part}], BadSamples()
         samples = tokenise_text(loaded.tokenizer, rows, bad, each_row_ends=False, **options)
@@ -87,22 +88,23 @@ def measure_corpus(
     direct = measure(before, "direct", loaded.model)
     belongs_to = {
         "base": loaded.manifest.commit,
-        "text": sha256_file(text),
+        "text": digest,
         "packages": package_versions(),
         "start": get_bos_tokens(loaded.tokenizer),
     }
     best = train(
         lambda dtype: load(dtype).model,
-        TrainingSpec(tokenise(training), keys, request.seed, belongs_to, tokenise(choosing)),
+        TrainingSpec(tokenise(training), keys, request.seed, belongs_to, tokenise(validation)),
         get_training_state(after),
         device=loaded.device,
-        padding_token=padding_token(loaded.tokenizer),
+        padding_token=get_padding_token(loaded.tokenizer),
     )
     facts = best.to_training_facts(held_out_split="ninth tenth")
     return direct, measure(after, "train_before_test", to_eval_mode(best.model), facts)
 
 
-def _cut(path: Path) -> tuple[str, str, str]:
+def _split(path: Path) -> list[str]:
+    """Split the text into training, validation and test text."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     except UnicodeDecodeError as error:
@@ -110,8 +112,7 @@ def _cut(path: Path) -> tuple[str, str, str]:
     sizes = np.array([len(line.encode()) for line in lines])
     starts = (np.cumsum(sizes) - sizes) / max(1, sizes.sum())
     first, second = np.searchsorted(starts, _PARTS).tolist()
-    training, choosing, test = lines[:first], lines[first:second], lines[second:]
-    parts = "".join(training), "".join(choosing), "".join(test)
+    parts = ["".join(part) for part in (lines[:first], lines[first:second], lines[second:])]
     if not all(part.strip() for part in parts):
         raise UserError(
             f"{path} has {len(lines)} lines; expected enough of them to train on eight tenths, choose on"

@@ -26,8 +26,7 @@ from workflow_scripts.hub.load import LoadedModel, choose_device
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.training.eval_mode import to_eval_mode
-from workflow_scripts.training.precision import choose_precision
-from workflow_scripts.training.run import free_memory, padding_token, train
+from workflow_scripts.training.run import choose_precision, free_memory, get_padding_token, train
 from workflow_scripts.training.samples import BadSamples, Samples
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
@@ -79,7 +78,7 @@ def train_before_test(
                 lesson,
                 get_training_state(record_path) / f"{rate:g}",  # stays until the record is safe
                 device=loaded.device,
-                padding_token=padding_token(loaded.tokenizer),
+                padding_token=get_padding_token(loaded.tokenizer),
             )
             candidates.append(replace(trained, model=None))
             del trained

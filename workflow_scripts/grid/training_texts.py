@@ -1,4 +1,4 @@
-"""What is trained on of a task's items: their texts, and the tokens that the evaluator makes of them."""
+"""Turn a task's items into training texts, with the tokens that the evaluator makes of them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,9 +18,11 @@ _PUBLISHED_SYSTEM = {"role": "system", "content": "You are helpful"}
 
 @dataclass(frozen=True)
 class TrainingText:
+    """The prompt and the answer of an item."""
+
     prompt: str
     answer: str
-    ends: bool = True  # whether the tokenizer's end of text stands behind it
+    ends: bool = True  # whether the tokenizer's end of text follows
 
     @property
     def whole(self) -> str:
@@ -28,47 +30,49 @@ class TrainingText:
 
 
 class TrainingTexts:
-    """Of one task, for one tokenizer; call it inside `mirror`."""
+    """The training texts of one task, for one tokenizer; call it inside `mirror`."""
 
     def __init__(self, task: Any, encoder: Encoder, recipe: TaskRecipe, *, chat: bool):
         self._task, self._encoder, self._recipe, self._chat = task, encoder, recipe, chat
-        self._published = recipe.training_text == "published"
-        # As published, a generated answer is text like any other.
-        self._kind = "loglikelihood" if self._published else task.OUTPUT_TYPE
-        self._end = encoder.tokenizer.eos_token_id
-        if self._end is None:
+        if encoder.tokenizer.eos_token_id is None:
             raise UserError("The tokenizer has no end of text to put behind each answer.")
+
+    @property
+    def _published(self) -> bool:
+        return self._recipe.training_text == "published"
 
     def samples(self, documents: Iterable[dict], bad: BadSamples) -> Iterator[Sample]:
         """Yield a sample of each document; one without an answer is counted as bad."""
-        length, counted = self._recipe.max_length, self._recipe.loss_on
-        texts = (self.text(document) for document in documents)
-        for batch in batches(texts):
+        length, loss_on = self._recipe.max_length, self._recipe.loss_on
+        for batch in batches(self.text(document) for document in documents):
             answered = [text for text in batch if text.answer.strip()]
             bad["empty"] += len(batch) - len(answered)
-            encoded = self.tokens(answered)
-            for prompt, answer in encoded:
-                yield from cut_sample(make_pair_sample(prompt, answer, counted), length, bad)
+            for prompt, answer in self.tokens(answered):
+                yield from cut_sample(make_pair_sample(prompt, answer, loss_on), length, bad)
 
     def text(self, document: dict) -> TrainingText:
+        """Return the training text of a document."""
         if not self._published:
             template = self._encoder.apply_chat_template if self._chat else None
             return TrainingText(*training_pair(self._task, document, template))
         question, answer = published_pair(self._task, document)
         if not self._chat:
             return TrainingText(question, answer)
-        return self._published_chat(question, answer.removeprefix(" "))
+        return self._render_published(question, answer.removeprefix(" "))
 
     def tokens(self, texts: list[TrainingText]) -> list[tuple[list[int], list[int]]]:
-        """Of each the prompt's tokens and the answer's, with the end of text."""
-        encoded = self._encoder.encoded(self._kind, [(text.prompt, text.answer) for text in texts])
+        """Return the tokens of each prompt, and of each answer with the end of text."""
+        # As published, a generated answer is text like any other.
+        kind = "loglikelihood" if self._published else self._task.OUTPUT_TYPE
+        encoded = self._encoder.encoded(kind, [(text.prompt, text.answer) for text in texts])
+        end = self._encoder.tokenizer.eos_token_id
         return [
-            (prompt, [*answer, self._end] if text.ends else answer)
+            (prompt, [*answer, end] if text.ends else answer)
             for text, (prompt, answer) in zip(texts, encoded, strict=True)
         ]
 
-    def _published_chat(self, question: str, answer: str) -> TrainingText:
-        """The template closes the last turn, so that no end of text is due."""
+    def _render_published(self, question: str, answer: str) -> TrainingText:
+        """Render the conversation; the template closes the last turn, so that no end of text is due."""
         turns = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
         try:
             whole, ((start, _),) = render(self._encoder.tokenizer, [_PUBLISHED_SYSTEM, *turns])

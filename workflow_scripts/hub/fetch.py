@@ -15,9 +15,7 @@ from workflow_scripts.hub.hub_api import (
     require_complete,
     translate_errors,
 )
-from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_model_metadata, seal
-from workflow_scripts.settings.names import find_file
 
 
 def fetch(
@@ -53,16 +51,3 @@ def fetch(
         licence=listing.licence,
         **(read_model_metadata(folder) if kind == "model" else {}),
     )
-
-
-def fetch_locked(
-    kind: RepoType,
-    repository: str,
-    revision: str | None,
-    manifest: Path,
-    lock: str | None,
-    workflow: Path,
-) -> Manifest:
-    """Fetch the commit that the lock file names, where there is a lock file and it names one."""
-    commits = read_lock(find_file(lock, workflow) or Path(lock)) if lock else {}
-    return fetch(kind, repository, revision, manifest.parent, commits.get((kind, repository)))

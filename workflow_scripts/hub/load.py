@@ -70,7 +70,7 @@ def load_model(
         served, tokenizer = load_served(folder, manifest.served)
         return LoadedModel(served, tokenizer, manifest, "server", AS_SERVED, AS_SERVED, threads)
     device = choose_device(device)
-    dtype = choose_dtype(dtype, device)
+    dtype = choose_best_dtype(device) if dtype == "auto" else dtype
     is_quantized = dtype in QUANTIZED
     options: dict[str, Any] = {} if base else spread_over_gpus(manifest, dtype, device)
     if chunking is not None:
@@ -135,7 +135,6 @@ def spread_over_gpus(manifest: Manifest, dtype: str, device: str) -> dict[str, A
     needed = (manifest.parameters or 0) * BYTES.get(dtype, 0)
     if len(cards) < 2 or memory[0] is None or needed <= _SHARE_OF_WEIGHTS * memory[0]:
         return {}
-    print(f"Spread over {len(cards)} GPUs: the weights do not fit one.", flush=True)
     return {"device_map": "balanced", "max_memory": memory}
 
 
@@ -156,26 +155,15 @@ def choose_device(wanted: str) -> str:
         return "cuda"
     if wanted == "cpu" or (wanted == "auto" and not has_gpu()):
         return "cpu"
-    reason = ""
     try:
         torch.cuda.init()
     except (RuntimeError, AssertionError) as error:  # the latter of a PyTorch without CUDA
-        reason = str(error)
-    raise HardwareError(
-        f"compute.device is {wanted!r} and this job is to have a GPU, but PyTorch sees none on"
-        f" {socket.gethostname()} ({reason}). Another machine may have one that works; with"
-        " compute.device 'cpu' no job asks for one."
-    )
-
-
-def choose_dtype(wanted: str, device: str) -> str:
-    """Choose the dtype of a model's weights, and print what auto comes to on a GPU: scores depend on it."""
-    if wanted != "auto":
-        return wanted
-    dtype = choose_best_dtype(device)
-    if device == "cuda":
-        print(f"Number format: {dtype}.", flush=True)
-    return dtype
+        raise HardwareError(
+            f"compute.device is {wanted!r} and this job is to have a GPU, but PyTorch sees none on"
+            f" {socket.gethostname()} ({error}). Another machine may have one that works; with"
+            " compute.device 'cpu' no job asks for one."
+        ) from None
+    return "cuda"
 
 
 def choose_best_dtype(device: str) -> str:

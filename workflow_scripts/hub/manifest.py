@@ -83,11 +83,6 @@ def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFi
     )
 
 
-def content_commit(files: tuple[HubFile, ...]) -> str:
-    """Compute what stands in for a git commit where there is no repository: it changes with any file."""
-    return sha256_json([file.model_dump() for file in files])[:40]
-
-
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     without = None if manifest.served else {"served"}
     write_json(folder / MANIFEST, manifest.model_dump(mode="json", exclude=without))
@@ -96,7 +91,8 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def seal(folder: Path, files: tuple[HubFile, ...] | None = None, **facts: Any) -> Manifest:
     """Write the manifest; where no commit is among the facts, a digest of the files stands for one."""
     files = list_files(folder) if files is None else files
-    manifest = Manifest(**{"commit": content_commit(files), "files": files} | facts)
+    facts = {"commit": sha256_json([file.model_dump() for file in files])[:40]} | facts
+    manifest = Manifest(files=files, **facts)
     write_manifest(folder, manifest)
     return manifest
 

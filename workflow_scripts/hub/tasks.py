@@ -22,9 +22,6 @@ def load_tasks(names: list[str]) -> dict[str, Any]:
 
 def read_task_definitions(name: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """Read what lm-eval's files say of a task, without its data; of a group its members, and the group itself."""
-    from lm_eval.tasks._index import Kind
-    from lm_eval.tasks._yaml_loader import load_yaml
-
     index = _build_manager([name]).task_index
 
     def list_members(item: str | dict[str, Any], changes: dict[str, Any]) -> list[dict[str, Any]]:
@@ -32,12 +29,11 @@ def read_task_definitions(name: str) -> tuple[list[dict[str, Any]], dict[str, An
             changes = changes | item
             item = item.get("group") or item["task"]
         entry = index.get(item)
-        kind = entry.kind if entry else None
-        if kind is Kind.TASK:
-            return [load_yaml(entry.yaml_path, resolve_func=False) | changes]
-        if kind is Kind.GROUP:
-            names = load_yaml(entry.yaml_path, resolve_func=False)["task"]
-        elif kind is Kind.TAG and item != name:
+        if entry and entry.kind.name == "TASK":
+            return [entry.cfg | changes]
+        if entry and entry.kind.name == "GROUP":
+            names = entry.cfg["task"]
+        elif entry and entry.kind.name == "TAG" and item != name:
             names = sorted(entry.tags)
         else:
             raise UserError(
@@ -46,9 +42,8 @@ def read_task_definitions(name: str) -> tuple[list[dict[str, Any]], dict[str, An
             )
         return [task for member in names for task in list_members(member, changes)]
 
-    entry = index[name]
-    group = load_yaml(entry.yaml_path, resolve_func=False) if entry.kind is Kind.GROUP else None
-    return list_members(name, {}), group
+    members = list_members(name, {})
+    return members, index[name].cfg if index[name].kind.name == "GROUP" else None
 
 
 def _build_manager(names: list[str]) -> Any:

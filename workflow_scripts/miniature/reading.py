@@ -35,7 +35,7 @@ class Batch(NamedTuple):
 
 
 # Of each token the same as in a batch.
-Encoded = tuple[list[int], list[float], list[bool]]
+Encoded = list[tuple[int, float, bool]]
 
 
 class Library:
@@ -61,9 +61,9 @@ class Library:
             while size < DRAWN_TOGETHER * TOKENS_PER_BATCH:
                 kind = self._rng.choices(list(diet), list(diet.values()))[0]
                 documents.append(_encode(next(self._documents[kind]), self.encoder))
-                size += len(documents[-1][0])
+                size += len(documents[-1])
             if by_length:
-                documents.sort(key=lambda document: len(document[0]))
+                documents.sort(key=len)
             batches = list(_group(documents))
             self._rng.shuffle(batches)
             yield from map(self._collate, batches)
@@ -73,13 +73,10 @@ class Library:
             yield from self._rng.sample(documents, len(documents))
 
     def _collate(self, documents: list[Encoded]) -> Batch:
+        columns = [list(map(torch.tensor, zip(*document, strict=True))) for document in documents]
         paddings = (self.encoder.pad_token_id, 0.0, False)
-        return Batch(
-            *(
-                pad_sequence([torch.tensor(row) for row in rows], True, padding)
-                for rows, padding in zip(zip(*documents, strict=True), paddings, strict=True)
-            )
-        )
+        rows = zip(zip(*columns, strict=True), paddings, strict=True)
+        return Batch(*(pad_sequence(row, batch_first=True, padding_value=p) for row, p in rows))
 
 
 def _group(documents: list[Encoded]) -> Iterator[list[Encoded]]:
@@ -87,11 +84,10 @@ def _group(documents: list[Encoded]) -> Iterator[list[Encoded]]:
     batch: list[Encoded] = []
     longest = 0
     for document in documents:
-        length = len(document[0])
-        longest = max(longest, length)
+        longest = max(longest, len(document))
         if batch and longest * (len(batch) + 1) > TOKENS_PER_BATCH:
             yield batch
-            batch, longest = [], length
+            batch, longest = [], len(document)
         batch.append(document)
     yield batch
 
@@ -108,14 +104,14 @@ def _encode(document: Document, encoder: PreTrainedTokenizerFast) -> Encoded:
             spans.append((start, end))
     # The encoder adds the family's start token itself.
     encoded = encoder(get_text(document), return_offsets_mapping=True)
-    weights, answers = [], []
-    for start, end in encoded["offset_mapping"]:
+    tokens: Encoded = []
+    is_found = not spans
+    for token, (start, end) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
         is_answer = any(first <= start < end <= last for first, last in spans)
-        weights.append(ANSWER_WEIGHT if is_answer else 1.0)
-        is_last = bool(spans) and spans[-1][0] <= start < end
-        answers.append(is_last and True not in answers)
-    ids = [*encoded["input_ids"], encoder.eos_token_id]
-    return ids[:MAX_TOKENS], [*weights, 1.0][:MAX_TOKENS], [*answers, False][:MAX_TOKENS]
+        is_first = not is_found and spans[-1][0] <= start < end
+        is_found |= is_first
+        tokens.append((token, ANSWER_WEIGHT if is_answer else 1.0, is_first))
+    return [*tokens, (encoder.eos_token_id, 1.0, False)][:MAX_TOKENS]
 
 
 def _encode_chat(document: Document, encoder: PreTrainedTokenizerFast) -> Encoded:
@@ -128,6 +124,5 @@ def _encode_chat(document: Document, encoder: PreTrainedTokenizerFast) -> Encode
         return_dict=True,
         return_assistant_tokens_mask=True,
     )
-    ids = encoded["input_ids"][:MAX_CONVERSATION_TOKENS]
-    weights = list(map(float, encoded["assistant_masks"][:MAX_CONVERSATION_TOKENS]))
-    return ids, weights, [False] * len(ids)
+    tokens = zip(encoded["input_ids"], encoded["assistant_masks"], strict=True)
+    return [(token, float(mask), False) for token, mask in tokens][:MAX_CONVERSATION_TOKENS]

@@ -1,4 +1,4 @@
-"""The time, memory, GPUs and disk of each job, estimated from a model's size and the tokens that it handles.
+"""Estimate the time, memory, GPUs and disk of each job from a model's size and the tokens that it handles.
 
 Memory is parameters times bytes, and tokens of a batch times a constant. Time is FLOPs over the device's peak times
 cluster.utilisation, but at least what reading the weights and launching the kernels of each pass takes. A job asks
@@ -37,18 +37,11 @@ _TRAINING_PASSES = 4  # kernel launches of a training step over those of a forwa
 _MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
 _MINIATURE_WORK = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
 # A task that the work table does not have is taken for one of this size.
-_USUAL_WORK = WorkRow.model_construct(
-    task="usual",
-    training_items=10_000,
-    test_items=3_000,
-    training_tokens=60,
-    test_tokens=80,
-    new_tokens=0,
-    download_mb=500,
-    source="an estimate",
-)
-# Tokens of the texts of perplexity, and of the data that stages train on.
-_WIKITEXT_TEST_TOKENS = {"miniature": 9_000, "huggingface": 290_000}
+_USUAL_WORK = {
+    **{"task": "usual", "training_items": 10_000, "test_items": 3_000, "training_tokens": 60},
+    **{"test_tokens": 80, "new_tokens": 0, "download_mb": 500, "source": "an estimate"},
+}
+# Tokens of the data that stages train on.
 _TEXT_TOKENS, _CHAT_TOKENS, _MINIATURE_TOKENS = 118_000_000, 450, 80_000
 
 
@@ -82,29 +75,29 @@ class Planner:
         self._free_mb = self._device.memory_gb * 1_000 - _CUDA_MB
         self._miniature = settings.source == "miniature"
         self._dtype = self._choose_dtype(settings.compute.dtype)
+        self._measures = settings.chunking.measures
 
     # Evaluation
 
     @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
-        seconds = sum(self._test_seconds(checkpoint, self._work(task), shots) for task in tasks)
-        return self._evaluate(checkpoint, seconds)
+        seconds = sum(self._test_seconds(checkpoint, self._get_work(task), shots) for task in tasks)
+        return self._load(checkpoint, seconds)
 
     def mmlu(self, checkpoint: str) -> Need:
         """Return those of MMLU in lighteval, which reads each prompt for the letters and for the answers."""
-        row = self._work("mmlu_helm")
-        items = self._mmlu_items(self._settings.mmlu.max_items_per_subject)
-        tokens = row.test_tokens * (4 if self._miniature else 2)
-        return self._evaluate(
-            checkpoint, self._read_seconds(checkpoint, items, tokens, row.new_tokens)
-        )
+        row = self._get_work("mmlu_helm")
+        items = self._count_mmlu_items(self._settings.mmlu.max_items_per_subject)
+        tokens = row.test_tokens * self._choose(4, 2)
+        seconds = self._read_seconds(checkpoint, items, tokens, row.new_tokens)
+        return self._load(checkpoint, seconds)
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
-        chosen = self._settings.prompt_runs[run]
-        items = self._mmlu_items(self._settings.prompts.max_items_per_subject)
-        tokens, new_tokens = 70 if self._miniature else 130, chosen.decoding.new_tokens or 0
-        seconds = self._read_seconds(checkpoint, _cap(items, chosen.first), tokens, new_tokens)
-        return self._evaluate(checkpoint, seconds)
+        prompt_run = self._settings.prompt_runs[run]
+        items = self._count_mmlu_items(self._settings.prompts.max_items_per_subject)
+        items, new_tokens = _limit(items, prompt_run.first), prompt_run.decoding.new_tokens or 0
+        tokens = self._choose(70, 130)
+        return self._load(checkpoint, self._read_seconds(checkpoint, items, tokens, new_tokens))
 
     def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite
@@ -115,45 +108,41 @@ class Planner:
         seconds = 0.0
         for entry in suite.tasks:
             if entry.task in tasks:
-                row, most = self._work(entry.task), entry.max_items or suite.max_items
-                is_mmlu = entry.task == "mmlu"
-                items = self._mmlu_items(most) if is_mmlu else _cap(row.test_items, most)
+                row, max_items = self._get_work(entry.task), entry.max_items or suite.max_items
+                items = _limit(row.test_items, max_items)
+                if entry.task == "mmlu":
+                    items = self._count_mmlu_items(max_items)
                 tokens = row.test_tokens + entry.shots * row.training_tokens
                 seconds += self._read_seconds(request.name, items, tokens, row.new_tokens)
         return self._load(request.name, seconds)
 
     def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
         """Return those of reading the texts in the checkpoint's own plan and in so many others."""
-        measures = self._settings.chunking.measures
-        tokens = _cap(_WIKITEXT_TEST_TOKENS[self._settings.source], measures.text_tokens)
+        measures = self._measures
+        tokens = _limit(self._choose(9_000, 290_000), measures.text_tokens)
         responses = measures.responses * len(measures.difficulties)
-        each = self._read_seconds(checkpoint, tokens / measures.stride, measures.window)
-        each += self._read_seconds(checkpoint, responses, 10 if self._miniature else 500)
-        return self._load(checkpoint, (plans + 1) * each, measures.window)
+        seconds = self._read_seconds(checkpoint, tokens / measures.stride, measures.window)
+        seconds += self._read_seconds(checkpoint, responses, self._choose(10, 500))
+        return self._load(checkpoint, (plans + 1) * seconds, measures.window)
 
     def written(self, checkpoint: str, plans: int) -> Need:
         """Return those of plans that write to prompts, each beside the unchanged model."""
-        measures = self._settings.chunking.measures
-        prompts, tokens = len(measures.written_prompts), measures.written_tokens or 0
-        each = self._read_seconds(checkpoint, prompts, 2 * tokens, tokens, rows=1)
-        return self._load(checkpoint, (plans + 1) * each, tokens, models=2)
+        prompts, tokens = len(self._measures.written_prompts), self._measures.written_tokens or 0
+        seconds = self._read_seconds(checkpoint, prompts, 2 * tokens, tokens, rows=1)
+        return self._load(checkpoint, (plans + 1) * seconds, tokens, models=2)
 
     def latency(self, checkpoint: str) -> Need:
         """Return those of timing every plan, fused, as the loop and beside the unchanged model."""
-        chunking, layers = self._settings.chunking, self._row(checkpoint).layers
-        measures, model = chunking.measures, CheckpointId.parse(checkpoint).model
-        plans = measures.latency_plans(model, layers, chunking.checkpoints)
-        rounds = 3 * len(plans) * len(measures.devices) * (1 + measures.repeats)
-        tokens = 32 if self._miniature else 100
+        measures, layers = self._measures, self._get_row(checkpoint).layers
+        model, variants = CheckpointId.parse(checkpoint).model, self._settings.chunking.checkpoints
+        plans = len(measures.latency_plans(model, layers, variants))
+        rounds = 3 * plans * len(measures.devices) * (1 + measures.repeats)
+        tokens = self._choose(32, 100)
         seconds = rounds * sum(
             self._read_seconds(checkpoint, measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
         )
         return self._load(checkpoint, seconds, models=2, gpus=max(measures.devices))
-
-    def verification(self, checkpoint: str) -> Need:
-        """Return those of comparing two models in float32 on a few sentences."""
-        return self._load(checkpoint, 2 * _START_SECONDS, models=3)
 
     # Training
 
@@ -163,17 +152,19 @@ class Planner:
         harmony = self._settings.harmony
         recipe = harmony.task_recipe(self._settings.source)
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
-        rows = [self._work(task) for task in tasks]
+        rows = [self._get_work(task) for task in tasks]
         seconds = 0.0
         for row in rows:
             length = row.training_tokens
-            items = _cap(row.training_items, recipe.max_training_items)
-            held_out = _cap(items, recipe.max_validation_items)
-            each = self._train_seconds(checkpoint, recipe, recipe.epochs * items, length)
-            each += recipe.epochs * self._read_seconds(checkpoint, held_out, length, row.new_tokens)
+            items = _limit(row.training_items, recipe.max_training_items)
+            held_out = _limit(items, recipe.max_validation_items)
+            per_run = self._train_seconds(checkpoint, recipe, recipe.epochs * items, length)
+            per_run += recipe.epochs * self._read_seconds(
+                checkpoint, held_out, length, row.new_tokens
+            )
             if not recipe.adapters_alone:
-                each += self._load_seconds(checkpoint)
-            seconds += seeds * (rates * each + self._test_seconds(checkpoint, row, shots=0))
+                per_run += self._load_seconds(checkpoint)
+            seconds += seeds * (rates * per_run + self._test_seconds(checkpoint, row, shots=0))
         longest = max((row.training_tokens for row in rows), default=0)
         return self._train(checkpoint, recipe, seconds, _LONGEST_SAMPLE * longest)
 
@@ -187,15 +178,14 @@ class Planner:
     @cache
     def stage(self, checkpoint: str) -> Need:
         """Return those of the last stage of a checkpoint's training."""
-        stage = CheckpointId.parse(checkpoint).stages[-1]
-        recipe = self._settings.stage_recipe(stage)[1]
+        _, recipe = self._settings.stage_recipe(CheckpointId.parse(checkpoint).stages[-1])
         if recipe.data == "text":
             tokens = recipe.max_length
-            samples = (_MINIATURE_TOKENS if self._miniature else _TEXT_TOKENS) // tokens
+            samples = self._choose(_MINIATURE_TOKENS, _TEXT_TOKENS) // tokens
         else:
-            tokens = 15 if self._miniature else min(recipe.max_length, _CHAT_TOKENS)
-            samples = 1_000 if self._miniature else 1_000_000
-        samples = recipe.epochs * _cap(samples, recipe.max_samples)
+            tokens = self._choose(15, min(recipe.max_length, _CHAT_TOKENS))
+            samples = self._choose(1_000, 1_000_000)
+        samples = recipe.epochs * _limit(samples, recipe.max_samples)
         if recipe.max_steps:
             samples = min(samples, recipe.max_steps * recipe.batch_size)
         seconds = self._train_seconds(checkpoint, recipe, samples, tokens)
@@ -209,13 +199,13 @@ class Planner:
             megabytes = 2 * settings.models[repository].parameters // MB
         else:
             names = [name for name, row in settings.tasks.items() if row.dataset == repository]
-            megabytes = self._work(names[0] if names else "").download_mb
+            megabytes = self._get_work(names[0] if names else "").download_mb
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
     # Seconds
 
     def _test_seconds(self, checkpoint: str, row: WorkRow, shots: int) -> float:
-        items = _cap(row.test_items, self._settings.harmony.max_test_items)
+        items = _limit(row.test_items, self._settings.harmony.max_test_items)
         tokens = row.test_tokens + shots * row.training_tokens
         return self._read_seconds(checkpoint, items, tokens, row.new_tokens)
 
@@ -239,7 +229,7 @@ class Planner:
         flops: float = FROZEN_FLOPS if keys.adapters_alone else TRAINING_FLOPS
         if CheckpointId.parse(checkpoint).distillation:  # the teacher's pass
             flops += FORWARD_FLOPS
-        if self._training_memory(checkpoint, keys, _LONGEST_SAMPLE * int(tokens))[1]:
+        if self._estimate_training_memory(checkpoint, keys, _LONGEST_SAMPLE * int(tokens))[1]:
             flops += FORWARD_FLOPS
         rows = keys.gpus * (keys.micro_batch_size or min(8, keys.batch_size))
         dtype = self._choose_dtype(keys.precision)
@@ -248,7 +238,7 @@ class Planner:
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
         """Return the seconds of FLOPs per parameter, in passes that each read the weights and launch all layers."""
-        row, device = self._row(checkpoint), self._device
+        row, device = self._get_row(checkpoint), self._device
         # On CPUs the table has what one core reaches.
         cores = self._settings.compute.threads
         speed = self._settings.cluster.utilisation if self._on_gpus else cores
@@ -258,24 +248,25 @@ class Planner:
         return max(computing, waiting) if self._on_gpus else computing + waiting
 
     def _load_seconds(self, checkpoint: str) -> float:
-        return self._weights_mb(checkpoint) / _DISK_MB_PER_SECOND
+        return self._count_weights_mb(checkpoint) / _DISK_MB_PER_SECOND
 
     # Memory
-
-    def _evaluate(self, checkpoint: str, seconds: float) -> Need:
-        """Return those of an evaluation; where a server answers, it takes neither a GPU nor weights here."""
-        if CheckpointId.parse(checkpoint).model in self._settings.served:
-            return Need(_START_SECONDS + seconds, LIBRARIES_MB)
-        return self._load(checkpoint, seconds)
 
     def _load(
         self, checkpoint: str, seconds: float, length: int = 500, models: int = 1, gpus: int = 1
     ) -> Need:
-        """Return those of loading models and reading batches, over several GPUs where one does not hold them."""
+        """Return those of loading models and reading batches, over several GPUs where one does not hold them.
+
+        Where a server answers, it takes neither a GPU nor weights here.
+        """
+        if CheckpointId.parse(checkpoint).model in self._settings.served:
+            return Need(_START_SECONDS + seconds, LIBRARIES_MB)
         seconds += _START_SECONDS + self._load_seconds(checkpoint)
-        weights_mb = models * self._weights_mb(checkpoint)
+        weights_mb = models * self._count_weights_mb(checkpoint)
         tokens = self._settings.compute.batch_size * length
-        device_mb = 1.2 * weights_mb + _FORWARD_BYTES * tokens * self._width(checkpoint) / MB
+        device_mb = (
+            1.2 * weights_mb + _FORWARD_BYTES * tokens * self._estimate_width(checkpoint) / MB
+        )
         if not self._on_gpus:
             return Need(seconds, int(LIBRARIES_MB + weights_mb + device_mb))
         while device_mb / gpus > self._free_mb and 2 * gpus <= self._settings.cluster.gpus_per_node:
@@ -288,8 +279,8 @@ class Planner:
     ) -> Need:
         """Return those of a training, one sample of this length at once, that leaves so many states on disk."""
         seconds += _START_SECONDS + self._load_seconds(checkpoint)
-        device_mb, _ = self._training_memory(checkpoint, keys, length)
-        weights_mb = self._weights_mb(checkpoint)
+        device_mb, _ = self._estimate_training_memory(checkpoint, keys, length)
+        weights_mb = self._count_weights_mb(checkpoint)
         trained_mb = 4 * self._count_trained(checkpoint, keys) / MB
         # A state has the parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
@@ -300,15 +291,15 @@ class Planner:
         mem_mb = int(keys.gpus * (_CUDA_HOST_MB + 1.3 * weights_mb) + trained_mb)
         return Need(seconds, mem_mb, keys.gpus, int(device_mb) + _CUDA_MB, disk_mb)
 
-    def _training_memory(
+    def _estimate_training_memory(
         self, checkpoint: str, keys: TrainingKeys, length: int
     ) -> tuple[float, bool]:
         """Return the MB of a device for one sample, and whether activations are calculated twice to fit."""
-        row, length = self._row(checkpoint), min(length, keys.max_length)
+        row, length = self._get_row(checkpoint), min(length, keys.max_length)
         fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
         fixed += OF_TRAINED * self._count_trained(checkpoint, keys)
         fixed += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
-        activations = length * self._width(checkpoint)
+        activations = length * self._estimate_width(checkpoint)
         memory = (fixed + activations * _KEPT_BYTES * row.layers) / MB
         is_large = self._on_gpus and memory > self._free_mb
         if keys.gradient_checkpointing == "no" or not (
@@ -320,43 +311,48 @@ class Planner:
     # Sizes
 
     @cache
-    def _row(self, checkpoint: str) -> ModelRow:
+    def _get_row(self, checkpoint: str) -> ModelRow:
         return self._settings.model(CheckpointId.parse(checkpoint).model)
 
-    def _weights_mb(self, checkpoint: str) -> float:
-        return self._row(checkpoint).parameters * BYTES[self._dtype] / MB
+    def _count_weights_mb(self, checkpoint: str) -> float:
+        return self._get_row(checkpoint).parameters * BYTES[self._dtype] / MB
 
-    def _width(self, checkpoint: str) -> float:
+    def _estimate_width(self, checkpoint: str) -> float:
         """Return the width of the hidden state: a layer has some twelve times its square in parameters."""
-        row = self._row(checkpoint)
+        row = self._get_row(checkpoint)
         return math.sqrt((row.active_parameters or row.parameters) / (12 * row.layers))
 
     def _count_trained(self, checkpoint: str, keys: TrainingKeys) -> int:
         """Return how many parameters are trained: all, on the safe side, where `trains` names some."""
-        row = self._row(checkpoint)
+        row = self._get_row(checkpoint)
         if keys.adapters_alone:
-            return int(keys.lora_rank * row.layers * _LORA_WIDTHS * self._width(checkpoint))
+            return int(
+                keys.lora_rank * row.layers * _LORA_WIDTHS * self._estimate_width(checkpoint)
+            )
         return row.parameters
 
-    def _work(self, task: str) -> WorkRow:
+    def _get_work(self, task: str) -> WorkRow:
         """Return the items and tokens of a task; the texts of the miniature world are short."""
-        row = self._settings.work.get(task, _USUAL_WORK)
+        row = self._settings.work.get(task) or WorkRow(**_USUAL_WORK)
         if not self._miniature:
             return row
         items = self._settings.miniature.items
         return row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
 
-    def _mmlu_items(self, per_subject: int | None) -> int:
-        most = _MINIATURE_QUESTIONS if self._miniature else _MMLU_QUESTIONS
-        return min(_MMLU_QUESTIONS, _MMLU_SUBJECTS * _cap(most, per_subject))
+    def _count_mmlu_items(self, per_subject: int | None) -> int:
+        questions = self._choose(_MINIATURE_QUESTIONS, _MMLU_QUESTIONS)
+        return min(_MMLU_QUESTIONS, _MMLU_SUBJECTS * _limit(questions, per_subject))
 
-    def _choose_dtype(self, wanted: str) -> str:
+    def _choose(self, miniature: int, real: int) -> int:
+        return miniature if self._miniature else real
+
+    def _choose_dtype(self, dtype: str) -> str:
         """Return what auto comes to on the device of the config."""
-        if wanted != "auto":
-            return wanted
+        if dtype != "auto":
+            return dtype
         return "bfloat16" if self._on_gpus and self._device.bfloat16 else "float32"
 
 
-def _cap(number: int, most: int | None) -> int:
-    """Return at most so many, or all where `most` is null."""
-    return number if most is None else min(number, most)
+def _limit(number: int, max_items: int | None) -> int:
+    """Return at max_items so many, or all where `max_items` is null."""
+    return number if max_items is None else min(number, max_items)

@@ -11,7 +11,7 @@ OF_TRAINED = 16
 
 
 def get_free_memory(device: Any) -> int | None:
-    """Of a GPU, what nobody has and what PyTorch keeps without using it; None where it is no GPU."""
+    """Get the free memory of a GPU, with what PyTorch holds without using it; None of a CPU."""
     import torch
 
     if torch.device(device).type != "cuda":
@@ -21,7 +21,7 @@ def get_free_memory(device: Any) -> int | None:
 
 
 def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:
-    """A stranger's model, of which the size alone is known: twice its weights, and the libraries.
+    """Estimate the memory of a model of which the size alone is known: twice its weights, and the libraries.
 
     In training they are there in four bytes more. A delta and its base are added in float32.
     """

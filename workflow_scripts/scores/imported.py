@@ -1,4 +1,4 @@
-"""Read other people's scores, from CSV to the columns of ours: strict, and marked by their file's name."""
+"""Read other people's scores from CSV into our columns, under the name of their file; wrong lines are errors."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from workflow_scripts.scores.published_leaderboard import (
 )
 from workflow_scripts.settings.harmony import Protocol
 
-# Studies of a run whose scores its ranking has no use for.
+# Studies in results/scores.csv that a ranking does not use.
 UNRANKED = ("chunking", "mmlu", "prompts", "suite", "training")
 RANKED = "harmony"  # the one that is ranked
 BITS = "bits_per_byte"  # of a text
@@ -49,12 +49,12 @@ class ImportedRow(Condition):
     commit: str | None = None
 
     @model_validator(mode="after")
-    def _check_range(self, info: ValidationInfo) -> Self:
-        """Check what is known of the task and its metric."""
+    def _check_task(self, info: ValidationInfo) -> Self:
+        """Check the score against the task and its metric."""
         context: Any = info.context
         metrics, protocols = context["metrics"], context["protocols"]
         metric = bare(self.metric)
-        # Texts are no tasks: those of one's own have names of one's own, and others have theirs.
+        # Texts are no tasks, and have names of their own.
         if self.task not in metrics and metric != BITS:
             hint = suggest_name(self.task, metrics)
             raise ValueError(f"the task {self.task!r} is unknown.{hint}")
@@ -63,21 +63,17 @@ class ImportedRow(Condition):
         reported = metrics.get(self.task, self.metric)
         if self.metric not in (reported, bare(reported)):
             raise ValueError(f"metric is {self.metric!r}; tables report {reported!r}")
-        if metric not in RANGES and self.unit == "percent":
-            raise ValueError(f"{metric} is no fraction, and has no percent")
         if metric in RANGES:
-            scale = 100 if self.unit == "percent" else 1
-            low, high = (bound * scale for bound in RANGES[metric])
+            low, high = (bound * self.scale for bound in RANGES[metric])
             if not low <= self.value <= high:
                 raise ValueError(f"value is {self.value:g}; expected {low:g} to {high:g}")
+        elif self.unit == "percent":
+            raise ValueError(f"{metric} is no fraction, and has no percent")
         return self
 
-    def convert_to_fractions(self, metrics: Mapping[str, str]) -> dict[str, Any]:
-        row = self.model_dump(exclude={"unit", "line"})
-        if self.unit == "percent":
-            for name in ("value", "stderr", "floor", "chance"):
-                row[name] = None if row[name] is None else row[name] / 100
-        return row | {"metric": metrics.get(self.task, self.metric)}
+    @property
+    def scale(self) -> int:
+        return 100 if self.unit == "percent" else 1
 
 
 def read_imported(
@@ -89,7 +85,7 @@ def read_imported(
 ) -> pd.DataFrame:
     """Read the scores of one file; `metrics` has the metric that tables report for every known task.
 
-    `others` says that a task may have further metrics beside that one, which are left out, as they are of a
+    With `others` a task may have further metrics beside that one, which are left out, as they are of a
     run's own scores.
     """
     expected = "a header with model, task, protocol, metric and value, and a line for each score"
@@ -97,45 +93,50 @@ def read_imported(
     frame["line"] = frame.index + 2
     if is_leaderboard(list(frame.columns)):
         frame = _melt_leaderboard(frame, metrics)
-    is_run = "study" in frame
-    if is_run:
-        frame = _select_ranked(frame)
+    if "study" in frame:
+        frame, others = _select_ranked(frame), True
     required = {"model", "task", "protocol", "metric", "value"}
-    wrong = required.symmetric_difference(frame).difference(
-        set(ImportedRow.model_fields) - required
-    )
+    wrong = (required - set(frame)) | (set(frame) - set(ImportedRow.model_fields))
     if wrong:
         hint = "".join(suggest_name(name, ImportedRow.model_fields) for name in wrong)
         raise UserError(f"{path} has missing or unknown columns: {', '.join(sorted(wrong))}.{hint}")
     if frame.empty:
         raise UserError(f"{path} has no score of a task.")
-    if others or is_run:
+    if others:
         frame = _select_reported(frame, metrics)
-    context = {"metrics": metrics, "protocols": protocols}
+    scores = pd.DataFrame(_check_rows(path, frame, {"metrics": metrics, "protocols": protocols}))
+    scores = scores.reindex(columns=list(COLUMNS))
+    repeated = scores.duplicated([*_CELL, "shots", "metric", "seed"])
+    if repeated.any():
+        line = frame["line"].iloc[int(repeated.to_numpy().argmax())]
+        raise UserError(f"{path}, line {line}: this score stands here a second time.")
+    return replace_zero_stderr(scores.assign(study=path.stem).astype(COLUMNS))
+
+
+def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> list[dict[str, Any]]:
+    """Check each line, and convert percents to fractions; all problems are raised together."""
     rows, problems = [], []
     for record in frame.to_dict("records"):
         values = {str(name): value for name, value in record.items() if not pd.isna(value)}
         try:
             row = ImportedRow.model_validate(values, context=context)
-            rows.append(row.convert_to_fractions(metrics))
         except ValidationError as error:
             for problem in error.errors():
-                where = f"{path}, line {record['line']}"
-                name = ".".join(map(str, problem["loc"])) or record.get("task")
-                problems.append(f"{where}: {name}: {problem['msg']}.")
+                name = ".".join(map(str, problem["loc"])) or record["task"]
+                problems.append(f"{path}, line {record['line']}: {name}: {problem['msg']}.")
+            continue
+        fields = row.model_dump(exclude={"unit", "line"})
+        for name in ("value", "stderr", "floor", "chance"):
+            if fields[name] is not None:
+                fields[name] /= row.scale
+        rows.append(fields | {"metric": context["metrics"].get(row.task, row.metric)})
     if problems:
         raise UserError(problems)
-    scores = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
-    repeated = scores.duplicated([*_CELL, "shots", "metric", "seed"])
-    if repeated.any():
-        line = frame["line"].iloc[int(repeated.to_numpy().argmax())]
-        raise UserError(f"{path}, line {line}: this score stands here a second time.")
-    scores = replace_zero_stderr(scores.astype(COLUMNS))
-    return scores.assign(study=pd.array([path.stem] * len(scores), "string"))
+    return rows
 
 
 def _select_ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Select of results/scores.csv what was ranked there, and of that what was measured before what was imported."""
+    """Select the ranked scores of results/scores.csv; of those measured and imported, the measured ones."""
     ranked = frame[~frame["study"].isin(UNRANKED)]
     own = (ranked["study"] == RANKED).fillna(False).astype(bool)
     cells = ranked[[name for name in _CELL if name in ranked]].fillna("").agg(tuple, axis=1)
@@ -152,13 +153,12 @@ def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.Data
 
 
 def _melt_leaderboard(wide: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """Turn the wide table of a leaderboard, in percent, into lines; a blank cell is no score."""
+    """Melt the wide table of a leaderboard, in percent, into lines; a blank cell is no score."""
     wide = wide.drop(columns=list(LEADING_COLUMNS[1:]))
     long = wide.melt(["model", "line"], var_name="task").dropna(subset="value")
-    tasks = long["task"]
     return long.assign(
         protocol=PROTOCOL,
-        metric=tasks.map(dict(metrics)).fillna("unknown"),
+        metric=long["task"].map(dict(metrics)).fillna("unknown"),
         unit="percent",
-        n=tasks.map(TEST_ITEMS),
+        n=long["task"].map(TEST_ITEMS),
     ).sort_values("line", kind="stable")

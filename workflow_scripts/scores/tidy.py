@@ -24,7 +24,7 @@ _ORDER += ["dtype", "commit", *CONDITIONS]
 
 
 def read_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
-    """Read records; all that is wrong is reported at once, and broken cells are named and left out."""
+    """Read records; all problems are raised together, and failed cells are named and left out."""
     records, problems = [], []
     for path in paths:
         try:
@@ -42,11 +42,12 @@ def read_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
 
 
 def collect(records: Iterable[Record]) -> pd.DataFrame:
-    """Make the table of scores of records."""
+    """Build the table of scores of records."""
     return sort_scores(tidy([row for record in records for row in rows_of(record)]))
 
 
 def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Build a table of scores from rows, in any order."""
     return replace_zero_stderr(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
 
 
@@ -74,8 +75,9 @@ def read_all_imported(
 
 
 def rows_of(record: Record) -> list[dict[str, Any]]:
+    """Build the rows of a record, one per metric."""
     checkpoint = CheckpointId.parse(record.model.id)
-    facts = {
+    fields = {
         "study": record.study,
         "model": checkpoint.model,
         "variant": checkpoint.variant,
@@ -87,14 +89,15 @@ def rows_of(record: Record) -> list[dict[str, Any]]:
         "commit": record.model.commit,
     }
     return [
-        facts | (metric.condition or Condition()).model_dump() | _describe_score(metric)
+        fields | (metric.condition or Condition()).model_dump() | _describe_score(metric)
         for metric in record.metrics
     ]
 
 
 def make_cell_rows(cell: ImportedCell) -> list[dict[str, Any]]:
-    facts = cell.model_dump(include=set(COLUMNS))
-    return [facts | _describe_score(score) for score in cell.scores]
+    """Build the rows of an imported cell, one per score."""
+    fields = cell.model_dump(include=set(COLUMNS))
+    return [fields | _describe_score(score) for score in cell.scores]
 
 
 def _describe_score(score: Metric | ImportedScore) -> dict[str, Any]:
@@ -112,8 +115,8 @@ def write_parquet(scores: pd.DataFrame, path: Path) -> None:
 def merge(
     studies: list[pd.DataFrame], imported: Sequence[Path], metrics: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Merge all studies' scores with other people's, which must not pass for ours."""
-    own = {study for frame in studies for study in frame["study"].unique()}
+    """Merge all studies' scores with other people's, whose names must not be ours."""
+    own = set(pd.concat(studies)["study"])
     frames = [*studies, *read_all_imported(imported, metrics, taken=own)]
     # Imported results stand in two studies.
     merged = pd.concat(frames, ignore_index=True).astype(COLUMNS).drop_duplicates()
@@ -121,20 +124,20 @@ def merge(
 
 
 def merge_scores(inputs: InputFiles, request: dict[str, str], outputs: OutputFiles) -> None:
-    """Write one table of all scores; `metrics` are those that tables report of a task."""
+    """Write one table of all scores; `request` has the metric that tables report of each task."""
     scores = merge(list(map(pd.read_parquet, inputs["studies"])), inputs["imported"], request)
     write_parquet(scores, outputs["parquet"])
     write_csv(scores, outputs["csv"])
 
 
 def collect_scores(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Write the scores of records and of imported cells, and how shared items move them together."""
+    """Write the scores of records and of imported cells, and the errors of their shared items."""
     measured = read_records(inputs["records"])
     folders = inputs.get("imports", ())
     imported = [(folder, cell) for folder in folders for cell in read_cells(folder)]
-    own = collect(record for _, record in measured)
-    others = tidy([row for _, cell in imported for row in make_cell_rows(cell)])
-    write_parquet(sort_scores(pd.concat([own, others]).astype(COLUMNS)), outputs["scores"])
+    rows = [row for _, record in measured for row in rows_of(record)]
+    rows += [row for _, cell in imported for row in make_cell_rows(cell)]
+    write_parquet(sort_scores(tidy(rows)), outputs["scores"])
     scored = [
         ScoredRecord.from_cell(folder, cell, cell.items) for folder, cell in imported if cell.items
     ]

@@ -1,4 +1,4 @@
-"""One chunked variant of a model: what a config says of it, and the id that follows."""
+"""Describe one chunked variant of a model in a config, and derive its id."""
 
 from decimal import Decimal
 from typing import Any, Self
@@ -32,7 +32,7 @@ _DISTILLATION = ("distillation", "logits_distillation", "temperature", "distilla
 
 
 class Checkpoint(Section):
-    """One chunked variant of a model."""
+    """A chunked variant of a model."""
 
     model: ModelName
     """Model to cut into chunks, by its name, or by its folder (./my-checkpoint)."""

@@ -1,4 +1,4 @@
-"""Chunked variants of models: k chunks of m layers that run side by side."""
+"""Configure chunked variants of models: k chunks of m layers that run side by side."""
 
 from collections.abc import Iterable
 from typing import Literal, Self
@@ -17,7 +17,7 @@ from workflow_scripts.settings.section import Count, Listed, NonNegative, Sectio
 
 
 class MeasuredPlans(Section):
-    """Which plans a model is measured in."""
+    """Chunk plans that a model is measured in."""
 
     sequential_chunks: Numbers
     """Perplexity of sequential plans of so many chunks, where the layers divide."""
@@ -48,7 +48,7 @@ class MeasuredPlans(Section):
             if chunks > 1 and layers % chunks == 0
             for aggregation in self.aggregations
         ]
-        return _each_once([*sequential, *self._pruned(model, layers)], layers)
+        return _drop_duplicates([*sequential, *self._list_pruned_plans(model, layers)], layers)
 
     def latency_plans(
         self, model: str, layers: int, checkpoints: Iterable[Checkpoint] = ()
@@ -73,10 +73,10 @@ class MeasuredPlans(Section):
         ]
         chunked = [variant for variant in variants if variant.plan(layers).chunks]
         pruned = [variant for variant in variants if variant.mode == "prune"]
-        pruned += self._pruned(model, layers) if variants else []
-        return _each_once([*grid, *chunked, *pruned], layers)
+        pruned += self._list_pruned_plans(model, layers) if variants else []
+        return _drop_duplicates([*grid, *chunked, *pruned], layers)
 
-    def _pruned(self, model: str, layers: int) -> list[Checkpoint]:
+    def _list_pruned_plans(self, model: str, layers: int) -> list[Checkpoint]:
         return [
             Checkpoint(model=model, mode="prune", layers_to_prune=dropped)
             for dropped in self.pruned
@@ -84,13 +84,13 @@ class MeasuredPlans(Section):
         ]
 
 
-def _each_once(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
+def _drop_duplicates(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
     """Drop plans that the config names again, perhaps in another way."""
     return tuple({plan.id(layers): plan for plan in plans}.values())
 
 
 class Measures(WrittenMeasures, PerplexityMeasures, LatencyMeasures, MeasuredPlans):
-    """What is measured of each model that a checkpoint names, in plans of its own, untrained."""
+    """Measurements of each model that a checkpoint names, in plans of its own, untrained."""
 
 
 class Chunking(Section):

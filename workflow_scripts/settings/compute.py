@@ -1,4 +1,4 @@
-"""How models are run."""
+"""Configure how models are run."""
 
 import shutil
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _SIGNS_OF_GPUS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
 
 
 class Loading(Section):
-    """How a model is loaded and run, whatever it is then asked."""
+    """Settings by which a model is loaded and run, whatever it is then asked."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where models run: auto takes a GPU where the job has one."""
@@ -61,6 +61,6 @@ class Compute(Loading):
 
 
 class RowCompute(Compute):
-    """Of a row of the leaderboard, whose weights may be quantised."""
+    """Settings of a row of the leaderboard, whose weights may be quantised."""
 
     dtype: Precision  # type: ignore[assignment]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -12,7 +13,28 @@ from workflow_scripts.core.errors import UserError, suggest_name
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_LENGTH = 80
-_RENAMED = {"separate": "compare"}
+# Keys of older configs, and what replaces each.
+_REMOVED = {
+    "chunking.measures.precisions": "expected compute.dtype",
+    "chunking.search": "nothing replaces it",
+    "cluster.measured": "expected cluster.utilisation",
+    "cluster.*_use": "expected cluster.utilisation",
+    "cluster.*_mb_per_second": "nothing replaces it",
+    "harmony.budget": "config/harmony_lite.yaml lists the tasks that a small budget pays for",
+    "harmony.stop": "nothing replaces it",
+    "harmony.together": "nothing replaces it",
+    "harmony.test_draw": "expected harmony.draws",
+    "*.recipes.*.nodes": "expected gpus, of one node",
+    "*.recipes.*.keep_last": "expected select: last",
+    "*.recipes.*.sharded": "nothing replaces it",
+    "*.recipes.*.tensorboard": "the training record has the curve",
+    "separate": 'expected compare, as in snakemake compare --config compare="A B"',
+    "training.recovery": "expected training.cpt, a recipe",
+    "training.recovery_tokens": "expected training.cpt_tokens",
+    "served.*.check": "nothing replaces it",
+    "served.*.key_variable": "expected the key in the environment variable OPENAI_API_KEY",
+    "suite.shown_items": "the items of a row lie beside its records",
+}
 _SECRET_KEY = re.compile(
     r"token(?!s|iz)|passw|passphrase|secret|credential|(?:api|access|private)[_-]?key",
     re.IGNORECASE,
@@ -65,7 +87,10 @@ def _describe(problem: Any, keys: list[str]) -> str:
     message = problem["msg"].removeprefix("Value error, ").removesuffix(".")
     near = ""
     if problem["type"] == "extra_forbidden":
-        near = suggest_name(_RENAMED.get(key, re.sub(r"\[\d+]", "", key)), keys)
+        near = suggest_name(re.sub(r"\[\d+]", "", key), keys)
+        for removed, instead in _REMOVED.items():
+            if fnmatchcase(key, removed):
+                message, near = f"removed in 0.1.0; {instead}", ""
     elif problem["type"] == "literal_error":
         near = suggest_name(str(value), re.findall(r"'([^']*)'", message))
     if isinstance(value, str | int | float | None):

@@ -11,7 +11,7 @@ from workflow_scripts.settings.yaml_files import read_yaml
 
 
 class Flag(Section):
-    """One entry of the file: a reason, and which rows it marks."""
+    """An entry of the file: a reason, and the rows that it marks."""
 
     model: Words
     """The model as its request names it."""

@@ -21,7 +21,7 @@ Attribute = Literal["family", "kind", "parameters_billion", "tokens_billion", "d
 
 
 class GridProtocol(Section):
-    """One protocol under which models were scored."""
+    """A protocol under which models were scored."""
 
     name: Words
     """Name in tables and figures"""
@@ -45,7 +45,7 @@ class GridTask(Section):
 
 
 class GridAttributes(Section):
-    """What is known of the models, in a table with a line for each, by the column `model`."""
+    """Attributes of the models, in a table with a line for each, by the column `model`."""
 
     file: Words
     """CSV, or TSV by its name"""
@@ -67,7 +67,7 @@ class GridRelease(Section):
 
 
 class GridNewer(Section):
-    """Whether newer models score higher at the same compute: what that is asked with."""
+    """Settings of the comparison of newer and older models at the same compute."""
 
     since: str = Field(pattern=r"^\d{4}-\d{2}$")
     """The month, such as 2023-11 in quotation marks, from which on a model counts as newer"""

@@ -15,7 +15,7 @@ Draws = Literal["own", "published"]
 
 
 class TaskRecipe(TrainingKeys):
-    """How a model is trained on a task before its test, and what it is trained and chosen on."""
+    """Recipe by which a model is trained on a task before its test."""
 
     max_training_items: Count | None = 50_000
     """Training items, drawn as harmony.draws says; null takes all of them."""

@@ -1,4 +1,4 @@
-"""What a rule asks of a step: one frozen model, from the settings to the record.
+"""Hold the parameters of a job in one frozen model, from the settings to the record.
 
 A request is defined once, beside the settings it comes from. The rule puts it into its `params` as plain
 values, the step rebuilds it, its digest is part of the provenance, and a record holds it whole.

@@ -46,7 +46,7 @@ class Mmlu(Section):
 
 
 class MmluComparison(JobParams):
-    """What decides whether a published score on MMLU can be compared with ours."""
+    """Parameters that decide whether a published score on MMLU can be compared with ours."""
 
     source: str
     checkpoints: dict[str, str]  # of the same variant, by published table
@@ -59,13 +59,13 @@ def published_table(checkpoint: CheckpointId, source: str) -> str | None:
     theirs.
     """
     if source == "miniature":
-        stand_ins = {_with_usual_adapters(variant): name for variant, name in PUBLISHED.items()}
+        stand_ins = {_drop_adapters(variant): name for variant, name in PUBLISHED.items()}
         return stand_ins.get(checkpoint.variant)
     if checkpoint.model == PUBLISHED_MODEL:
         return PUBLISHED.get(checkpoint.variant)
     return _ON_THE_HUB.get(str(checkpoint))
 
 
-def _with_usual_adapters(variant: str) -> str:
+def _drop_adapters(variant: str) -> str:
     checkpoint = CheckpointId.parse(f"{PUBLISHED_MODEL}{variant}")
     return replace(checkpoint, adapters=None, adapter_init=None).variant

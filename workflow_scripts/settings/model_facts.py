@@ -1,4 +1,4 @@
-"""What a model's small files tell of it: the cells of its row in the table of models."""
+"""Make the row of a model in the table of models from its small files."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _TUNED = {"instruct", "chat", "it", "sft", "dpo", "orpo", "kto", "rlhf", "ppo", 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """What lies in a repository or a folder, without the weights themselves."""
+    """Contents of a repository or a folder, without the weights themselves."""
 
     config: dict[str, Any]  # config.json
     has_chat_template: bool

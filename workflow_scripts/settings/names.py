@@ -45,7 +45,7 @@ class LookUp:
 
 @dataclass(frozen=True)
 class Registry:
-    """What the names may refer to: the rows of the tables, and of what was looked up or is a folder."""
+    """Rows that names may refer to: of the tables, of what was looked up, and of folders."""
 
     workflow_folder: Path
     source: str

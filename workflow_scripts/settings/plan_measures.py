@@ -1,4 +1,4 @@
-"""How times and perplexities of chunk plans are taken."""
+"""Configure how times and perplexities of chunk plans are taken."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -18,7 +18,7 @@ Numbers = Listed[Count]
 
 
 class LatencyMeasures(Section):
-    """What times are taken of."""
+    """Settings of latency."""
 
     batch_sizes: Numbers = Field((2, 4, 8), min_length=1)
     """Batch sizes of the grid."""
@@ -45,7 +45,7 @@ class LatencyMeasures(Section):
 
 
 class WrittenMeasures(Section):
-    """What plans write, to be read by the unchanged model."""
+    """Settings of texts that plans write, to be read by the unchanged model."""
 
     written_tokens: Count | None = None
     """Tokens that each untrained plan writes at most, drawn as the model's generation config says;
@@ -58,7 +58,7 @@ class WrittenMeasures(Section):
 
 
 class PerplexityMeasures(Section):
-    """What perplexity is taken of."""
+    """Settings of perplexity."""
 
     window: int = Field(256, ge=2)
     """Tokens that a perplexity window sees, at most the model's context."""

@@ -27,7 +27,7 @@ Words = Annotated[str, Field(min_length=1)]
 
 
 class Section(BaseModel):
-    """Nothing unknown, nothing coerced, and defaults are checked like what a user writes."""
+    """A section of the config: no unknown keys, no coercion, defaults checked like what a user writes."""
 
     model_config = ConfigDict(
         extra="forbid",

@@ -55,7 +55,7 @@ class TableRow(Section):
 
 
 class ModelRow(TableRow):
-    """One model the workflow knows."""
+    """A model of the table."""
 
     model: HubName
     """Name on the hub; names under miniature/ are generated"""
@@ -84,7 +84,7 @@ class ModelRow(TableRow):
 
 
 class TaskRow(TableRow):
-    """One task the workflow knows."""
+    """A task of the table."""
 
     task: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """Name in the config and in paths"""
@@ -116,7 +116,7 @@ class TaskRow(TableRow):
 
 
 class DeviceRow(TableRow):
-    """One kind of processor that jobs may run on, by what its maker promises."""
+    """A kind of processor that jobs may run on, by what its maker promises."""
 
     device: Text
     """Name in the config"""
@@ -142,7 +142,7 @@ class DeviceRow(TableRow):
 
 
 class WorkRow(TableRow):
-    """How much there is to do for one task; tokens are those of an average item, by estimate."""
+    """The amount of work of a task; tokens are those of an average item, by estimate."""
 
     task: Text
     """Name in the tasks table"""
@@ -166,7 +166,7 @@ Row = TypeVar("Row", ModelRow, TaskRow, DeviceRow, WorkRow)
 
 
 class Tables(Section):
-    """Where the tables lie: looked up in the working directory first, then beside the Snakefile."""
+    """Paths of the tables: in the working directory, or else beside the Snakefile."""
 
     models: Words = "config/models.tsv"
     """Table of models."""

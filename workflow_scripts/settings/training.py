@@ -14,7 +14,7 @@ from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, Tra
 
 
 class SampleKeys(Section):
-    """What is trained on, but for the length of its samples."""
+    """Settings of training data, but for the length of its samples."""
 
     data: Literal["text", "chat"]
     """text: running text in blocks of max_length; chat: conversations."""
@@ -44,7 +44,7 @@ class SampleKeys(Section):
 
 
 class Recipe(SampleKeys, TrainingKeys):
-    """How one stage of a checkpoint is trained, and on what."""
+    """Recipe of one stage of a checkpoint, with its data."""
 
     validation: Fraction = 0.1
     """Share of the samples held out for evaluation, by seed."""

@@ -1,4 +1,4 @@
-"""How to train, in keys that each kind of training has: what of a model, how fast, how long."""
+"""Configure training in keys that each kind of training has: what of a model, how fast, how long."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ LAST_LAYERS = re.compile(r"last (\d+) layers")
 
 
 class TrainingKeys(Section):
-    """How to train; shared by stages of checkpoints and by the training before a test."""
+    """Training keys, shared by stages of checkpoints and by the training before a test."""
 
     method: Literal["full", "freeze", "lora"] = "full"
     """full: all parameters; freeze: those that `trains` names; lora: low-rank adapters in

@@ -5,18 +5,18 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-Pairs = tuple[np.ndarray, np.ndarray]  # of models, by their places
-MOST_COMPARED = 1000  # models, of more of which sorting takes less than comparing every two
+Pairs = tuple[np.ndarray, np.ndarray]  # of models, by position
+_MAX_COMPARED = 1000  # models, of more of which sorting takes less time than comparing all pairs
 
 
 def compare_pairs(values: np.ndarray, pairs: Pairs) -> np.ndarray:
-    """Compare two models of each pair (rows) on each task: 1, -1, or 0 where they are tied or one has no score."""
+    """Compare the models of each pair (rows) on each task: 1, -1, or 0 where they are tied or a score is missing."""
     first, second = pairs
     return np.nan_to_num(np.sign(values[first] - values[second]))
 
 
 def pair_all(models: int) -> Pairs:
-    """Return every two of so many models."""
+    """List all pairs of so many models."""
     return np.triu_indices(models, 1)
 
 
@@ -25,14 +25,13 @@ def kendall_matrix(scores: pd.DataFrame, pairs: Pairs | None = None) -> pd.DataF
 
     tau_b(a, b) = (C - D) / sqrt(N_a N_b), where over pairs of models that a and b have both
     measured C counts those that both order the same way, D those that they order in opposite ways,
-    and N_a those that a does not leave tied. It is 1 for equal and -1 for opposite rankings. A cell
-    is NaN where no pair is shared, or one of the tasks ties all of them. Over all pairs of models, or over `pairs`
-    of their places alone.
+    and N_a those that a does not leave tied. A cell is NaN where no pair is shared, or one of the tasks ties
+    all of them. With `pairs` only these pairs of models are counted.
     """
     values = scores.to_numpy(dtype=float)
-    if pairs is None and len(values) > MOST_COMPARED:
+    if pairs is None and len(values) > _MAX_COMPARED:
         return pd.DataFrame(values, columns=scores.columns).corr(method="kendall")
-    first, second = pair_all(len(values)) if pairs is None else pairs
+    first, second = pairs or pair_all(len(values))
     order = compare_pairs(values, (first, second))
     measured = ~np.isnan(values)
     ordered = np.abs(order).T @ (measured[first] & measured[second])  # [a, b]: a orders, b has
@@ -42,8 +41,8 @@ def kendall_matrix(scores: pd.DataFrame, pairs: Pairs | None = None) -> pd.DataF
 
 
 def mean_of_pairs(matrix: pd.DataFrame) -> float:
-    """Average over pairs of different tasks whose tau is defined; NaN where there is none."""
-    return float(pd.Series(matrix.to_numpy()[np.triu_indices(len(matrix), 1)]).mean())
+    """Average over pairs of different tasks whose tau is defined; NaN if none is."""
+    return float(pd.Series(matrix.to_numpy()[pair_all(len(matrix))]).mean())
 
 
 def mean_agreement(scores: pd.DataFrame) -> float:
@@ -52,8 +51,8 @@ def mean_agreement(scores: pd.DataFrame) -> float:
 
 
 def agreement_by_task(matrix: pd.DataFrame) -> pd.Series:
-    """Average for each task a tau(a, b) over the other tasks b, those not defined left out."""
-    return _without_diagonal(matrix).mean(axis=1)
+    """Average tau of each task over the other tasks, undefined ones left out."""
+    return _mask_diagonal(matrix).mean(axis=1)
 
 
 def agreement_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> pd.DataFrame:
@@ -61,31 +60,28 @@ def agreement_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -
 
     On the diagonal that is the agreement within a category; NaN where it has a single task.
     """
-    tau = _without_diagonal(matrix).stack()
-    pairs = [tau.index.get_level_values(level).map(categories) for level in (0, 1)]
+    tau = _mask_diagonal(matrix).stack().rename(categories)
     names = list(dict.fromkeys(matrix.columns.map(categories)))
-    return tau.groupby(pairs).mean().unstack().reindex(index=names, columns=names)
+    return tau.groupby(level=[0, 1]).mean().unstack().reindex(index=names, columns=names)
 
 
-def _without_diagonal(matrix: pd.DataFrame) -> pd.DataFrame:
+def _mask_diagonal(matrix: pd.DataFrame) -> pd.DataFrame:
     return matrix.mask(np.eye(len(matrix), dtype=bool))
 
 
 def share_improving(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, int]:
-    """Compute the share of pairs of tasks with tau(second) > tau(first), and of how many pairs it is.
+    """Compute the share of pairs of tasks with tau(second) > tau(first), and the number of pairs.
 
     Both are matrices of `kendall_matrix` over the same tasks. Pairs count that are defined in both.
     """
-    above = np.triu_indices(len(first), 1)
-    rise = pd.Series(second.to_numpy()[above] - first.to_numpy()[above]).dropna()
+    rise = pd.Series((second.to_numpy() - first.to_numpy())[pair_all(len(first))]).dropna()
     return float((rise > 0).mean()), len(rise)
 
 
 def shared_cells(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Reduce two protocols to the models, tasks and cells that both have; other cells become NaN.
 
-    Two protocols are compared on equal terms only: a model that one of them lacks on a task would
-    move one side alone.
+    A model that one of them lacks on a task would change one side alone.
     """
     first, second = first.align(second, join="inner")
     measured = first.notna() & second.notna()

@@ -5,24 +5,24 @@ import pandas as pd
 
 from workflow_scripts.stats.score_errors import ScoreErrors
 
-AT_ONCE = 1_000_000  # differences whose errors are held at once
+_MAX_PAIRS = 50_000  # whose errors are held in memory at once
 SIGNIFICANT = 1.96  # standard errors of a difference: 5% of equal models seem to differ
 
 
 def partial_orders(errors: ScoreErrors) -> np.ndarray:
     """Compute [task, i, j]: whether model i lies above j by more than z = 1.96 standard errors of the difference.
 
-    Errors are lengths d of differences of what is drawn, so that d_ik <= d_ij + d_jk, and the order is partial: from
-    i above j and j above k follows v_i - v_k > z (d_ij + d_jk) >= z d_ik, so i above k. What has no error is neither
-    above nor below. A byte for every two, computed some models at a time.
+    Errors are lengths d of differences of samples, so that d_ik <= d_ij + d_jk, and the order is partial: from
+    i above j and j above k follows v_i - v_k > z (d_ij + d_jk) >= z d_ik, so i above k. A model without an error
+    is neither above nor below.
     """
     values = errors.scores.to_numpy(dtype=float)
     count, tasks = values.shape
     above = np.empty((tasks, count, count), bool)
-    for rows in np.array_split(np.arange(count), count**2 // AT_ONCE + 1):
+    for rows in np.array_split(np.arange(count), count**2 // _MAX_PAIRS + 1):
         first, second = np.repeat(rows, count), np.tile(np.arange(count), len(rows))
-        apart = values[first] - values[second] > SIGNIFICANT * errors.of_differences(first, second)
-        above[:, rows] = np.moveaxis(apart.reshape(len(rows), count, tasks), 2, 0)
+        better = values[first] - values[second] > SIGNIFICANT * errors.of_differences(first, second)
+        above[:, rows] = better.T.reshape(tasks, len(rows), count)
     return above
 
 
@@ -32,36 +32,36 @@ def rank_bounds(better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def joint_ranks(errors: ScoreErrors, above: np.ndarray) -> pd.DataFrame:
-    """Rank models on each task so that its partial order is kept, as alike between the tasks as it can be seen to.
+    """Rank models on each task within its partial order, as alike between the tasks as it allows.
 
-    Models that a task does not part stand in the order that all tasks together suggest: significant
+    Models that a task does not separate stand in the order that all tasks together suggest: significant
     differences first, as long as no task contradicts them, then the mean of their ranks. So ranks that
     differ between tasks do so because some difference is significant. Models with the same scores and
     errors on all tasks share the best of their places. No cell may be missing. `above` has the orders of
     the tasks (`partial_orders`).
     """
     scores = errors.scores
-    either = np.asarray(above.any(axis=0))
+    either = above.any(axis=0)
     common = _place(either & ~either.T, scores.rank(ascending=False).mean(axis=1).to_numpy())
-    places = np.stack([_place(of_task, common) for of_task in above], axis=1)
-    alike = np.hstack([scores, errors.stderrs.fillna(-1).round(9)])
-    same = np.unique(alike, axis=0, return_inverse=True)[1].ravel()
+    places = np.stack([_place(better, common) for better in above], axis=1)
+    rounded = np.hstack([scores, errors.stderrs.fillna(-1).round(9)])
+    same = np.unique(rounded, axis=0, return_inverse=True)[1].ravel()
     return pd.DataFrame(places, scores.index, scores.columns).groupby(same).transform("min")
 
 
 def opposed_models(above: np.ndarray) -> np.ndarray:
     """Count for each model the others that one of two tasks surely puts above it, the other below."""
-    one, other = above
-    return ((one & other.T) | (one.T & other)).sum(axis=1)
+    first, second = above
+    return ((first & second.T) | (first.T & second)).sum(axis=1)
 
 
 def _place(above: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """Give the places 1, 2, ...: of what has the fewest unplaced models above it, the smallest key comes next."""
+    """Give the places 1, 2, ...: next comes the smallest key of the models with the fewest unplaced ones above."""
     waiting, left = above.sum(axis=0).astype(float), np.ones(len(above), dtype=bool)
     places = np.empty(len(above), dtype=int)
     for place in range(1, len(above) + 1):
-        free = left & (waiting == waiting[left].min())
-        chosen = np.flatnonzero(free)[np.argmin(key[free])]
-        places[chosen], left[chosen] = place, False
-        waiting -= above[chosen]
+        free = np.flatnonzero(left & (waiting == waiting[left].min()))
+        model = free[np.argmin(key[free])]
+        places[model], left[model] = place, False
+        waiting -= above[model]
     return places

@@ -1,9 +1,8 @@
-"""Errors of shares where the plain formula fails: where none or all items are right, and at a floor."""
+"""Errors of fractions where the plain formula fails: where no item or every item is right, and at a floor."""
 
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from workflow_scripts.stats.partial_order import SIGNIFICANT
 
@@ -17,8 +16,6 @@ def standard_error(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
     sqrt((1 - v) (v - lowest) / n).
     """
     value, n, lowest = _to_floats(value, n, lowest)
-    if (n < 1).any() or ((value > 1) | (value < lowest)).any():
-        raise ValueError("expected fractions between the lowest value and 1, of 1 item or more.")
     return np.sqrt((1 - value) * (value - lowest) / n)
 
 
@@ -30,9 +27,9 @@ def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarra
     """
     value, n, lowest = _to_floats(value, n, lowest)
     share, weight = (value - lowest) / (1 - lowest), SIGNIFICANT**2 / n
-    middle = (share + weight / 2) / (1 + weight)
-    half = np.sqrt(weight * share * (1 - share) + weight**2 / 4) / (1 + weight)
-    low, high = (lowest + (1 - lowest) * (middle + side * half) for side in (-1, 1))
+    center = (share + weight / 2) / (1 + weight)
+    half_width = np.sqrt(weight * share * (1 - share) + weight**2 / 4) / (1 + weight)
+    low, high = (lowest + (1 - lowest) * (center + side * half_width) for side in (-1, 1))
     return np.minimum(low, value), np.maximum(high, value)  # rounding may leave an end out
 
 
@@ -59,44 +56,38 @@ def errors_above(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) 
 
     That is sqrt((1 - f) (f - lowest) / n), with f at least one item from either end, and larger by as
     much as the score's own error is larger than its plain one, as where parts of a task weigh more than
-    others. Where n or the metric's range is not known it is the score's own error; NaN without any.
+    others. Where n or the metric's range is unknown it is the score's own error; NaN without any.
     """
-    value, error, floor, n, lowest = np.broadcast_arrays(
-        *_to_floats(value, error, floor, n, lowest)
-    )
-    null = np.where(error > 0, error, np.nan)
-    known = ~np.isnan(n) & (value >= lowest) & (value <= 1)
-    least, items = lowest[known], n[known]
-    step = (1 - least) / items
-    at_floor = standard_error(np.clip(floor[known], least + step, 1 - step), items, least)
-    plain = standard_error(value[known], items, least)
-    wider = np.divide(null[known], plain, out=np.ones_like(plain), where=plain > 0)
-    null[known] = at_floor * np.fmax(wider, 1.0)
+    value, error, floor, n, lowest = _to_floats(value, error, floor, n, lowest)
     with np.errstate(divide="ignore", invalid="ignore"):
+        step = (1 - lowest) / n
+        at_floor = standard_error(np.clip(floor, lowest + step, 1 - step), n, lowest)
+        plain, own = standard_error(value, n, lowest), np.where(error > 0, error, np.nan)
+        wider = np.fmax(np.where(plain > 0, own / plain, 1.0), 1.0)
+        known = ~np.isnan(n) & (value >= lowest) & (value <= 1)
+        null = np.where(known, at_floor * wider, own)
         return np.where(null > 0, (value - floor) / null, np.nan)
 
 
 def coefficient_step(value: float, positive: int, negative: int) -> float:
-    """Compute how far Matthews' coefficient may move when one answer changes, for the answers that may be behind it.
+    """Compute how far Matthews' coefficient may move when one answer changes, for any answers with this value.
 
     With a negative and b positive items called negative, of N and P, it is (a P - b N) / sqrt(m (n - m) P N),
-    m = a + b, and 0 of a model that answers always the same. There one answer moves it furthest. Of all
+    m = a + b, and 0 of a model that always gives the same answer. There one answer moves it furthest. Of all
     (a, b) within 1 / n of the value the largest step to a neighbour is taken.
     """
     right, wrong = np.arange(negative + 1.0)[:, None], np.arange(positive + 1.0)
     called = right + wrong
     spread = called * (positive + negative - called) * positive * negative
-    found = (right * positive - wrong * negative) / np.sqrt(np.where(spread > 0, spread, np.inf))
-    near = np.abs(found - value) <= 1 / (positive + negative)
-    return max(
-        float(np.abs(np.diff(table, axis=0))[close[:-1] | close[1:]].max(initial=0.0))
-        for table, close in ((found, near), (found.T, near.T))
-    )
+    table = (right * positive - wrong * negative) / np.sqrt(np.where(spread > 0, spread, np.inf))
+    near = np.abs(table - value) <= 1 / (positive + negative)
+    steps = []
+    for axis in (0, 1):
+        before = np.delete(near, -1, axis) | np.delete(near, 0, axis)
+        steps.append(np.abs(np.diff(table, axis=axis))[before].max(initial=0.0))
+    return float(max(steps))
 
 
 def _to_floats(*numbers: Any) -> list[np.ndarray]:
-    """Make arrays of floats, also of pandas' whole numbers with missing ones among them."""
-    return [
-        x.to_numpy(float, na_value=np.nan) if isinstance(x, pd.Series) else np.asarray(x, float)
-        for x in numbers
-    ]
+    """Convert to arrays of floats, with NaN for missing values."""
+    return [np.asarray(number, float) for number in numbers]

@@ -1,20 +1,20 @@
-"""Ridge regression over models that come in families, and how far it is off a family that it has not seen."""
+"""Ridge regression over models that come in families, and its error on a family that it has not seen."""
 
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from workflow_scripts.stats.checks import TAILS
+from workflow_scripts.stats.significance import TAILS
 
 NORMAL = NormalDist().inv_cdf(TAILS[1])  # standard deviations that hold 95% of normal numbers
-# Ridge penalties to choose from, as shares of the number of models.
+# Ridge penalties to choose from, as fractions of the number of models.
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 FEWEST = 4  # models of a family, below which their errors say too little by themselves
 
 
 class Learned(NamedTuple):
-    """From models in rows: what to predict of a further one of another family, and how wrong that may be."""
+    """A ridge regression on models in rows, with the size of its errors on another family."""
 
     weights: np.ndarray
     """The constant first."""
@@ -22,20 +22,20 @@ class Learned(NamedTuple):
     errors: np.ndarray
     """Of each model, predicted by the other families alone."""
     slope: float
-    """Of the logarithm of an error's size by what is predicted: models that are low stray farther."""
+    """Of the logarithm of an error's size by the prediction: low models have larger errors."""
     top: float
-    """The largest prediction, beyond which errors are not taken to be smaller still."""
+    """The largest prediction, beyond which errors are not assumed to shrink further."""
     spread: float
 
     def predicted(self, models: np.ndarray) -> np.ndarray:
         return _add_constant(models) @ self.weights
 
     def half_width(self, models: np.ndarray) -> np.ndarray:
-        """Compute half of a 95% interval around what is predicted."""
+        """Compute half of the 95% interval around each prediction."""
         design = _add_constant(models)
         leverage = (design @ self.inverse * design).sum(axis=1)
-        size = _model_size(self.slope, design @ self.weights, self.top, leverage)
-        return NORMAL * self.spread * size
+        predicted = np.minimum(design @ self.weights, self.top)
+        return NORMAL * self.spread * _model_size(self.slope, predicted, leverage)
 
 
 def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learned:
@@ -45,8 +45,8 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     the diagonal of X_g A_g X_g' says how far its models lie from the others' (their leverage).
     The penalty p is that of the least sum of squared errors. Their size is modelled as
     exp(slope y) sqrt(1 + leverage), by least squares on logarithms with a slope of at most 0, times a
-    spread s, where s^2 is (F + 1) / F times the mean square of the family that strays farthest of F: each
-    family shall be held, and a further one may stray farther than all. Those of fewer than four models
+    spread s, where s^2 is (F + 1) / F times the largest mean square of a family of F: each
+    family shall be held, and a further one may have larger errors than all. Those of fewer than four models
     count as one.
     """
     design = _add_constant(models)
@@ -55,34 +55,31 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     members = [np.flatnonzero(families == family) for family in np.unique(families)]
     gram, moment = design.T @ design, design.T @ target
     penalised = gram + np.multiply.outer(PENALTIES, free)  # with all penalties at once
-    tried, leverages = np.empty((2, len(PENALTIES), len(target)))
+    errors, leverages = np.empty((2, len(PENALTIES), len(target)))
     for rows in members:
         own = design[rows]
         others = np.linalg.inv(penalised - own.T @ own)
-        tried[:, rows] = target[rows] - others @ (moment - own.T @ target[rows]) @ own.T
+        errors[:, rows] = target[rows] - others @ (moment - own.T @ target[rows]) @ own.T
         leverages[:, rows] = (own @ others * own).sum(axis=-1)
-    least = (tried**2).sum(axis=1).argmin()
-    inverse, errors, leverage = np.linalg.inv(penalised[least]), tried[least], leverages[least]
-    predicted = target - errors
-    top = float(predicted.max())
+    best = (errors**2).sum(axis=1).argmin()
+    inverse, error, leverage = np.linalg.inv(penalised[best]), errors[best], leverages[best]
+    predicted = target - error
     # An error near 0 says little of its size and would have a logarithm without bound.
-    sizes = np.maximum(np.abs(errors), np.median(np.abs(errors)) / 10 + 1e-12)
-    across = predicted - predicted.mean()
+    sizes = np.maximum(np.abs(error), np.median(np.abs(error)) / 10 + 1e-12)
+    centred = predicted - predicted.mean()
     logs = np.log(sizes) - np.log1p(leverage) / 2
-    slope = min(float(across @ logs / max(across @ across, 1e-12)), 0.0)
-    squares = (errors / _model_size(slope, predicted, top, leverage)) ** 2
-    large = [rows for rows in members if len(rows) >= FEWEST]
+    slope = min(float(centred @ logs / max(centred @ centred, 1e-12)), 0.0)
+    squares = (error / _model_size(slope, predicted, leverage)) ** 2
     small = [rows for rows in members if len(rows) < FEWEST]
-    groups = large + ([np.concatenate(small)] if small else [])
-    farthest = max(float(squares[rows].mean()) for rows in groups)
-    spread = np.sqrt(farthest * (len(members) + 1) / len(members))
-    return Learned(inverse @ moment, inverse, errors, slope, top, spread)
+    groups = [rows for rows in members if len(rows) >= FEWEST]
+    groups += [np.concatenate(small)] if small else []
+    largest = max(float(squares[rows].mean()) for rows in groups)
+    spread = np.sqrt(largest * (len(members) + 1) / len(members))
+    return Learned(inverse @ moment, inverse, error, slope, float(predicted.max()), spread)
 
 
-def _model_size(
-    slope: float, predicted: np.ndarray, top: float, leverage: np.ndarray
-) -> np.ndarray:
-    return np.exp(slope * np.minimum(predicted, top)) * np.sqrt(1 + leverage)
+def _model_size(slope: float, predicted: np.ndarray, leverage: np.ndarray) -> np.ndarray:
+    return np.exp(slope * predicted) * np.sqrt(1 + leverage)
 
 
 def _add_constant(models: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Where the variance of scores lies: with the models, with model and task together, with items, with training."""
+"""Components of the variance of scores: model, model and task together, items, and training."""
 
 import math
 from typing import NamedTuple
@@ -7,18 +7,18 @@ import numpy as np
 import pandas as pd
 
 PARTS = ("model", "together", "items", "training")
-RELIABLE = 0.9  # of a mean over tasks: what is told first of them
+RELIABLE = 0.9  # of a mean over tasks: the reliability of figures and prose
 WANTED = (0.8, RELIABLE, 0.95)
 
 
 class Variance(NamedTuple):
-    """Components of the variance of standardised scores; NaN where one is not known."""
+    """Components of the variance of standardised scores; NaN where unknown."""
 
     model: float
     left: float
     """What the model and the task do not explain: the three below, as far as they are known."""
     together: float
-    """Of the model and the task together, with what of the two below is not known.
+    """Of the model and the task together, with unknown ones of the two below.
 
     Less than 0 where these exceed what is left.
     """
@@ -44,7 +44,7 @@ class Variance(NamedTuple):
         return model / (model + self.left / tasks)
 
     def tasks_for(self, reliability: float) -> float:
-        """Count how many tasks that takes; NaN where models do not differ beyond their tasks."""
+        """Count the tasks that this reliability takes; NaN where models do not differ beyond their tasks."""
         if not self.model > 0:
             return math.nan
         odds = reliability / (1 - reliability)
@@ -70,29 +70,28 @@ def variance_of(
     left = unexplained(values.to_numpy(dtype=float))
     items = _mean((stderrs[spread.index] / spread).where(values.notna()) ** 2)
     chance = math.nan if training is None else _mean(training[spread.index] / spread**2)
-    together = left - pd.Series([items, chance]).sum()
+    together = left - float(np.nansum([items, chance]))
     return Variance(1 - left, left, together, items, chance, len(spread))
 
 
 def unexplained(values: np.ndarray) -> float:
     """Compute the mean square of what models (rows) and tasks (columns) leave of the values; NaN if nothing is left.
 
-    By least squares over the cells that are known; the divisor is their number less that of the effects.
+    By least squares over the known cells; the divisor is their number less that of the effects.
     Each model's effect is the mean of what the tasks' effects leave of it, so that these alone are solved for.
     """
     values = values[(~np.isnan(values)).any(axis=1)]
-    known = ~np.isnan(values)
-    count = known.astype(float)
-    filled = np.where(known, values, 0.0)
-    share = count / count.sum(axis=1, keepdims=True)
-    normal = np.diag(count.sum(axis=0)) - count.T @ share
-    sums = filled.sum(axis=0) - share.T @ filled.sum(axis=1)
-    of_tasks, _, rank, _ = np.linalg.lstsq(normal, sums, rcond=1e-10)
-    free = int(known.sum()) - len(values) - int(rank)
-    if free < 1:
+    count = (~np.isnan(values)).astype(float)
+    filled = np.nan_to_num(values)
+    weights = count / count.sum(axis=1, keepdims=True)
+    normal = np.diag(count.sum(axis=0)) - count.T @ weights
+    sums = filled.sum(axis=0) - weights.T @ filled.sum(axis=1)
+    effects, _, rank, _ = np.linalg.lstsq(normal, sums, rcond=1e-10)
+    freedom = int(count.sum()) - len(values) - int(rank)
+    if freedom < 1:
         return math.nan
-    off = pd.DataFrame(values - of_tasks)
-    return float(off.sub(off.mean(axis=1), axis=0).pow(2).sum().sum() / free)
+    rest = pd.DataFrame(values - effects)
+    return float(rest.sub(rest.mean(axis=1), axis=0).pow(2).sum().sum() / freedom)
 
 
 def of_rerun(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
@@ -100,13 +99,13 @@ def of_rerun(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
     Both ask the same items, which cancel in the differences; and a shift of a whole task or model is no
     chance of a cell. Half the mean square of what is left of the differences, task by task in units of
-    the scores' spread, is what one training has. Cells that stand the same in both, because they were not
+    the scores' spread, is what one training has. Cells that are equal in both, because they were not
     trained twice, count as they are: it is then rather too small.
     """
     spread = first.std(ddof=1)
-    off = (first - second.reindex_like(first)) / spread.where(spread > 1e-12)
-    variance = unexplained(off.dropna(axis=1, how="all").to_numpy(dtype=float)) / 2
-    return (first * 0 + variance) * spread**2
+    differences = (first - second.reindex_like(first)) / spread.where(spread > 1e-12)
+    values = differences.dropna(axis=1, how="all").to_numpy(dtype=float)
+    return (first * 0 + unexplained(values) / 2) * spread**2
 
 
 def _mean(values: pd.DataFrame) -> float:

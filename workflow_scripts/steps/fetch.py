@@ -18,11 +18,13 @@ def main(
     manifest: Path,
     lock: str | None,
 ) -> None:
-    from workflow_scripts.hub.fetch import fetch_locked
+    from workflow_scripts.hub.fetch import fetch
+    from workflow_scripts.hub.lock import read_lock
+    from workflow_scripts.settings.names import find_file
 
-    fetch_locked(
-        kind, repository, revision, manifest, lock, Path(workflow_scripts.__file__).parents[1]
-    )
+    workflow_folder = Path(workflow_scripts.__file__).parents[1]
+    commits = read_lock(find_file(lock, workflow_folder) or Path(lock)) if lock else {}
+    fetch(kind, repository, revision, manifest.parent, commits.get((kind, repository)))
 
 
 if "snakemake" in globals():

@@ -6,18 +6,24 @@ In: the network. Out: the metadata, or in their place why they cannot be had, wh
 import traceback
 from pathlib import Path
 
-from workflow_scripts.bridge.step import step
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 
 
 def main(
-    repository: str, commit: str, metadata: Path, log: Path, *, revision: str | None, lock: Path
+    repository: str,
+    commit: str,
+    metadata: Path,
+    log: Path,
+    *,
+    revision: str | None,
+    lock: str | Path,
 ) -> None:
     from workflow_scripts.hub.lock import read_lock
     from workflow_scripts.hub.metadata import fetch_metadata, refuse
 
-    locked = read_lock(lock).get(("model", repository))
+    locked = read_lock(Path(lock)).get(("model", repository))
     wanted = (locked or revision) if commit == "default" else commit
     try:
         fetch_metadata(repository, wanted, metadata.parent)
@@ -34,15 +40,4 @@ def main(
 
 
 if "snakemake" in globals():
-    with step(snakemake, network=True):
-        from workflow_scripts.settings.names import find_file
-
-        found = find_file(snakemake.params.lock, Path(snakemake.scriptdir).parents[1])
-        main(
-            f"{snakemake.wildcards.org}/{snakemake.wildcards.name}",
-            snakemake.wildcards.commit,
-            Path(snakemake.output.metadata),
-            Path(snakemake.log[0]),
-            revision=snakemake.params.revision,
-            lock=found or Path(snakemake.params.lock),
-        )
+    run_job(main, snakemake, network=True)

@@ -1,4 +1,4 @@
-"""Callbacks of a training: save and leave, and stop when the loss is no number."""
+"""Callbacks of a training: save and exit on a signal, and stop when the loss is not finite."""
 
 import math
 import signal
@@ -17,46 +17,46 @@ SAVE_SECONDS = 300
 
 
 class CheckpointOnSignal(TrainerCallback):
-    """Save every five minutes where no number of steps is given, and after a signal save and leave.
+    """Seal each checkpoint, save every five minutes where no number of steps is set, and on a signal save and exit.
 
-    The Trainer's `enable_jit_checkpoint` saves amid a step, with the random state of a forward pass that
-    is done once more, so that a training with dropout would not end with the same bytes.
+    The Trainer's `enable_jit_checkpoint` saves amid a step, with the random state after a forward pass that is
+    repeated, so that a training with dropout would not end with the same bytes.
     """
 
     def __init__(self, state: StateFolder, by_time: bool):
         self._state, self._by_time = state, by_time
         self._saved = time.monotonic()
-        self._signalled = self._leaves = False
+        self._signalled = self._exits = False
         self._group: Any = None
 
-    def listen(self) -> AbstractContextManager:
-        """Take signals as a wish to save and leave."""
+    def handle_signals(self) -> AbstractContextManager:
         return handle_signals(self._note_signal)
 
     def _note_signal(self, number, frame) -> None:
-        print(f"{signal.Signals(number).name}: will save after this step and leave.", flush=True)
+        print(f"{signal.Signals(number).name}: will save after this step and exit.", flush=True)
         self._signalled = True
 
     def on_train_begin(self, args, state, control, **kwargs):
-        if args.world_size > 1:  # of their CPUs: a GPU answers behind its step
+        if args.world_size > 1:  # between their CPUs: a GPU answers after its step
             self._group = torch.distributed.new_group(backend="gloo")
 
     def on_step_end(self, args, state, control, **kwargs):
         due = self._by_time and time.monotonic() - self._saved > SAVE_SECONDS
-        wishes = torch.tensor([self._signalled, due], dtype=torch.int32)
-        if args.world_size > 1:  # a signal, and the time, reach the processes at different steps
-            torch.distributed.all_reduce(wishes, torch.distributed.ReduceOp.MAX, self._group)
-        self._leaves = bool(wishes[0])  # a signal that comes from here on is for the next step
-        if wishes.any():
-            control.should_save = True
+        flags = torch.tensor([self._signalled, due], dtype=torch.int32)
+        if (
+            self._group is not None
+        ):  # a signal, and the time, reach the processes at different steps
+            torch.distributed.all_reduce(flags, torch.distributed.ReduceOp.MAX, self._group)
+        self._exits = bool(flags[0])  # a signal that comes from here on is for the next step
+        control.should_save |= bool(flags.any())
 
     def on_save(self, args, state, control, **kwargs):
         self._wait_for_all()  # each writes files of its own
         if state.is_world_process_zero:
             self._state.seal(state.global_step)
-        self._wait_for_all()  # none leaves before they are sealed
+        self._wait_for_all()  # none exits before they are sealed
         self._saved = time.monotonic()
-        if self._leaves:
+        if self._exits:
             raise Interrupted(
                 f"Interrupted after step {state.global_step} of {state.max_steps}, which is saved;"
                 " the same command resumes from there."
@@ -68,7 +68,7 @@ class CheckpointOnSignal(TrainerCallback):
 
 
 class StopOnNonFiniteLoss(TrainerCallback):
-    """Stop before a broken state could be saved, and say where."""
+    """Stop before a broken state could be saved, and name the step."""
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         for name in ("loss", "grad_norm"):

@@ -1,9 +1,8 @@
-"""Conversations: two forms to write one down in, one to read it in, and what of it counts.
+"""Read conversations, render them, and find the part of them that counts in the loss.
 
-The tokenizer's own chat template makes the text. What counts in the loss are the assistant's turns,
-from behind the header that would make the model speak, to the token that ends the turn: what a model
-has to say itself. Templates do not mark these, so they are found by rendering: up to a turn with the
-header, and up to its end.
+The tokenizer's own chat template makes the text. The assistant's turns count, from behind the header that makes the
+model speak, to the token that ends the turn: what a model has to generate itself. Templates do not mark these, so they
+are found by rendering: up to a turn with the header, and up to its end.
 """
 
 from typing import Any
@@ -19,13 +18,13 @@ COLUMNS = ("messages", "conversations")
 
 
 class BadConversation(ValueError):
-    """Its kind is the first argument."""
+    """A conversation that cannot be trained on; the first argument is its kind."""
 
 
 def read_messages(turns: Any, system: str | None = None) -> list[dict[str, str]]:
     """Read ShareGPT's {from, value} or {role, content} as the latter; refuse what is no conversation.
 
-    `system` is put in front of one without a system message.
+    `system` is put in front of a conversation without a system message.
     """
     try:
         messages = [
@@ -43,9 +42,9 @@ def read_messages(turns: Any, system: str | None = None) -> list[dict[str, str]]
     roles = [message["role"] for message in messages[has_system:]]
     if not roles or roles != ["user", "assistant"] * (len(roles) // 2):
         raise BadConversation("turns that do not alternate, with an answer at the end")
-    if system is None or has_system:
-        return messages
-    return [{"role": "system", "content": system}, *messages]
+    if system and not has_system:
+        messages.insert(0, {"role": "system", "content": system})
+    return messages
 
 
 def render(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[int, int]]]:
@@ -58,10 +57,10 @@ def render(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[i
         head = _apply_template(tokenizer, messages[:number], add_generation_prompt=True)
         if not whole.startswith(head):
             raise BadConversation("the template rewrites earlier turns")
-        # The last turn ends where all does. Some templates write a turn differently when others follow
-        # (Qwen3's leaves out what was thought): then it is looked for in the whole.
-        upto = _apply_template(tokenizer, messages[: number + 1])
-        text = upto if whole.startswith(upto) else whole
+        # Some templates write a turn differently when others follow (Qwen3's leaves out what was thought): then its
+        # end is searched in the whole conversation.
+        part = _apply_template(tokenizer, messages[: number + 1])
+        text = part if whole.startswith(part) else whole
         spans.append((len(head), _find_end(tokenizer, text, len(head), message["content"])))
     return whole, spans
 
@@ -69,16 +68,17 @@ def render(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[i
 def _apply_template(tokenizer, messages: list[dict[str, str]], **options) -> str:
     try:
         return tokenizer.apply_chat_template(messages, tokenize=False, **options)
-    except TemplateError as error:  # such as Gemma's, of which a system turn is too much
+    except TemplateError as error:  # such as Gemma's, which has no system turn
         raise BadConversation(f"refused by the template: {error}") from None
 
 
 def _find_end(tokenizer, text: str, start: int, content: str) -> int:
     """Return the end of the special token that closes the turn; where the template has none, of the words."""
-    end = text.find(content.strip(), start)
+    content = content.strip()
+    end = text.find(content, start)
     if end < 0:
         raise BadConversation("the template changes what was said")
-    end += len(content.strip())
+    end += len(content)
     tokens = {*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()}
     ends = [text.find(token, end) + len(token) for token in tokens if token in text[end:]]
     return min(ends, default=end)

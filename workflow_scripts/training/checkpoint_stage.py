@@ -1,4 +1,4 @@
-"""One stage of a checkpoint: of the stage before it, a recipe and its samples make the next."""
+"""Train one stage of a checkpoint: from the stage before it, a recipe and its samples."""
 
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.core.training_record import (
-    TrainingRecord,
     TrainingSpeed,
     build_curve,
     read_training_record,
@@ -19,9 +18,9 @@ from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.record_fields import Recording, model_facts
 from workflow_scripts.training.output import save_checkpoint
-from workflow_scripts.training.processes import rank
+from workflow_scripts.training.processes import get_rank
 from workflow_scripts.training.requests import StageRequest
-from workflow_scripts.training.run import padding_token, train
+from workflow_scripts.training.run import get_padding_token, train
 from workflow_scripts.training.samples import read_samples
 from workflow_scripts.training.spec import TrainingSpec
 
@@ -32,7 +31,7 @@ def train_stage(
     folder: Path,
     record_path: Path,
     request: StageRequest,
-) -> TrainingRecord | None:
+) -> None:
     """Train, write the checkpoint and then its record. Of several processes the first one writes."""
     recording = Recording()
     provenance = recording.provenance(request)
@@ -49,26 +48,26 @@ def train_stage(
         "packages": provenance.packages,
         "device": device,
     }
-    lesson = TrainingSpec(samples, request.keys, request.seed, belongs_to, held_out)
-    check_sample_count(lesson, request)
+    spec = TrainingSpec(samples, request.keys, request.seed, belongs_to, held_out)
+    check_sample_count(spec, request)
     trained = train(
         partial(_load, base_manifest, device, request.attention),
-        lesson,
+        spec,
         get_checkpoint_state(folder),
         device=device,
-        padding_token=padding_token(load_tokenizer(base_manifest)),
+        padding_token=get_padding_token(load_tokenizer(base_manifest)),
     )
-    if rank():
-        return None
+    if get_rank():
+        return
     manifest = save_checkpoint(
-        partial(_load, base_manifest, "cpu", "auto"),  # a GPU may have no room for a second one
+        partial(_load, base_manifest, "cpu", "auto"),  # a GPU may have no memory for a second one
         trained.parameters,
         base_manifest,
         folder,
         id=request.id,
         keys=request.keys,
     )
-    return write_training_record(
+    write_training_record(
         record_path,
         base=model_facts(base),
         trained=model_facts(manifest),
@@ -84,23 +83,23 @@ def train_stage(
     )
 
 
-def check_sample_count(lesson: TrainingSpec, request: StageRequest) -> None:
-    """Refuse a checkpoint whose name would say that it was trained on more tokens than there are."""
+def check_sample_count(spec: TrainingSpec, request: StageRequest) -> None:
+    """Refuse a checkpoint whose name promises more tokens than its recipe has."""
     steps = request.keys.max_steps or 0
-    if "." in CheckpointId.parse(request.id).stages[-1] and lesson.steps < steps:
+    if "." in CheckpointId.parse(request.id).stages[-1] and spec.steps < steps:
         raise UserError(
             f"{request.id} is to be trained in {steps} steps, but the samples of {request.recipe!r} are"
-            f" enough for {lesson.steps}; expected more epochs, or fewer tokens in training.cpt_tokens."
+            f" enough for {spec.steps}; expected more epochs, or fewer tokens in training.cpt_tokens."
         )
 
 
 def get_checkpoint_state(folder: Path) -> Path:
-    """Where the state of a checkpoint's training lies, until the checkpoint is safe."""
+    """Return the folder of a checkpoint's training state, which is kept until the checkpoint is complete."""
     return folder.with_name(f".{folder.name}.training")
 
 
 def check_stage(folder: Path, record_path: Path) -> None:
-    """Read all of what a stage wrote, and refuse what is not as it was written."""
+    """Read all files of a stage, and refuse those that are not as they were written."""
     read_training_record(record_path)
     if problems := verify(folder, read_manifest(folder / "manifest.json")):
         raise UserError(problems)

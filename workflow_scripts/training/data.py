@@ -1,37 +1,45 @@
-"""The samples of a recipe, tokenised once for all models that share a tokenizer's folder."""
+"""Tokenise a recipe's data, once for all models that share a tokenizer's folder."""
 
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest
 from workflow_scripts.training.requests import SamplesRequest
-from workflow_scripts.training.rows import dataset_rows, file_rows
 from workflow_scripts.training.samples import BadSamples, write_samples
-from workflow_scripts.training.tokenization import tokenise_conversations, tokenise_text
+from workflow_scripts.training.tokenization import Row, tokenise_conversations, tokenise_text
+
+# By the ending of a file, the builder and options of `datasets`.
+_BUILDERS: dict[str, tuple[str, dict[str, Any]]] = {
+    ".txt": ("text", {"keep_linebreaks": True}),
+    ".jsonl": ("json", {}),
+    ".parquet": ("parquet", {}),
+}
 
 
 def tokenise_samples(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Write the samples of a recipe, and what they were made of, bad ones included."""
+    """Write the samples of a recipe, and a summary of their source, bad ones included."""
     params = SamplesRequest.of(request)
     keys, hub = params.keys, Path(params.hub)
-    (model,) = inputs["model"]
-    tokenizer = load_tokenizer(model)
-    source: dict[str, Any] = {"files": list(keys.files)}
-    rows = file_rows([Path(path) for path in keys.files])
+    tokenizer = load_tokenizer(inputs["model"][0])
     if keys.dataset:
         dataset = read_manifest(hub / "datasets" / keys.dataset / MANIFEST)
-        source = {"dataset": dataset.repository, "commit": dataset.commit}
-        rows = dataset_rows(hub, keys.dataset, keys.subset, keys.split)
-    bad = BadSamples()
-    shape: dict[str, Any] = {"column": keys.column, "length": params.max_length}
-    if keys.data == "text":
-        each = keys.document == "row"
-        samples = tokenise_text(tokenizer, rows, bad, each_row_ends=each, **shape)
+        source: dict[str, Any] = {"dataset": dataset.repository, "commit": dataset.commit}
+        rows = read_dataset_rows(hub, keys.dataset, keys.subset, keys.split)
     else:
-        samples = tokenise_conversations(tokenizer, rows, bad, system=keys.system, **shape)
+        source = {"files": list(keys.files)}
+        rows = read_file_rows([Path(path) for path in keys.files])
+    bad = BadSamples()
+    options: dict[str, Any] = {"column": keys.column, "length": params.max_length}
+    if keys.data == "text":
+        each_row_ends = keys.document == "row"
+        samples = tokenise_text(tokenizer, rows, bad, each_row_ends=each_row_ends, **options)
+    else:
+        samples = tokenise_conversations(tokenizer, rows, bad, system=keys.system, **options)
     summary = write_samples(
         outputs["samples"],
         islice(samples, keys.max_samples),
@@ -40,6 +48,29 @@ def tokenise_samples(inputs: InputFiles, request: dict[str, Any], outputs: Outpu
         data={"max_length": params.max_length, **keys.model_dump(mode="json", exclude={"files"})},
     )
     print(summary)
+
+
+def read_dataset_rows(hub: Path, dataset: str, subset: str | None, split: str) -> Iterator[Row]:
+    """Yield the rows of a dataset of the hub: nothing is copied and little is held in memory."""
+    return _stream(dataset, str(hub / "datasets" / dataset), subset, split=split)
+
+
+def read_file_rows(paths: list[Path]) -> Iterator[Row]:
+    """Yield the lines of .txt files, and the rows of .jsonl and .parquet files."""
+    for path in paths:
+        if path.suffix not in _BUILDERS:
+            raise UserError(f"{path} ends in {path.suffix!r}; expected .txt, .jsonl or .parquet.")
+        builder, options = _BUILDERS[path.suffix]
+        yield from _stream(str(path), builder, data_files=str(path), split="train", **options)
+
+
+def _stream(name: str, *arguments: Any, **options: Any) -> Iterator[Row]:
+    import datasets
+
+    try:
+        yield from datasets.load_dataset(*arguments, **options, streaming=True)
+    except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
+        raise UserError(f"{name} cannot be read: {error}") from None
 
 
 if "snakemake" in globals():

@@ -1,4 +1,4 @@
-"""One training on several GPUs of a node: a process each, started by torchrun."""
+"""Train on several GPUs of a node: torchrun starts a process for each."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from workflow_scripts.training.processes import SIGNALS, handle_signals
 from workflow_scripts.training.requests import StageRequest
 
 _ROOT = str(Path(__file__).resolve().parents[2])
-_SAVING_SECONDS = 600  # that processes have to save and leave
+_SHUTDOWN_SECONDS = 600  # that processes have to save and exit
 
 
 def launch_processes(paths: dict[str, Path], request: StageRequest) -> None:
@@ -26,35 +26,33 @@ def launch_processes(paths: dict[str, Path], request: StageRequest) -> None:
         *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
         f"--nproc-per-node={request.keys.gpus}",
         f"--signals-to-handle={','.join(number.name for number in SIGNALS)}",
-        f"--shutdown-timeout={_SAVING_SECONDS}",
+        f"--shutdown-timeout={_SHUTDOWN_SECONDS}",
         *("--module", __name__, json.dumps(arguments, default=str)),
     ]
     path = os.pathsep.join(filter(None, [_ROOT, os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path})
     signals: list[int] = []
 
-    def pass_on(number, frame):
+    def forward_signal(number, frame):
         signals.append(number)
         process.send_signal(number)
 
-    with handle_signals(pass_on):
+    with handle_signals(forward_signal):
         code = process.wait()
     if code and signals:
         raise Interrupted("Interrupted and saved; the same command resumes from there.")
     if code:
-        raise UserError("A process of the training failed; what it said is above.")
+        raise UserError("A process of the training failed; its output is above.")
 
 
 def _train_process(paths: dict[str, str], request: dict, parent: int) -> None:
     """Train in one of the processes, which ends when the job that started it has died."""
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
     block_network()
-    train_stage(
-        **{name: Path(path) for name, path in paths.items()}, request=StageRequest.of(request)
-    )
+    train_stage(**{key: Path(paths[key]) for key in paths}, request=StageRequest.of(request))
 
 
-def _end_with(parent: int) -> None:
+def _exit_with(parent: int) -> None:
     while is_running(parent):
         time.sleep(0.5)
     os._exit(1)

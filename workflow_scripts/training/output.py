@@ -1,7 +1,7 @@
-"""The checkpoint that a training leaves: a folder for AutoModelForCausalLM, with a manifest.
+"""Write the checkpoint of a training: a folder for AutoModelForCausalLM, with a manifest.
 
-Adapters are merged, or lie beside the base's weights. What the base has besides weights (tokenizer,
-chat template, generation settings) is linked.
+Adapters are merged, or lie beside the base's weights. The base's other files (tokenizer, chat template, generation
+settings) are linked.
 """
 
 import json
@@ -11,21 +11,15 @@ from typing import Any
 
 import torch
 
-from workflow_scripts.core.files import atomic_dir, write_text
+from workflow_scripts.core.files import atomic_dir, write_json
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
 
 _ADAPTER = "adapter_config.json"
-# Files of a base that are its weights, or say how to load them, or what it is.
-_REPLACED = (
-    ".safetensors",
-    ".safetensors.index.json",
-    "/config.json",
-    f"/{_ADAPTER}",
-    "/README.md",
-)
+# Files of a base, besides its weights, that say how to load them.
+_REPLACED = {"config.json", _ADAPTER, "README.md"}
 
 
 def save_checkpoint(
@@ -42,13 +36,15 @@ def save_checkpoint(
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     dtype = config.get("dtype") or config.get("torch_dtype") or "float32"
     with atomic_dir(folder) as temporary:
-        # In the format that it is stored in: what was trained is rounded to it once.
+        # In the dtype that it is stored in: trained parameters are rounded to it once.
         model = select_trainable(load(dtype), keys, exact=False)
         set_parameters(model, parameters)
-        _save(model, temporary, keys.method == "lora" and keys.lora_output == "adapter")
+        _save(model, temporary, keys)
         for file in base.files:
-            if not f"/{file.path}".endswith(_REPLACED) and not (temporary / file.path).exists():
-                link_or_copy(source / file.path, temporary / file.path)
+            path = Path(file.path)
+            is_replaced = ".safetensors" in path.name or path.name in _REPLACED
+            if not is_replaced and not (temporary / path).exists():
+                link_or_copy(source / path, temporary / path)
         return seal(
             temporary,
             kind="model",
@@ -61,16 +57,14 @@ def save_checkpoint(
         )
 
 
-def _save(model, folder: Path, as_adapter: bool) -> None:
-    if as_adapter:
+def _save(model, folder: Path, keys: TrainingKeys) -> None:
+    if keys.method == "lora" and keys.lora_output == "adapter":
         model.save_pretrained(folder)
-        # The base lies in this very folder, where transformers finds it by its config.json, and not where
-        # it lay when it was loaded.
+        # The base lies in this very folder, where transformers finds it by its config.json.
         config = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
-        config["base_model_name_or_path"] = "."
-        write_text(folder / _ADAPTER, json.dumps(config, indent=1, sort_keys=True) + "\n")
+        write_json(folder / _ADAPTER, config | {"base_model_name_or_path": "."})
         (folder / "README.md").unlink(missing_ok=True)  # peft's own, an empty form
         model = model.unload()
-    elif hasattr(model, "merge_and_unload"):
+    elif keys.method == "lora":
         model = model.merge_and_unload()
     model.save_pretrained(folder)

@@ -1,8 +1,8 @@
-"""Which samples go through the model together, and how they lie in memory.
+"""Put samples into optimizer steps and micro-batches, and lay a micro-batch out in memory.
 
-An optimiser step takes `batch_size` samples, in an order that depends on the seed and the epoch
-alone. They go through the model in micro-batches. Packed, a micro-batch is one row: sample after
-sample, each position counted from the start of its own. Padded, it is one row a sample.
+An optimizer step takes `batch_size` samples, in an order that depends on the seed and the epoch alone. They go through
+the model in micro-batches. Packed, a micro-batch is one row: sample after sample, positions counted from the start of
+each. Padded, it is one row a sample.
 """
 
 import math
@@ -16,15 +16,16 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Sampler
 
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.training.loss import IGNORED
 from workflow_scripts.training.samples import BLANK, Sample, Samples, batches
 
+IGNORED = -100  # the label of a token that does not count
 
-class Order(Sampler):
-    """Micro-batches of sample numbers; each `batch_size` samples they fill make one step.
 
-    Only the last step of an epoch may have fewer samples. Of several processes each takes its share
-    of every step, and all take the same number of micro-batches, filled up with blank samples.
+class MicroBatchSampler(Sampler):
+    """Sample micro-batches of sample numbers; each `batch_size` samples they fill make one step.
+
+    Only the last step of an epoch may have fewer samples. Of several processes each takes its part of every step, and
+    all take the same number of micro-batches, filled up with blank samples.
     """
 
     def __init__(
@@ -36,9 +37,13 @@ class Order(Sampler):
         process: int = 0,
         processes: int = 1,
     ):
-        self.samples, self.batch_size, self.micro_batch_size = samples, batch_size, micro_batch_size
-        self.process, self.processes = process, processes
-        self.seed, self.epoch = seed, 0
+        self.samples = samples
+        self.batch_size = batch_size
+        self.micro_batch_size = micro_batch_size
+        self.seed = seed
+        self.process = process
+        self.processes = processes
+        self.epoch = 0
 
     def draw(self, epoch: int) -> list[int]:
         """Return all samples in the order of an epoch."""
@@ -47,9 +52,7 @@ class Order(Sampler):
 
     def steps(self) -> Iterator[list[list[int]]]:
         """Yield the micro-batches of this process, step by step."""
-        order = self.draw(self.epoch)
-        for start in range(0, self.samples, self.batch_size):
-            step = order[start : start + self.batch_size]
+        for step in batches(self.draw(self.epoch), self.batch_size):
             count = math.ceil(len(step) / self.processes)
             own = step[self.process :: self.processes]
             own += [BLANK] * (count - len(own))
@@ -65,16 +68,16 @@ class Order(Sampler):
 
 @dataclass(frozen=True)
 class Collator:
-    """Make a batch of samples: what the model is called with, and the labels."""
+    """Make a batch of samples: the arguments of the model, and the labels."""
 
     packing: bool
     padding_token: int
 
     def __call__(self, samples: list[Sample]) -> dict[str, Any]:
-        tokens = [torch.from_numpy(s.tokens.astype(np.int64)) for s in samples]
+        tokens = [torch.from_numpy(sample.tokens.astype(np.int64)) for sample in samples]
         labels = [
-            ids.masked_fill(~torch.from_numpy(s.counted), IGNORED)
-            for ids, s in zip(tokens, samples, strict=True)
+            ids.masked_fill(~torch.from_numpy(sample.counted), IGNORED)
+            for ids, sample in zip(tokens, samples, strict=True)
         ]
         if self.packing:
             lengths = [len(ids) for ids in tokens]
@@ -92,7 +95,7 @@ class Collator:
         }
 
 
-def count_tokens(samples: Samples, order: Order, steps: int) -> int:
+def count_tokens(samples: Samples, order: MicroBatchSampler, steps: int) -> int:
     """Count the tokens of so many steps of this order, in all processes."""
     epochs, rest = divmod(steps, math.ceil(order.samples / order.batch_size))
     last = order.draw(epochs)[: rest * order.batch_size]

@@ -1,4 +1,4 @@
-"""What tokenising a recipe's data and one stage of training are asked."""
+"""Define the parameters of the jobs that tokenise a recipe's data and train one stage."""
 
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.training import SampleKeys
@@ -6,7 +6,7 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 
 
 class SamplesRequest(JobParams):
-    """What tokenising a recipe's data is asked, once for all checkpoints of a model."""
+    """Describe the tokenisation of a recipe's data, once for all checkpoints of a model."""
 
     hub: str
     keys: SampleKeys
@@ -14,7 +14,7 @@ class SamplesRequest(JobParams):
 
 
 class StageRequest(JobParams):
-    """What one stage of a checkpoint's training is asked: nothing that does not decide its outcome."""
+    """Describe one stage of a checkpoint's training, with nothing that does not decide its outcome."""
 
     id: str
     recipe: str

@@ -1,50 +1,53 @@
-"""The one function that trains: continued pre-training, fine-tuning, and training before a test."""
+"""Train: continued pre-training, fine-tuning, and training before a test, all by one function."""
 
 import gc
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file
-from transformers import TrainingArguments
+from transformers import EarlyStoppingCallback, TrainerCallback, TrainingArguments
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import is_out_of_memory
 from workflow_scripts.core.records import TrainingFacts
 from workflow_scripts.core.seeds import derive_seed, seed_everything
+from workflow_scripts.hub.load import choose_best_dtype
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training import attention, processes
+from workflow_scripts.training import processes
+from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.callbacks import CheckpointOnSignal, StopOnNonFiniteLoss
-from workflow_scripts.training.packing import Collator, Order, count_tokens
-from workflow_scripts.training.precision import choose_precision
+from workflow_scripts.training.packing import Collator, MicroBatchSampler, count_tokens
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.state import StateFolder, read_trainer_state
-from workflow_scripts.training.trainable_parameters import report, select_trainable, set_parameters
+from workflow_scripts.training.trainable_parameters import (
+    describe_trainable,
+    select_trainable,
+    set_parameters,
+)
 from workflow_scripts.training.trainer import WEIGHTS, PackedTrainer
 
 _MAX_MICRO_BATCH = 8
-_SCHEDULES = {"constant": "constant_with_warmup", "linear": "linear", "cosine": "cosine"}
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of a training; `model` holds the selected state, adapters not yet merged."""
+    """Hold what came of a training; `model` is in the selected state, adapters not yet merged."""
 
     parameters: dict[str, torch.Tensor]  # those that were trained, as selected
     keys: TrainingKeys
     report: dict[str, Any]
-    history: list[dict[str, float]]  # one entry a step, and one an evaluation
+    history: list[dict[str, float]]  # an entry for each step, and one for each evaluation
     selected: dict[str, Any]
     facts: dict[str, Any]  # the same for each run of this training
-    speed: dict[str, Any] = field(default_factory=dict)  # and what differs
-    model: Any = None
+    speed: dict[str, Any]  # and what differs
+    model: Any
 
     def to_training_facts(self, held_out_split: str, **more: Any) -> TrainingFacts:
-        """Return what the record of a measurement says of the training that it came after."""
-        evaluations = [e for e in self.history if any(name.startswith("eval_") for name in e)]
+        """Return the training for the record of a measurement that came after it."""
         ran = ("packing", "attention", "precision", "gradient_checkpointing")
         on_gpu = self.report["device"] != "cpu"
         return TrainingFacts(
@@ -54,7 +57,7 @@ class Trained:
             tokens=self.facts["tokens"],
             trained_parameters=self.report["trained_parameters"],
             selected=self.selected,
-            evaluations=tuple(evaluations),
+            evaluations=tuple(e for e in self.history if any("eval_" in name for name in e)),
             ran={name: self.report[name] for name in ran} if on_gpu else None,
             **{"held_out_samples": self.facts["held_out_samples"]} | more,
         )
@@ -62,62 +65,68 @@ class Trained:
 
 def train(
     load: Callable[[str], Any],
-    lesson: TrainingSpec,
+    spec: TrainingSpec,
     state_path: Path,
     *,
     device: str,
     padding_token: int,
 ) -> Trained:
-    """Train what `load` gives, from the checkpoint in `state_path` on where there is one.
+    """Train the model that `load` returns, from the checkpoint in `state_path` on where there is one.
 
-    `load` is called with the number format of parameters that are not trained. When memory runs out, the
-    training resumes from its last checkpoint with half the micro-batch, and in the end calculates twice.
+    `load` is called with the dtype of parameters that are not trained. When memory runs out, the training
+    resumes from its last checkpoint with half the micro-batch, and in the end with gradient checkpointing.
     """
-    if not len(lesson.samples):
-        raise UserError("There is not one sample to train on.")
-    with processes.first_alone(device):
-        state = StateFolder(state_path, lesson.owner)
+    if not len(spec.samples):
+        raise UserError("The training set is empty.")
+    with processes.run_first_alone(device):
+        state = StateFolder(state_path, spec.fingerprint)
     while True:
         try:
-            return _train_once(load, lesson, state, device, padding_token)
+            return _train_once(load, spec, state, device, padding_token)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            reduce_memory(lesson.keys, state, device, error)
-            if processes.count() > 1:  # the others wait for its gradients: the job is tried again
+            reduce_memory(spec.keys, state, device, error)
+            if (
+                processes.count_processes() > 1
+            ):  # the others wait for its gradients: the job is tried again
                 raise
             free_memory()
 
 
 def free_memory() -> None:
-    """Collect what a training leaves behind, which holds itself in circles."""
+    """Collect a training's garbage, which refers to itself in circles."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
 
-def padding_token(tokenizer) -> int:
-    """Return any token: nothing looks at it, and padding is masked."""
+def get_padding_token(tokenizer) -> int:
+    """Return any token: padding is masked."""
     tokens = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
     return next(token for token in tokens if token is not None)
 
 
-def _micro_batch_size(keys: TrainingKeys, state: StateFolder) -> int:
-    share = keys.batch_size // keys.gpus
-    divisors = (n for n in range(min(share, _MAX_MICRO_BATCH), 0, -1) if share % n == 0)
-    size = state.memory.get("micro_batch_size") or keys.micro_batch_size or next(divisors)
-    return min(size, share)
+def choose_precision(precision: str, device: str) -> str:
+    """Return float32 or bfloat16; trained parameters are kept in float32 in either case."""
+    return choose_best_dtype(device) if precision == "auto" else precision
 
 
-def checkpoints_gradients(keys: TrainingKeys, state: StateFolder) -> bool:
+def _choose_micro_batch_size(keys: TrainingKeys, state: StateFolder) -> int:
+    per_gpu = keys.batch_size // keys.gpus
+    largest = max(n for n in range(1, _MAX_MICRO_BATCH + 1) if per_gpu % n == 0)
+    return min(state.memory.get("micro_batch_size") or keys.micro_batch_size or largest, per_gpu)
+
+
+def needs_gradient_checkpointing(keys: TrainingKeys, state: StateFolder) -> bool:
     return keys.gradient_checkpointing == "yes" or bool(state.memory.get("gradient_checkpointing"))
 
 
 def reduce_memory(keys: TrainingKeys, state: StateFolder, device: str, error: RuntimeError) -> None:
-    """Halve the micro-batch, and after one sample calculate twice."""
-    micro = _micro_batch_size(keys, state)
+    """Halve the micro-batch; at one sample turn on gradient checkpointing."""
+    micro = _choose_micro_batch_size(keys, state)
     may_checkpoint = device != "cpu" and keys.gradient_checkpointing == "auto"
-    if micro == 1 and (not may_checkpoint or checkpoints_gradients(keys, state)):
+    if micro == 1 and (not may_checkpoint or needs_gradient_checkpointing(keys, state)):
         raise UserError(
             f"Memory ran out with one sample at a time ({error}). A smaller max_length or"
             " gradient_checkpointing: yes need less."
@@ -128,72 +137,72 @@ def reduce_memory(keys: TrainingKeys, state: StateFolder, device: str, error: Ru
 
 def _train_once(
     load: Callable[[str], Any],
-    lesson: TrainingSpec,
+    spec: TrainingSpec,
     state: StateFolder,
     device: str,
     padding_token: int,
 ) -> Trained:
     """Train from the last checkpoint to the end, with one size of micro-batch."""
-    keys, micro = lesson.keys, _micro_batch_size(lesson.keys, state)
-    # Adapters start at random, and dropout resumes from here: both are the seed's.
-    seed_everything(derive_seed(lesson.seed, "training"), device)
+    keys, micro = spec.keys, _choose_micro_batch_size(spec.keys, state)
+    # The initial values of adapters and dropout follow from the seed.
+    seed_everything(derive_seed(spec.seed, "training"), device)
     precision = choose_precision(keys.precision, device)
     model = load(precision)
-    packing = attention.choose_packing(model, keys)
+    packing = choose_packing(model, keys)
     model = select_trainable(model, keys)
-    checkpointing = checkpoints_gradients(keys, state)
-    facts = report(model, keys.method)
-    facts |= {"packing": packing, "precision": precision, "device": device}
-    facts |= {"gradient_checkpointing": checkpointing}
-    print("\n".join(f"{name}: {value}" for name, value in facts.items()), flush=True)
+    arguments = _make_training_arguments(spec, state, device, micro)
+    report = describe_trainable(model, keys.method) | {
+        "packing": packing,
+        "precision": precision,
+        "device": device,
+        "gradient_checkpointing": arguments.activation_checkpointing,
+    }
+    print("\n".join(f"{name}: {value}" for name, value in report.items()), flush=True)
+    ranks = processes.get_rank(), processes.count_processes()
+    order = MicroBatchSampler(len(spec.samples), keys.batch_size, micro, spec.seed, *ranks)
     saver = CheckpointOnSignal(state, by_time=keys.save_every is None)
-    order = Order(
-        len(lesson.samples),
-        keys.batch_size,
-        micro,
-        lesson.seed,
-        processes.rank(),
-        processes.count(),
-    )
+    callbacks: list[TrainerCallback] = [StopOnNonFiniteLoss(), saver]
+    if keys.select == "patience" and spec.evaluates:
+        callbacks.append(EarlyStoppingCallback(1))
     trainer = PackedTrainer(
         model,
-        _training_arguments(lesson, state, device, micro, checkpointing),
-        lesson=lesson,
+        arguments,
+        spec=spec,
         order=order,
         collator=Collator(packing != "none", padding_token),
-        callbacks=[StopOnNonFiniteLoss(), saver],
+        callbacks=callbacks,
         precision=precision,
     )
-    with processes.first_alone(device):
-        latest = state.latest()
+    with processes.run_first_alone(device):
+        latest = state.find_latest()
     first_step, seconds = 0, 0.0
     if latest is not None:
         first_step = read_trainer_state(latest).global_step
         print(f"Resuming from {latest.name}.", flush=True)
     if latest is None or not _has_ended(latest):
-        with saver.listen():
+        with saver.handle_signals():
             output = trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
-        latest, seconds = state.checkpoint(output.global_step), output.metrics["train_runtime"]
+        latest, seconds = state.get_checkpoint(output.global_step), output.metrics["train_runtime"]
     end = read_trainer_state(latest)
     selected: dict[str, Any] = {"step": end.global_step}
     if end.best_global_step is not None:
-        metric = {"by": lesson.best_by[0], "value": end.best_metric}
+        metric = {"by": spec.best_by[0], "value": end.best_metric}
         selected = {"step": end.best_global_step, **metric}
-    parameters = load_file(state.checkpoint(selected["step"]) / WEIGHTS)
+    parameters = load_file(state.get_checkpoint(selected["step"]) / WEIGHTS)
     set_parameters(model, parameters)
-    tokens = count_tokens(lesson.samples, order, end.global_step)
-    timed_tokens = tokens - count_tokens(lesson.samples, order, first_step)
+    tokens = count_tokens(spec.samples, order, end.global_step)
+    timed_tokens = tokens - count_tokens(spec.samples, order, first_step)
     return Trained(
         model=model,
         parameters=parameters,
         keys=keys,
-        report=facts,
+        report=report,
         history=end.log_history,
         selected=selected,
         facts={
             "steps": end.global_step,
-            "samples": len(lesson.samples),
-            "held_out_samples": len(lesson.held_out or ()),
+            "samples": len(spec.samples),
+            "held_out_samples": len(spec.held_out or ()),
             "tokens": tokens,
             "micro_batch_size": micro,
         },
@@ -206,46 +215,46 @@ def _train_once(
 
 
 def _has_ended(checkpoint: Path) -> bool:
-    """Return whether a checkpoint is that of the last step, after which the Trainer would make another."""
+    """Return whether a checkpoint is that of the last step, after which the Trainer would train one more."""
     control = read_trainer_state(checkpoint).stateful_callbacks["TrainerControl"]
     return control["args"]["should_training_stop"]
 
 
-def _training_arguments(
-    lesson: TrainingSpec, state: StateFolder, device: str, micro: int, checkpointing: bool
+def _make_training_arguments(
+    spec: TrainingSpec, state: StateFolder, device: str, micro: int
 ) -> TrainingArguments:
-    keys = lesson.keys
-    selects = keys.select != "last" and lesson.evaluates
+    keys = spec.keys
+    selects = keys.select != "last" and spec.evaluates
     arguments = TrainingArguments(
         output_dir=str(state.path),
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=math.ceil(keys.batch_size // keys.gpus / micro),
-        max_steps=lesson.steps,
+        gradient_accumulation_steps=math.ceil(keys.batch_size / keys.gpus / micro),
+        max_steps=spec.steps,
         learning_rate=keys.learning_rate,
-        lr_scheduler_type=_SCHEDULES[keys.schedule],
-        warmup_steps=round(keys.warm_up * lesson.steps),
+        lr_scheduler_type=keys.schedule.replace("constant", "constant_with_warmup"),
+        warmup_steps=round(keys.warm_up * spec.steps),
         weight_decay=keys.weight_decay,
         max_grad_norm=keys.max_gradient_norm,
         logging_steps=1,
         logging_nan_inf_filter=False,
-        # By steps also for epochs: the evaluation behind an epoch comes after the step is saved,
-        # and a kill between the two would lose it.
-        eval_strategy="steps" if lesson.evaluates else "no",
-        eval_steps=keys.evaluate_every or lesson.steps_per_epoch,
+        # By steps also for epochs: the evaluation after an epoch comes after the step is saved, and a kill between
+        # the two would lose it.
+        eval_strategy="steps" if spec.evaluates else "no",
+        eval_steps=keys.evaluate_every or spec.steps_per_epoch,
         save_strategy="steps",
-        save_steps=keys.save_every or lesson.steps,
+        save_steps=keys.save_every or spec.steps,
         save_total_limit=3,
-        metric_for_best_model=f"eval_{lesson.best_by[0]}" if selects else None,
-        greater_is_better=lesson.best_by[1] if selects else None,
-        seed=derive_seed(lesson.seed, "training") % 2**32,
+        metric_for_best_model=f"eval_{spec.best_by[0]}" if selects else None,
+        greater_is_better=spec.best_by[1] if selects else None,
+        seed=derive_seed(spec.seed, "training") % 2**32,
         use_cpu=device == "cpu",
-        activation_checkpointing=checkpointing,
+        activation_checkpointing=needs_gradient_checkpointing(keys, state),
         torch_compile=keys.compile,
         report_to=[],
         remove_unused_columns=False,
         dataloader_pin_memory=device == "cuda",
         ddp_find_unused_parameters=False,
     )
-    # It would spread a batch over all GPUs that this process sees, and a row cannot be cut.
+    # The Trainer would spread a batch over all GPUs that this process sees, and a packed row cannot be split.
     arguments._n_gpu = min(1, arguments.n_gpu)
     return arguments

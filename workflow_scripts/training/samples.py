@@ -1,6 +1,6 @@
-"""Tokenised samples: an Arrow table of tokens, and for each whether predicting it counts in the loss.
+"""Store tokenised samples: an Arrow table of tokens, and for each whether predicting it counts in the loss.
 
-On disk it is a file that is written in a stream and mapped into memory, with a summary of what it was made of.
+On disk it is a file that is written in a stream and mapped into memory, beside a summary of its source.
 """
 
 import json
@@ -35,7 +35,7 @@ BadSamples = Counter[str]  # how many could not be used as they were, by kind
 
 
 class Samples:
-    """A sequence of samples: some rows of a table."""
+    """Some rows of a table, as a sequence of samples."""
 
     def __init__(self, table: pa.Table, rows: np.ndarray | None = None):
         self._table = table
@@ -43,10 +43,13 @@ class Samples:
 
     @classmethod
     def from_list(cls, samples: Iterable[Sample]) -> "Samples":
-        return cls(pa.Table.from_batches(map(_to_batch, batches(samples)), _SCHEMA))
+        return cls(pa.Table.from_batches(map(_make_record_batch, batches(samples)), _SCHEMA))
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return map(self.__getitem__, range(len(self)))
 
     def __getitem__(self, number: int) -> Sample:
         if number == BLANK:
@@ -60,20 +63,21 @@ class Samples:
         return pc.list_value_length(self._table["tokens"]).to_numpy()[self._rows].astype(np.int64)
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple["Samples", "Samples"]:
-        """Return all but a drawn fraction of them, and that fraction; each in the old order."""
-        drawn = np.zeros(len(self), bool)
-        drawn[rng.permutation(len(self))[: round(fraction * len(self))]] = True
-        return Samples(self._table, self._rows[~drawn]), Samples(self._table, self._rows[drawn])
+        """Return all but a random fraction of them, and that fraction; each in the old order."""
+        held_out = np.zeros(len(self), bool)
+        held_out[rng.permutation(len(self))[: round(fraction * len(self))]] = True
+        rest, part = self._rows[~held_out], self._rows[held_out]
+        return Samples(self._table, rest), Samples(self._table, part)
 
 
 def batches(rows: Iterable[T], size: int = _BATCH) -> Iterator[list[T]]:
-    """Yield the rows, so many at a time."""
+    """Yield the rows in lists of that size, the last one shorter."""
     rows = iter(rows)
     while batch := list(islice(rows, size)):
         yield batch
 
 
-def _to_batch(samples: list[Sample]) -> pa.RecordBatch:
+def _make_record_batch(samples: list[Sample]) -> pa.RecordBatch:
     columns = [[getattr(sample, name) for sample in samples] for name in _SCHEMA.names]
     return pa.record_batch(columns, schema=_SCHEMA)
 
@@ -86,11 +90,10 @@ def write_samples(
     data = summary_path.with_name(_DATA)
     with pa.ipc.new_file(data, _SCHEMA) as file:
         for batch in batches(samples):
-            file.write(_to_batch(batch))
+            file.write(_make_record_batch(batch))
             counts["samples"] += len(batch)
-            for sample in batch:
-                counts["tokens"] += len(sample.tokens)
-                counts["counted_tokens"] += int(sample.counted.sum())
+            counts["tokens"] += sum(len(sample.tokens) for sample in batch)
+            counts["counted_tokens"] += sum(int(sample.counted.sum()) for sample in batch)
     sha256 = {_DATA: sha256_file(data)}
     summary = {**metadata, **counts, "bad": dict(sorted((+bad).items())), "sha256": sha256}
     write_json(summary_path, summary)

@@ -1,4 +1,4 @@
-"""What one training is told, and what follows from it before anything is loaded."""
+"""Specify one training run, and derive from it what is known before anything is loaded."""
 
 import math
 from collections.abc import Callable
@@ -13,11 +13,10 @@ Scorer = Callable[[Any], dict[str, float]]
 
 @dataclass(frozen=True)
 class TrainingSpec:
-    """What is to be learned, and how.
+    """Specify what is trained on, and how.
 
-    `belongs_to` says what decides the outcome besides keys and seed: weights, data, versions. `score`
-    measures more at each evaluation, and `best_by` names the metric that selects, and whether larger is
-    better.
+    `belongs_to` names what decides the outcome besides keys and seed: weights, data, versions. `score` measures more
+    at each evaluation, and `best_by` names the metric that selects, and whether larger is better.
     """
 
     samples: Samples
@@ -29,10 +28,10 @@ class TrainingSpec:
     best_by: tuple[str, bool] = ("loss", False)
 
     @property
-    def owner(self) -> dict[str, Any]:
-        """Return all that decides the outcome: nothing resumes from a state of anything else.
+    def fingerprint(self) -> dict[str, Any]:
+        """Return all that decides the outcome: a state with another fingerprint is not resumed from.
 
-        How many GPUs there are does not, but for rounding.
+        The number of GPUs does not, but for rounding.
         """
         keys = self.keys.model_dump(mode="json", exclude={"gpus"})
         return {"keys": keys, "seed": self.seed, **self.belongs_to}

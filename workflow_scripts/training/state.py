@@ -1,8 +1,8 @@
-"""The folder with the checkpoints that a training resumes from.
+"""Keep the checkpoints that a training resumes from.
 
-It lies beside the declared output and is declared nowhere, so Snakemake never removes it. A checkpoint counts
-only with its seal, which is written last and names each file by its checksum: what a kill left half written
-is removed. The folder belongs to one training; nothing is taken over from one with other settings, data or weights.
+Their folder lies beside the declared output and is declared nowhere, so Snakemake never removes it. A checkpoint counts
+only with its seal, which is written last and names each file by its checksum: a half-written one is removed. The folder
+belongs to one training; nothing is resumed from one with other settings, data or weights.
 """
 
 import shutil
@@ -18,9 +18,11 @@ _SEAL, _OWNER, _MEMORY = "seal.json", "training.json", "memory.json"
 
 
 class StateFolder:
-    def __init__(self, path: Path, belongs_to: dict[str, Any]):
+    """Hold a training's checkpoints, and the changes that running out of memory made to it."""
+
+    def __init__(self, path: Path, fingerprint: dict[str, Any]):
         self.path = path
-        owner = {"training": sha256_json(belongs_to)}
+        owner = {"training": sha256_json(fingerprint)}
         if read_json(path / _OWNER) != owner:
             if path.exists():
                 print("The state is of another training, with other settings: starting again.")
@@ -28,19 +30,19 @@ class StateFolder:
             path.mkdir(parents=True)
             write_json(path / _OWNER, owner)
 
-    def checkpoint(self, step: int) -> Path:
+    def get_checkpoint(self, step: int) -> Path:
         return self.path / f"checkpoint-{step}"
 
-    def latest(self) -> Path | None:
-        """Return the newest valid checkpoint, and remove those that are not.
+    def find_latest(self) -> Path | None:
+        """Return the newest valid checkpoint, and remove newer ones that are not valid.
 
         The best state before it must be valid too, because no later one can replace it.
         """
-        folders = self.path.glob("checkpoint-*")
-        for folder in sorted(folders, key=lambda folder: -int(folder.name.partition("-")[2])):
+        steps = [int(path.name.partition("-")[2]) for path in self.path.glob("checkpoint-*")]
+        for folder in map(self.get_checkpoint, sorted(steps, reverse=True)):
             if is_sealed(folder):
                 best = read_trainer_state(folder).best_global_step
-                if best is None or is_sealed(self.checkpoint(best)):
+                if best is None or is_sealed(self.get_checkpoint(best)):
                     return folder
             print(f"{folder.name} is not valid: removed.", flush=True)
             shutil.rmtree(folder)
@@ -48,13 +50,13 @@ class StateFolder:
 
     def seal(self, step: int) -> None:
         """Write the seal of a checkpoint."""
-        folder = self.checkpoint(step)
+        folder = self.get_checkpoint(step)
         files = [path for path in sorted(folder.iterdir()) if path.name != _SEAL]
         write_json(folder / _SEAL, {path.name: sha256_file(path) for path in files})
 
     @property
     def memory(self) -> dict[str, Any]:
-        """What had to be changed because memory ran out: micro_batch_size, gradient_checkpointing."""
+        """Return micro_batch_size and gradient_checkpointing, where memory ran out."""
         return read_json(self.path / _MEMORY) or {}
 
     @memory.setter
@@ -69,6 +71,4 @@ def read_trainer_state(checkpoint: Path) -> TrainerState:
 def is_sealed(folder: Path) -> bool:
     """Return whether all files of a checkpoint are as they were written."""
     seal = read_json(folder / _SEAL)
-    return isinstance(seal, dict) and not any(
-        is_altered(folder / name, sha256) for name, sha256 in seal.items()
-    )
+    return seal is not None and not any(is_altered(folder / name, seal[name]) for name in seal)

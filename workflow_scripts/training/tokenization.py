@@ -1,15 +1,16 @@
-"""From rows to samples: text in blocks, conversations, and a prompt with its completion."""
+"""Turn rows into samples: text in blocks, conversations, and a prompt with its completion."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.training.chat import COLUMNS, BadConversation, read_messages, render
-from workflow_scripts.training.rows import Row
 from workflow_scripts.training.samples import BadSamples, Sample, batches
+
+Row = dict[str, Any]
 
 
 def tokenise_text(
@@ -21,28 +22,28 @@ def tokenise_text(
     length: int,
     each_row_ends: bool,
 ) -> Iterator[Sample]:
-    """Yield running text in blocks of `length` tokens, all of them counted; the last block is what is left.
+    """Yield running text in blocks of `length` tokens, all of them counted; the last block holds the rest.
 
-    With `each_row_ends` every row is a document and the tokenizer's end of text stands behind it.
-    Where the tokenizer puts a start token in front of a text, each document and each block has it.
+    With `each_row_ends` every row is a document and the tokenizer's end of text stands behind it. Where the tokenizer
+    puts a start token in front of a text, each document and each block has it.
     """
     start, end = np.array(get_bos_tokens(tokenizer), np.int32), tokenizer.eos_token_id
     if each_row_ends and end is None:
         raise UserError("The tokenizer has no end of text to put behind each row's document.")
-    waiting = np.empty(0, np.int32)
+    buffer = np.empty(0, np.int32)
     for texts in batches(_read_texts(rows, bad, column or "text", each_row_ends)):
         if each_row_ends:
             encoded = [[*start, *ids, end] for ids in _encode(tokenizer, texts)]
         else:
             encoded = _encode(tokenizer, ["".join(texts)])
-        waiting = np.concatenate([waiting, *(np.array(ids, np.int32) for ids in encoded)])
-        while len(waiting) >= length:
-            lead = _lead(start, waiting)
+        buffer = np.concatenate([buffer, *(np.array(ids, np.int32) for ids in encoded)])
+        while len(buffer) >= length:
+            lead = _get_lead(start, buffer)
             size = length - len(lead)
-            yield _count_all(np.concatenate([lead, waiting[:size]]))
-            waiting = waiting[size:]
-    rest = np.concatenate([_lead(start, waiting), waiting])
-    if len(waiting) and len(rest) > 1:  # of a single token nothing is predicted
+            yield _count_all(np.concatenate([lead, buffer[:size]]))
+            buffer = buffer[size:]
+    rest = np.concatenate([_get_lead(start, buffer), buffer])
+    if len(buffer) and len(rest) > 1:  # of a single token nothing is predicted
         yield _count_all(rest)
 
 
@@ -63,8 +64,7 @@ def tokenise_conversations(
         raise UserError(
             "The tokenizer has no chat template, which training on conversations needs."
         )
-    conversations = _render_conversations(tokenizer, rows, bad, column, system)
-    for batch in batches(conversations):
+    for batch in batches(_render_conversations(tokenizer, rows, bad, column, system)):
         encoded = tokenizer(
             [text for text, _ in batch],
             add_special_tokens=False,  # the template wrote them
@@ -73,14 +73,14 @@ def tokenise_conversations(
         )
         tokenised = zip(batch, encoded["input_ids"], encoded["offset_mapping"], strict=True)
         for (_, spans), ids, offsets in tokenised:
-            counted = mark_tokens(offsets, spans)
+            counted = _mark_tokens(offsets, spans)
             yield from cut_sample(Sample(np.array(ids, np.int32), counted), length, bad)
 
 
 def make_pair_sample(
     prompt: list[int], completion: list[int], counted: Literal["all", "completion"]
 ) -> Sample:
-    """Make a sample of a prompt and what is to be said behind it, as tokens; count the whole or the latter."""
+    """Make a sample of a tokenised prompt and its completion; count the whole or the latter."""
     tokens = np.array([*prompt, *completion], np.int32)
     first = max(len(prompt), 1) if counted == "completion" else 1
     return Sample(tokens, np.arange(len(tokens)) >= first)
@@ -97,10 +97,10 @@ def cut_sample(sample: Sample, length: int, bad: BadSamples) -> Iterator[Sample]
         bad["nothing left that counts"] += 1
 
 
-def mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -> np.ndarray:
-    """Mark the tokens of which some lies in a span; the first of a sample is never predicted.
+def _mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -> np.ndarray:
+    """Mark the tokens that overlap a span; the first of a sample is never predicted.
 
-    Where a header ends in a space, the first word said is one token with it.
+    Where a header ends in a space, the first word of a turn is one token with it.
     """
     begins, ends = np.array(offsets).reshape(-1, 2).T
     marks = np.zeros(len(offsets), bool)
@@ -110,7 +110,7 @@ def mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) ->
     return marks
 
 
-def _lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+def _get_lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
     """Return the start token, unless a document begins there and has it already."""
     return start[:0] if np.array_equal(tokens[: len(start)], start) else start
 
@@ -140,8 +140,8 @@ def _render_conversations(
     tokenizer, rows: Iterable[Row], bad: BadSamples, column: str | None, system: str | None
 ) -> Iterator[tuple[str, list[tuple[int, int]]]]:
     """Yield the text of each conversation, and the spans that count."""
+    columns = [column] if column else COLUMNS
     for row in rows:
-        columns = [column] if column else COLUMNS
         turns = next((row[name] for name in columns if name in row), None)
         try:
             yield render(tokenizer, read_messages(turns, system))

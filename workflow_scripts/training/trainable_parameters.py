@@ -1,4 +1,4 @@
-"""What of a model is trained: all of it, named parts, or low-rank adapters and named parts."""
+"""Select the parameters that are trained: all, named parts, or low-rank adapters and named parts."""
 
 import re
 from collections.abc import Mapping
@@ -21,26 +21,25 @@ _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 
 
 def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
-    """Return the model with gradients on for what is trained, in float32 where `exact`, and off for all else."""
-    named = dict(model.named_parameters())
-    in_full = set(named) if keys.method == "full" else _match(model, named, keys.trains)
+    """Return the model with gradients on for trained parameters, in float32 where `exact`, and off for all else."""
+    parameters = dict(model.named_parameters())
+    in_full = set(parameters) if keys.method == "full" else _match(model, parameters, keys.trains)
     if keys.method == "lora":
         model = _add_adapters(model, in_full, keys)
     else:
         model.requires_grad_(False)
     for name in in_full:
-        named[name].requires_grad_(True)
-    for parameter in trained_parameters(model).values() if exact else ():
-        wide = torch.promote_types(parameter.dtype, torch.float32)
-        if parameter.dtype != wide:  # small steps vanish in 16 bits
-            parameter.data = parameter.data.to(wide)
+        parameters[name].requires_grad_(True)
+    for parameter in get_trained_parameters(model).values() if exact else ():
+        # Small steps vanish in 16 bits.
+        parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
     return model
 
 
-def _match(model, named: dict[str, Any], trains: tuple[str, ...]) -> set[str]:
+def _match(model, parameters: dict[str, Any], trains: tuple[str, ...]) -> set[str]:
     matches: set[str] = set()
     for part in trains:
-        names = {name for name in named if _belongs(model, name, part)}
+        names = {name for name in parameters if _belongs(model, name, part)}
         if not names:
             raise UserError(
                 f"trains names {part!r}, of which {type(model).__name__} has no parameter; expected a"
@@ -53,19 +52,18 @@ def _match(model, named: dict[str, Any], trains: tuple[str, ...]) -> set[str]:
 def _belongs(model, name: str, part: str) -> bool:
     if part == WRAPPER:
         return _WRAPPER_MODULE in name
-    number = _layer_number(name)
+    number = _get_layer_number(name)
     if part == CHUNKED_LAYERS:
         chunks = model.config.plan().chunks if hasattr(model.config, "plan") else ()
         return any(number in chunk for chunk in chunks)
     if match := LAYERS.fullmatch(part):
-        first = int(match[1])
-        return number is not None and first <= number <= int(match[2] or first)
+        return number in range(int(match[1]), int(match[2] or match[1]) + 1)
     if match := LAST_LAYERS.fullmatch(part):
         return number is not None and number >= model.config.num_hidden_layers - int(match[1])
     return fnmatchcase(name, part)
 
 
-def _layer_number(name: str) -> int | None:
+def _get_layer_number(name: str) -> int | None:
     match = _LAYER.search(name)
     return int(match[1]) if match and _WRAPPER_MODULE not in name else None
 
@@ -73,27 +71,25 @@ def _layer_number(name: str) -> int | None:
 def _add_adapters(model, in_full: set[str], keys: TrainingKeys):
     from peft import LoraConfig, get_peft_model
 
-    # A layer trained in full needs no adapter beside that.
+    # A layer trained in full needs no adapter, and a pruned layer is there for its teacher alone.
     excluded = {name.rpartition(".")[0] for name in in_full}
-    # A layer that is left out is there for its teacher alone.
-    pruned = getattr(model.config, "layers_to_prune", None) or ()
-    for name, _ in model.named_modules():
-        number = _layer_number(f"{name}.")
-        if number is not None and number + 1 in pruned:
-            excluded.add(name)
+    pruned = {number - 1 for number in getattr(model.config, "layers_to_prune", None) or ()}
+    excluded |= {
+        name for name, _ in model.named_modules() if _get_layer_number(f"{name}.") in pruned
+    }
     config = LoraConfig(
         r=keys.lora_rank,
         lora_alpha=keys.lora_alpha,
         lora_dropout=keys.lora_dropout,
-        target_modules=_target_modules(model, list(keys.lora_targets)),
+        target_modules=_get_target_modules(model, list(keys.lora_targets)),
         exclude_modules="|".join(map(re.escape, sorted(excluded))) or None,
         task_type="CAUSAL_LM",
     )
     return get_peft_model(model, config)
 
 
-def _target_modules(model, targets: list[str]) -> list[str] | str | None:
-    """Return what PEFT takes for this; its usual layers of a chunked model are those of its base."""
+def _get_target_modules(model, targets: list[str]) -> list[str] | str | None:
+    """Return PEFT's target modules; the usual ones of a chunked model are those of its base."""
     from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
 
     if targets == ["usual"]:
@@ -101,32 +97,32 @@ def _target_modules(model, targets: list[str]) -> list[str] | str | None:
     return "all-linear" if targets == ["all-linear"] else targets
 
 
-def trained_parameters(model) -> dict[str, torch.nn.Parameter]:
+def get_trained_parameters(model) -> dict[str, torch.nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
 
 
 def copy_parameters(model) -> dict[str, torch.Tensor]:
-    """Copy what is trained to the CPU."""
-    trained = trained_parameters(model).items()
+    """Copy the trained parameters to the CPU."""
+    trained = get_trained_parameters(model).items()
     return {name: p.detach().to("cpu", copy=True).contiguous() for name, p in trained}
 
 
 def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Give all trained parameters these values."""
-    trained = trained_parameters(model)
+    """Set all trained parameters to these values."""
+    trained = get_trained_parameters(model)
     if tensors.keys() != trained.keys():
         raise RuntimeError("The parameters that are trained and those that were saved differ.")
     for name, tensor in tensors.items():
         trained[name].data.copy_(tensor)
 
 
-def report(model, method: str) -> dict[str, Any]:
-    """Return what will be trained, for people to read before the first step."""
+def describe_trainable(model, method: str) -> dict[str, Any]:
+    """Return a summary of what is trained, for the log and the record."""
     bare = model.get_base_model() if method == "lora" else model
     return {
         "method": method,
         "architecture": type(bare).__name__,
         "parameters": sum(p.numel() for p in model.parameters()),
-        "trained_parameters": sum(p.numel() for p in trained_parameters(model).values()),
+        "trained_parameters": sum(p.numel() for p in get_trained_parameters(model).values()),
         "attention": model.config._attn_implementation,
     }

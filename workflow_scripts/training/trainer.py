@@ -1,20 +1,19 @@
-"""transformers' Trainer over packed samples: its loop, optimiser and checkpoints, our batches and loss."""
+"""Extend transformers' Trainer to packed samples: its loop, optimizer and checkpoints, our batches and loss."""
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.utils.data import DataLoader
 from transformers import Trainer, TrainerCallback, TrainerControl, TrainingArguments
 
-from workflow_scripts.training.attention import packing_arguments
+from workflow_scripts.training.attention import get_packing_arguments
 from workflow_scripts.training.eval_mode import preserve_training_state
-from workflow_scripts.training.loss import is_distilled, summed_loss
-from workflow_scripts.training.packing import Collator, Order
-from workflow_scripts.training.precision import autocast_to
+from workflow_scripts.training.packing import IGNORED, Collator, MicroBatchSampler
 from workflow_scripts.training.samples import Samples, batches
 from workflow_scripts.training.spec import TrainingSpec
 from workflow_scripts.training.trainable_parameters import copy_parameters, set_parameters
@@ -22,8 +21,24 @@ from workflow_scripts.training.trainable_parameters import copy_parameters, set_
 WEIGHTS = "model.safetensors"
 
 
+def compute_summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tuple[Tensor, int]:
+    """Return minus the log-probability of all counted tokens, in float32 at least, and their number.
+
+    Where there is one row, logits are computed for the positions that count alone.
+    """
+    counted = labels[:, 1:] != IGNORED
+    targets = labels[:, 1:][counted]
+    if len(labels) == 1:
+        positions = counted[0].nonzero()[:, 0]
+        logits = model(**inputs, use_cache=False, logits_to_keep=positions).logits[0]
+    else:
+        logits = model(**inputs, use_cache=False).logits[:, :-1][counted]
+    exact = torch.promote_types(logits.dtype, torch.float32)
+    return F.cross_entropy(logits.to(exact), targets, reduction="sum"), len(targets)
+
+
 class PackedTrainer(Trainer):
-    """Train on the lesson's samples in the order's steps, in the collator's rows."""
+    """Train on the spec's samples in the order's steps, in the collator's rows."""
 
     control: TrainerControl
 
@@ -32,25 +47,25 @@ class PackedTrainer(Trainer):
         model,
         args: TrainingArguments,
         *,
-        lesson: TrainingSpec,
-        order: Order,
+        spec: TrainingSpec,
+        order: MicroBatchSampler,
         collator: Collator,
-        callbacks: list,
+        callbacks: list[TrainerCallback],
         precision: str = "float32",
     ):
         super().__init__(
             model=model,
             args=args,
-            train_dataset=lesson.samples,
-            eval_dataset=lesson.held_out or lesson.samples,  # `evaluate` below decides
+            train_dataset=spec.samples,
+            eval_dataset=spec.held_out or spec.samples,  # `evaluate` below decides
             data_collator=collator,
-            callbacks=[_TellEpoch(order), *callbacks],
+            callbacks=[_SetEpoch(order), *callbacks],
         )
-        self._lesson, self._order, self._precision = lesson, order, precision
+        self._spec, self._order, self._precision = spec, order, precision
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
 
     def get_train_dataloader(self) -> DataLoader:
-        # Not handed to accelerate: it would repeat samples where processes do not come out even.
+        # Not handed to accelerate, which would repeat samples where processes do not come out even.
         return DataLoader(
             self.train_dataset,
             batch_sampler=self._order,
@@ -59,40 +74,45 @@ class PackedTrainer(Trainer):
         )
 
     def compute_loss_context_manager(self) -> AbstractContextManager:
-        """Autocast here and not around the model's own forward, as accelerate has it: an evaluation is
-        run as any other, and nothing that was put into the model keeps it in memory.
+        """Autocast here and not around the model's own forward, as accelerate does.
+
+        So an evaluation runs as any other, and nothing that was put into the model keeps it in memory.
         """
-        return autocast_to(self._precision, self.args.device.type)
+        if self._precision == "float32":
+            return nullcontext()
+        return torch.autocast(self.args.device.type, dtype=getattr(torch, self._precision))
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """Return the mean over the counted tokens of the whole step, of which this is a micro-batch."""
         inputs, labels = self._split_inputs(inputs)
-        if is_distilled(self.model):
+        config = self.model.config
+        if getattr(config, "distillation", False) or getattr(config, "logits_distillation", False):
+            # A chunked model that is distilled adds the losses in its forward.
             loss = model(
                 **inputs, labels=labels, use_cache=False, num_items_in_batch=num_items_in_batch
             ).loss
         else:
-            loss = summed_loss(model, inputs, labels)[0] / num_items_in_batch
+            loss = compute_summed_loss(model, inputs, labels)[0] / num_items_in_batch
         # Gradients are averaged over the processes, but the tokens are those of all of them.
         return loss * self.accelerator.num_processes
 
     def _split_inputs(self, inputs: dict[str, Any]) -> tuple[dict[str, Any], Tensor]:
-        """Return what the model is called with, and the labels."""
+        """Return the arguments of the model, and the labels."""
         inputs = dict(inputs)
         lengths = inputs.pop("lengths", None)
         if lengths is not None:
-            inputs |= packing_arguments(self.model, lengths)
+            inputs |= get_packing_arguments(self.model, lengths)
         return inputs, inputs.pop("labels")
 
     def evaluate(self, *args, **kwargs) -> dict[str, float]:
-        """Measure the loss over the held-out samples, per counted token, and the lesson's own score."""
+        """Measure the loss of the held-out samples, per counted token, and the spec's own score."""
         self.model.eval()
         metrics = {}
-        if self._lesson.held_out:
-            metrics["eval_loss"] = self._mean_loss(self._lesson.held_out)
-        if self._lesson.score:
+        if self._spec.held_out:
+            metrics["eval_loss"] = self._compute_mean_loss(self._spec.held_out)
+        if self._spec.score:
             with preserve_training_state(self.model):
-                scores = self._lesson.score(self.model)
+                scores = self._spec.score(self.model)
             metrics |= {f"eval_{name}": value for name, value in scores.items()}
         self.log(dict(metrics))
         self.control = self.callback_handler.on_evaluate(
@@ -101,32 +121,27 @@ class PackedTrainer(Trainer):
         self.model.train()
         return metrics
 
-    def _mean_loss(self, held_out: Samples) -> float:
+    def _compute_mean_loss(self, held_out: Samples) -> float:
         total = torch.zeros(2, dtype=torch.float64, device=self.args.device)
         with torch.no_grad(), self.compute_loss_context_manager():
-            for samples in batches(
-                map(held_out.__getitem__, range(len(held_out))), self._order.micro_batch_size
-            ):
+            for samples in batches(held_out, self._order.micro_batch_size):
                 inputs = self._prepare_inputs(self.data_collator(samples))
-                loss, tokens = summed_loss(self.model, *self._split_inputs(inputs))
+                loss, tokens = compute_summed_loss(self.model, *self._split_inputs(inputs))
                 total += torch.stack([loss.double(), torch.tensor(tokens).to(total)])
         return float(total[0] / total[1])
 
     def _determine_best_metric(self, metrics: dict[str, float], trial) -> bool:
-        """Save each new best state; with patience end with the first evaluation that is no better."""
-        had_best = self.state.best_global_step is not None
+        """Save each new best state, and that with which early stopping ends."""
         is_best = super()._determine_best_metric(metrics, trial)
-        if self._lesson.keys.select == "patience" and had_best and not is_best:
-            self.control.should_training_stop = True
         self.control.should_save |= is_best or self.control.should_training_stop
         return is_best
 
     def floating_point_ops(self, inputs) -> float:
-        """Nobody reads their sum, for which transformers counts all parameters at each micro-batch."""
+        """Skip the sum, for which transformers counts all parameters at each micro-batch."""
         return 0.0
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Save what is trained and nothing else, adapters or not, into a checkpoint to resume from."""
+        """Save the trained parameters, adapters or not, into a checkpoint to resume from."""
         if self.args.should_save and output_dir is not None:
             folder = Path(output_dir)
             folder.mkdir(parents=True, exist_ok=True)
@@ -137,8 +152,8 @@ class PackedTrainer(Trainer):
         set_parameters(self.model, load_file(Path(resume_from_checkpoint) / WEIGHTS))
 
 
-class _TellEpoch(TrainerCallback):
-    def __init__(self, order: Order):
+class _SetEpoch(TrainerCallback):
+    def __init__(self, order: MicroBatchSampler):
         self._order = order
 
     def on_epoch_begin(self, args, state, control, **kwargs):

@@ -1,10 +1,11 @@
-"""Folders as the published code saves them, made by hand, and what a model of their weights computes.
+"""Make folders as the published code saves them, and compute the logits of their weights.
 
 Nothing here comes from our own classes: names, shapes and sums are those of the published README and
 of its modules, `chunk_layers_<chunk>.adapter_<place>` and `aggregation_head`.
 """
 
 import json
+import re
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ from tests.unit.chunked.reference import compute_logits, compute_states
 
 HIDDEN, INNER, LAYERS, ROPE = 32, 40, 6, 1e6
 WRAPPER = "model.wrapped_chunk_layers"
-# What runs before the chunks, the chunks, and what runs behind them.
+# The layers before the chunks, the chunks, and the layers after them.
 PLANS = {
     "uniform_with_shared_start_and_end": ([0], [[1, 3], [2, 4]], [5]),
     "sequential_with_shared_start_and_end": ([0], [[1, 2], [3, 4]], [5]),
@@ -62,7 +63,7 @@ class Published:
             }
 
     def save(self, folder):
-        """One file of weights, with its config.json in the words of transformers 4."""
+        """Save a file of weights, with a config.json of transformers 4."""
         self.base.save_pretrained(folder)
         path = folder / "config.json"
         new = {"rope_parameters", "layer_types", "dtype"}
@@ -87,7 +88,7 @@ class Published:
 
     @torch.no_grad()
     def logits(self, ids: torch.Tensor) -> torch.Tensor:
-        """Compute every row alone, layer after layer, chunk after chunk, from the weights under their names."""
+        """Compute each row by itself, from the weights under their published names."""
         start, chunks, end = PLANS[self.mode]
         config = SimpleNamespace(
             plan=lambda: SimpleNamespace(start=start, chunks=chunks, end=end),
@@ -96,18 +97,14 @@ class Published:
             aggregation_base="none",
             hidden_act="silu",
         )
-        names = {
-            "aggregation_head.linear": "aggregation.proj",
-            "aggregation_head.mlp": "aggregation",
-        }
-        for chunk, numbers in enumerate(chunks):
-            for place, number in enumerate(numbers):
-                names[f"chunk_layers_{chunk}.adapter_{place}"] = f"adapters.{number}"
-        new = {
-            name.replace(f"{WRAPPER}.{theirs}.", f"{ours}."): weight
-            for name, weight in self.weights.items()
-            for theirs, ours in names.items()
-            if name.startswith(f"{WRAPPER}.{theirs}.")
-        }
+
+        def find_number(match) -> str:
+            return f"adapters.{chunks[int(match[1])][int(match[2])]}"
+
+        new = {}
+        for name, weight in self.weights.items():
+            name = name.removeprefix(f"{WRAPPER}.").replace("aggregation_head.mlp", "aggregation")
+            name = name.replace("aggregation_head.linear", "aggregation.proj")
+            new[re.sub(r"chunk_layers_(\d+)\.adapter_(\d+)", find_number, name)] = weight
         states = [compute_states(self.base, config, new, row) for row in ids]
         return torch.stack([compute_logits(self.base, each) for each in states])

@@ -1,4 +1,4 @@
-"""A chunked model written out plainly, from a base model's own layers and a bag of new weights.
+"""Compute a chunked model plainly, from a base model's own layers and a dictionary of new weights.
 
 No cache, no stacking, one row at a time and without its padding: slow, and hard to get wrong.
 """
@@ -15,15 +15,15 @@ from workflow_scripts.core.plan import chunk_plan
 EXACT = 1e-5
 
 
-def assert_equal(found, expected, mask=None, tolerance=EXACT):
+def assert_equal(values, expected, mask=None, tolerance=EXACT):
     """Compare where the mask says that a token stands, by the largest value expected."""
-    mask = torch.ones(found.shape[:2], dtype=torch.bool) if mask is None else mask.bool()
+    mask = torch.ones(values.shape[:2], dtype=torch.bool) if mask is None else mask.bool()
     scale = max(1.0, float(expected.abs().max()))
-    assert float((found - expected)[mask].abs().max()) <= tolerance * scale
+    assert float((values - expected)[mask].abs().max()) <= tolerance * scale
 
 
 def added_weights(chunked) -> dict[str, torch.Tensor]:
-    """What chunking adds, by its names inside of the wrapper."""
+    """Return the weights that chunking adds, by their names inside the wrapper."""
     return {
         name.removeprefix("model.wrapped_chunk_layers."): parameter
         for name, parameter in chunked.named_parameters()
@@ -32,7 +32,7 @@ def added_weights(chunked) -> dict[str, torch.Tensor]:
 
 
 def reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None = None):
-    """Logits of each row as if it stood alone; zeros at its padding."""
+    """Compute the logits of each row by itself; zeros at its padding."""
     mask = torch.ones_like(ids) if mask is None else mask
     new, rows = added_weights(chunked), []
     for row, real in zip(ids, mask.bool(), strict=True):
@@ -43,9 +43,9 @@ def reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None
 
 
 def reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor, mask=None):
-    """Of the language model, and of what it learns from itself unchunked, row by row.
+    """Compute the loss of the language model and of its distillation from itself unchunked, row by row.
 
-    As published, every position is taught, those of prompts and padding too; else those that predict a label.
+    As published, every position counts, those of prompts and padding too; else those that predict a label.
     """
     is_published, t = config.distillation_loss == "published", config.temperature
     behind, num_states = len(config.plan().end) + 1, base.config.num_hidden_layers + 1
@@ -57,19 +57,19 @@ def reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor, m
         logits = compute_logits(base, states)
         plain.append(F.cross_entropy(logits[:-1][counts], targets[counts], reduction="none"))
         with torch.no_grad():
-            taught = compute_states(base, None, {}, row, real)
-            taught_logits = compute_logits(base, taught)
+            teacher = compute_states(base, None, {}, row, real)
+            teacher_logits = compute_logits(base, teacher)
         if is_published:
             counts = slice(None)
-            states[-1], taught[-1] = base.model.norm(states[-1]), base.model.norm(taught[-1])
+            states[-1], teacher[-1] = base.model.norm(states[-1]), base.model.norm(teacher[-1])
         else:
             counts = torch.cat([counts, torch.tensor([False])])
         cosines = [
-            F.cosine_similarity(ours, theirs, dim=-1)[0][counts]
-            for ours, theirs in zip(states[-behind:], taught[-behind:], strict=True)
+            F.cosine_similarity(own, target, dim=-1)[0][counts]
+            for own, target in zip(states[-behind:], teacher[-behind:], strict=True)
         ]
         hidden.append((1 - torch.stack(cosines)).square().sum(0))
-        p, q = (F.softmax(each[counts] / t, dim=-1) for each in (taught_logits, logits))
+        p, q = (F.softmax(each[counts] / t, dim=-1) for each in (teacher_logits, logits))
         soft.append(t**2 * (p * (p / q).log()).sum(-1))
     total = torch.cat(plain).mean()
     if config.distillation:
@@ -82,19 +82,19 @@ def compute_logits(base, states: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _mask(config, number: int, tokens: int) -> torch.Tensor:
-    """What a layer may not see: what comes later, and what its window does not reach."""
+    """Mask the tokens that come later, and those outside a layer's window."""
     kinds = getattr(config, "layer_types", None)
     slides = kinds is None or kinds[number] == "sliding_attention"
     window = getattr(config, "sliding_window", None) if slides else None
-    apart = torch.arange(tokens)[:, None] - torch.arange(tokens)
-    hidden = (apart < 0) | (apart >= (window or tokens))
+    distance = torch.arange(tokens)[:, None] - torch.arange(tokens)
+    hidden = (distance < 0) | (distance >= (window or tokens))
     return torch.zeros(tokens, tokens).masked_fill(hidden, torch.finfo(torch.float32).min)
 
 
 def compute_states(base, config, new, row: torch.Tensor, real=None) -> list[torch.Tensor]:
-    """Of the main stream, behind each shared layer and behind all chunks; without a config, unchunked.
+    """Compute the hidden states after each shared layer and after all chunks; without a config, unchunked.
 
-    `real` says where a row that is padded behind has tokens; the others are seen by none.
+    `real` marks the tokens of a row that is padded on the right.
     """
     plan = (
         chunk_plan(base.config.num_hidden_layers, "uniform", 0) if config is None else config.plan()
@@ -153,7 +153,7 @@ def fresh_ids(rows: int, tokens: int) -> torch.Tensor:
 
 
 def padded(tokens: int, side: str) -> torch.Tensor:
-    """A mask of three rows of different lengths, padded on one side."""
+    """Make a mask of three rows of different lengths, padded on one side."""
     mask = torch.ones(3, tokens, dtype=torch.long)
     for row, gap in enumerate((0, 2, tokens - 3)):
         if side == "left":

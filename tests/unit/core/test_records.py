@@ -6,8 +6,10 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from tests.records import make_items, record_fields, write_example
+from tests.tables import table_beside
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import sha256_file, write_json
 from workflow_scripts.core.items import read_items
@@ -51,27 +53,11 @@ def edit(path, key, value):
     path.write_text(json.dumps(fields))
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "words"),
-    [
-        ("study", None, "study: Input should be a valid string"),
-        ("metrics", [{}], "metrics.0.n: Field required"),
-        ("metrics.0.n", 3, "'acc' has n = 3, but there are 4 items"),
-        ("metrics.0.n", 0, "metrics.0.n"),
-        ("metrics.0.stderr", -0.1, "metrics.0.stderr"),
-        ("metrics.0.value", float("nan"), "metrics.0.value"),
-        ("schema_version", 1, "schema_version"),
-        ("model.colour", "blue", "model.colour: Extra inputs"),
-        ("model.weights_sha256", "abc", "model.weights_sha256"),
-        ("items.n", 5, "has 4 items; its record says 5"),
-        ("volatile.stable_sha256", None, "was altered"),
-        ("metrics.0.value", 0.99, "was altered"),
-    ],
-)
+@pytest.mark.parametrize(("key", "value", "words"), table_beside(__file__, "wrong_fields.txt"))
 def test_read_record_wrong_field(tmp_path, key, value, words):
     path = tmp_path / "sst2.json"
     write_example(path)
-    edit(path, key, value)
+    edit(path, key, yaml.safe_load(value))
     assert any(words in problem for problem in problems_of(path))
 
 

@@ -40,41 +40,41 @@ class Requests:
 
     def tokens(self, least: int, most: int | None = None) -> list[int]:
         length = self._rng.randint(least, most or least)
-        return [self._rng.randrange(1, self._vocabulary) for _ in range(length)]
+        return self._rng.choices(range(1, self._vocabulary), k=length)
 
     def contexts(self, subjects: int = 2, questions: int = 5) -> list[list[int]]:
         """Questions after few-shot examples; one is a part of another."""
-        found = []
+        contexts = []
         for _ in range(subjects):
             examples = self.tokens(40, 50)
-            found += [examples + self.tokens(3, 20) for _ in range(questions)]
-        return [*found, found[0][:30]]
+            contexts += [examples + self.tokens(3, 20) for _ in range(questions)]
+        return [*contexts, contexts[0][:30]]
 
     def mixed(self) -> list[tuple[list[int], list[int]]]:
         """Letters, endings (one the start of another), and some that share nothing; shuffled."""
         requests = []
         for context in self.contexts():
-            requests += [(context, [letter]) for letter in (5, 6, 7)]
             ending = self.tokens(4, 6)
-            requests += [(context, ending), (context, [*ending, 9]), (context, self.tokens(2, 7))]
+            endings = [[5], [6], [7], ending, [*ending, 9], self.tokens(2, 7)]
+            requests += [(context, ending) for ending in endings]
         requests += [(self.tokens(1, 40), self.tokens(1, 6)) for _ in range(12)]
         requests.append(requests[0])
         self._rng.shuffle(requests)
         return requests
 
 
+@torch.no_grad()
 def plain_score(model, context: list[int], target: list[int], window: int = WINDOW):
     """One sequence at a time, without cache, mask or batch."""
     tokens = [*context, *target][-(window + 1) :]
-    with torch.no_grad():
-        logits = model(torch.tensor([tokens[:-1]])).logits[0, -len(target) :]
-    chosen = logits.log_softmax(-1)[range(len(target)), target]
-    return chosen.sum().item(), logits.argmax(-1).tolist() == target
+    logits = model(torch.tensor([tokens[:-1]])).logits[0, -len(target) :]
+    logprobs = logits.log_softmax(-1)[range(len(target)), target]
+    return logprobs.sum().item(), logits.argmax(-1).tolist() == target
 
 
-def alone(model, context: list[int], **options) -> list[int]:
+def generate_alone(model, context: list[int], **options) -> list[int]:
     """What transformers' own loop generates behind one prompt."""
     ids = torch.tensor([context])
     options = {"do_sample": False} | options
-    found = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), **options)
-    return found[0, len(context) :].tolist()
+    row = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), **options)[0]
+    return row[len(context) :].tolist()

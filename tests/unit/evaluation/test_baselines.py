@@ -1,64 +1,73 @@
 """Chance and the best fixed answer, held against plain counts on the dataset's own rows."""
 
+import math
 from collections import Counter
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from workflow_scripts.evaluation.baselines import floors
+from workflow_scripts.evaluation.baselines import Floor, average, floors
+from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
 
 
-@pytest.fixture(scope="module")
-def floors_of(world):
+def read(world, repository: str, pattern: str) -> list[dict]:
+    (path,) = (world / "datasets" / repository).glob(pattern)
+    return pq.read_table(path).to_pylist()
+
+
+def test_floors_equal_plain_counts(world):
     def compute(name: str):
         with mirror(world):
             (task,) = load_tasks([name]).values()
             return floors(task, list(task.eval_docs), seed=0)
 
-    return compute
+    labels = [row["label"] for row in read(world, "nyu-mll/glue", "sst2/validation*.parquet")]
+    sst2 = compute("sst2")["acc", "none"]
+    assert sst2.chance == pytest.approx(0.5)
+    assert sst2.best_constant == pytest.approx(max(Counter(labels).values()) / len(labels))
+
+    rows = read(world, "nyu-mll/glue", "mrpc/validation*.parquet")
+    fraction = np.mean([row["label"] for row in rows])
+    mrpc = compute("mrpc")
+    assert mrpc["f1", "none"].best_constant == pytest.approx(2 * fraction / (1 + fraction))
+    assert mrpc["acc", "none"].best_constant == pytest.approx(max(fraction, 1 - fraction))
+    cola = compute("cola")["mcc", "none"]
+    assert cola.best_constant == 0 and abs(cola.chance) < 0.1
+
+    rows = read(world, "allenai/ai2_arc", "ARC-Challenge/test*.parquet")
+    expected = np.mean([1 / len(row["choices"]["text"]) for row in rows])
+    assert compute("arc_challenge")["acc_norm", "none"].chance == pytest.approx(expected)
+
+    rows = read(world, "truthfulqa/truthful_qa", "multiple_choice/validation*.parquet")
+    expected = np.mean([np.mean(row["mc2_targets"]["labels"]) for row in rows])
+    assert compute("truthfulqa_mc2")["acc", "none"].chance == pytest.approx(expected)
+
+    rows = read(world, "openai/gsm8k", "main/test*.parquet")
+    finals = Counter(row["answer"].split("#### ")[1] for row in rows)
+    gsm8k = compute("gsm8k")["exact_match", "flexible-extract"]
+    assert gsm8k.best_constant == pytest.approx(max(finals.values()) / len(rows))
+    assert gsm8k.chance is None and compute("wikitext") == {}
 
 
-def rows(world, repository: str, pattern: str) -> list[dict]:
-    (path,) = (world / "datasets" / repository).glob(pattern)
-    return pq.read_table(path).to_pylist()
+def test_one_fixed_answer_serves_all_members_or_none():
+    small = Floor({"A": 1.0, "B": 0.0, "only here": 1.0}, chance=0.5)
+    large = Floor({"A": 0.2, "B": 0.6}, chance=0.25)
+    floor = average([small, large], [0.25, 0.75])
+    assert floor.constants == pytest.approx({"A": 0.25 + 0.15, "B": 0.45})
+    assert floor.chance == pytest.approx(0.125 + 0.1875)
+    assert average([small, Floor({"A": 0.0}, chance=None)], [0.5, 0.5]).chance is None
 
 
-def test_two_classes_chance_is_half_and_the_constant_the_larger_class(world, floors_of):
-    labels = [row["label"] for row in rows(world, "nyu-mll/glue", "sst2/validation*.parquet")]
-    floor = floors_of("sst2")["acc", "none"]
-    assert floor.chance == pytest.approx(0.5)
-    assert floor.best_constant == pytest.approx(max(Counter(labels).values()) / len(labels))
-
-
-def test_f1_of_always_yes_and_mcc_of_any_constant(world, floors_of):
-    labels = [row["label"] for row in rows(world, "nyu-mll/glue", "mrpc/validation*.parquet")]
-    share = np.mean(labels)
-    found = floors_of("mrpc")
-    assert found["f1", "none"].best_constant == pytest.approx(2 * share / (1 + share))
-    assert found["acc", "none"].best_constant == pytest.approx(max(share, 1 - share))
-    cola = floors_of("cola")["mcc", "none"]
-    assert cola.best_constant == 0
-    assert abs(cola.chance) < 0.1
-
-
-def test_with_differing_numbers_of_choices_chance_is_the_mean_of_the_inverses(world, floors_of):
-    questions = rows(world, "allenai/ai2_arc", "ARC-Challenge/test*.parquet")
-    expected = np.mean([1 / len(row["choices"]["text"]) for row in questions])
-    assert floors_of("arc_challenge")["acc_norm", "none"].chance == pytest.approx(expected)
-
-
-def test_probability_mass_on_several_true_answers(world, floors_of):
-    questions = rows(world, "truthfulqa/truthful_qa", "multiple_choice/validation*.parquet")
-    expected = np.mean([np.mean(row["mc2_targets"]["labels"]) for row in questions])
-    assert floors_of("truthfulqa_mc2")["acc", "none"].chance == pytest.approx(expected)
-
-
-def test_the_best_fixed_number_of_a_generation_task(world, floors_of):
-    questions = rows(world, "openai/gsm8k", "main/test*.parquet")
-    finals = Counter(row["answer"].split("#### ")[1] for row in questions)
-    floor = floors_of("gsm8k")["exact_match", "flexible-extract"]
-    assert floor.best_constant == pytest.approx(max(finals.values()) / len(questions))
-    assert floor.chance is None and floors_of("wikitext") == {}
+def test_micro_counts_items_and_macro_counts_members():
+    law = MetricWithBaseline("law", "acc", 0.5, 0.1, 30)
+    art = MetricWithBaseline("art", "acc", 0.9, 0.2, 10)
+    *members, micro, macro = add_group_averages([law, art])
+    assert [(m.subset, m.n) for m in members] == [("law", 30), ("art", 10)]
+    assert (micro.name, micro.n, macro.name, macro.n) == ("acc", 40, "acc_macro", 40)
+    assert micro.value == pytest.approx((30 * 0.5 + 10 * 0.9) / 40)
+    assert macro.value == pytest.approx(0.7)
+    assert micro.stderr == pytest.approx(math.hypot(0.75 * 0.1, 0.25 * 0.2))
+    assert macro.stderr == pytest.approx(math.hypot(0.05, 0.1))

@@ -16,12 +16,8 @@ from workflow_scripts.evaluation.perplexity import (
     score_text,
     windows,
 )
-from workflow_scripts.hub.load import load_model
 
-
-@pytest.fixture(scope="module")
-def loaded(model_manifest):
-    return load_model(model_manifest, device="cpu", dtype="float32", attention="auto")
+TEXT = "The fox sees the dog, and the dog sees the fox. " * 9 + "One and two."
 
 
 @given(st.integers(0, 300), st.integers(2, 40), st.data())
@@ -36,71 +32,57 @@ def test_every_token_but_the_first_is_scored_once_from_as_much_as_fits(tokens, w
         assert end - first <= stride
 
 
-def nats_by_hand(model, ids: list[int], first: int) -> float:
-    with torch.no_grad():
-        logs = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+@torch.no_grad()
+def compute_nats(model, ids: list[int], first: int) -> float:
+    logs = model(torch.tensor([ids])).logits[0].log_softmax(-1)
     return -sum(float(logs[at - 1, ids[at]]) for at in range(first, len(ids)))
 
 
-def test_windows_of_a_text_against_plain_arithmetic(loaded):
-    text = "The fox lives in the forest. " * 9 + "A wren sings."
-    ids = loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
-    pieces = score_text(loaded.model, loaded.tokenizer, text, window=16, stride=5)
-    spans = list(windows(len(ids), 16, 5))
-    assert len(pieces) == len(spans)
-    for piece, (seen, first, end) in zip(pieces, spans, strict=True):
-        expected = nats_by_hand(loaded.model, ids[seen:end], first - seen)
-        assert piece.nats == pytest.approx(expected, abs=1e-3)
-        assert piece.tokens == end - first
-    perplexity, bits_per_byte = compute_perplexity_metrics(pieces)
-    nats = sum(piece.nats for piece in pieces)
-    assert perplexity.value == pytest.approx(math.exp(nats / (len(ids) - 1)))
-    size = len(text.encode()) - len(loaded.tokenizer.decode(ids[:1]).encode())
-    assert bits_per_byte.value == pytest.approx(nats / math.log(2) / size)
-
-
-def test_the_mean_over_windows_is_that_of_a_loop_over_transformers_own_loss(loaded):
-    """Each window begins one stride later, and its loss is of what no window before it scored."""
-    text = "The fox lives in the forest. " * 9 + "A wren sings."
-    whole = 16 + 5 * 6
-    encoded = loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
-    ids = torch.tensor([encoded[:whole]])
-    losses, scored = [], 0
-    for end in range(16, whole + 1, 5):
-        labels = ids[:, end - 16 : end].clone()
-        labels[:, : scored - end] = -100
-        with torch.no_grad():
-            losses.append(float(loaded.model(ids[:, end - 16 : end], labels=labels).loss))
-        scored = end
-    pieces = score_text(
-        loaded.model, loaded.tokenizer, text, window=16, stride=5, most_tokens=whole
-    )
-    perplexity, _ = compute_perplexity_metrics(pieces, over="windows")
-    expected = math.exp(statistics.fmean(losses))
-    assert perplexity.value == pytest.approx(expected, rel=1e-4)
-    stderr = expected * statistics.stdev(losses) / math.sqrt(len(losses))
-    assert perplexity.stderr == pytest.approx(stderr, rel=1e-3)
-
-
 @pytest.mark.parametrize("family", FAMILIES)
-def test_windows_and_cut_conversations_keep_the_start_token_of_their_tokenizer(family):
-    text = "The fox sees the dog, and the dog sees the fox. " * 9 + "One and two."
+def test_windows_and_conversations_equal_plain_arithmetic(family):
+    """They keep the start token of their tokenizer."""
     tokenizer = with_template(None, family)
     model = tiny_model("qwen2", len(tokenizer))
     start = [tokenizer.bos_token_id] * FAMILIES[family]
-    whole = [*start, *tokenizer(text, add_special_tokens=False)["input_ids"]]
-    pieces = score_text(model, tokenizer, text, window=16, stride=5)
-    for piece, (seen, scored, end) in zip(pieces, windows(len(whole), 16, 5), strict=True):
+    whole = [*start, *tokenizer(TEXT, add_special_tokens=False)["input_ids"]]
+    pieces = score_text(model, tokenizer, TEXT, window=16, stride=5)
+    for piece, (seen, first, end) in zip(pieces, windows(len(whole), 16, 5), strict=True):
         row = [*start, *whole[seen + len(start) : end]]
-        assert piece.nats == pytest.approx(nats_by_hand(model, row, scored - seen), abs=1e-3)
+        assert piece.nats == pytest.approx(compute_nats(model, row, first - seen), abs=1e-3)
+        assert piece.tokens == end - first
     unscored = "" if start else tokenizer.decode(whole[:1])
-    assert sum(piece.bytes for piece in pieces) == len(text.encode()) - len(unscored.encode())
+    size = len(TEXT.encode()) - len(unscored.encode())
+    perplexity, bits_per_byte = compute_perplexity_metrics(pieces)
+    nats = sum(piece.nats for piece in pieces)
+    assert perplexity.value == pytest.approx(math.exp(nats / (len(whole) - 1)))
+    assert bits_per_byte.value == pytest.approx(nats / math.log(2) / size)
     pair = ("the fox " * 30, "sees the dog")
     answer = tokenizer(pair[1], add_special_tokens=False)["input_ids"]
     prompt = tokenizer(pair[0] + "\n", add_special_tokens=False)["input_ids"]
     for window in (32, 120):
         (piece,) = score_instruction_responses(model, tokenizer, [pair], window=window)
         row = [*start, *[*prompt, *answer][len(start) - window :]]
-        nats = nats_by_hand(model, row, len(row) - len(answer))
+        nats = compute_nats(model, row, len(row) - len(answer))
         assert piece.nats == pytest.approx(nats, abs=1e-3)
         assert (piece.tokens, piece.bytes) == (len(answer), len(pair[1].encode()))
+
+
+@torch.no_grad()
+def test_mean_over_windows_equals_a_loop_over_transformers_own_loss():
+    """Each window begins one stride later, and its loss is of what no window before it scored."""
+    tokenizer = with_template(None)
+    model = tiny_model("qwen2", len(tokenizer))
+    tokens = 16 + 5 * 6
+    ids = torch.tensor([tokenizer(TEXT)["input_ids"][:tokens]])
+    losses, scored = [], 0
+    for end in range(16, tokens + 1, 5):
+        labels = ids[:, end - 16 : end].clone()
+        labels[:, : scored - end] = -100
+        losses.append(float(model(ids[:, end - 16 : end], labels=labels).loss))
+        scored = end
+    pieces = score_text(model, tokenizer, TEXT, window=16, stride=5, most_tokens=tokens)
+    perplexity, _ = compute_perplexity_metrics(pieces, over="windows")
+    expected = math.exp(statistics.fmean(losses))
+    assert perplexity.value == pytest.approx(expected, rel=1e-4)
+    stderr = expected * statistics.stdev(losses) / math.sqrt(len(losses))
+    assert perplexity.stderr == pytest.approx(stderr, rel=1e-3)

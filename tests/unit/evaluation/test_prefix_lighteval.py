@@ -105,19 +105,12 @@ def check(kind, theirs, ours):
         assert a.text == b.text, (kind, a.text, b.text)
         texts.update(b.text)
     assert len(texts) > 3
-    print(kind, ours.engine_used, flush=True)
+    print(kind, ours.engine.description, flush=True)
 
 for kind in ("qwen2", "gpt_neox", "peft"):
     model = tiny_model(kind, len(tokenizer), window=96)
     check(kind, *both(model))
     check_both(model)
-    if kind == "qwen2":
-        asked = docs(lambda: ["A"], generation_size=6, stop_sequences=[], num_samples=3)
-        model.generation_config.do_sample = True
-        _, ours = both(model, temperature=1.0)
-        drawn = [answer.text for answer in ours.greedy_until(asked)]
-        again = [answer.text for answer in ours.greedy_until(asked[::-1])][::-1]
-        assert drawn == again and any(len(set(texts)) > 1 for texts in drawn)
 assert "lm_eval" not in sys.modules
 """
 

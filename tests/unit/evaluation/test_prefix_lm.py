@@ -25,9 +25,9 @@ def pair(request, tokenizer):
     return harness_and_engine(tiny_model(request.param, len(tokenizer), window=WINDOW), tokenizer)
 
 
-def harness_and_engine(model, tokenizer, **options):
+def harness_and_engine(model, tokenizer):
     common = {"pretrained": model, "tokenizer": tokenizer, "batch_size": 4, "max_length": WINDOW}
-    return HFLM(**common), PrefixLM(**common, **options)
+    return HFLM(**common), PrefixLM(**common)
 
 
 class Texts:
@@ -46,60 +46,50 @@ class Texts:
         examples = self.words(20, 25)
         return [f"{examples}\nQuestion: {self.words(3, 9)}\nAnswer:" for _ in range(count)]
 
+    def pairs(self):
+        """Letters, endings, contexts longer than the window, empty ones, and spaces at their ends."""
+        questions = self.questions()
+        yield from ((question, f" {letter}") for question in questions for letter in "ABCD")
+        yield from ((question, " " + self.words(1, 6)) for question in questions)
+        long = self.words(WINDOW, WINDOW + 20)
+        yield from ((f"{long} {self.words(1, 5)}", " " + self.words(2, 5)) for _ in range(3))
+        yield from (("", self.words(2, 6)) for _ in range(3))
+        yield "", self.end + " " + self.words(2, 3)
+        yield from ((self.words(3, 5) + "  ", self.words(1, 3)) for _ in range(3))
+
 
 @pytest.fixture
 def texts(tokenizer):
     return Texts(tokenizer, fresh_seed())
 
 
-def instances(kind: str, arguments: list[tuple]) -> list[Instance]:
-    return [Instance(kind, doc={}, arguments=one, idx=at) for at, one in enumerate(arguments)]
+def ask_both(pair, kind: str, arguments: list[tuple]) -> list:
+    requests = [
+        Instance(kind, doc={}, arguments=args, idx=index) for index, args in enumerate(arguments)
+    ]
+    return [getattr(lm, kind)(requests, disable_tqdm=True) for lm in pair]
 
 
 def assert_same_scores(pair, arguments: list[tuple[str, str]]) -> None:
-    expected, found = (
-        lm.loglikelihood(instances("loglikelihood", arguments), disable_tqdm=True) for lm in pair
-    )
-    assert [value for value, _ in found] == pytest.approx([v for v, _ in expected], abs=1e-4)
-    assert [greedy for _, greedy in found] == [greedy for _, greedy in expected]
+    expected, scores = ask_both(pair, "loglikelihood", arguments)
+    assert [value for value, _ in scores] == pytest.approx([v for v, _ in expected], abs=1e-4)
+    assert [greedy for _, greedy in scores] == [greedy for _, greedy in expected]
 
 
-def longer_than_the_window(texts):
-    long = texts.words(WINDOW, WINDOW + 20)
-    yield from ((f"{long} {texts.words(1, 5)}", " " + texts.words(2, 5)) for _ in range(5))
+def test_scores_equal_hflm(pair, texts):
+    assert_same_scores(pair, [*texts.pairs()])
 
 
-def empty_contexts_and_trailing_spaces(texts):
-    yield from (("", texts.words(2, 6)) for _ in range(5))
-    yield "", texts.end + " " + texts.words(2, 3)
-    yield from ((texts.words(3, 5) + "  ", texts.words(1, 3)) for _ in range(5))
-
-
-PAIRS = {
-    "letters": lambda texts: ((q, f" {one}") for q in texts.questions() for one in "ABCD"),
-    "endings": lambda texts: ((q, " " + texts.words(1, 6)) for q in texts.questions(24)),
-    "long": longer_than_the_window,
-    "empty contexts": empty_contexts_and_trailing_spaces,
-}
-
-
-@pytest.mark.parametrize("kind", PAIRS)
-def test_scores_are_those_of_hflm(pair, texts, kind):
-    arguments = [*PAIRS[kind](texts)]
-    assert_same_scores(pair, arguments)
-
-
-def test_a_tokenizer_that_merges_across_the_end_of_the_context(pair, tokenizer, texts):
+def test_tokenizer_that_merges_across_the_end_of_the_context(pair, tokenizer, texts):
     rng = random.Random(fresh_seed())
     arguments, merged = [], 0
     for _ in range(60):
         text = texts.words(6, 12)
         cut = rng.randrange(1, len(text) - 1)
         context, continuation = text[:cut], text[cut:]
-        if not continuation.strip() or not context.strip():
-            continue
         alone, whole = tokenizer.encode(context), tokenizer.encode(text)
-        if len(whole) > len(alone):  # else HFLM itself has nothing to score
+        # Else HFLM itself has nothing to score.
+        if continuation.strip() and context.strip() and len(whole) > len(alone):
             merged += whole[: len(alone)] != alone
             arguments.append((context, continuation))
     assert merged, "none of the cuts was inside a token"
@@ -107,14 +97,11 @@ def test_a_tokenizer_that_merges_across_the_end_of_the_context(pair, tokenizer, 
 
 
 def test_rolling(pair, texts):
-    arguments = [(texts.words(2, 5 * at + 3),) for at in range(1, 20, 3)]
-    arguments += [(texts.words(WINDOW, 3 * WINDOW),), (texts.words(1, 1),)]
-    expected, found = (
-        lm.loglikelihood_rolling(instances("loglikelihood_rolling", arguments), disable_tqdm=True)
-        for lm in pair
-    )
+    lengths = [*range(3, 100, 15), 3 * WINDOW, 1]
+    arguments = [(texts.words(1, length),) for length in lengths]
+    expected, scores = ask_both(pair, "loglikelihood_rolling", arguments)
     # HFLM adds up in float32, so that its own sums of hundreds of tokens are no better.
-    assert found == pytest.approx(expected, abs=1e-4, rel=1e-6)
+    assert scores == pytest.approx(expected, abs=1e-4, rel=1e-6)
 
 
 def test_generation_with_stop_strings(pair, texts):
@@ -122,56 +109,40 @@ def test_generation_with_stop_strings(pair, texts):
     long = texts.words(WINDOW, WINDOW + 20)
     arguments = [(q, settings) for q in [*texts.questions(8), long, texts.words(1, 2)]]
     arguments += [(q, {"until": [], "max_gen_toks": 8}) for q, _ in arguments[:4]]
-    expected, found = (
-        lm.generate_until(instances("generate_until", arguments), disable_tqdm=True) for lm in pair
-    )
-    assert found == expected
-    assert len(set(found)) > 3
+    expected, answers = ask_both(pair, "generate_until", arguments)
+    assert answers == expected and len(set(answers)) > 3
     assert pair[1].engine_used == "prefix sharing"
 
 
-def test_seeded_draws_do_not_depend_on_order_and_repeats_differ(tokenizer, texts):
-    _, prefix = harness_and_engine(tiny_model("llama", len(tokenizer), WINDOW), tokenizer)
+def test_samples_do_not_depend_on_order_and_repeats_differ(tokenizer, texts):
+    _, lm = harness_and_engine(tiny_model("llama", len(tokenizer), WINDOW), tokenizer)
     settings = {"until": [], "max_gen_toks": 12, "do_sample": True, "temperature": 1.0}
     arguments = [(q, settings) for q in texts.questions(4)]
-
-    def ask(arguments):
-        return prefix.generate_until(instances("generate_until", arguments), disable_tqdm=True)
-
-    expected = ask(arguments)
-    assert ask(arguments[::-1])[::-1] == expected
-    assert len(set(ask([arguments[0]] * 5))) > 1
+    (expected,) = ask_both([lm], "generate_until", arguments)
+    assert ask_both([lm], "generate_until", arguments[::-1])[0][::-1] == expected
+    assert len(set(*ask_both([lm], "generate_until", arguments[:1] * 5))) > 1
 
 
-def test_beam_search_is_left_to_transformers_and_said(tokenizer, texts):
+def test_beam_search_is_left_to_transformers(tokenizer, texts):
     pair = harness_and_engine(tiny_model("qwen2", len(tokenizer), WINDOW), tokenizer)
-    arguments = [
-        (q, {"until": ["\n"], "max_gen_toks": 6, "num_beams": 2}) for q in texts.questions(3)
-    ]
-    expected, found = (
-        lm.generate_until(instances("generate_until", arguments), disable_tqdm=True) for lm in pair
+    settings = {"until": ["\n"], "max_gen_toks": 6, "num_beams": 2}
+    expected, answers = ask_both(
+        pair, "generate_until", [(q, settings) for q in texts.questions(3)]
     )
-    assert found == expected
-    assert "beam_search" in pair[1].engine_used
+    assert answers == expected
+    assert "beam_search" in pair[1].engine_used and pair[1].tokens is None
 
 
-def test_a_model_without_a_cache_is_scored_in_hflm_s_own_batches(tokenizer, model_manifest, texts):
-    model = WithoutCache(len(tokenizer))
-    pair = harness_and_engine(model, tokenizer)
-    assert_same_scores(pair, [(q, f" {letter}") for q in texts.questions(3) for letter in "AB"])
-    rolling = instances("loglikelihood_rolling", [(texts.words(20, 40),)])
-    assert pair[0].loglikelihood_rolling(rolling) == pytest.approx(
-        pair[1].loglikelihood_rolling(rolling)
-    )
-    assert pair[1].engine_used.startswith("plain batches: ")
-
-
-def test_virtual_tokens_are_left_to_hflm(tokenizer, texts):
+def prompt_tuned(vocabulary: int):
     """Prompt tuning puts tokens of its own before the first, which no trie knows of."""
     from peft import PromptTuningConfig, get_peft_model
 
     tuning = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4)
-    model = get_peft_model(tiny_model("qwen2", len(tokenizer)), tuning).eval()
-    pair = harness_and_engine(model, tokenizer)
+    return get_peft_model(tiny_model("qwen2", vocabulary), tuning).eval()
+
+
+@pytest.mark.parametrize("make", [WithoutCache, prompt_tuned])
+def test_models_that_are_not_packed_are_left_to_hflm(tokenizer, texts, make):
+    pair = harness_and_engine(make(len(tokenizer)), tokenizer)
     assert_same_scores(pair, [(q, f" {letter}") for q in texts.questions(3) for letter in "AB"])
     assert pair[1].engine_used.startswith("plain batches: ")

@@ -18,7 +18,7 @@ QUESTION = ("loglikelihood", ([1, 2], [3]), {"window": 8})
 
 
 @pytest.mark.parametrize("lost", [0, 1, 5, 20])
-def test_a_half_written_line_is_computed_again_and_harms_no_other(tmp_path, lost):
+def test_half_written_line_harms_no_other(tmp_path, lost):
     path = tmp_path / "items"
     values = {"a": [-1.2345678901234567, True], "b": [float("-inf"), False], "c": [5, 6, 7, 8, 9]}
     with ScoreCache(path, **RUN) as items:
@@ -26,11 +26,13 @@ def test_a_half_written_line_is_computed_again_and_harms_no_other(tmp_path, lost
             items.add(key, value)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) - lost])
+    if lost > 1:
+        del values["c"]
     for _ in range(2):
         with ScoreCache(path, **RUN) as items:
-            stored = {key: items.get(key) for key in values}
-            assert stored == values | ({"c": None} if lost > 1 else {})
-            items.add("new", [7, False])
+            assert items.values == values
+            values["new"] = [7, False]
+            items.add("new", values["new"])
 
 
 @pytest.mark.parametrize(
@@ -40,14 +42,13 @@ def test_a_half_written_line_is_computed_again_and_harms_no_other(tmp_path, lost
         {"harness": "lm_eval 2"},
         {"settings": {"dtype": "bfloat16"}},
         {"question": ("loglikelihood", ([1], [2, 3]), {"window": 8})},
-        {"question": ("loglikelihood", ([1, 2], [4]), {"window": 8})},
         {"question": ("loglikelihood", ([12], [3]), {"window": 8})},
         {"question": ("loglikelihood", ([1, 2], [3]), {"window": 9})},
         {"question": ("generation", ([1, 2], [3]), {"window": 8})},
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_another_model_prompt_or_setting_finds_nothing(tmp_path, change):
+def test_other_model_prompt_or_setting_has_no_answer(tmp_path, change):
     question = change.pop("question", QUESTION)
     with ScoreCache(tmp_path / "items", **RUN) as items:
         Answers(items, [QUESTION]).store(0, [1.0, True])
@@ -73,13 +74,13 @@ import time
 from workflow_scripts.evaluation.prefix import engine
 engine.CPU_ANSWERS, engine.CPU_TOKENS = 4, 64
 from workflow_scripts.evaluation.prefix.model import CausalModel
-packed, plain = CausalModel.packed, CausalModel.plain
+packed, plain = CausalModel.run, CausalModel.plain
 def slowed(call):
     def run(self, *args, **kwargs):
         time.sleep({seconds})
         return call(self, *args, **kwargs)
     return run
-CausalModel.packed, CausalModel.plain = slowed(packed), slowed(plain)
+CausalModel.run, CausalModel.plain = slowed(packed), slowed(plain)
 """
 
 
@@ -88,22 +89,19 @@ CausalModel.packed, CausalModel.plain = slowed(packed), slowed(plain)
     "task, metric, seconds",
     [("arc_easy", "acc", "0.1"), ("gsm8k", "exact_match,flexible-extract", "0.003")],
 )
-def test_a_killed_job_goes_on_and_writes_the_bytes_of_one_that_was_not(
+def test_killed_job_goes_on_to_the_bytes_of_one_that_was_not(
     world, model_manifest, tmp_path, monkeypatch, task, metric, seconds
 ):
     store = tmp_path / "killed" / ".record.scored"
     code = SLOW.replace("{seconds}", seconds) + CHILD
     record = tmp_path / "killed/record.json"
 
-    def some_are_stored() -> bool:
-        return store.exists() and store.read_bytes().count(b"\n") >= 4
+    def count_lines() -> int:
+        return store.read_bytes().count(b"\n") if store.exists() else 0
 
-    kill_when(some_are_stored, code, model_manifest, world, record, task, metric)
-    stored = store.read_bytes().count(b"\n")
+    kill_when(lambda: count_lines() >= 4, code, model_manifest, world, record, task, metric)
+    stored = count_lines()
     assert not record.exists()
-
-    computed, add = [], ScoreCache.add
-    monkeypatch.setattr(ScoreCache, "add", lambda *a: computed.append(a) or add(*a))
     monkeypatch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_ANSWERS", 4)
     monkeypatch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_TOKENS", 64)
     torch.set_num_threads(1)
@@ -111,6 +109,7 @@ def test_a_killed_job_goes_on_and_writes_the_bytes_of_one_that_was_not(
     paths = record, tmp_path / "whole/record.json"
     for path in paths:
         evaluate_direct(model_manifest, world, path, request)
-    assert stored + len(computed) == 2 * len({item[1] for item in computed})
+    whole_store = tmp_path / "whole" / ".record.scored"
+    assert 4 <= stored < count_lines() == whole_store.read_bytes().count(b"\n")
     killed, whole = map(read_record, paths)
     assert killed.stable_bytes() == whole.stable_bytes()

@@ -5,7 +5,6 @@ import re
 import pytest
 
 from tests.unit.conftest import placed
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.grid.explain import explain_training
 from workflow_scripts.grid.requests import ExplainTrainingRequest
@@ -19,14 +18,6 @@ from workflow_scripts.training.samples import BadSamples
 RECIPE = TaskRecipe(max_training_items=24, max_length=30)
 
 
-def explain(world, manifests, path, task, number):
-    request = ExplainTrainingRequest(
-        task=task, number=number, recipe=RECIPE, chat_template=False, seed=0
-    )
-    explain_training(manifests, world, path, request)
-    return path.read_text(encoding="utf-8").split("\n\n==== ")
-
-
 def read_tokens(part: str) -> list[tuple[bool, int]]:
     """Read of each token whether it is in the answer, and its number."""
     lines = re.findall(r"^([> ]) +(\d+) ['\"]", part, re.MULTILINE)
@@ -34,28 +25,23 @@ def read_tokens(part: str) -> list[tuple[bool, int]]:
 
 
 @pytest.mark.parametrize("name", ["sst2", "nq_open"])
-def test_the_tokens_shown_are_those_of_the_sample(
-    world, model_manifest, tmp_path, monkeypatch, name
-):
+def test_the_tokens_shown_are_those_of_the_sample(world, tmp_path, monkeypatch, name):
     from transformers import AutoConfig, AutoModelForCausalLM
 
     monkeypatch.delattr(AutoModelForCausalLM, "from_pretrained")  # it needs no weights
-    manifests = [placed(world, "Llama-0.3M"), model_manifest]
-    parts = explain(world, manifests, tmp_path / "explained.txt", name, 3)
+    manifest = placed(world, "Llama-0.3M")
+    request = ExplainTrainingRequest(
+        task=name, number=3, recipe=RECIPE, chat_template=False, seed=0
+    )
+    explain_training([manifest], world, tmp_path / "explained.txt", request)
+    part = (tmp_path / "explained.txt").read_text(encoding="utf-8")
     with mirror(world):
         splits = load_splits(name, RECIPE, seed=0)
-        for manifest, part in zip(manifests, parts, strict=True):
-            tokenizer = load_tokenizer(manifest)
-            encoder = Encoder(tokenizer, AutoConfig.from_pretrained(manifest.parent))
-            texts = TrainingTexts(splits.test, encoder, RECIPE, chat=False)
-            (sample,) = texts.samples([splits.training[3]], BadSamples())
-            trained, tested = map(read_tokens, part.split("---- tested ----"))
-            assert [token for _, token in trained] == sample.tokens.tolist()
-            assert texts.text(splits.training[3]).whole in part
-            generated = splits.test.OUTPUT_TYPE == "generate_until"
-            assert any(marked for marked, _ in tested) != generated, "of a generated answer none"
-
-
-def test_an_item_that_is_not_there_is_a_sentence(world, model_manifest, tmp_path):
-    with pytest.raises(UserError, match="training item 24 of sst2, which has 24"):
-        explain(world, [model_manifest], tmp_path / "explained.txt", "sst2", 24)
+        encoder = Encoder(load_tokenizer(manifest), AutoConfig.from_pretrained(manifest.parent))
+        texts = TrainingTexts(splits.test, encoder, RECIPE, chat=False)
+        (sample,) = texts.samples([splits.training[3]], BadSamples())
+        trained, tested = map(read_tokens, part.split("---- tested ----"))
+        assert [token for _, token in trained] == sample.tokens.tolist()
+        assert texts.text(splits.training[3]).whole in part
+        generated = splits.test.OUTPUT_TYPE == "generate_until"
+        assert any(marked for marked, _ in tested) != generated, "of a generated answer none"

@@ -45,8 +45,10 @@ def load_shortened(names: list[str], rows: int) -> dict:
 
 
 # Items above the cap, and training rows of which .8 and .2 are rounded in each way.
-@pytest.mark.parametrize("over, rows", [(0, 1_198), (5, 1_199)])
-@pytest.mark.parametrize("name, metric", [("sst2", "acc"), ("arc_easy", "acc_norm")])
+@pytest.mark.parametrize(
+    ("name", "metric", "over", "rows"),
+    [("sst2", "acc", 0, 1_198), ("sst2", "acc", 5, 1_199), ("arc_easy", "acc_norm", 5, 1_199)],
+)
 def test_the_four_draws_are_lm_harmonys(
     world, model_manifest, tmp_path, monkeypatch, name, metric, over, rows
 ):

@@ -1,4 +1,4 @@
-"""Train before test on real tasks and a tiny model: what is looked at when, and what survives a kill."""
+"""Train before test on real tasks and a tiny model: the order of reading, and resuming after a kill."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.cells import cell
 from tests.processes import kill_when, python
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
-from workflow_scripts.evaluation import lm_eval_run
+from workflow_scripts.evaluation import direct, lm_eval_run
 from workflow_scripts.grid import train_before_test as module
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.settings.harmony import TaskRecipe
@@ -19,95 +19,83 @@ RECIPE = TaskRecipe(
 )
 
 
-def run(manifest, world, record, task="sst2", metric="acc", recipe=RECIPE):
-    asked = cell(task, metric, protocol="train_before_test", recipe=recipe)
-    return train_before_test(manifest, world, record, asked)
+def run(manifest, world, record, task="sst2", metric="acc", **changes):
+    recipe = RECIPE.model_copy(update=changes)
+    request = cell(task, metric, protocol="train_before_test", recipe=recipe)
+    return train_before_test(manifest, world, record, request)
 
 
-def test_the_record_says_what_was_done(world, model_manifest, tmp_path):
-    record = run(model_manifest, world, tmp_path / "record.json")
-    assert read_record(tmp_path / "record.json") == record
-    assert record.protocol.name == "train_before_test"
-    assert record.task.split == "validation"  # lm-eval's own test, whole
-    assert record.items.n == 24
-    training = record.training
-    assert training.samples == 24
-    assert (training.held_out_samples, training.held_out_split) == (8, "held_out_of_training")
-    scores = [entry["eval_acc"] for entry in training.evaluations]
-    assert len(scores) == 2, "one an epoch"
-    assert training.selected == {
-        "by": "acc",
-        "step": 3 * (1 + scores.index(max(scores))),
-        "value": max(scores),
-    }
+def assert_same(first, second):
+    """Compare two records and their items."""
+    records = [read_record(path) for path in (first, second)]
+    assert records[0].metrics == records[1].metrics
+    assert records[0].training == records[1].training
+    items = [path.with_suffix(".parquet").read_bytes() for path in (first, second)]
+    assert items[0] == items[1]
 
 
-@pytest.mark.parametrize("task, metric", [("medmcqa", "acc_norm"), ("openbookqa", "acc_norm")])
-def test_the_test_is_put_once_and_after_all_choosing(
-    world, model_manifest, tmp_path, monkeypatch, task, metric
+@pytest.mark.parametrize(
+    ("task", "metric", "split"),
+    [("medmcqa", "acc_norm", "held_out_of_training"), ("openbookqa", "acc_norm", "validation")],
+)
+def test_the_test_is_read_once_and_after_all_validation(
+    world, model_manifest, tmp_path, monkeypatch, task, metric, split
 ):
     """Of one task without and one with a validation split of its own."""
-    asked_in_turn = []
-    real = lm_eval_run.ask
+    prompts = []
+    ask = lm_eval_run.ask
 
-    def spy(lm, tasks, drawn, **options):
-        output = real(lm, tasks, drawn, **options)
+    def spy(*arguments, **options):
+        output = ask(*arguments, **options)
         (samples,) = output["samples"].values()
-        asked_in_turn.append({sample["prompt_hash"] for sample in samples})
+        prompts.append({sample["prompt_hash"] for sample in samples})
         return output
 
-    monkeypatch.setattr(lm_eval_run, "ask", spy)
+    monkeypatch.setattr(direct, "ask", spy)
     monkeypatch.setattr(module, "ask", spy)
-    run(model_manifest, world, tmp_path / "record.json", task, metric)
-    *choosing, test = asked_in_turn
-    assert len(choosing) == RECIPE.epochs
+    record = run(model_manifest, world, tmp_path / "record.json", task, metric)
+    *validation, test = prompts
+    assert len(validation) == RECIPE.epochs
     items = read_items(tmp_path / "record.parquet").column("prompt_sha256").to_pylist()
-    assert test == set(items)
-    for looked_at in choosing:
-        assert len(looked_at) == 8
-        assert not looked_at & test
+    assert test == set(items) and len(items) == record.items.n == 24
+    assert all(len(part) == 8 and not part & test for part in validation)
+    training = record.training
+    assert (training.samples, training.held_out_samples, training.held_out_split) == (24, 8, split)
+    scores = [entry[f"eval_{metric}"] for entry in training.evaluations]
+    step = 3 * (1 + scores.index(max(scores)))
+    assert training.selected == {"by": metric, "step": step, "value": max(scores)}
 
 
-def test_the_best_of_several_rates_is_taken_on_the_choosing_items(world, model_manifest, tmp_path):
-    one, other, both = (
-        run(model_manifest, world, tmp_path / f"{at}.json", recipe=RECIPE.model_copy(update=rates))
-        for at, rates in enumerate(
+def test_the_best_of_several_rates_is_selected_on_the_validation_items(
+    world, model_manifest, tmp_path
+):
+    first, second, both = (
+        run(model_manifest, world, tmp_path / f"{number}.json", **rates)
+        for number, rates in enumerate(
             ({"learning_rate": 1e-6}, {"learning_rate": 2e-2}, {"learning_rates": (1e-6, 2e-2)})
         )
     )
-    values = [record.training.selected["value"] for record in (one, other)]
-    assert both.training.selected["value"] == max(values)
-    expected = (one, other)[values.index(max(values))]
-    assert both.metrics == expected.metrics
-    assert both.training.keys["learning_rate"] == expected.training.keys["learning_rate"]
+    best = max(first, second, key=lambda record: record.training.selected["value"])
+    assert both.metrics == best.metrics
+    assert both.training.keys["learning_rate"] == best.training.keys["learning_rate"]
 
 
-@pytest.mark.parametrize(("precision", "method"), [("bfloat16", "lora"), ("float32", "full")])
 def test_a_test_after_a_kill_is_that_of_a_training_that_went_through(
-    world, model_manifest, tmp_path, monkeypatch, precision, method
+    world, model_manifest, tmp_path, monkeypatch
 ):
-    """All was trained and the job ended before the test: the last state is taken over, and tested as
-    the model in memory would have been, in the same number format.
+    """All was trained and the job ended before the test: the last state is restored, and tested as
+    the model in memory would have been, in the same dtype.
     """
-    update = {"precision": precision, "method": method, "epochs": 1}
-    recipe = RECIPE.model_copy(update=update)
-    undisturbed = run(model_manifest, world, tmp_path / "undisturbed.json", recipe=recipe)
-
-    def killed(*arguments, **options):
-        raise InterruptedError
-
+    changes = {"precision": "bfloat16", "epochs": 1}
+    run(model_manifest, world, tmp_path / "undisturbed.json", **changes)
+    path = tmp_path / "killed.json"
     with monkeypatch.context() as patch:
-        patch.setattr(module, "evaluate_loaded", killed)
-        with pytest.raises(InterruptedError):
-            run(model_manifest, world, tmp_path / "killed.json", recipe=recipe)
-    trained = []
-    monkeypatch.setattr(PackedTrainer, "train", lambda *a, **o: trained.append(1))
-    again = run(model_manifest, world, tmp_path / "killed.json", recipe=recipe)
-    assert not trained, "its last state was to be taken over"
-    assert again.metrics == undisturbed.metrics and again.training == undisturbed.training
-    assert again.protocol.dtype == precision
-    items = [(tmp_path / f"{name}.parquet").read_bytes() for name in ("killed", "undisturbed")]
-    assert items[0] == items[1]
+        patch.delattr(module, "evaluate_loaded")
+        with pytest.raises(NameError):
+            run(model_manifest, world, path, **changes)
+    monkeypatch.setattr(PackedTrainer, "train", None)
+    assert run(model_manifest, world, path, **changes).protocol.dtype == "bfloat16"
+    assert_same(path, tmp_path / "undisturbed.json")
 
 
 PROGRAM = """
@@ -121,17 +109,15 @@ run(*map(Path, sys.argv[1:]))
 
 
 @pytest.mark.slow
-def test_a_killed_training_goes_on_to_the_same_bytes(world, model_manifest, tmp_path):
-    """Killed while it trains, then while the test is put."""
-    undisturbed = run(model_manifest, world, tmp_path / "undisturbed.json")
+def test_a_killed_training_resumes_to_the_same_bytes(world, model_manifest, tmp_path):
+    """Killed while it trains, then while the test is read."""
+    run(model_manifest, world, tmp_path / "undisturbed.json")
     record = tmp_path / "killed.json"
-    for seen in (".killed.training/*/checkpoint-2/seal.json", ".killed.scored"):
+    for pattern in (".killed.training/*/checkpoint-2/seal.json", ".killed.scored"):
         kill_when(
-            lambda seen=seen: list(tmp_path.glob(seen)), PROGRAM, model_manifest, world, record
+            lambda pattern=pattern: list(tmp_path.glob(pattern)),
+            *(PROGRAM, model_manifest, world, record),
         )
         assert not record.exists()
     python(PROGRAM, model_manifest, world, record)
-    assert read_record(record).metrics == undisturbed.metrics
-    assert read_record(record).training == undisturbed.training
-    items = [(tmp_path / f"{name}.parquet").read_bytes() for name in ("killed", "undisturbed")]
-    assert items[0] == items[1]
+    assert_same(record, tmp_path / "undisturbed.json")

@@ -21,22 +21,21 @@ RECIPE = TaskRecipe(max_length=10_000)
 
 
 @cache
-def encoder_like(family):
+def get_encoder(family):
     tokenizer = tokenizer_like(family)
     return Encoder(tokenizer, tiny_model("qwen2", len(tokenizer)).config)
 
 
-def get_text_names(task, recipe, *, chat, family="llama_3"):
-    return TrainingTexts(task, encoder_like(family), recipe, chat=chat)
+def make_texts(task, recipe, *, chat, family="llama_3"):
+    return TrainingTexts(task, get_encoder(family), recipe, chat=chat)
 
 
-def put(task, documents, family, *, chat):
-    """The training items as a test of the task, by lm-eval's own evaluation."""
+def evaluate(task, documents, family, *, chat):
+    """Evaluate the training items as a test of the task, by lm-eval itself."""
     task.set_config("num_fewshot", 0)
     task.set_config("test_split", task.config.training_split)
     assert list(task.eval_docs)[: len(documents)] == documents
-    model = watched(tokenizer_like(family))
-    name = task.config.task
+    model, name = watched(tokenizer_like(family)), task.config.task
     lm_eval.evaluate(
         lm=model,
         task_dict={"tasks": {name: task}},
@@ -47,12 +46,11 @@ def put(task, documents, family, *, chat):
     return model
 
 
-def trained_on(task, documents, family, *, chat, recipe=RECIPE):
-    texts, bad = get_text_names(task, recipe, chat=chat, family=family), BadSamples()
-    samples = texts.samples(documents, bad)
-    tokens = [(texts.text(d), s.tokens.tolist()) for d, s in zip(documents, samples, strict=True)]
+def make_samples(task, documents, family, *, chat, recipe=RECIPE):
+    texts, bad = make_texts(task, recipe, chat=chat, family=family), BadSamples()
+    samples = list(texts.samples(documents, bad))
     assert not +bad
-    return tokens
+    return [(texts.text(d), s.tokens.tolist()) for d, s in zip(documents, samples, strict=True)]
 
 
 @pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
@@ -64,21 +62,21 @@ def test_training_has_the_tokens_of_the_test(world, name, chat):
         documents = list(task.training_docs())[:ITEMS]
         for family, starts in FAMILIES.items():
             tokenizer = tokenizer_like(family)
-            samples = trained_on(task, documents, family, chat=chat)
-            test = put(task, documents, family, chat=chat)
-            for text, tokens in samples:
-                *tokens, end = tokens
+            samples = make_samples(task, documents, family, chat=chat)
+            test = evaluate(task, documents, family, chat=chat)
+            for text, (*tokens, end) in samples:
                 assert end == tokenizer.eos_token_id
                 if task.OUTPUT_TYPE == "generate_until":
-                    (context,) = (one for one in test.generated_from if one == tokens[: len(one)])
+                    (context,) = (
+                        prompt for prompt in test.generated_from if prompt == tokens[: len(prompt)]
+                    )
                     answer = tokenizer.decode([*context[-1:], *tokens[len(context) :]])
                     assert answer.endswith(text.answer.strip())
                 else:
                     context, continuation = test.scored[text.prompt, text.answer]
                     assert tokens == [*context, *continuation]
                 start = tokenizer.bos_token_id
-                assert tokens.count(start) == starts
-                assert not starts or tokens[0] == start
+                assert tokens.count(start) == starts and (not starts or tokens[0] == start)
 
 
 SYSTEM = "<|start_header_id|>system<|end_header_id|>\n\nYou are helpful<|eot_id|>"  # Llama 3's
@@ -102,17 +100,17 @@ def published_question_and_answer(task, row):
 def test_the_published_text_is_theirs_to_the_letter(world, name):
     with mirror(world):
         (task,) = load_tasks([name]).values()
-        written, said = (get_text_names(task, PUBLISHED, chat=chat) for chat in (False, True))
-        for row in list(task.training_docs())[:100]:
+        plain, chat = (make_texts(task, PUBLISHED, chat=chat) for chat in (False, True))
+        for row in list(task.training_docs())[:20]:
             question, answer = published_question_and_answer(task, row)
-            assert written.text(row).whole == f"{question} {answer}"
-            spoken = said.text(row)
+            assert plain.text(row).whole == f"{question} {answer}"
+            rendered = chat.text(row)
             user = f"<|start_header_id|>user<|end_header_id|>\n\n{question.strip()}<|eot_id|>"
             assistant = "<|start_header_id|>assistant<|end_header_id|>\n\n"
-            assert spoken.whole == (
+            assert rendered.whole == (
                 f"<|begin_of_text|>{SYSTEM}{user}{assistant}{answer.strip()}<|eot_id|>"
             )
-            assert spoken.answer == f"{answer.strip()}<|eot_id|>"
+            assert rendered.answer == f"{answer.strip()}<|eot_id|>"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -123,7 +121,7 @@ def test_the_published_text_has_one_start_token_and_one_end(world, family):
         (task,) = load_tasks(["nq_open"]).values()
         rows = list(task.training_docs())[:ITEMS]
         for chat in (False, True):
-            for text, tokens in trained_on(task, rows, family, chat=chat, recipe=PUBLISHED):
+            for text, tokens in make_samples(task, rows, family, chat=chat, recipe=PUBLISHED):
                 end = [] if chat else [tokenizer.eos_token_id]
                 adds = not (tokenizer.bos_token and text.whole.startswith(tokenizer.bos_token))
                 assert tokens == [

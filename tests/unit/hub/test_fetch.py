@@ -1,8 +1,7 @@
 """Fetching, by the real client, from a hub on this machine that fails on demand."""
 
-import json
+import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -14,6 +13,7 @@ from huggingface_hub import constants
 from tests.processes import ROOT
 from tests.unit.hub.conftest import point_client
 from tests.unit.hub.fake_hub import Fault, model_files
+from tests.waiting import wait_until
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.fetch import fetch
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest, verify
@@ -42,7 +42,7 @@ def list_names(folder: Path) -> set[str]:
         ),
         (
             "dataset",
-            {"README.md": b"", "all/train[1].parquet": b"PAR1", "dev.jsonl.gz": b"three"},
+            {"README.md": b"# MMLU", "all/train[1].parquet": b"PAR1", "dev.jsonl.gz": b"three"},
             "mmlu.py data.tar x.pkl .hidden/a.json sub/manifest.json",
         ),
     ],
@@ -142,48 +142,19 @@ def test_fetch_faults(hub, folder, monkeypatch, fault, error):
     assert not (folder / MANIFEST).exists()
 
 
-RUN_STEP = """
-import json, runpy, sys
-from types import SimpleNamespace
-job = json.loads(sys.argv[1])
-snakemake = SimpleNamespace(
-    rule="fetch_model", threads=1, log=[job["log"]], input={}, wildcards={},
-    output={"manifest": job["manifest"]}, params=job["params"],
-)
-runpy.run_path("workflow_scripts/steps/fetch.py", init_globals={"snakemake": snakemake})
-"""
-
-
-def start_step(hub, tmp_path: Path, folder: Path, **environment) -> subprocess.Popen:
-    """Run the step of the rule in a process of its own, configured by the environment alone."""
-    params = {"kind": "model", "repository": MODEL, "revision": None, "lock": None}
-    log = str(tmp_path / "logs/fetch_model.log")
-    job = {"log": log, "params": params, "manifest": str(folder / MANIFEST)}
-    plain = {name: os.environ.get(name, "") for name in ("PATH", "LD_LIBRARY_PATH")}
-    plain |= {"HF_ENDPOINT": hub.url, "HOME": str(tmp_path / "home"), "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        [sys.executable, "-c", RUN_STEP, json.dumps(job)],
-        cwd=ROOT,
-        env=plain | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def test_fetch_killed(hub, tmp_path, folder):
+def test_fetch_killed(hub, folder):
     """The next run fetches the files that are missing."""
     files = model_files(3_000_000)
     hub.add("model", MODEL, [files])
     hub.faults.append(Fault("model.safetensors", stall_after=2_000_000))
-    step = start_step(hub, tmp_path, folder)
+    context = multiprocessing.get_context("fork")
+    process = context.Process(target=fetch, args=("model", MODEL, None, folder))
+    process.start()
     small = {*files} - {".gitattributes", "model.safetensors"}
-    while not hub.count_sent() or small - list_names(folder):
-        assert step.poll() is None, (tmp_path / "logs/fetch_model.log").read_text()
-        time.sleep(0.05)
+    wait_until(lambda: hub.count_sent() and not small - list_names(folder), "files come")
     time.sleep(0.5)  # the client notes each file after it has its name
-    step.send_signal(signal.SIGKILL)
-    step.communicate()
+    process.kill()
+    process.join()
     assert not {MANIFEST, "model.safetensors"} & list_names(folder)
     hub.requests.clear()
     fetch("model", MODEL, None, folder)
@@ -191,18 +162,36 @@ def test_fetch_killed(hub, tmp_path, folder):
     assert list_names(folder) == {*files, MANIFEST} - {".gitattributes"}
 
 
+RUN_STEP = """
+import runpy, sys
+from types import SimpleNamespace
+log, manifest, repository = sys.argv[1:]
+params = {"kind": "model", "repository": repository, "revision": None, "lock": None}
+snakemake = SimpleNamespace(
+    rule="fetch_model", threads=1, log=[log], input={}, wildcards={},
+    output={"manifest": manifest}, params=params,
+)
+runpy.run_path("workflow_scripts/steps/fetch.py", init_globals={"snakemake": snakemake})
+"""
+
+
 @pytest.mark.parametrize("gated", [False, True])
 def test_fetch_token(hub, tmp_path, folder, gated):
     """The token goes to the hub and not to the host that it redirects to; a refusal is a sentence in the log."""
     hub.add("model", MODEL, [model_files()], gated=gated)
+    log = tmp_path / "logs/fetch_model.log"
     # HF_DEBUG makes the client log every request with its headers.
-    step = start_step(hub, tmp_path, folder, HF_TOKEN=TOKEN, HF_DEBUG="1")
-    output = step.communicate()[0]
+    tokens = {"HF_TOKEN": TOKEN, "HF_DEBUG": "1", "HOME": str(tmp_path / "home")}
+    step = subprocess.run(
+        [sys.executable, "-c", RUN_STEP, log, folder / MANIFEST, MODEL],
+        cwd=ROOT,
+        env={**os.environ, "HF_ENDPOINT": hub.url, "PYTHONPATH": str(ROOT), **tokens},
+        capture_output=True,
+        text=True,
+    )
     assert (step.returncode == 1) == gated
-    tokens = {(r.server, r.authorization) for r in hub.requests if MODEL in r.path}
-    assert tokens - {("cdn", None)} == {("hub", f"Bearer {TOKEN}")}
-    log = (tmp_path / "logs/fetch_model.log").read_text()
-    assert ("Accept its licence" in log) == gated
-    written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert not [path for path in written if TOKEN.encode() in path.read_bytes()]
-    assert TOKEN not in output
+    sent = {(r.server, r.authorization) for r in hub.requests if MODEL in r.path}
+    assert sent - {("cdn", None)} == {("hub", f"Bearer {TOKEN}")}
+    assert ("Accept its licence" in log.read_text()) == gated
+    written = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in (*written, step.stdout, step.stderr) if TOKEN in text]

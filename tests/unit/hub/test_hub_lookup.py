@@ -84,7 +84,6 @@ def test_look_up_task_agrees_with_table(name):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("no_such_task", "lm-eval knows no task 'no_such_task'"),
         ("glue", "by hand"),  # a list of tasks without a score
         ("leaderboard", "is of 6 datasets"),
     ],

@@ -34,14 +34,13 @@ def test_agreement_rises_or_falls_only_where_its_interval_says_so(difference, lo
     assert expected not in few, "of two models no agreement of rankings is told"
 
 
-@pytest.mark.parametrize(("p", "greatest"), [(1e-5, -10), (0.4, None)])
-def test_prompt_runs_tell_of_the_greatest_significant_step_alone(p, greatest):
-    names = ["run", "micro", "floor", "p", "difference", "after", "changed", "format_met"]
-    rows = [("run1", 0.3, 0.26, None, None, None, "", 0.0)]
-    rows += [("run2", 0.2, 0.26, p, -0.1, "run1", "shots", 0.9)]
-    table = pd.DataFrame(rows, columns=names)
+@pytest.mark.parametrize(("p", "changed"), [(1e-5, 1), (0.4, 0)])
+def test_prompt_runs_tell_of_significant_steps(p, changed):
+    names = ["run", "micro", "floor", "p"]
+    table = pd.DataFrame([("run1", 0.3, 0.26, None), ("run2", 0.2, 0.26, p)], columns=names)
     table = table.assign(model="a/b", variant=None, n=100, micro_stderr=0.01)
     values = PROMPTS.values({"prompt_runs": table})
-    assert values.get("prompts.step") == (greatest and pytest.approx(greatest))
+    assert (values["prompts.steps"], values["prompts.steps_changed"]) == (1, changed)
     text = story(PROMPTS, values)
-    assert ("−10.0 percentage points, from run1 to run2 (shots)" in text) == bool(greatest)
+    assert ("1 of 1 runs changed significantly" in text) == bool(changed)
+    assert "from 20% (run2) to 30% (run1)" in text

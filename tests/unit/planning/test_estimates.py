@@ -9,7 +9,6 @@ import pytest
 from tests.unit.settings.merged import load
 from workflow_scripts.planning.estimates import Need, Planner
 from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.settings import Settings
 
@@ -99,18 +98,6 @@ def test_limits_of_retries():
     assert minutes == [30, 60, 120, 120]
     memory = [need.memory_limit_mb(attempt, cluster) for attempt in attempts]
     assert memory == [10_000, 15_000, 20_000, 20_000]
-
-
-def test_suite_row():
-    """A row of the leaderboard needs what its tasks take, and a stranger what is planned for any."""
-    request = Request(name=TINY, precision="bfloat16", model_type="pretrained")
-    own, one = planner(suite={"memory_mb": 64_000}), ("arc_challenge",)
-    seconds = own.suite_row(request, one).seconds
-    assert seconds < own.suite_row(request, (*one, "mmlu")).seconds
-    trained = request.model_copy(update={"protocol": "train_before_test"})
-    assert seconds < own.suite_row(trained, one).seconds
-    stranger = own.suite_row(request.model_copy(update={"name": "acme/Rocket-1B"}), one)
-    assert (stranger.mem_mb, stranger.gpus) == (64_000, 1)
 
 
 def test_work_table():

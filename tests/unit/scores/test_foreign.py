@@ -1,238 +1,215 @@
-"""What lm-eval and lighteval wrote: read whole, checked by its items, refused in a sentence."""
+"""Results that lm-eval and lighteval wrote: read whole, checked by their items, wrong ones refused."""
 
 import json
-from dataclasses import replace
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.records import imported_scores, make_items, record_fields
+from tests.records import imported_scores
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import write_record
 from workflow_scripts.evaluation.names import hash_cluster
 from workflow_scripts.scores.foreign.cells import ImportedCell, read_cells
 from workflow_scripts.scores.foreign.imports import import_results, name_origins, read_folder
 from workflow_scripts.scores.foreign.requests import import_request
-from workflow_scripts.scores.tidy import collect_scores
 from workflow_scripts.settings.load import load_settings
 
 DATE = "2026-01-02T03-04-05.000006"
-NAMES = {"lm_eval": {"rte": "rte", "cola": "cola"}, "lighteval": {"mmlu": "mmlu_helm"}}
+NAMES = {"lm_eval": {"rte": "rte"}, "lighteval": {"mmlu": "mmlu_helm"}}
 TASKS = {
-    name: {"metric": metric, "shots": [0], "cluster": ["question"] if name == "rte" else []}
-    for name, metric in (("rte", "acc"), ("cola", "mcc"), ("mmlu_helm", "em"))
+    "rte": {"metric": "acc", "cluster": ["question"]},
+    "mmlu_helm": {"metric": "em", "cluster": []},
 }
 GOLDS, ANSWERS = (0, 1, 1, 0), ((-1.0, -2.0), (-1.0, -2.0), (-3.0, -0.5), (-0.1, -4.0))
 
 
-def sample(at: int) -> dict:
-    likely, gold = ANSWERS[at], GOLDS[at]
+def make_sample(number: int) -> dict:
+    answers, gold = ANSWERS[number], GOLDS[number]
     return {
-        "doc_id": at,
-        "doc": {"question": f"q{at}"},
+        "doc_id": number,
+        "doc": {"question": f"q{number}"},
         "target": gold,
         "arguments": {
-            f"gen_args_{one}": {"arg_0": f"q{at}", "arg_1": text}
-            for one, text in enumerate((" True", " False"))
+            f"gen_args_{choice}": {"arg_0": f"q{number}", "arg_1": text}
+            for choice, text in enumerate((" True", " False"))
         },
-        "resps": [[[str(ll), "False"]] for ll in likely],
-        "filtered_resps": [[str(ll), "False"] for ll in likely],
+        "filtered_resps": [[str(likelihood), "False"] for likelihood in answers],
         "filter": "none",
         "metrics": ["acc"],
-        "prompt_hash": f"{at}" * 64,
-        "acc": float((likely[1] > likely[0]) == gold),
+        "prompt_hash": f"{number}" * 64,
+        "acc": float((answers[1] > answers[0]) == gold),
     }
 
 
-def results(**changes) -> dict:
+def make_results(scores: dict | None = None, **changes) -> dict:
     return {
-        "results": {"rte": {"alias": "rte", "acc,none": 0.75, "acc_stderr,none": 0.25}},
-        "group_subtasks": {"rte": []},
+        "results": {"rte": scores or {"alias": "rte", "acc,none": 0.75, "acc_stderr,none": 0.25}},
         "n-shot": {"rte": 0},
         "n-samples": {"rte": {"original": 4, "effective": 4}},
         "config": {"model_dtype": "torch.float32"},
         "model_name": "org/net",
-        "lm_eval_version": "0.4.13",
     } | changes
 
 
 @pytest.fixture
-def folder(tmp_path):
+def write(tmp_path):
     """Write results of lm-eval with its samples, and return the folder."""
 
-    def write(content=None, samples=range(4), change=lambda one: one):
-        place = tmp_path / "theirs/net"
-        place.mkdir(parents=True)
-        (place / f"results_{DATE}.json").write_text(json.dumps(content or results()))
-        lines = [json.dumps(change(sample(at))) for at in samples]
+    def write(content=None, samples=4, change=lambda sample: sample):
+        folder = tmp_path / "other/net"
+        folder.mkdir(parents=True)
+        (folder / f"results_{DATE}.json").write_text(json.dumps(content or make_results()))
+        lines = [json.dumps(change(make_sample(number))) for number in range(samples)]
         if lines:
-            (place / f"samples_rte_{DATE}.jsonl").write_text("\n".join(lines) + "\n")
-        return tmp_path / "theirs"
+            (folder / f"samples_rte_{DATE}.jsonl").write_text("\n".join(lines) + "\n")
+        return tmp_path / "other"
 
     return write
 
 
-def read(folder, target):
-    request = {"name": "theirs", "folder": str(folder), "names": NAMES, "tasks": TASKS}
+def run_import(folder, target):
+    request = {"name": "other", "folder": str(folder), "names": NAMES, "tasks": TASKS}
     import_results({}, request, {"folder": target})
     return target
 
 
-def test_results_with_samples_have_scores_and_items_that_are_paired_with_ours(folder, tmp_path):
-    out = read(folder(), tmp_path / "out")
-    (cell,) = read_cells(out)
-    assert (cell.study, cell.file) == ("theirs", f"net/results_{DATE}.json")
-    assert (cell.model, cell.dtype, cell.commit) == ("org/net", "float32", None)
-    (score,) = cell.scores
-    assert (score.name, score.value, score.stderr, score.n) == ("acc", 0.75, 0.25, 4)
-    assert (score.best_constant, score.chance) == (0.5, 0.5)
-    items = read_items(out / cell.items.file).to_pydict()
-    assert items["gold"] == ["0", "1", "1", "0"] and items["prediction"] == ["0", "0", "1", "0"]
+def test_lm_evals_results_and_samples_have_scores_and_items(write, tmp_path):
+    target = run_import(write(), tmp_path / "out")
+    (cell,) = read_cells(target)
+    assert cell.model_dump(include={"study", "file", "model", "dtype", "commit"}) == {
+        "study": "other",
+        "file": f"net/results_{DATE}.json",
+        "model": "org/net",
+        "dtype": "float32",
+        "commit": None,
+    }
+    items = read_items(target / cell.items.file).to_pydict()
+    assert (items["gold"], items["prediction"]) == (["0", "1", "1", "0"], ["0", "0", "1", "0"])
     assert items["correct"] == [True, False, True, True]
-    assert items["loglikelihoods"] == [list(one) for one in ANSWERS]
-    row = imported_scores(out)[["study", "model", "task", "value", "n", "floor"]]
-    assert row.to_numpy().tolist() == [["theirs", "org/net", "rte", 0.75, 4, 0.5]]
-    ours = [
-        replace(
-            one,
-            item=f"rte/{at}",
-            scores={"acc": right},
-            cluster=hash_cluster({"question": f"q{at}"}, ["question"]),
-        )
-        for at, (one, right) in enumerate(zip(make_items(), (1.0, 0.0, 1.0, 1.0), strict=True))
-    ]
-    path = tmp_path / "own.json"
-    write_record(path, ours, **record_fields(model="org/net", task="rte", value=0.75))
-    files = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
-    collect_scores({"records": [path], "imports": [out]}, {}, files)
-    first, second = pd.read_parquet(files["errors"])["shared"]
-    assert first == pytest.approx(second) and abs(first).sum() > 0
+    assert items["loglikelihoods"] == list(map(list, ANSWERS))
+    assert items["cluster"][1] == hash_cluster({"question": "q1"}, ["question"])
+    row = imported_scores(target)[["study", "task", "value", "stderr", "n", "floor", "chance"]]
+    assert row.to_numpy().tolist() == [["other", "rte", 0.75, 0.25, 4, 0.5, 0.5]]
 
 
 def test_a_folder_is_read_again_when_a_file_in_it_changes(here):
-    (here / "theirs").mkdir()
-    settings = load_settings(merged({"imports": ["theirs"]}), ROOT)
-    before = import_request(settings, "theirs")
+    (here / "other").mkdir()
+    settings = load_settings(merged({"imports": ["other"]}), ROOT)
+    before = import_request(settings, "other")
     assert before["names"]["lighteval"]["mmlu"] == "mmlu_helm"
     assert before["tasks"]["cola"]["metric"] == "mcc"
-    (here / "theirs/results_1.json").write_text("{}")
-    assert import_request(settings, "theirs")["stamp"] != before["stamp"]
+    (here / "other/results_1.json").write_text("{}")
+    assert import_request(settings, "other")["stamp"] != before["stamp"]
 
 
-def test_a_group_has_the_scores_of_its_members_and_their_mean(tmp_path):
-    content = results(
+def test_a_group_of_lm_eval_has_its_own_score(tmp_path):
+    members = ["mmlu_anatomy", "mmlu_law"]
+    content = make_results(
         results={
             "mmlu": {"acc,none": 0.6, "acc_stderr,none": 0.004, "brier_score_stderr,none": "N/A"},
-            "mmlu_anatomy": {"acc,none": 0.5, "acc_stderr,none": 0.01},
-            "mmlu_law": {"acc,none": 0.8, "acc_stderr,none": 0.01},
+            **{member: {"acc,none": 0.5} for member in members},
         },
-        group_subtasks={"mmlu": ["mmlu_anatomy", "mmlu_law"]},
+        group_subtasks={"mmlu": members},
         model_name="/fast/models/Yi-6B/",
     )
-    content["n-shot"] = {"mmlu_anatomy": 5, "mmlu_law": 5}
-    content["n-samples"] = {name: {"effective": 4} for name in content["n-shot"]}
+    content["n-shot"] = dict.fromkeys(members, 5)
+    content["n-samples"] = {member: {"effective": 4} for member in members}
     (tmp_path / "mmlu.json").write_text(json.dumps(content))
     ((cell, _),) = read_folder(tmp_path, NAMES, TASKS)
     assert (cell.model, cell.task, cell.shots) == ("local/fast.models.Yi-6B", "mmlu", 5)
-    assert [(one.name, one.subset, one.value) for one in cell.scores] == [
-        ("acc", None, 0.6),
-        ("acc", "mmlu_anatomy", 0.5),
-        ("acc", "mmlu_law", 0.8),
-        ("acc_macro", None, 0.65),
-    ]
+    (score,) = cell.scores
+    assert (score.name, score.value, score.stderr, score.n) == ("acc", 0.6, 0.004, 8)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("files", "message"),
     [
-        ({"samples": range(3)}, "of 4 items, and 3 are there"),
-        ({"content": results(results={"rte": {"acc,none": 0.5}})}, r"its items is 0\.75"),
-        ({"change": lambda one: {"doc_id": one["doc_id"]}}, "cannot be read"),
-        (
-            {"content": results(results={"rte": {"acc,none": 1.5}}), "samples": ()},
-            r"rte: acc is 1\.5; expected 0 to 1",
-        ),
-        ({"content": results(results={"rte": {"acc,none": "N/A"}})}, "rte has no number"),
+        ({"samples": 3}, "of 4 items, and 3 are there"),
+        ({"content": make_results({"acc,none": 0.5})}, r"its items is 0\.75"),
+        ({"change": lambda sample: {"doc_id": 0}}, "cannot be read"),
+        ({"content": make_results({"acc,none": 1.5}), "samples": 0}, "expected 0 to 1"),
+        ({"content": make_results({"acc,none": "N/A"})}, "rte has no number"),
         ({"content": {"hidden_size": 3}}, "is no result file of lm-eval"),
-        ({"content": results(**{"n-shot": {}})}, "cannot be read"),
     ],
 )
 def test_a_broken_foreign_or_doctored_file_is_named_and_nothing_is_taken(
-    folder, tmp_path, given, said
+    write, tmp_path, files, message
 ):
-    with pytest.raises(UserError, match=said) as caught:
-        read(folder(**given), tmp_path / "out")
-    assert len(caught.value.problems) == 1 and not (tmp_path / "out").exists()
+    with pytest.raises(UserError, match=message):
+        run_import(write(**files), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
-def test_a_half_written_file_a_second_cell_and_an_empty_folder_are_refused(folder, tmp_path):
-    where = folder()
-    path = where / "net" / f"results_{DATE}.json"
-    whole = path.read_text()
-    for other, said in (("{", "cannot be read"), (whole, r"org/net on rte is in .* too")):
-        (where / "other.json").write_text(other)
-        with pytest.raises(UserError, match=said):
-            list(read_folder(where, NAMES, TASKS))
+def test_a_half_written_file_a_second_cell_and_an_empty_folder_are_refused(write, tmp_path):
+    folder = write()
+    whole = (folder / "net" / f"results_{DATE}.json").read_text()
+    for content, message in (("{", "cannot be read"), (whole, r"org/net on rte is in .* too")):
+        (folder / "other.json").write_text(content)
+        with pytest.raises(UserError, match=message):
+            list(read_folder(folder, NAMES, TASKS))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(UserError, match=r"no file that ends in \.json"):
+    with pytest.raises(UserError, match="no file"):
         list(read_folder(tmp_path / "empty", {}, {}))
 
 
 @pytest.mark.parametrize(
-    ("changes", "names"),
+    ("first", "second", "names"),
     [
-        ([{"shots": 0}, {"shots": 25}], ["theirs", "theirs (25-shot)"]),
-        ([{"shots": 5}, {"shots": 25}], ["theirs (5-shot)", "theirs (25-shot)"]),
-        ([{"dtype": "bfloat16"}, {"dtype": None}], ["theirs (bfloat16)", "theirs (dtype unknown)"]),
-        ([{"commit": "f" * 40}, {"commit": "1" * 40}], ["theirs (fffffff)", "theirs (1111111)"]),
-        ([{}, {"model": "org/other", "dtype": "bfloat16"}], ["theirs", "theirs"]),
+        ({}, {"task": "cola"}, ["other", "other"]),
+        ({}, {"study": "suite"}, ["other", "other (suite)"]),
+        (
+            {"commit": "f" * 40},
+            {"dtype": None},
+            ["other (float32, fffffff)", "other (dtype unknown, commit unknown)"],
+        ),
+        ({}, {"model": "org/other", "dtype": "bfloat16"}, ["other", "other"]),
     ],
 )
-def test_scores_of_one_model_and_task_are_told_apart_by_what_differs(changes, names):
-    cell = {"file": "f", "harness": "lm_eval", "harness_version": None, "model": "org/net"}
-    cell |= {"commit": None, "dtype": "float32", "task": "rte", "protocol": "direct", "shots": 0}
-    cells = [ImportedCell(**cell | {"scores": ()} | change) for change in changes]
-    assert name_origins("theirs", cells, TASKS) == names
-
-
-def test_lighteval_s_results_and_details_become_one_task_with_subjects(tmp_path):
-    root, model = tmp_path / "light", "org/net"
-    scores = {"mmlu:anatomy|5": [1.0, 0.0], "mmlu:virology|5": [1.0, 1.0, 1.0, 0.0]}
-    means = {key: {"em": sum(of) / len(of), "em_stderr": 0.1} for key, of in scores.items()}
-    content = {
-        "config_general": {"model_config": {"model_name": model, "dtype": "float32"}},
-        "results": means | {"mmlu:_average|5": {"em": 0.6}, "all": {"em": 0.6}},
-        "config_tasks": {key: {"name": key} for key in scores},
+def test_scores_of_other_studies_and_weights_have_names_of_their_own(first, second, names):
+    fields = {
+        "file": "f",
+        "harness": "lm_eval",
+        "harness_version": None,
+        "model": "org/net",
+        "scores": (),
     }
-    place, details = root / "results" / model, root / "details" / model / DATE
-    place.mkdir(parents=True)
+    fields |= {"task": "rte", "protocol": "direct", "shots": 0, "commit": None, "dtype": "float32"}
+    cells = [ImportedCell(**fields | changes) for changes in (first, second)]
+    assert [cell.study for cell in name_origins("other", cells)] == names
+
+
+def test_lightevals_results_and_details_become_one_task_with_subjects(tmp_path):
+    scores = {"mmlu:anatomy|5": [1.0, 0.0], "mmlu:virology|5": [1.0, 1.0, 1.0, 0.0]}
+    means = {key: {"em": sum(part) / len(part), "em_stderr": 0.1} for key, part in scores.items()}
+    content = {
+        "config_general": {"model_config": {"model_name": "org/net", "dtype": "float32"}},
+        "results": means | {"mmlu:_average|5": {"em": 0.6}, "all": {"em": 0.6}},
+        "config_tasks": {},
+    }
+    folder, details = tmp_path / "results/org/net", tmp_path / "details/org/net" / DATE
+    folder.mkdir(parents=True)
     details.mkdir(parents=True)
-    (place / f"results_{DATE}.json").write_text(json.dumps(content))
-    doc = {"choices": [" A", " B"], "gold_index": [1]}
-    for key, of in scores.items():
+    (folder / f"results_{DATE}.json").write_text(json.dumps(content))
+    doc = {"choices": [" A", " B"], "gold_index": [1], "query": "q"}
+    for key, part in scores.items():
         rows = [
             {
-                "doc": doc | {"id": str(at), "query": f"q{at}"},
-                "metric": {"em": one},
-                "model_response": {"text": [" B" if one else " A"], "logprobs": []},
+                "doc": doc | {"id": str(number)},
+                "metric": {"em": score},
+                "model_response": {"text": [" B" if score else " A"], "logprobs": []},
             }
-            for at, one in enumerate(of)
+            for number, score in enumerate(part)
         ]
         pq.write_table(pa.Table.from_pylist(rows), details / f"details_{key}_{DATE}.parquet")
-    ((cell, items),) = read_folder(root, NAMES, TASKS)
-    assert (cell.model, cell.task, cell.shots) == (model, "mmlu_helm", 5)
+    ((cell, items),) = read_folder(tmp_path, NAMES, TASKS)
+    assert (cell.model, cell.task, cell.shots) == ("org/net", "mmlu_helm", 5)
     assert [item.item for item in items][:3] == ["anatomy/0", "anatomy/1", "virology/0"]
-    assert items[0].gold == "B" and items[0].prediction == "B"
-    whole, *parts = cell.scores
-    assert whole.value == pytest.approx(4 / 6) and whole.n == 6, "each question counts the same"
-    assert {(one.subset, one.value, one.n) for one in parts} == {
-        ("anatomy", 0.5, 2),
-        ("virology", 0.75, 4),
-    }
+    assert (items[0].gold, items[0].prediction, items[0].subset) == ("B", "B", "anatomy")
+    (score,) = cell.scores
+    assert (score.value, score.n) == (pytest.approx(4 / 6), 6), "each question counts the same"
+    assert score.stderr == pytest.approx(0.1 * (1 / 9 + 4 / 9) ** 0.5)
     (details / f"details_mmlu:anatomy|5_{DATE}.parquet").unlink()
     with pytest.raises(UserError, match="mmlu has parts without details"):
-        list(read_folder(root, NAMES, TASKS))
+        list(read_folder(tmp_path, NAMES, TASKS))

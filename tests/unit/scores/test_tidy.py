@@ -14,28 +14,27 @@ def test_each_metric_becomes_a_row_with_its_floor(tmp_path):
     records = read_records([tmp_path / "b.json", tmp_path / "a.json"])
     scores = collect(record for _, record in records)
     assert list(scores.columns) == list(COLUMNS)
-    first, second = scores.to_dict("records")
-    assert (first["model"], first["variant"], first["value"]) == ("miniature/Llama-1.4M", "", 0.75)
-    assert (second["model"], second["variant"]) == ("org/net", "@k2m12+cpt+sft")
-    assert (second["seed"], second["n"], second["protocol"]) == (3, 4, "direct")
-    assert first["floor"] == 0.5, "chance 0.5 is above the best constant's 0.45"
+    # Of the floors, chance 0.5 is above the best constant's 0.45.
+    shown = scores[["model", "variant", "value", "n", "protocol", "floor", "seed"]]
+    assert shown.to_numpy().tolist() == [
+        ["miniature/Llama-1.4M", "", 0.75, 4, "direct", 0.5, 0],
+        ["org/net", "@k2m12+cpt+sft", 0.25, 4, "direct", 0.5, 3],
+    ]
 
 
 def test_the_order_of_the_records_changes_nothing(tmp_path):
     paths = [tmp_path / f"{name}.json" for name in "abc"]
     for path in paths:
         write_example(path, model=f"org/{path.stem}")
-    for at, order in enumerate((paths, paths[::-1])):
-        outputs = {name: tmp_path / f"{name}_{at}" for name in ("scores", "errors")}
+    written = []
+    for order in (paths, paths[::-1]):
+        outputs = {name: tmp_path / name for name in ("scores", "errors")}
         collect_scores({"records": order}, {}, outputs)
-    for name in ("scores", "errors"):
-        assert (tmp_path / f"{name}_0").read_bytes() == (tmp_path / f"{name}_1").read_bytes()
+        written.append([path.read_bytes() for path in outputs.values()])
+    assert written[0] == written[1]
 
 
 def test_all_broken_records_are_named_at_once(tmp_path):
     (tmp_path / "a.json").write_text("{")
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError, match=r"(?s)a\.json.*b\.json is missing"):
         read_records([tmp_path / "a.json", tmp_path / "b.json"])
-    assert len(error.value.problems) == 2
-    assert "a.json" in error.value.problems[0]
-    assert "b.json is missing" in error.value.problems[1]

@@ -3,13 +3,11 @@
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from tests.tables import table_beside
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.miniature.specs import SPECS, TOKENS_PER_BATCH
 from workflow_scripts.settings.tables import CATEGORIES, ModelRow, TaskRow, read_table
 
 # The models of the published ranking, in its README's order.
@@ -43,16 +41,6 @@ def test_models_of_published_ranking(models):
     for name, *facts in table_beside(__file__, "model_facts.txt"):
         row = models[name]
         assert [str(fact) for fact in (row.parameters, row.layers, row.kind, row.gated)] == facts
-
-
-def test_tokens_of_pretraining(models):
-    published = pd.read_csv(ROOT / "resources/published/pretraining.tsv", sep="\t")
-    tokens = {name: row.tokens_billion for name, row in models.items()}
-    stated = dict(zip(published["model"], published["tokens_billion"], strict=True))
-    assert stated.items() <= tokens.items()
-    for name, spec in SPECS.items():
-        read = SPECS[spec.base or name].steps * TOKENS_PER_BATCH / 1e9
-        assert tokens[f"miniature/{name}"] == pytest.approx(read, rel=1e-12)
 
 
 def test_tasks_of_published_grid():

@@ -5,11 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.settings.tables import ModelRow, read_table
 from workflow_scripts.stats.item_errors import assumed_errors
 from workflow_scripts.stats.score_errors import ScoreErrors
 
-SEEDS = (0, 1, 2, 3, 5, 8, 13, 21)
-LEADERBOARD = Path(__file__).parents[3] / "resources/published/harmony_leaderboard.csv"
+ROOT = Path(__file__).parents[3]
+LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
 
 
 def published() -> pd.DataFrame:
@@ -17,29 +18,30 @@ def published() -> pd.DataFrame:
 
 
 def published_scores() -> pd.DataFrame:
-    """The 24 columns alone, in percent."""
-    return published().drop(columns=["rank", "pc1"])
+    """Read the 24 columns alone, as fractions."""
+    return published().drop(columns=["rank", "pc1"]) / 100
+
+
+def read_families() -> pd.Series:
+    rows = read_table(ModelRow, ROOT / "config/models.tsv")
+    return pd.Series({name: row.family for name, row in rows.items()})
 
 
 def random_scores(
     seed: int, models: int = 12, tasks: int = 5, *, gaps: float = 0.0, digits: int = 1
 ) -> pd.DataFrame:
-    """A common ability and noise, rounded so that there are ties; a share of the cells missing."""
+    """Draw a common ability and noise, rounded so that there are ties, with missing cells."""
     generator = np.random.default_rng(seed)
     ability = generator.standard_normal((models, 1))
     values = ability + generator.uniform(0.3, 2, tasks) * generator.standard_normal((models, tasks))
     values = values.round(digits)
     values[generator.random(values.shape) < gaps] = np.nan
-    return pd.DataFrame(
-        values,
-        index=[f"model {at}" for at in range(models)],
-        columns=[f"task {at}" for at in range(tasks)],
-    )
+    return pd.DataFrame(values).rename("model {}".format).rename("task {}".format, axis=1)
 
 
 def format_with_errors(
     scores: pd.DataFrame, stderrs: pd.DataFrame, correlation: float = 0.0, training: float = 0.0
 ) -> ScoreErrors:
-    """From standard errors that any two models' correlate alike of, and a spread over trainings."""
+    """Build errors from standard errors with one correlation between models, and a spread over trainings."""
     items = {task: assumed_errors(stderrs[task].to_numpy(float), correlation) for task in scores}
     return ScoreErrors(scores, items, scores * 0.0 + training)

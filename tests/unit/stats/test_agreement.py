@@ -1,67 +1,125 @@
-"""Agreement of tasks, against scipy, pair by pair, with ties and gaps."""
+"""Agreement of tasks against scipy, pair by pair, and its intervals and ceilings against plain loops."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, pearsonr
 
-from tests.unit.stats.random_scores import SEEDS, random_scores
+from tests.unit.stats.random_scores import format_with_errors, random_scores
 from workflow_scripts.stats.agreement import (
     agreement_by_category,
     agreement_by_task,
+    cross_agreement,
     kendall_matrix,
     mean_agreement,
     share_improving,
 )
+from workflow_scripts.stats.like_sizes import group_in_bands, pair_like
+from workflow_scripts.stats.redraws import (
+    agree_with_redraw,
+    ceiling_of_pairs,
+    difference_drawn,
+    interval_drawn,
+)
+from workflow_scripts.stats.score_errors import ScoreErrors
 
 
-def reference(scores: pd.DataFrame, a: str, b: str) -> float:
-    both = scores[[a, b]].dropna()
-    return kendalltau(both[a], both[b]).statistic if len(both) > 1 else float("nan")
+def tau(first, second) -> float:
+    both = ~(np.isnan(first) | np.isnan(second))
+    return kendalltau(first[both], second[both]).statistic if both.sum() > 1 else np.nan
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("gaps", [0.0, 0.2, 0.7])
-def test_each_cell_is_scipys_tau_b_over_the_models_both_tasks_have(seed, gaps):
-    scores = random_scores(seed, gaps=gaps, digits=seed % 2)
-    matrix = kendall_matrix(scores)
-    for a, b in combinations(scores.columns, 2):
-        assert matrix.loc[a, b] == pytest.approx(reference(scores, a, b), nan_ok=True, abs=1e-12)
-        assert matrix.loc[b, a] == pytest.approx(matrix.loc[a, b], nan_ok=True, abs=0)
-    pairs = [reference(scores, a, b) for a, b in combinations(scores.columns, 2)]
-    assert mean_agreement(scores) == pytest.approx(np.nanmean(pairs), abs=1e-12)
+def tau_matrix(values: np.ndarray) -> np.ndarray:
+    return np.array([[tau(first, second) for second in values.T] for first in values.T])
 
 
-def test_what_cannot_be_ranked_is_nan_and_left_out_of_the_mean():
-    scores = pd.DataFrame(
-        {"a": [1, 2, 3], "b": [3, 2, 1], "tied": [5, 5, 5], "once": [1, None, None]}
-    )
-    matrix = kendall_matrix(scores)
-    assert matrix.loc["a", "b"] == -1
-    assert matrix["tied"].isna().all()
-    assert matrix["once"].isna().all()
-    assert mean_agreement(scores) == -1
-    assert np.isnan(mean_agreement(scores[["a"]]))
+def tau_mean(values: np.ndarray) -> float:
+    return np.nanmean(tau_matrix(values)[np.triu_indices(values.shape[1], 1)])
 
 
-def test_means_by_task_and_by_category_leave_a_task_itself_out():
-    scores = random_scores(4, tasks=4)
-    matrix = kendall_matrix(scores)
-    a, b, c, d = scores.columns
-    by_task = agreement_by_task(matrix)
-    assert by_task[a] == pytest.approx(np.mean([matrix.loc[a, other] for other in (b, c, d)]))
+def assert_same(result, expected):
+    np.testing.assert_allclose(result, expected, rtol=0, atol=1e-12, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("seed", "models", "gaps", "digits"),
+    [(0, 3, 0.0, 6), (1, 14, 0.2, 1), (2, 25, 0.7, 0), (3, 60, 0.1, 6), (4, 1010, 0.1, 1)],
+)
+def test_tau_is_scipys_over_the_models_that_both_tasks_have(seed, models, gaps, digits):
+    scores = random_scores(seed, models, gaps=gaps, digits=digits)
+    assert_same(kendall_matrix(scores), tau_matrix(scores.to_numpy()))
+    assert_same(mean_agreement(scores), tau_mean(scores.to_numpy()))
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+def test_cross_agreement_is_scipys(gaps):
+    first = random_scores(1, models=30, tasks=3, gaps=gaps).iloc[::-1].add_prefix("text ")
+    second = random_scores(2, models=24, gaps=gaps)
+    kendall, pearson, models = cross_agreement(first, second)
+    for text, task in ((text, task) for text in first for task in second):
+        pair = first[[text]].join(second[[task]], how="inner").dropna().to_numpy().T
+        assert models.at[text, task] == pair.shape[1]
+        assert_same(kendall.at[text, task], kendalltau(*pair).statistic)
+        assert_same(pearson.at[text, task], pearsonr(*pair).statistic)
+
+
+def test_means_leave_a_task_itself_out_and_shares_count_pairs_that_both_know():
+    matrix = kendall_matrix(random_scores(4, tasks=4))
+    a, b, c, d = matrix
+    assert_same(agreement_by_task(matrix)[a], matrix.loc[a, [b, c, d]].mean())
     table = agreement_by_category(matrix, {a: "x", b: "y", c: "x", d: "x"})
-    within = [matrix.loc[a, c], matrix.loc[a, d], matrix.loc[c, d]]
-    assert table.loc["x", "x"] == pytest.approx(np.mean(within))
-    between = [matrix.loc[b, other] for other in (a, c, d)]
-    assert table.loc["x", "y"] == table.loc["y", "x"] == pytest.approx(np.mean(between))
-    assert np.isnan(table.loc["y", "y"]), "one task agrees with nothing"
+    assert_same(table.at["x", "x"], (matrix.at[a, c] + matrix.at[a, d] + matrix.at[c, d]) / 3)
+    assert_same(table.loc["x", "y"], matrix.loc[b, [a, c, d]].mean())
+    assert np.isnan(table.at["y", "y"]), "one task agrees with nothing"
+    higher = (matrix + 0.1).mask(matrix == matrix.at[a, b])
+    assert share_improving(matrix, higher) == (1.0, 5)
 
 
-def test_the_share_of_pairs_that_improve_counts_strictly_and_only_what_both_know():
-    names = list("abc")
-    first = pd.DataFrame([[1, 0.2, 0.5], [0.2, 1, np.nan], [0.5, np.nan, 1]], names, names)
-    second = pd.DataFrame([[1, 0.3, 0.5], [0.3, 1, 0.9], [0.5, 0.9, 1]], names, names)
-    assert share_improving(first, second) == (0.5, 2)
+def test_models_of_like_size_do_not_agree_where_size_alone_ranks_them():
+    parameters = pd.Series(np.repeat([1e9, 4e9, 16e9], 4))
+    noise = 0.1 * np.random.default_rng(0).standard_normal((12, 30))
+    scores = pd.DataFrame(np.log(parameters.to_numpy())[:, None] + noise)
+    assert mean_agreement(scores) > 0.7
+    off = np.triu_indices(30, 1)
+    assert abs(kendall_matrix(scores, pair_like(parameters)).to_numpy()[off].mean()) < 0.05
+    sizes = pd.Series(1e9 * np.array([5, 5, 6, 7, 9, 9.99, 10, 10, np.nan]))
+    bands = [(low, high, len(models)) for low, high, models in group_in_bands(sizes)]
+    assert bands == [(5e9, 10e9, 6)]
+
+
+@pytest.mark.parametrize(
+    ("seed", "models", "gaps", "digits"), [(0, 12, 0.0, 6), (1, 14, 0.1, 1), (2, 25, 0.4, 0)]
+)
+def test_intervals_and_ceilings_are_those_of_plain_loops(seed, models, gaps, digits):
+    scores = random_scores(seed, models, tasks=3 + seed, gaps=gaps, digits=digits)
+    # Without an error a score is drawn as it is: those that were tied stay so.
+    stderrs = scores * 0 + np.where(np.arange(3 + seed) % 2, 0.0, 0.3)
+    errors = format_with_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
+    first, *others = samples = list(errors.drawn(5, seed))
+    means = [tau_mean(sample) for sample in [first, *others[:-1]]]
+    low, high = np.quantile(means, [0.025, 0.975]) - np.mean(means)
+    value = tau_mean(scores.to_numpy())
+    expected = [max(value + min(low, 0), -1), min(value + max(high, 0), 1)]
+    assert_same(interval_drawn(errors, 4, seed), expected)
+    other = ScoreErrors(scores.round(0), errors.items, errors.training, stream=1)
+    rises = [tau_mean(sample) for sample in other.drawn(4, seed)] - np.array(means)
+    rise = tau_mean(other.scores.to_numpy()) - value
+    low, high = np.quantile(rises, [0.025, 0.975]) - rises.mean()
+    expected = [rise + min(low, 0), rise + max(high, 0)]
+    assert_same(difference_drawn(errors, other, 4, seed), expected)
+    measured = scores.to_numpy()
+    redrawn = [
+        tau(measured[:, task], sample[:, task]) for sample in others for task in range(3 + seed)
+    ]
+    assert_same(agree_with_redraw(errors, 4, seed), np.reshape(redrawn, (4, -1)).mean(axis=0))
+
+    def reliability(task: int, other: int) -> float:
+        rows = ~np.isnan(measured[:, other])
+        taus = [tau(one[rows, task], two[rows, task]) for one, two in pairwise(samples)]
+        return max(np.mean(taus), 0.0)
+
+    ceilings = ceiling_of_pairs(errors, 4, seed).to_numpy()
+    for a, b in combinations(range(3 + seed), 2):
+        assert_same(ceilings[a, b], np.sqrt(reliability(a, b) * reliability(b, a)))

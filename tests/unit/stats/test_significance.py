@@ -1,50 +1,112 @@
-"""Tests of significance against scipy, by hand, and by how often they raise a false alarm."""
+"""Tests of significance and shares against scipy and scikit-learn, and by how often they raise a false alarm."""
+
+import math
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, false_discovery_control, norm
+from scipy.stats import binomtest, norm, t
+from sklearn.metrics import matthews_corrcoef
 
-from tests.unit.stats.random_scores import SEEDS
-from workflow_scripts.stats.significance import holm, mcnemar, z_test
+from workflow_scripts.stats.shares import (
+    coefficient_step,
+    errors_above,
+    share_error,
+    wilson,
+)
+from workflow_scripts.stats.significance import (
+    compute_detectable_z,
+    estimate_difference,
+    holm,
+    mcnemar,
+    z_test,
+)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(3))
 def test_mcnemar_is_the_binomial_test_of_the_items_that_differ(seed):
-    generator = np.random.default_rng(seed)
-    first = generator.random(80) < 0.6
-    second = generator.random(80) < 0.4 + 0.05 * seed / 4
-    b, c, p = mcnemar(first.tolist(), second)
-    assert b == sum(f and not s for f, s in zip(first, second, strict=True))
-    assert c == sum(s and not f for f, s in zip(first, second, strict=True))
-    assert p == pytest.approx(binomtest(b, b + c).pvalue)
-    assert mcnemar(second, first) == (c, b, pytest.approx(p))
+    first, second = np.random.default_rng(seed).random((2, 80)) < [[0.6], [0.4 + 0.1 * seed]]
+    b, c = (first & ~second).sum(), (second & ~first).sum()
+    expected = (b, c, pytest.approx(binomtest(b, b + c).pvalue))
+    assert mcnemar(first.tolist(), second) == expected
 
 
-def test_z_has_the_right_share_of_false_alarms():
-    generator = np.random.default_rng(5)
-    first, second = generator.normal(0.5, [[0.02], [0.03]], size=(2, 20_000))
-    z, p = z_test(first - second, np.full(20_000, np.hypot(0.02, 0.03)))
-    assert (p < 0.05).mean() == pytest.approx(0.05, abs=0.006)
-    z, p = z_test(0.1, 0.05)
-    assert z == pytest.approx(2.0)
-    assert p == pytest.approx(2 * (1 - norm.cdf(2)))
+def test_z_is_the_normal_test_and_equal_scores_do_not_differ():
+    z, p = z_test(np.array([0.1, 0.0, 0.1, 0.1]), np.array([0.05, 0.0, 0.0, np.nan]))
+    assert z == pytest.approx([2, 0, np.nan, np.nan], nan_ok=True)
+    assert p == pytest.approx([2 * norm.sf(2), 1, np.nan, np.nan], nan_ok=True)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", range(3))
 def test_holm_is_the_step_down_procedure(seed):
-    generator = np.random.default_rng(seed)
-    p = generator.random(12) ** 4
+    p = np.random.default_rng(seed).random(12) ** 4
     corrected = holm(p)
     for level in (0.01, 0.05, 0.2, 0.5):
         rejected = set()
-        for step, at in enumerate(np.argsort(p)):
-            if p[at] > level / (len(p) - step):
+        for step, test in enumerate(np.argsort(p)):
+            if p[test] > level / (len(p) - step):
                 break
-            rejected.add(at)
+            rejected.add(test)
         assert set(np.flatnonzero(corrected <= level)) == rejected
-    assert (corrected >= false_discovery_control(p) - 1e-12).all(), "stricter than the rate"
+    assert holm([0.02, np.nan, 0.03]) == pytest.approx([0.04, np.nan, 0.04], nan_ok=True)
 
 
-def test_holm_leaves_tests_that_were_not_made_out_of_the_count():
-    assert holm([0.02, np.nan, 0.03]).tolist() == [0.04, pytest.approx(np.nan, nan_ok=True), 0.04]
-    assert holm([]).tolist() == []
+def test_a_difference_has_its_interval_and_the_smallest_that_would_show():
+    result = estimate_difference(0.02, 0.01)
+    ends = pytest.approx((0.02 - 0.0195996, 0.02 + 0.0195996), abs=1e-6)
+    assert (result["low"], result["high"]) == ends
+    assert result["detectable"] == pytest.approx((1.959964 + 0.841621) * 0.01)
+    result = estimate_difference(-0.02, 0.01, freedom=3)
+    assert result["high"] == pytest.approx(-0.02 + t.ppf(0.975, 3) * 0.01)
+    assert math.isnan(estimate_difference(0.02, math.nan)["detectable"])
+
+
+@pytest.mark.parametrize("freedom", [1, 4, 23])
+def test_a_detectable_difference_is_detected_four_times_in_five(freedom):
+    generator = np.random.default_rng(1)
+    samples = generator.standard_normal(4000) + compute_detectable_z(freedom)
+    samples /= np.sqrt(generator.chisquare(freedom, 4000) / freedom)
+    assert (samples > t.ppf(0.975, freedom)).mean() == pytest.approx(0.8, abs=0.03)
+
+
+@pytest.mark.parametrize("n", [1, 7, 5463])
+def test_the_interval_of_a_share_is_scipys_wilson_interval(n):
+    for right in {0, 1, n // 3, n}:
+        low, high = wilson(right / n, n)
+        expected = binomtest(right, n).proportion_ci(method="wilson")
+        # 1.96 where they take 1.95996...
+        assert (low, high) == pytest.approx((expected.low, expected.high), abs=2e-5)
+        assert 0 <= low <= right / n <= high <= 1 and low < high
+
+
+@pytest.mark.parametrize(("floor", "n"), [(0.25, 40), (0.65, 1000)])
+def test_a_model_at_the_floor_clears_it_as_seldom_as_two_standard_errors_say(floor, n):
+    scores = np.random.default_rng(n).binomial(n, floor, 20_000) / n
+    above = errors_above(scores, share_error(scores, n), floor, n)
+    assert 0.005 < (above >= 2).mean() < 0.035
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "floor", "n", "expected"),
+    [
+        (1.0, 0.0, 0.5, 100, 10),
+        (0.0, 0.0, 0.5, 100, -10),
+        (0.8, 0.08, 0.5, 100, 3),  # its parts weigh differently, which widens both errors
+        (0.8, 0.1, 0.5, np.nan, 3),
+        (0.8, 0.0, 0.5, np.nan, np.nan),
+    ],
+)
+def test_errors_above_a_floor_are_those_of_the_floor(value, error, floor, n, expected):
+    assert errors_above(value, error, floor, n) == pytest.approx(expected, nan_ok=True)
+
+
+def test_one_answer_moves_a_coefficient_by_its_step_at_most():
+    gold, generator = np.repeat([1, 0], (721, 322)), np.random.default_rng(5)
+    other = np.append(np.ones(1042, int), 0)
+    assert coefficient_step(0.0, 721, 322) == pytest.approx(matthews_corrcoef(gold, other))
+    for share in (0.02, 0.5):
+        answers = np.where(generator.random(1043) < share, gold, 1)
+        value = matthews_corrcoef(gold, answers)
+        step = coefficient_step(value, 721, 322)
+        for item in generator.choice(1043, 20):
+            turned = np.where(np.arange(1043) == item, 1 - answers, answers)
+            assert abs(matthews_corrcoef(gold, turned) - value) <= step + 1e-12

@@ -1,4 +1,4 @@
-"""Samples of random tokens, and one short way to train tiny models on them."""
+"""Train tiny models on samples of random tokens."""
 
 from functools import partial
 from pathlib import Path
@@ -12,12 +12,11 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import Trained, train
 from workflow_scripts.training.samples import Sample, Samples
 from workflow_scripts.training.spec import TrainingSpec
-from workflow_scripts.training.trainable_parameters import select_trainable
 
-model_of = partial(tiny_model, layers=6)
+make_model = partial(tiny_model, layers=4)
 
 
-def samples_of(lengths, seed: int = 0, counted_from: int = 1) -> Samples:
+def make_samples(lengths, seed: int = 0, counted_from: int = 1) -> Samples:
     """Draw tokens; those from a position on count, of a sample too short for that its last."""
     rng = np.random.default_rng(seed)
     samples = []
@@ -27,46 +26,35 @@ def samples_of(lengths, seed: int = 0, counted_from: int = 1) -> Samples:
     return Samples.from_list(samples)
 
 
-def drawn_samples(count: int, seed: int = 0) -> Samples:
-    return samples_of(np.random.default_rng(seed).integers(2, 24, count), seed)
+def draw_samples(count: int, seed: int = 0) -> Samples:
+    return make_samples(np.random.default_rng(seed).integers(2, 24, count), seed)
 
 
-def keys_of(**changes: Any) -> TrainingKeys:
+def make_keys(**changes: Any) -> TrainingKeys:
     return TrainingKeys(**{"batch_size": 4, "learning_rate": 1e-3, "save_every": 3} | changes)
-
-
-def adapted(model):
-    """Add low-rank adapters that are not what they start as."""
-    torch.manual_seed(0)
-    model = select_trainable(model, keys_of(method="lora", lora_rank=2))
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if "lora_B" in name:
-                parameter.copy_(torch.linspace(-0.3, 0.3, parameter.numel()).view_as(parameter))
-    return model
 
 
 def train_small(
     state: Path, kind: str = "qwen2", samples: Samples | None = None, held_out=None, **changes: Any
 ) -> Trained:
-    """Train a model of the kind, or what `load` makes; what is no key of the recipe is told apart."""
-    load = changes.pop("load", lambda dtype: model_of(kind).to(getattr(torch, dtype)))
+    """Train a model of the kind, or the one that `load` returns; other changes are keys of the recipe."""
+    load = changes.pop("load", lambda dtype: make_model(kind).to(getattr(torch, dtype)))
     options = {name: changes.pop(name) for name in ("score", "best_by") if name in changes}
-    lesson = TrainingSpec(
-        drawn_samples(24) if samples is None else samples,
+    spec = TrainingSpec(
+        draw_samples(24) if samples is None else samples,
         seed=changes.pop("seed", 0),
         belongs_to=changes.pop("belongs_to", {"weights": kind}),
-        keys=keys_of(**changes),
+        keys=make_keys(**changes),
         held_out=held_out,
         **options,
     )
-    return train(load, lesson, state, device="cpu", padding_token=0)
+    return train(load, spec, state, device="cpu", padding_token=0)
 
 
-def losses(trained: Trained) -> list[float]:
+def list_losses(trained: Trained) -> list[float]:
     return [entry["loss"] for entry in trained.history if "loss" in entry]
 
 
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+def is_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
     """Compare bit for bit."""
-    return one.keys() == other.keys() and all(torch.equal(one[n], other[n]) for n in one)
+    return first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)

@@ -1,4 +1,4 @@
-"""What a training leaves behind loads anywhere, and computes what the trained model computed."""
+"""The checkpoint of a training loads anywhere, and computes the logits of the trained model."""
 
 import shutil
 
@@ -8,90 +8,68 @@ from transformers import AutoModelForCausalLM
 
 from tests.tiny_models import edit_config, put_in_hub, sealed, tiny_model
 from tests.tiny_tokenizers import smallest_tokenizer
-from tests.unit.training.small import keys_of, train_small
+from tests.unit.training.small import make_keys, train_small
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.training.output import save_checkpoint
 
-COMPUTE = {"device": "cpu", "attention": "auto"}
-
-
-@pytest.fixture(params=["plain", "chunked"])
-def base(request, tmp_path):
-    """The manifest of a model as the hub folder holds it."""
-    model = tiny_model("qwen2" if request.param == "plain" else "fused", layers=6)
-    return put_in_hub(model, tmp_path / "base", smallest_tokenizer())
-
-
-def loader(manifest):
-    return lambda dtype: load_model(manifest, dtype=dtype, **COMPUTE).model
-
-
-def trained_and_saved(manifest, folder, **changes):
-    trained = train_small(
-        folder.with_name("state"), load=loader(manifest), max_steps=6, schedule="constant", **changes
-    )  # fmt: skip
-    keys = keys_of(**{k: v for k, v in changes.items() if k != "score"})
-    save_checkpoint(
-        loader(manifest),
-        trained.parameters,
-        manifest,
-        folder,
-        id="org/base+cpt",
-        keys=keys,
-    )
-    return trained
-
-
 IDS = torch.tensor([[5, 9, 13, 2, 40]])
+LORA = {"method": "lora", "lora_rank": 2, "learning_rate": 1e-2}
+ADAPTER = LORA | {"lora_output": "adapter"}
+
+
+@pytest.fixture(params=["qwen2", "fused"])
+def base(request, tmp_path):
+    """Put a model into a hub folder; return its manifest."""
+    return put_in_hub(tiny_model(request.param, layers=6), tmp_path / "base", smallest_tokenizer())
+
+
+def get_loader(manifest):
+    options = {"device": "cpu", "attention": "auto"}
+    return lambda dtype: load_model(manifest, dtype=dtype, **options).model
+
+
+def train_and_save(manifest, folder, **changes):
+    """Return the logits of the trained model, whose checkpoint is in the folder."""
+    load, state = get_loader(manifest), folder.with_name("state")
+    trained = train_small(state, load=load, max_steps=3, schedule="constant", **changes)
+    keys = make_keys(**changes)
+    save_checkpoint(load, trained.parameters, manifest, folder, id="org/base+cpt", keys=keys)
+    return compute_logits(trained.model)
 
 
 @torch.no_grad()
-def logits(model):
+def compute_logits(model):
     return model.eval()(input_ids=IDS, use_cache=False).logits
 
 
-LORA = {"method": "lora", "lora_rank": 2, "learning_rate": 1e-2}
-WAYS = {
-    "full": {},
-    "merged": LORA,
-    "adapter": LORA | {"lora_output": "adapter"},
-    "adapter and a part in full": LORA | {"lora_output": "adapter", "trains": ["layers 2"]},
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_it_loads_from_anywhere_and_computes_the_same(base, tmp_path, monkeypatch, way):
-    trained = trained_and_saved(base, tmp_path / "trained", **WAYS[way])
-    expected = logits(trained.model)
-    assert not torch.allclose(expected, logits(loader(base)("float32")), atol=1e-2)
+@pytest.mark.parametrize("keys", [{}, LORA, ADAPTER, ADAPTER | {"trains": ["layers 2"]}])
+def test_checkpoint_loads_anywhere(base, tmp_path, keys):
+    expected = train_and_save(base, tmp_path / "trained", **keys)
+    assert not torch.allclose(expected, compute_logits(get_loader(base)("float32")), atol=1e-2)
     folder = shutil.move(tmp_path / "trained", tmp_path / "moved")
     shutil.rmtree(base.parent)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
-    assert torch.allclose(logits(AutoModelForCausalLM.from_pretrained(folder)), expected, atol=1e-5)
-    ours = load_model(folder / "manifest.json", dtype="float32", **COMPUTE).model
-    assert torch.allclose(logits(ours), expected, atol=1e-5)
-    assert (folder / "adapter_config.json").exists() == way.startswith("adapter")
-    verify(folder, read_manifest(folder / "manifest.json"))
+    for model in (
+        AutoModelForCausalLM.from_pretrained(folder),
+        get_loader(folder / "manifest.json")("float32"),
+    ):
+        assert torch.allclose(compute_logits(model), expected, atol=1e-5)
+    assert (folder / "adapter_config.json").exists() == ("lora_output" in keys)
+    assert not verify(folder, read_manifest(folder / "manifest.json"))
 
 
-def test_a_checkpoint_with_an_adapter_is_trained_further_as_a_whole(base, tmp_path):
+def test_checkpoint_with_adapter_is_trained_further(base, tmp_path):
     """transformers would save the adapter alone, and the base's own change would be lost."""
-    trained_and_saved(base, tmp_path / "one", **WAYS["adapter"])
-    manifest = tmp_path / "one/manifest.json"
-    again = trained_and_saved(manifest, tmp_path / "two", method="full")
-    assert not any("lora" in name for name in again.parameters)
-    found = AutoModelForCausalLM.from_pretrained(tmp_path / "two")
-    assert torch.allclose(logits(found), logits(again.model), atol=1e-5)
-    names = {file.path for file in read_manifest(tmp_path / "two/manifest.json").files}
-    assert "adapter_config.json" not in names and "adapter_model.safetensors" not in names
+    train_and_save(base, tmp_path / "one", **ADAPTER)
+    expected = train_and_save(tmp_path / "one/manifest.json", tmp_path / "two", method="full")
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "two")
+    assert torch.allclose(compute_logits(model), expected, atol=1e-5)
+    assert not list((tmp_path / "two").glob("adapter*"))
 
 
-def test_the_weights_are_stored_in_the_bases_format(base, tmp_path):
+def test_weights_keep_the_dtype_of_the_base(base, tmp_path):
     edit_config(base.parent, dtype="bfloat16")
     sealed(base.parent)
-    trained_and_saved(base, tmp_path / "one", **WAYS["merged"])
-    found = AutoModelForCausalLM.from_pretrained(tmp_path / "one")
-    assert {p.dtype for p in found.parameters()} == {torch.bfloat16}
+    train_and_save(base, tmp_path / "one", **LORA)
+    model = AutoModelForCausalLM.from_pretrained(tmp_path / "one")
+    assert {p.dtype for p in model.parameters()} == {torch.bfloat16}

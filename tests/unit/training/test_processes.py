@@ -1,4 +1,4 @@
-"""Several processes train what one would, and leave together."""
+"""Several processes train the model of a single one, and exit together."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from tests.processes import ROOT
 from tests.tiny_models import put_in_hub, tiny_model
 from tests.tiny_tokenizers import smallest_tokenizer
-from tests.unit.training.small import drawn_samples, keys_of
+from tests.unit.training.small import draw_samples, make_keys
 from tests.waiting import wait_until
 from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.training.requests import StageRequest
@@ -21,7 +21,7 @@ from workflow_scripts.training.samples import BadSamples, write_samples
 
 pytestmark = pytest.mark.slow
 
-# What a process that starts a training runs; the steps around it are those of the rule.
+# A process that runs the rule's script.
 PARENT = """
 import json, runpy, sys
 from types import SimpleNamespace
@@ -45,15 +45,15 @@ def start(tmp_path_factory):
     """Start the rule's script in a folder of its own."""
     inputs = tmp_path_factory.mktemp("inputs")
     base = put_in_hub(tiny_model("qwen2", layers=2), inputs / "base", smallest_tokenizer())
-    samples, summary = drawn_samples(43), inputs / "samples.json"
-    write_samples(summary, map(samples.__getitem__, range(43)), BadSamples())
+    samples, summary = draw_samples(43), inputs / "samples.json"
+    write_samples(summary, samples, BadSamples())
 
     def start(folder, gpus):
         # Plain steps, as far as AdamW has them: rounding must not decide their direction.
         request = StageRequest(
             id="org/base+cpt",
             recipe="own",
-            keys=keys_of(learning_rate=1e-4, warm_up=0.5, epochs=12, gpus=gpus),
+            keys=make_keys(learning_rate=1e-4, warm_up=0.5, epochs=12, gpus=gpus),
             validation=0.1,
             seed=0,
             device="cpu",
@@ -77,7 +77,7 @@ def outcome(folder):
     )
 
 
-def test_two_train_what_one_trains_and_resume_to_the_same_bytes(start, tmp_path):
+def test_two_processes_equal_one(start, tmp_path):
     folders = [tmp_path / name for name in ("one", "two", "interrupted")]
     for folder in folders:
         folder.mkdir()

@@ -1,8 +1,7 @@
-"""Running text in blocks, of which no token is lost, and prompts with their completions."""
+"""Cut running text into blocks without losing a token, and mark the completion of a pair."""
 
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 from tests.tiny_tokenizers import TEXT, WITH_START, tokenizer_like
@@ -10,63 +9,38 @@ from workflow_scripts.training.samples import BadSamples
 from workflow_scripts.training.tokenization import cut_sample, make_pair_sample, tokenise_text
 
 
-def blocks(rows, length=16, each_row_ends=True, column=None, tokenizer=None):
-    bad = BadSamples()
-    samples = tokenise_text(
-        tokenizer or tokenizer_like("qwen"),
-        rows,
-        bad,
-        column=column,
-        length=length,
-        each_row_ends=each_row_ends,
-    )
-    return list(samples), dict(bad)
+def make_blocks(texts, each_row_ends=True, family="qwen"):
+    """Return blocks of 16 tokens, and the bad rows."""
+    bad, rows = BadSamples(), [{"text": text} for text in texts]
+    options = {"column": None, "length": 16, "each_row_ends": each_row_ends}
+    return list(tokenise_text(tokenizer_like(family), rows, bad, **options)), bad
 
 
+@pytest.mark.parametrize("family", ["qwen", *WITH_START])
 @pytest.mark.parametrize("each_row_ends", [True, False])
-def test_blocks_hold_every_token_of_the_text(each_row_ends):
-    tokenizer, end = tokenizer_like("qwen"), tokenizer_like("qwen").eos_token_id
-    texts = [f"{TEXT[: 70 + at % 60]}\n" for at in range(200)]
-    samples, bad = blocks([{"text": text} for text in texts], 16, each_row_ends)
-    expected = tokenizer("".join(texts), add_special_tokens=False)["input_ids"]
-    if each_row_ends:
-        encoded = tokenizer(texts, add_special_tokens=False)["input_ids"]
-        expected = [token for ids in encoded for token in [*ids, end]]
-    assert np.concatenate([s.tokens for s in samples]).tolist() == expected
-    assert {len(s.tokens) for s in samples[:-1]} == {16}
-    assert all(s.counted.tolist() == [False] + [True] * (len(s.tokens) - 1) for s in samples)
-    assert bad == {}
-
-
-@pytest.mark.parametrize("family", WITH_START)
-@pytest.mark.parametrize("each_row_ends", [True, False])
-def test_each_document_and_each_block_begins_with_the_start_token(family, each_row_ends):
-    """As a test of the model does; but for these, no token of the text is lost or made up."""
+def test_blocks_hold_every_token(family, each_row_ends):
+    """Each document and each block begins with the start token, where the tokenizer has one."""
     tokenizer = tokenizer_like(family)
-    start, end = tokenizer.bos_token_id, tokenizer.eos_token_id
-    texts = [f"{TEXT[: 70 + at % 60]}\n" for at in range(30)]
-    rows = [{"text": text} for text in texts]
-    found, bad = blocks(rows, 16, each_row_ends, tokenizer=tokenizer)
-    assert bad == {}
-    assert all(sample.tokens[0] == start for sample in found)
-    assert {len(sample.tokens) for sample in found[:-1]} == {16}
-    written = np.concatenate([sample.tokens for sample in found]).tolist()
-    said = [token for token in written if token != start]
+    texts = [f"{TEXT[: 70 + number % 60]}\n" for number in range(100)]
+    blocks, bad = make_blocks(texts, each_row_ends, family)
+    start = tokenizer.bos_token_id if family in WITH_START else None
+    assert not bad and {len(block.tokens) for block in blocks[:-1]} == {16}
+    for block in blocks:
+        assert block.counted.tolist() == [False] + [True] * (len(block.tokens) - 1)
+        assert start in (None, block.tokens[0])
+        assert (start, start) not in pairwise(block.tokens.tolist())
+    tokens = [token for block in blocks for token in block.tokens.tolist() if token != start]
     if each_row_ends:
-        encoded = [tokenizer(text)["input_ids"] for text in texts]
-        assert said == [token for ids in encoded for token in [*ids[1:], end]]
-        behind_an_end = [b for a, b in pairwise(written) if a == end]
-        assert set(behind_an_end) == {start}
+        encoded = tokenizer(texts)["input_ids"]
+        end = tokenizer.eos_token_id
+        assert tokens == [n for ids in encoded for n in [*ids, end] if n != start]
     else:
-        assert tokenizer.decode(said).lstrip() == "".join(texts)
-    for sample in found:
-        assert not any(a == b == start for a, b in pairwise(sample.tokens))
+        assert tokenizer.decode(tokens).lstrip() == "".join(texts)
 
 
 def test_bad_rows_are_counted():
-    rows = [{"text": ""}, {"text": 3}, {"other": "x"}, {"text": " "}, {"text": TEXT}]
-    samples, bad = blocks(rows)
-    assert samples and bad == {"empty": 2, "not text": 2}
+    blocks, bad = make_blocks(["", 3, None, " ", TEXT])
+    assert blocks and bad == {"empty": 2, "not text": 2}
 
 
 @pytest.mark.parametrize(
@@ -79,14 +53,9 @@ def test_bad_rows_are_counted():
         ([5, 6, 7], "completion", 3, None, ["too long, cut", "nothing left that counts"]),
     ],
 )
-def test_of_a_pair_the_completion_counts_or_all_but_the_first(
-    prompt, counted, length, marks, kinds
-):
+def test_pair_counts_its_completion_or_all(prompt, counted, length, marks, kinds):
     bad = BadSamples()
-    samples = list(cut_sample(make_pair_sample(prompt, [8, 9], counted), length, bad))
+    samples = cut_sample(make_pair_sample(prompt, [8, 9], counted), length, bad)
+    pairs = [(sample.tokens.tolist(), sample.counted.tolist()) for sample in samples]
+    assert pairs == ([([*prompt, 8, 9][:length], marks)] if marks else [])
     assert list(bad) == kinds
-    if marks:
-        assert samples[0].tokens.tolist() == [*prompt, 8, 9][:length]
-        assert samples[0].counted.tolist() == marks
-    else:
-        assert samples == []

@@ -17,7 +17,10 @@ class GenerationRequest:
 
 
 class Answer:
-    """The tokens that a request has got so far; `on_done` is called with all of them."""
+    """The tokens that a request has got so far; `on_done` is called with all of them.
+
+    They are chosen alone, so that they do not depend on who else is in the batch, and with a generator of their own.
+    """
 
     def __init__(
         self,
@@ -28,28 +31,41 @@ class Answer:
         self.request = request
         self.done = False
         self.tokens: list[int] = []
-        self.sampler = rules.build_sampler(request.context, request.seed)
         self._end_tokens = rules.end_tokens
         self._on_done = on_done
+        self._processors = rules.build_processors(request.context)
+        self._generator: torch.Generator | None = None
+        if rules.samples:
+            self._generator = torch.Generator().manual_seed(request.seed)
 
     @property
-    def missing(self) -> int:
-        return self.request.new_tokens - len(self.tokens)
+    def is_argmax(self) -> bool:
+        """Return whether the likeliest token is taken, so that the logits need not be looked at."""
+        return not len(self._processors) and self._generator is None
+
+    @property
+    def all_tokens(self) -> list[int]:
+        return [*self.request.context, *self.tokens]
 
     @property
     def length(self) -> int:
         return len(self.request.context) + len(self.tokens)
 
     def add_next(self, logits: torch.Tensor, likeliest: int) -> None:
-        """Add the likeliest token, unless the rules choose another or the answer has ended."""
-        if self.done:
-            return
-        self.tokens.append(likeliest if self.sampler.is_argmax else self.sampler.choose(logits))
+        """Add the likeliest token, unless the rules choose another."""
+        self.tokens.append(likeliest if self.is_argmax else self._choose(logits))
         stop = self.request.stop
         self.done = (
             self.tokens[-1] in self._end_tokens
-            or self.missing <= 0
+            or len(self.tokens) >= self.request.new_tokens
             or (stop is not None and stop(self.tokens))
         )
         if self.done:
             self._on_done(self.tokens)
+
+    def _choose(self, logits: torch.Tensor) -> int:
+        ids = torch.tensor([self.all_tokens], device=logits.device)
+        scores = self._processors(ids, logits.to(copy=True, dtype=torch.float32)[None])
+        if self._generator is None:
+            return int(scores.argmax(-1))
+        return int(torch.multinomial(scores[0].softmax(-1).cpu(), 1, generator=self._generator))

@@ -125,9 +125,9 @@ class TrieAttention:
 class RowAttention:
     """Attention of the next token of several answers: to a start that all share, and to a row of keys of its own."""
 
-    def __init__(self, lengths: Tensor, count: int, cache):
-        """Let each answer see its first `lengths` keys and the next, of `count` that are read."""
-        self._distances = lengths[:, None] - torch.arange(count, device=lengths.device)
+    def __init__(self, positions: Tensor, count: int, cache):
+        """Let each answer see the keys up to its position, of `count` that are read."""
+        self._distances = positions[:, None] - torch.arange(count, device=positions.device)
         self._cache = cache
         self._masks: dict[int | None, Tensor] = {}
 
@@ -143,30 +143,16 @@ class RowAttention:
         shared = key.shape[1]
         groups = heads // shared
         query = (query * scale).view(rows, shared, groups, width)
-        start = _multiply(query.transpose(0, 1).flatten(1, 2), start_keys)
-        own = _multiply(query.flatten(0, 1), key.flatten(0, 1))
-        scores = torch.cat(
-            [
-                start.view(shared, rows, groups, start.shape[-1]).transpose(0, 1),
-                own.view(rows, shared, groups, own.shape[-1]),
-            ],
-            dim=-1,
-        )
+        start = query.transpose(0, 1).flatten(1, 2) @ start_keys.mT
+        start = start.view(shared, rows, groups, start.shape[-1]).transpose(0, 1)
+        scores = torch.cat([start, query @ key.mT], dim=-1)
         if softcap:
             scores = torch.tanh(scores / softcap) * softcap
         weights = (scores + self._masks[window]).softmax(-1).to(value.dtype)
-        of_start, of_own = weights.split([start.shape[-1], own.shape[-1]], dim=-1)
-        output = of_start.transpose(0, 1).flatten(1, 2) @ start_values
-        output = of_own @ value + output.view(shared, rows, groups, width).transpose(0, 1)
+        start_weights, own_weights = weights.split([start.shape[-1], key.shape[2]], dim=-1)
+        output = start_weights.transpose(0, 1).flatten(1, 2) @ start_values
+        output = own_weights @ value + output.view(shared, rows, groups, width).transpose(0, 1)
         return output.reshape(rows, heads, 1, width)
-
-
-def _multiply(query: Tensor, key: Tensor) -> Tensor:
-    """Return the products of queries and keys, in float32 where the device can do that."""
-    is_half = query.dtype in (torch.float16, torch.bfloat16)
-    if query.is_cuda and is_half and key.shape[1]:
-        return torch.bmm(query, key.mT, out_dtype=torch.float32)
-    return query @ key.mT
 
 
 def _gather(states: Tensor, ranges: list[slice]) -> Tensor:

@@ -1,6 +1,5 @@
 """Key-value caches of fixed size: of one packed row whose entries can be dropped, and of rows that grow together."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -74,28 +73,24 @@ class RowShape:
 
 
 class _RowLayer(DynamicLayer):
-    def __init__(self, source: _TreeLayer, shape: RowShape, lengths: torch.Tensor):
+    lengths: torch.Tensor  # entries of each row before a step
+
+    def __init__(self, source: _TreeLayer, shape: RowShape, start: np.ndarray):
         super().__init__()
         self.is_initialized = True
-        self.lengths = lengths
         self.count = 0  # entries of a row that a step reads
         # Zeros: whatever lies in entries that are masked must be a number.
         self.keys, self.values = (
             buffer.new_zeros(shape.rows, buffer.shape[1], shape.capacity, buffer.shape[-1])
             for buffer in (source.keys, source.values)
         )
-        self.start = [
-            buffer.new_zeros(buffer.shape[1], shape.start, buffer.shape[-1])
-            for buffer in (source.keys, source.values)
-        ]
+        self.start = source.keys[0][:, start], source.values[0][:, start]
 
     def update(self, key_states, value_states, *args, **kwargs):
-        rows, heads = key_states.shape[:2]
-        lengths = self.lengths[:rows].to(self.keys.device)
-        firsts = self.keys.shape[2] * torch.arange(rows * heads, device=self.keys.device)
-        places = firsts + lengths.repeat_interleave(heads)
-        for buffer, states in ((self.keys, key_states), (self.values, value_states)):
-            buffer.view(-1, buffer.shape[-1]).index_copy_(0, places, states.flatten(0, 2))
+        rows = len(self.lengths)
+        numbers = torch.arange(rows, device=self.keys.device)
+        self.keys[numbers, :, self.lengths] = key_states[:, :, 0]
+        self.values[numbers, :, self.lengths] = value_states[:, :, 0]
         return self.keys[:rows, :, : self.count], self.values[:rows, :, : self.count]
 
     def get_seq_length(self) -> int:
@@ -107,39 +102,33 @@ class RowCache(Cache):
 
     current: _RowLayer  # that was updated last, to which attention follows at once
 
-    def __init__(self, source: TreeCache, shape: RowShape, lengths: torch.Tensor):
-        """Allocate rows with a layer for each that the model has filled in; `lengths` tell how full rows are."""
+    def __init__(self, source: TreeCache, shape: RowShape, start: np.ndarray):
+        """Allocate rows with a layer for each that the model has filled in, and copy the start that all share."""
         super().__init__(
             layers=[
-                _RowLayer(layer, shape, lengths) if layer.is_initialized else layer
+                _RowLayer(layer, shape, start) if layer.is_initialized else layer
                 for layer in source.layers
             ]
         )
+        self._filled = [layer for layer in self.layers if isinstance(layer, _RowLayer)]
 
     def update(self, key_states, value_states, layer_idx, *args, **kwargs):
         self.current = self.layers[layer_idx]
         return super().update(key_states, value_states, layer_idx, *args, **kwargs)
 
-    def fill_start(self, entries: np.ndarray, source: TreeCache) -> None:
-        """Copy what all prompts begin with from what was read."""
-        for layer, read in zip(self._filled(), source.filled, strict=True):
-            layer.start[0].copy_(read.keys[0][:, entries])
-            layer.start[1].copy_(read.values[0][:, entries])
-
     def fill(self, row: int, entries: np.ndarray, source: TreeCache) -> None:
         """Copy the rest of a prompt."""
-        for layer, read in zip(self._filled(), source.filled, strict=True):
+        for layer, read in zip(self._filled, source.filled, strict=True):
             layer.keys[row, :, : len(entries)] = read.keys[0][:, entries]
             layer.values[row, :, : len(entries)] = read.values[0][:, entries]
 
     def move(self, source: int, target: int) -> None:
-        for layer in self._filled():
+        for layer in self._filled:
             layer.keys[target] = layer.keys[source]
             layer.values[target] = layer.values[source]
 
-    def set_count(self, count: int) -> None:
-        for layer in self._filled():
+    def set_lengths(self, lengths: torch.Tensor, count: int) -> None:
+        """Set how full the first rows are, and how many entries the next step reads, its own included."""
+        for layer in self._filled:
+            layer.lengths = lengths.to(layer.keys.device)
             layer.count = count
-
-    def _filled(self) -> Iterator[_RowLayer]:
-        return (layer for layer in self.layers if isinstance(layer, _RowLayer))

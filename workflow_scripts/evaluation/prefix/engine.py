@@ -29,8 +29,6 @@ CPU_BUDGET = 2**30
 GPU_SHARE = 0.5  # of the memory that is free beside the weights
 # Answers that grow side by side.
 CPU_ANSWERS, GPU_ANSWERS = 64, 256
-# Tokens that they take before anybody looks at them: looking waits for the device.
-CPU_STEPS, GPU_STEPS = 1, 8
 # Tokens of one call, where memory is enough.
 CPU_TOKENS, GPU_TOKENS = 512, 2**13
 _MIN_TOKENS = 16  # with fewer a call would read all weights for next to nothing
@@ -55,20 +53,13 @@ class PrefixEngine:
         self.memory_budget = memory_budget or _measure_memory(self.model.device)
         self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
         self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
-        self.steps = GPU_STEPS if on_gpu else CPU_STEPS
-        self.static = on_gpu  # as CUDA graphs need it
-        self.trie_tokens = 0  # what running each shared stretch once comes to, so far
         self.tokens = 0  # what the requests so far take, also those that were known already
 
     @property
     def description(self) -> str:
-        """Which engine ran, and why not the better one, for the record."""
+        """Say which engine ran, and why not the better one, for the record."""
         reason = self.model.why_not_packed
         return f"plain batches: {reason}" if reason else "prefix sharing"
-
-    @property
-    def tokens_run(self) -> int:
-        return self.model.tokens_run
 
     def loglikelihoods(
         self, requests: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int, **options
@@ -98,7 +89,6 @@ class PrefixEngine:
                 self.tokens += score_plain(self.model, requests, accumulator, self.tokens_per_call)
             else:
                 trie, places = build_trie([request.read for request in requests])
-                self.trie_tokens += len(trie)
                 self.tokens += len(trie)
                 block = self._get_block(trie.longest, self.memory_budget)
                 score_packed(self.model, trie, places, requests, accumulator, block)
@@ -138,26 +128,18 @@ class PrefixEngine:
                 unknown = [index for index in range(len(requests)) if index not in answers]
                 generate_plain(self.model, begin, unknown, self.tokens_per_call)
             else:
-                packed = self._plan_generation(requests)
-                self.trie_tokens += packed.trie_tokens
+                # Half of the memory is for reading prompts and half for the rows of answers.
+                memory = self.memory_budget // 2
+                longest = max(len(request.context) for request in requests)
+                block = self._get_block(longest, memory)
+                packed = PackedGeneration(
+                    self.model, requests, block=block, memory=memory, rows=self.answers
+                )
                 self.tokens += packed.trie_tokens
                 packed.run(begin, frozenset(answers))
         # The last token of an answer is not read.
         self.tokens += sum(len(tokens) - 1 for tokens in answers.values())
         return [answers[index] for index in range(len(requests))]
-
-    def _plan_generation(self, requests: list[GenerationRequest]) -> PackedGeneration:
-        """Give half of the memory to reading prompts and half to the rows of answers."""
-        longest = max(len(request.context) for request in requests)
-        return PackedGeneration(
-            self.model,
-            requests,
-            block=self._get_block(longest, self.memory_budget // 2),
-            memory=self.memory_budget // 2,
-            max_rows=self.answers,
-            steps=self.steps,
-            static=self.static,
-        )
 
     def _get_block(self, longest: int, memory: int) -> int:
         """Return how many tokens of a packed row, on top of the longest sequence, fit into some memory."""

@@ -11,99 +11,21 @@ import torch
 
 from .answer import Answer, GenerationRequest
 from .attention import RowAttention
-from .cache import RowCache, RowShape, TreeCache
-from .graphs import StepGraphs
+from .cache import RowCache, RowShape
 from .packed import PackedRun, cut_blocks
 from .trie import build_trie
-
-# On a GPU, entries of a row that a step reads come in multiples of this, so that few shapes occur.
-_STATIC_ENTRIES = 128
-
-
-class AnswerRows:
-    """The rows of a batch: their cache, and what their next step runs."""
-
-    def __init__(self, model, source: TreeCache, shape: RowShape, static: bool):
-        self._model = model  # a CausalModel
-        self.shape = shape
-        self._static = static
-        # Of each row the token to run, how many entries it has and how many it may have.
-        self._state = torch.zeros(3, shape.rows, dtype=torch.long, device=model.device)
-        self._cache = RowCache(source, shape, self._state[1])
-        self.fill_start = self._cache.fill_start
-        self._graphs = StepGraphs(model) if static and model.device.type == "cuda" else None
-
-    def fill(self, row: int, answer: Answer, entries: np.ndarray, source: TreeCache) -> None:
-        """Copy a prompt, and set the token to run behind it."""
-        self._cache.fill(row, entries, source)
-        # The last token of an answer is not read.
-        limit = len(entries) + max(answer.request.new_tokens - 2, 0)
-        self._state[:, row] = torch.tensor([answer.tokens[-1], len(entries), limit])
-
-    def move(self, source: int, target: int) -> None:
-        """Let a row stand where another has ended."""
-        self._cache.move(source, target)
-        self._state[:, target] = self._state[:, source]
-
-    def set_tokens(self, tokens: list[int]) -> None:
-        """Set what the first rows are to run, where it is not the likeliest token."""
-        self._state[0, : len(tokens)] = torch.tensor(tokens)
-
-    def run(self, rows: int, longest: int, steps: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Run some steps of the first rows, the longest of which has so many entries.
-
-        Returns the likeliest token of each row at each step, and the logits of the last step.
-        """
-        width, count = rows, longest + steps
-        if self._static:
-            width = min(1 << (rows - 1).bit_length(), self.shape.rows)
-            count = -(-count // _STATIC_ENTRIES) * _STATIC_ENTRIES
-        count = min(count, self.shape.capacity)
-        self._cache.set_count(count)
-        likeliest = []
-        for _ in range(steps):
-            if self._graphs is None:
-                logits = self._step(width, count)
-            else:
-                step = lambda: self._step(width, count)  # noqa: E731 (recorded with its shape)
-                logits = self._graphs.run((width, count), step, self._state)
-            self._model.tokens_run += width
-            likeliest.append(self._state[0, :rows].clone())
-        return torch.stack(likeliest), logits[:rows]
-
-    def _step(self, width: int, count: int) -> torch.Tensor:
-        """Run the token of each of the first rows; its likeliest successor is run next."""
-        ids, lengths, limits = self._state[:, :width]
-        start = self.shape.start
-        positions = lengths + start
-        attention = RowAttention(positions, start + count, self._cache)
-        logits = self._model.decode(ids, positions, attention, self._cache)
-        ids.copy_(logits.argmax(-1))
-        # A row that has ended goes on in place, for nothing.
-        lengths.copy_(torch.minimum(lengths + 1, limits))
-        return logits
 
 
 class PackedGeneration:
     """Generation of a CausalModel that runs packed."""
 
     def __init__(
-        self,
-        model,
-        requests: Sequence[GenerationRequest],
-        *,
-        block: int,
-        memory: int,
-        max_rows: int,
-        steps: int,
-        static: bool,
+        self, model, requests: Sequence[GenerationRequest], *, block: int, memory: int, rows: int
     ):
-        """Let answers whose rows fit into some memory grow side by side, and look at them after so many steps."""
+        """Let as many answers grow side by side as fit into some memory, and at most so many."""
         self._model = model
         self._requests = requests
-        self._block, self._memory = block, memory
-        self._max_rows, self._steps, self._static = max_rows, steps, static
-        self._rows: AnswerRows | None = None
+        self._block, self._memory, self._max_rows = block, memory, rows
         self._trie, self._places = build_trie([request.context for request in requests])
         self.trie_tokens = len(self._trie)
 
@@ -111,7 +33,9 @@ class PackedGeneration:
         """Answer all requests that are not known; `begin` starts an answer."""
         for batch, shape in self._build_batches():
             if not all(index in known for index in batch):
-                self._grow(self._read([begin(index) for index in batch], shape))
+                answers, cache = self._read([begin(index) for index in batch], shape)
+                while answers:
+                    self._step(answers, cache, shape.start)
 
     def _build_batches(self) -> Iterator[tuple[list[int], RowShape]]:
         """Put together requests whose prompts are neighbours, as many as the memory allows.
@@ -120,37 +44,38 @@ class PackedGeneration:
         """
         batch: list[int] = []
         common = 0
-        place = -1
+        previous = -1
         for index in np.argsort(self._places, kind="stable").tolist():
-            length = len(self._requests[index].context)
-            is_same, place = place == self._places[index], self._places[index]
-            narrowed = common if is_same else min(common, int(self._trie.shared[place]))
+            place = self._places[index]
+            shared = common if place == previous else int(self._trie.shared[place])
+            narrowed = min(common, shared)
             shape = self._get_shape([*batch, index], narrowed)
             leaves = 4 * len(batch) >= self._max_rows and 2 * narrowed < common
             if batch and (leaves or len(batch) == self._max_rows or not self._fits(shape)):
                 yield batch, self._get_shape(batch, common)
                 batch = []
-            common = narrowed if batch else length
+            common = narrowed if batch else len(self._requests[index].context)
             batch.append(index)
+            previous = place
         yield batch, self._get_shape(batch, common)
 
     def _get_shape(self, batch: list[int], common: int) -> RowShape:
         requests = [self._requests[index] for index in batch]
         capacity = max(len(request.context) + request.new_tokens for request in requests)
-        step = _STATIC_ENTRIES if self._static else 1
-        start = common // step * step if len(batch) > 1 else 0
-        return RowShape(len(batch), -(-(capacity - start) // step) * step, start)
+        start = common if len(batch) > 1 else 0
+        return RowShape(len(batch), capacity - start, start)
 
     def _fits(self, shape: RowShape) -> bool:
         entries = shape.rows * shape.capacity + shape.start
         return entries * self._model.cache_bytes <= self._memory
 
-    def _read(self, batch: list[Answer], shape: RowShape) -> list[Answer]:
-        """Read the prompts of a batch and return the answers that go on, by their rows."""
+    def _read(self, batch: list[Answer], shape: RowShape) -> tuple[list[Answer], RowCache | None]:
+        """Read the prompts of a batch; return the answers that go on, and their rows."""
         trie, places = build_trie([answer.request.context for answer in batch])
         run = PackedRun(self._model, trie, self._block)
         nodes = trie.last_nodes[places]
         growing: list[Answer] = []
+        cache = None
         for start, end in cut_blocks(trie, self._block):
             ending = np.flatnonzero((start <= nodes) & (nodes < end))
             distinct, rows = np.unique(nodes[ending], return_inverse=True)
@@ -162,42 +87,31 @@ class PackedGeneration:
                 if answer.done:
                     continue
                 entries = run.find_entries(int(nodes[index]))
-                if not growing:
-                    answer_rows = self._prepare_rows(run.cache, shape, entries)
-                answer_rows.fill(len(growing), answer, entries[shape.start :], run.cache)
+                if cache is None:
+                    cache = RowCache(run.cache, shape, entries[: shape.start])
+                cache.fill(len(growing), entries[shape.start :], run.cache)
                 growing.append(answer)
-        return growing
+        return growing, cache
 
-    def _prepare_rows(self, source: TreeCache, shape: RowShape, entries: np.ndarray) -> AnswerRows:
-        """Reuse the rows of the batch before, with their graphs, where they have the same shape."""
-        if self._rows is None or self._rows.shape != shape:
-            self._rows = None
-            self._rows = AnswerRows(self._model, source, shape, self._static)
-        self._rows.fill_start(entries[: shape.start], source)
-        return self._rows
-
-    def _grow(self, answers: list[Answer]) -> None:
-        """Run the rows until all answers have ended."""
-        rows = self._rows
-        while answers:
-            assert rows is not None
-            is_argmax = answers[0].sampler.is_argmax
-            steps = self._steps if is_argmax else 1
-            steps = min(steps, max(answer.missing for answer in answers))
-            longest = max(answer.length for answer in answers) - 1 - rows.shape.start
-            likeliest, logits = rows.run(len(answers), longest, steps)
-            # Copying them waits for the device.
-            for tokens in likeliest.tolist():
-                for row, answer in enumerate(answers):
-                    answer.add_next(logits[row], tokens[row])
-            if not is_argmax:
-                rows.set_tokens([answer.tokens[-1] for answer in answers])
-            for row in reversed(range(len(answers))):
-                if answers[row].done:
-                    last = answers.pop()
-                    if row < len(answers):
-                        answers[row] = last
-                        rows.move(len(answers), row)
+    def _step(self, answers: list[Answer], cache: RowCache | None, start: int) -> None:
+        """Run the last token of each answer, and let rows stand where others have ended."""
+        assert cache is not None
+        device = self._model.device
+        ids = torch.tensor([answer.tokens[-1:] for answer in answers], device=device)
+        positions = torch.tensor([answer.length - 1 for answer in answers], device=device)
+        longest = max(answer.length for answer in answers)
+        cache.set_lengths(positions - start, longest - start)
+        attention = RowAttention(positions, longest, cache)
+        logits = self._model.run(ids, positions[:, None], attention, cache)[:, -1]
+        likeliest = logits.argmax(-1).tolist()
+        for row, answer in enumerate(answers):
+            answer.add_next(logits[row], likeliest[row])
+        for row in reversed(range(len(answers))):
+            if answers[row].done:
+                last = answers.pop()
+                if row < len(answers):
+                    answers[row] = last
+                    cache.move(len(answers), row)
 
 
 def generate_plain(
@@ -211,7 +125,7 @@ def generate_plain(
         while start < len(answers):
             batch = answers[start : start + max(1, max_tokens // answers[start].length)]
             start += len(batch)
-            logits = model.plain([[*answer.request.context, *answer.tokens] for answer in batch])
+            logits = model.plain([answer.all_tokens for answer in batch])
             for answer, rows in zip(batch, logits, strict=True):
                 row = rows[answer.length - 1]
                 answer.add_next(row, int(row.argmax()))

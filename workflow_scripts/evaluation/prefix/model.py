@@ -6,7 +6,6 @@ are compared. A model without a cache, with a recurrent state or with an attenti
 
 import inspect
 
-import numpy as np
 import torch
 from torch.nn.utils.rnn import pad_sequence
 
@@ -37,7 +36,6 @@ class CausalModel:
         parameter = next(model.parameters())
         self.device = torch.device(getattr(model, "device", None) or parameter.device)
         self.dtype = parameter.dtype
-        self.records_steps = True  # of generation as CUDA graphs, until that has failed
         base = getattr(model, "get_base_model", lambda: model)()
         arguments = inspect.signature(base.forward).parameters
         self._selects_logits = "logits_to_keep" in arguments
@@ -48,46 +46,32 @@ class CausalModel:
         self.attention = get_attention(model) if self.why_not_packed else "sdpa"
         self.tokens_run = 0
 
-    def packed(
+    def run(
         self,
-        tokens: np.ndarray,
-        positions: np.ndarray,
-        attention: TrieAttention,
+        ids: torch.Tensor,
+        positions: torch.Tensor,
+        attention: TrieAttention | RowAttention,
         cache,
-        rows: np.ndarray,
+        kept: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Run one row of tokens and return the logits of some of them."""
-        ids, position_ids, kept = (
-            torch.from_numpy(array).to(self.device) for array in (tokens, positions, rows)
-        )
+        """Run rows of tokens with a cache and return their logits, or those of some positions."""
         options = {}
-        if self._selects_logits:
-            # A model takes no empty choice of rows; one row costs nothing.
+        if kept is not None and self._selects_logits:
+            # A model takes no empty choice of positions; one costs nothing.
             options["logits_to_keep"] = kept if len(kept) else kept.new_zeros(1)
         with use_attention(self.model):
             logits = self.model(
-                input_ids=ids[None],
-                position_ids=position_ids[None],
+                input_ids=ids,
+                position_ids=positions,
                 past_key_values=cache,
                 use_cache=True,
                 prefix_sharing=attention,
                 **options,
-            ).logits[0]
-        self.tokens_run += len(tokens)
-        return logits[: len(kept)] if self._selects_logits else logits[kept]
-
-    def decode(
-        self, ids: torch.Tensor, positions: torch.Tensor, attention: RowAttention, cache
-    ) -> torch.Tensor:
-        """Run the next token of several answers and return their logits, without waiting for the device."""
-        with use_attention(self.model):
-            return self.model(
-                input_ids=ids[:, None],
-                position_ids=positions[:, None],
-                past_key_values=cache,
-                use_cache=True,
-                prefix_sharing=attention,
-            ).logits[:, -1]
+            ).logits
+        self.tokens_run += ids.numel()
+        if kept is None:
+            return logits
+        return logits[:, : len(kept)] if self._selects_logits else logits[:, kept]
 
     def plain(self, sequences) -> torch.Tensor:
         """Run a batch padded to the right, where causal attention never looks, and return all logits."""

@@ -33,13 +33,11 @@ class PackedRun:
         self._cached = np.concatenate([self._cached[kept], np.arange(start, end)])
         self._attention = TrieAttention(trie, self._cached, end - start, self.model.device)
         self._start = start
-        return self.model.packed(
-            trie.tokens[start:end],
-            trie.depths[start:end],
-            self._attention,
-            self.cache,
-            nodes - start,
+        ids, positions, kept = (
+            torch.from_numpy(array).to(self.model.device)
+            for array in (trie.tokens[start:end], trie.depths[start:end], nodes - start)
         )
+        return self.model.run(ids[None], positions[None], self._attention, self.cache, kept)[0]
 
     def find_entries(self, node: int) -> np.ndarray:
         """Return the cache entries of a node of the last block and all of its ancestors."""

@@ -1,7 +1,4 @@
-"""Which token comes next: transformers' own processors and samplers, one request at a time.
-
-A request alone, so that what it gets does not depend on who else is in the batch; and with a generator of its own.
-"""
+"""Choose the next token by transformers' own settings and processors, and find where an answer ends."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,41 +44,16 @@ class GenerationRules:
         ends = self._settings._eos_token_tensor
         self.end_tokens = frozenset([] if ends is None else ends.tolist())
 
-    def build_sampler(self, context: Sequence[int], seed: int) -> "Sampler":
+    def build_processors(self, context: Sequence[int]) -> Any:
+        """Build what changes the logits of the tokens behind a context."""
         ids = torch.tensor([list(context)], device=self._device)
-        processors = self._base._get_logits_processor(
+        return self._base._get_logits_processor(
             self._settings,
             input_ids_seq_length=ids.shape[1],
             encoder_input_ids=ids,
             device=self._device,
             model_kwargs={},
         )
-        generator = torch.Generator().manual_seed(seed) if self.samples else None
-        return Sampler(processors, ids, generator)
-
-
-@dataclass
-class Sampler:
-    """Chooses the tokens of one request, whose tokens so far it holds."""
-
-    processors: Any
-    ids: torch.Tensor
-    generator: torch.Generator | None
-
-    @property
-    def is_argmax(self) -> bool:
-        """Whether the likeliest token is taken, so that the logits need not be looked at."""
-        return not len(self.processors) and self.generator is None
-
-    def choose(self, logits: torch.Tensor) -> int:
-        """Choose the next token from its logits."""
-        scores = self.processors(self.ids, logits.to(copy=True, dtype=torch.float32)[None])
-        if self.generator is None:
-            token = scores.argmax(-1)
-        else:
-            token = torch.multinomial(scores[0].softmax(-1).cpu(), 1, generator=self.generator)
-        self.ids = torch.cat([self.ids, token[None].to(self.ids.device)], dim=1)
-        return int(token)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ class LogprobAccumulator:
 
     def get_score(self, request: int) -> Score:
         if request in self._known:
-            return self._known[request]
+            value, is_greedy = self._known[request]
+            return value, is_greedy
         return float(self._sums[request]), bool(self._greedy[request])
 
 

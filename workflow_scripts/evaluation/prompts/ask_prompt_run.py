@@ -12,9 +12,9 @@ from workflow_scripts.evaluation.build_engine import build_engine
 from workflow_scripts.evaluation.prompts.questions import (
     LETTERS,
     Question,
-    chosen,
     read_dev,
     read_questions,
+    select_questions,
 )
 from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
 from workflow_scripts.evaluation.prompts.requests import PromptRequest
@@ -41,13 +41,13 @@ def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRe
     loading = request.compute.loading
     loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
     questions, dataset = read_questions(hub, spec.questions)
-    questions = chosen(questions, spec.first, request.max_items_per_subject)
+    questions = select_questions(questions, spec.first, request.max_items_per_subject)
     renderer = build_renderer(spec, loaded.tokenizer, loaded.model.config, hub)
-    prompts = [renderer.prompt(question) for question in questions]
+    prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
     harness = f"{HARNESS} {HARNESS_VERSION}"
     with ScoreCache.beside(path, loaded, harness=harness, decoding=decoding) as scored_items:
-        outputs, engine = answer(loaded, spec, questions, prompts, request.seed, scored_items)
+        outputs, engine = run_prompts(loaded, spec, questions, prompts, request.seed, scored_items)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
     defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
     split = "latest" if spec.questions == "vendor" else "test"
@@ -77,7 +77,7 @@ def build_renderer(spec: Asking, tokenizer: Any, config: Any, hub: Path) -> Rend
     return Renderer(spec, tokenizer, dev, config.max_position_embeddings)
 
 
-def answer(
+def run_prompts(
     loaded: LoadedModel,
     spec: Asking,
     questions: list[Question],
@@ -124,7 +124,7 @@ def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list
         keys.append(("generation", (prompt.tokens,), settings))
     stored = Answers(scored_items, keys)
     # Transformers needs a padding token, and logs a warning where a model has none.
-    options = decoding.options() | {"pad_token_id": tokenizer.pad_token_id}
+    options = decoding.get_options() | {"pad_token_id": tokenizer.pad_token_id}
     texts = engine.generate(requests, options, known=stored.known, on_generated=stored.store)
     answers = []
     for text in texts:

@@ -46,7 +46,7 @@ def main(
     )
     config = AutoConfig.from_pretrained(model.parent, local_files_only=True)
     question = get_question(read_questions(hub, spec.questions)[0], subject, number)
-    prompt = build_renderer(spec, tokenizer, config, hub).prompt(question)
+    prompt = build_renderer(spec, tokenizer, config, hub).render(question)
     truncated = "; truncated on the left" if prompt.truncated else ""
     lines = [
         f"run         {run}",

@@ -81,7 +81,7 @@ def is_equal(answer: str, choices: Sequence[str], gold: int) -> bool:
     return normalize(answer) == normalize(choices[gold])
 
 
-def occurs(answer: str, choices: Sequence[str], gold: int) -> bool:
+def contains_choice(answer: str, choices: Sequence[str], gold: int) -> bool:
     """Judge as published: "4" occurs in "24"."""
     return bool(normalize(choices[gold])) and normalize(choices[gold]) in normalize(answer)
 
@@ -90,7 +90,7 @@ def is_letter(answer: str, choices: Sequence[str], gold: int) -> bool:
     return answer == LETTERS[gold]
 
 
-RIGHT: dict[str, Rule] = {"equal": is_equal, "occurs": occurs, "letter": is_letter}
+RIGHT: dict[str, Rule] = {"equal": is_equal, "occurs": contains_choice, "letter": is_letter}
 
 
 def _read_json_answer(output: str) -> object:

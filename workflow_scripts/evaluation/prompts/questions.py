@@ -47,7 +47,9 @@ def read_dev(hub: Path) -> list[Question]:
     return _make_questions(read_rows(hub, DATASETS["mmlu"], "all", "dev")[0])
 
 
-def chosen(questions: list[Question], first: int | None, per_subject: int | None) -> list[Question]:
+def select_questions(
+    questions: list[Question], first: int | None, per_subject: int | None
+) -> list[Question]:
     """Select the first n of the dataset, and of these the first few of each subject."""
     counts: Counter[str] = Counter()
     selected = []

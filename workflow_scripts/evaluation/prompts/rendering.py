@@ -40,11 +40,11 @@ class Renderer:
             gold = example.choices.index(example.answer)
             self._shots.append(Question("", "", example.question, example.choices, gold))
 
-    def prompt(self, question: Question) -> Prompt:
+    def render(self, question: Question) -> Prompt:
         """Render one question; a prompt that is too long loses its beginning."""
         decoding = self._asking.decoding
         try:
-            text = self._render(question)
+            text = self._render_text(question)
         # Jinja's: there is no chat template, or it does not accept a role.
         except (ValueError, TypeError, JinjaError) as error:
             raise UserError(f"Question {question.id}: the template {error}") from None
@@ -62,7 +62,7 @@ class Renderer:
             )
         return Prompt(text, tokens[-window:], continuations, truncated=len(tokens) > window)
 
-    def _render(self, question: Question) -> str:
+    def _render_text(self, question: Question) -> str:
         asking = self._asking
         values = self._get_values(question)
         shots = self._shots

@@ -28,7 +28,7 @@ def score_prompt_run(outputs_path: Path, record_path: Path, spec: Reading) -> Re
     stored = read_complete_record(outputs_path)
     rows = read_items(outputs_path.with_name(stored.items.file)).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
-    items = [item_of(output, spec) for output in outputs]
+    items = [judge_output(output, spec) for output in outputs]
     reading = {"read": spec.model_dump(mode="json")}
     request = stored.request | reading
     generation = stored.protocol.generation | reading
@@ -38,13 +38,13 @@ def score_prompt_run(outputs_path: Path, record_path: Path, spec: Reading) -> Re
         items,
         request=request,
         protocol=stored.protocol.model_copy(update={"generation": generation}),
-        metrics=metrics_of(outputs, items, spec),
+        metrics=compute_metrics(outputs, items, spec),
         provenance=stored.provenance.model_copy(update={"settings_sha256": sha256_json(request)}),
         **{name: getattr(stored, name) for name in names},
     )
 
 
-def item_of(output: Item, spec: Reading) -> Item:
+def judge_output(output: Item, spec: Reading) -> Item:
     """Parse and judge one output; an output that no parser can read is wrong."""
     choices, gold = _get_choices(output)
     text = output.text or ""
@@ -81,7 +81,7 @@ def _get_choices(output: Item) -> tuple[list[str], int]:
     return output.choices or [], LETTERS.index(output.gold or "")
 
 
-def metrics_of(outputs: list[Item], items: list[Item], spec: Reading) -> tuple[Metric, ...]:
+def compute_metrics(outputs: list[Item], items: list[Item], spec: Reading) -> tuple[Metric, ...]:
     """Compute the metrics of each subject, and the micro and macro averages."""
     table = pd.DataFrame([item.scores for item in items])
     table["read"] = [item.prediction is not None for item in items]
@@ -90,7 +90,7 @@ def metrics_of(outputs: list[Item], items: list[Item], spec: Reading) -> tuple[M
         table["format_met"] = [item.format_met for item in items]
     measured = []
     for subject, rows in table.astype(float).groupby([output.subset for output in outputs]):
-        baseline = floor([outputs[index] for index in rows.index], spec)
+        baseline = compute_baseline([outputs[index] for index in rows.index], spec)
         n = len(rows)
         for name, column in rows.items():
             values = column.to_numpy()
@@ -106,7 +106,7 @@ def metrics_of(outputs: list[Item], items: list[Item], spec: Reading) -> tuple[M
     return add_group_averages(measured)
 
 
-def floor(outputs: list[Item], spec: Reading) -> Floor:
+def compute_baseline(outputs: list[Item], spec: Reading) -> Floor:
     """Compute the scores of constant choices and of a random choice, under the rules of the run itself.
 
     Where "4" counts in "24", any answer scores more.

@@ -46,7 +46,8 @@ _COLUMN_OPTIONS: dict[Kind, dict[str, Any]] = {
         "headerFilterParams": {"valuesLookup": True, "clearable": True},
         "headerFilterPlaceholder": "any",
     },
-    "score": _NUMBER,
+    "score": _NUMBER
+    | {"formatterParams": {"minimumFractionDigits": 1, "maximumFractionDigits": 1}},
     "number": _NUMBER,
     "count": _NUMBER | {"formatterParams": {"notation": "compact", "maximumSignificantDigits": 3}},
 }
@@ -61,7 +62,6 @@ class Column:
     kind: Kind
     help: str = ""
     shown: bool = True
-    digits: int | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _describe_tab(tab: Tab) -> dict[str, Any]:
 
 
 def _define_column(column: Column) -> dict[str, Any]:
-    options = {
+    return {
         "field": column.field,
         "title": column.title,
         "titleFormatterParams": {"help": column.help},
@@ -145,13 +145,6 @@ def _define_column(column: Column) -> dict[str, Any]:
         "sorterParams": {"alignEmptyValues": "bottom"},
         **_COLUMN_OPTIONS[column.kind],
     }
-    digits = 1 if column.kind == "score" else column.digits
-    if digits is not None:
-        options["formatterParams"] = {
-            "minimumFractionDigits": digits,
-            "maximumFractionDigits": digits,
-        }
-    return options
 
 
 def _convert_to_percent(value: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""One schema for a measurement of somebody else: what is known of it, its scores, and the file of its items."""
+"""The schema of an imported measurement: its model and task, its scores, and the file of its items."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -24,7 +24,7 @@ class KnownModel(StrictModel):
 
 
 class ImportedScore(StrictModel):
-    """As a record's metric, but the number of items may be unknown."""
+    """A metric as in a record, but the number of items may be unknown."""
 
     name: str
     subset: str | None = None
@@ -39,15 +39,14 @@ class ImportedScore(StrictModel):
 class ImportedCell(StrictModel):
     """One model on one task; null is what the file does not say."""
 
-    study: str = Field("", description="By which its scores are told from others")
+    study: str = Field("", description="The name by which its scores are distinguished")
     file: str
     harness: str
     harness_version: str | None
     model: str
     variant: str = ""
-    parameters: int | None = None
     base: KnownModel | None = Field(
-        None, description="The model, or what it was made from, as whoever measured it knows that"
+        None, description="The model, or its base model, in the table of models of its evaluator"
     )
     seed: int | None = None
     commit: str | None
@@ -63,6 +62,7 @@ Measured = tuple[ImportedCell, list[Item]]
 
 
 def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
+    """Read the cells of an imported folder."""
     with name_file_in_errors(folder / CELLS):
         cells = TypeAdapter(tuple[ImportedCell, ...])
         return cells.validate_json((folder / CELLS).read_bytes())
@@ -71,7 +71,7 @@ def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
 def add_imported_models(
     models: Iterable[KnownModel], folders: Iterable[Path]
 ) -> tuple[KnownModel, ...]:
-    """Return these models and those of imported cells, as whoever measured them knows them."""
+    """Add the models of imported cells, as their evaluators describe them."""
     known = {model.model: model for model in models}
     for folder in folders:
         for cell in read_cells(folder):
@@ -85,8 +85,3 @@ def get_model_name(name: object, path: Path) -> str:
     if not isinstance(name, str) or not name:
         raise UserError(f"{path} names no model.")
     return build_local_name(name) if hub_name_problem(name) else name
-
-
-def parse_number(value: object) -> float | None:
-    """Return a number, or None for the words and blanks that harnesses write in place of one."""
-    return float(value) if isinstance(value, int | float) else None

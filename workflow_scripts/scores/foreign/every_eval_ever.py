@@ -1,6 +1,7 @@
 """The JSON of Every Eval Ever: checked by its schema, and read, with the items beside it."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -45,33 +46,22 @@ def _get_validator(kind: str) -> Any:
 def read(
     path: Path, content: dict[str, Any], names: dict[str, Any], tasks: dict[str, Any]
 ) -> Iterator[Measured]:
-    """Read each evaluation of a task, with its parts; what was varied within it is left out."""
+    """Read each evaluation of a task, with its parts; scores under varied conditions are left out."""
     check_schema(path, content)
-    model, library = content["model_info"], content["eval_library"]
-    details = model["additional_details"]
+    details = content["model_info"]["additional_details"]
     try:
-        checkpoint = CheckpointId.parse(model["id"])
+        checkpoint = CheckpointId.parse(content["model_info"]["id"])
     except UserError:
-        checkpoint = CheckpointId(get_model_name(model["id"], path))
-    scores: dict[str, list[ImportedScore]] = {}
+        checkpoint = CheckpointId(get_model_name(content["model_info"]["id"], path))
+    scores: dict[str, list[ImportedScore]] = defaultdict(list)
     settings: dict[str, dict[str, Any]] = {}
     for result in content["evaluation_results"]:
-        metric, score = result["metric_config"], result["score_details"]
-        parameters = metric.get("metric_parameters") or {}
+        parameters = result["metric_config"].get("metric_parameters") or {}
         if parameters.keys() & Condition.model_fields.keys():
             continue
-        subset, uncertainty = parameters.get("subset"), score.get("uncertainty") or {}
+        subset = parameters.get("subset")
         task = result["evaluation_name"].removesuffix(f"/{subset}")
-        imported = ImportedScore(
-            name=metric.get("metric_name") or metric.get("metric_id") or "score",
-            subset=subset,
-            value=float(score["score"]),
-            stderr=(uncertainty.get("standard_error") or {}).get("value"),
-            n=uncertainty.get("num_samples"),
-            best_constant=parameters.get("best_constant"),
-            chance=parameters.get("chance"),
-        )
-        scores.setdefault(task, []).append(imported)
+        scores[task].append(_read_score(result, parameters))
         if subset is None:
             generation = result.get("generation_config") or {}
             settings.setdefault(task, generation.get("additional_details") or {})
@@ -81,11 +71,10 @@ def read(
         cell = ImportedCell(
             study=known.get("study", ""),
             file=str(path),
-            harness=library["name"],
-            harness_version=library["version"],
+            harness=content["eval_library"]["name"],
+            harness_version=content["eval_library"]["version"],
             model=checkpoint.model,
             variant=checkpoint.variant,
-            parameters=int(details["parameters"]) if "parameters" in details else None,
             base=KnownModel.model_validate_json(details[BASE]) if BASE in details else None,
             seed=int(known["seed"]) if "seed" in known else None,
             commit=details.get("commit") or details.get("sha"),
@@ -96,6 +85,20 @@ def read(
             scores=tuple(scores[task]),
         )
         yield cell, items.get(task, [])
+
+
+def _read_score(result: dict[str, Any], parameters: dict[str, Any]) -> ImportedScore:
+    metric, score = result["metric_config"], result["score_details"]
+    uncertainty = score.get("uncertainty") or {}
+    return ImportedScore(
+        name=metric.get("metric_name") or metric.get("metric_id") or "score",
+        subset=parameters.get("subset"),
+        value=float(score["score"]),
+        stderr=(uncertainty.get("standard_error") or {}).get("value"),
+        n=uncertainty.get("num_samples"),
+        best_constant=parameters.get("best_constant"),
+        chance=parameters.get("chance"),
+    )
 
 
 def _read_items(path: Path, content: dict[str, Any]) -> dict[str, list[Item]]:

@@ -1,8 +1,8 @@
-"""Read a folder that other people's harnesses wrote into: one schema for all, and one check."""
+"""Import a folder of other people's results: one schema for all harnesses, and one check."""
 
 import json
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -15,7 +15,7 @@ from workflow_scripts.core.items import Item, write_items
 from workflow_scripts.core.records import ItemsFile
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
-from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, Measured
+from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, ImportedScore, Measured
 from workflow_scripts.scores.imported import RANKED
 from workflow_scripts.settings.imports import list_imported_paths
 
@@ -25,10 +25,9 @@ TOLERANCE = 1e-6  # between the mean of the items and the score beside them
 
 def import_results(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Write the cells of a folder with their scores, and the items of each where there are some."""
-    folder, tasks = Path(request["folder"]), request["tasks"]
-    cells: list[ImportedCell] = []
+    folder, cells = Path(request["folder"]), []
     with atomic_dir(outputs["folder"]) as target:
-        for cell, items in read_folder(folder, request["names"], tasks):
+        for cell, items in read_folder(folder, request["names"], request["tasks"]):
             update: dict[str, Any] = {"file": Path(cell.file).relative_to(folder).as_posix()}
             if items:
                 path = target / f"{len(cells):05}.parquet"
@@ -36,39 +35,36 @@ def import_results(inputs: InputFiles, request: dict[str, Any], outputs: OutputF
                 digest = sha256_file(path)
                 update["items"] = ItemsFile(file=path.name, sha256=digest, n=len(items))
             cells.append(cell.model_copy(update=update))
-        origins = name_origins(request["name"], cells, tasks)
-        content = [
-            cell.model_copy(update={"study": origin}).model_dump(mode="json")
-            for cell, origin in zip(cells, origins, strict=True)
-        ]
-        write_json(target / CELLS, content)
+        named = name_origins(request["name"], cells)
+        write_json(target / CELLS, [cell.model_dump(mode="json") for cell in named])
 
 
 def read_folder(
     folder: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
 ) -> Iterator[Measured]:
-    """Read each JSON file whole; all problems are raised together behind the last.
+    """Read each JSON file whole; all problems are raised together after the last.
 
-    `names` has, by harness and its own name for a task, ours; `tasks` what this config says of ours.
+    `names` maps each harness's name for a task to ours; `tasks` has the metric and clusters of ours.
     """
     problems: list[str] = []
-    first: dict[tuple, str] = {}
-    # A link that leads nowhere is a file that cannot be read, and no reason to take the others alone.
-    files = [
+    files: dict[tuple, Path] = {}
+    # A dangling link is a file that cannot be read, and no reason to take the others alone.
+    paths = [
         path for path in list_imported_paths(folder) if path.suffix == ".json" or not path.exists()
     ]
-    for path in files:
+    for path in paths:
         try:
             for cell, items in _read_file(path, names, tasks):
-                key = (*_get_weights(cell), cell.task, cell.protocol, cell.seed, cell.shots)
-                if first.setdefault(key, str(path)) != str(path):
-                    raise UserError(f"{path}: {cell.model} on {cell.task} is in {first[key]} too.")
+                model = cell.model + cell.variant, cell.dtype, cell.commit
+                key = (cell.study, *model, cell.task, cell.protocol, cell.seed)
+                if files.setdefault(key, path) != path:
+                    raise UserError(f"{path}: {cell.model} on {cell.task} is in {files[key]} too.")
                 yield check_cell(cell, items, cell.task in tasks), items
         except UserError as error:
             problems += error.problems
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             problems.append(f"{path} cannot be read ({type(error).__name__}: {error}).")
-    if not files:
+    if not paths:
         problems.append(f"{folder} has no file that ends in .json.")
     if problems:
         raise UserError(problems)
@@ -78,80 +74,64 @@ def _read_file(
     path: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
 ) -> Iterator[Measured]:
     content = json.loads(path.read_text(encoding="utf-8"), parse_constant=lambda name: None)
-    keys = set(content) if isinstance(content, dict) else set()
-    readers = [reader for reader in READERS if keys.issuperset(reader.KEYS)]
-    if not readers:
-        raise UserError(f"{path} is no result file of lm-eval, lighteval or Every Eval Ever.")
-    for cell, items in readers[0].read(path, content, names, tasks):
-        task = names.get(cell.harness, {}).get(cell.task, cell.task)
-        yield cell.model_copy(update={"task": task}), items
+    for reader in READERS:
+        if set(reader.KEYS) <= set(content):
+            for cell, items in reader.read(path, content, names, tasks):
+                task = names.get(cell.harness, {}).get(cell.task, cell.task)
+                yield cell.model_copy(update={"task": task}), items
+            return
+    raise UserError(f"{path} is no result file of lm-eval, lighteval or Every Eval Ever.")
 
 
 def check_cell(cell: ImportedCell, items: Sequence[Item], is_known: bool) -> ImportedCell:
-    """Check each score against its range and its items, and take its n and its floor from them.
+    """Check each score against its range and its items, and complete its n and its floor from them.
 
     The range of a metric is checked on known tasks alone: on others some are percents.
     """
     scores = []
     for score in cell.scores:
-        low, high = RANGES.get(bare(score.name) if is_known else "", (-math.inf, math.inf))
         members = [item for item in items if score.subset in (None, item.subset)]
-        n = len(members) or score.n
-        values = [item.scores.get(score.name, math.nan) for item in members]
-        # A group of tasks may have the mean of its members' scores.
-        is_group = len({item.subset for item in members}) > 1
-        problem = None
-        if not low - TOLERANCE <= score.value <= high + TOLERANCE:
-            problem = f"expected {low:g} to {high:g}"
-        elif score.n not in (None, n):
-            problem = f"of {score.n} items, and {n} are there"
-        elif values and not is_group and abs(fmean(values) - score.value) > TOLERANCE:
-            problem = f"and the mean over its items is {fmean(values):.6g}"
+        problem = _find_problem(score, members, is_known)
         if problem:
             where = f"{cell.file}: {cell.task}: {score.name}"
             raise UserError(f"{where} is {score.value:g}; {problem}.")
-        update: dict[str, Any] = {"n": n}
-        golds = Counter(item.gold for item in members)
+        update: dict[str, Any] = {"n": len(members) or score.n}
         if members and all(item.choices for item in members):
+            golds = Counter(item.gold for item in members)
             update["chance"] = fmean(1 / len(item.choices or ()) for item in members)
             update["best_constant"] = max(golds.values()) / len(members)
         scores.append(score.model_copy(update=update))
     return cell.model_copy(update={"scores": tuple(scores)})
 
 
-def _get_weights(cell: ImportedCell) -> tuple[str, str, str, str]:
-    return cell.study, cell.model + cell.variant, cell.dtype or "", cell.commit or ""
+def _find_problem(score: ImportedScore, items: Sequence[Item], is_known: bool) -> str | None:
+    low, high = RANGES.get(bare(score.name) if is_known else "", (-math.inf, math.inf))
+    if not low - TOLERANCE <= score.value <= high + TOLERANCE:
+        return f"expected {low:g} to {high:g}"
+    if items and score.n not in (None, len(items)):
+        return f"of {score.n} items, and {len(items)} are there"
+    # The score of a group of tasks may be the mean of its members' scores.
+    if items and len({item.subset for item in items}) == 1:
+        mean = fmean(item.scores.get(score.name, math.nan) for item in items)
+        if abs(mean - score.value) > TOLERANCE:
+            return f"and the mean over its items is {mean:.6g}"
+    return None
 
 
-def name_origins(
-    folder: str, cells: Sequence[ImportedCell], tasks: dict[str, dict[str, Any]]
-) -> list[str]:
-    """Name where each score comes from: the folder, with what tells it from other scores of its model.
-
-    That is another study than harmony, and the dtype, commit or number of examples where there are several; a number
-    of examples that this config asks with goes without saying.
-    """
-    variants: dict[tuple, set] = {}
-    keys = []
+def name_origins(folder: str, cells: Sequence[ImportedCell]) -> list[ImportedCell]:
+    """Name the study of each cell: the folder, another study than harmony, and the weights of models with several."""
+    weights = defaultdict(set)
     for cell in cells:
-        study, model, dtype, commit = _get_weights(cell)
-        parts = {
-            (model, "dtype"): dtype or "dtype unknown",
-            (model, "commit"): commit[:7] or "commit unknown",
-            (model, study, cell.task, cell.protocol): f"{cell.shots}-shot",
-        }
-        keys.append(parts)
-        for key, value in parts.items():
-            variants.setdefault(key, set()).add(value)
-    names = []
-    for cell, parts in zip(cells, keys, strict=True):
-        usual = {f"{shots}-shot" for shots in tasks.get(cell.task, {}).get("shots", ())}
-        texts = [value for key, value in parts.items() if len(variants[key]) > 1]
-        texts = [text for text in texts if text not in usual]
-        if cell.study not in ("", RANKED):
-            texts.insert(0, cell.study)
-        names.append(f"{folder} ({', '.join(texts)})" if texts else folder)
-    return names
+        weights[cell.model, cell.variant].add((cell.dtype, cell.commit))
+    named = []
+    for cell in cells:
+        parts = [] if cell.study in ("", RANKED) else [cell.study]
+        if len(weights[cell.model, cell.variant]) > 1:
+            parts.append(cell.dtype or "dtype unknown")
+            parts.append(cell.commit[:7] if cell.commit else "commit unknown")
+        study = f"{folder} ({', '.join(parts)})" if parts else folder
+        named.append(cell.model_copy(update={"study": study}))
+    return named
 
 
 if "snakemake" in globals():

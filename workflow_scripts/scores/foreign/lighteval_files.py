@@ -1,6 +1,7 @@
 """Read lighteval's results_*.json, and its details, Parquet files in a folder beside."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,24 +22,22 @@ KEYS = ("config_general", "results", "config_tasks")
 def read(
     path: Path, content: dict[str, Any], names: dict[str, dict[str, str]], _: dict[str, Any]
 ) -> Iterator[Measured]:
-    """Read each task; of a known one the parts, such as subjects, are its items' subsets.
+    """Read each task; the parts of a known one (mmlu:anatomy), such as subjects, are its items' subsets.
 
-    Only of those is it known that lighteval's names with one beginning (mmlu:anatomy, arc:easy) are of one task.
+    An unknown name with a colon (arc:easy) is a task by itself.
     """
-    general = content["config_general"]
-    config = general.get("model_config") or {}
-    version = general.get("lighteval_sha")
-    parts: dict[tuple[str, int], list[str]] = {}
-    for key in content["results"]:
+    general, results = content["config_general"], content["results"]
+    config, version = general.get("model_config") or {}, general.get("lighteval_sha")
+    parts = defaultdict(list)
+    for key in results:
         name, _, shots = key.rpartition("|")
         if name and not name.endswith(("all", "_average")):
             whole = name.partition(":")[0]
-            parts.setdefault(
-                (whole if whole in names.get("lighteval", ()) else name, int(shots)), []
-            ).append(key)
+            task = whole if whole in names.get("lighteval", ()) else name
+            parts[task, int(shots)].append(key)
     for (task, shots), keys in parts.items():
-        items = {key: _read_details(path, key, len(keys) > 1) for key in keys}
-        if len(keys) > 1 and not all(items.values()):
+        items = [_read_details(path, key, len(keys) > 1) for key in keys]
+        if len(keys) > 1 and not all(items):
             raise UserError(
                 f"{path}: {task} has parts without details; expected the folder details beside the folder"
                 " results (--save-details)."
@@ -53,42 +52,25 @@ def read(
             task=task,
             protocol="few_shot" if shots else "direct",
             shots=shots,
-            scores=tuple(_read_scores(content["results"], items)),
+            scores=tuple(_average([results[key] for key in keys], list(map(len, items)))),
         )
-        yield cell, [item for key in keys for item in items[key]]
+        yield cell, [item for part in items for item in part]
 
 
-def _read_scores(
-    results: dict[str, dict[str, float]], items: dict[str, list[Item]]
-) -> Iterator[ImportedScore]:
-    """Yield the scores of a task, in which each question counts the same, and of its parts."""
-    total = sum(map(len, items.values()))
-    weights = {key: len(items[key]) / total if total else 1.0 for key in items}
-    for name in results[next(iter(items))]:
-        if name.endswith("_stderr"):
-            continue
-        values = {key: results[key][name] for key in items}
-        errors: dict[str, Any] = {key: results[key].get(f"{name}_stderr") for key in items}
-        is_known = None not in errors.values()
-        yield ImportedScore(
-            name=name,
-            value=sum(weights[key] * values[key] for key in items),
-            stderr=math.hypot(*(weights[key] * errors[key] for key in items)) if is_known else None,
-            n=total or None,
-        )
-        for key in items if len(items) > 1 else ():
+def _average(parts: list[dict[str, float]], sizes: list[int]) -> Iterator[ImportedScore]:
+    """Average the scores of a task's parts, in which each question counts the same."""
+    total = sum(sizes)
+    weights = [size / total for size in sizes] if total else [1.0]
+    for name in parts[0]:
+        if not name.endswith("_stderr"):
+            errors = [part.get(f"{name}_stderr", math.nan) for part in parts]
+            stderr = math.hypot(*map(math.prod, zip(weights, errors, strict=True)))
             yield ImportedScore(
                 name=name,
-                subset=_get_part(key),
-                value=values[key],
-                stderr=errors[key],
-                n=len(items[key]),
+                value=sum(weight * part[name] for weight, part in zip(weights, parts, strict=True)),
+                stderr=None if math.isnan(stderr) else stderr,
+                n=total or None,
             )
-
-
-def _get_part(key: str) -> str:
-    """Return the part of a task that a key names, such as its subject."""
-    return key.rpartition("|")[0].partition(":")[2]
 
 
 def _read_details(path: Path, key: str, is_part: bool) -> list[Item]:
@@ -100,11 +82,11 @@ def _read_details(path: Path, key: str, is_part: bool) -> list[Item]:
     file = Path(before) / "details" / after / date / f"details_{key}_{date}.parquet"
     if not file.is_file():
         return []
-    part = _get_part(key)
-    by_item: dict[str, list[dict[str, Any]]] = {}
+    task = key.rpartition("|")[0]
+    part = task.partition(":")[2]
+    by_item = defaultdict(list)
     for row in pq.read_table(file).to_pylist():
-        name = f"{part or key.rpartition('|')[0]}/{row['doc']['id']}"
-        by_item.setdefault(name, []).append(row)
+        by_item[f"{part or task}/{row['doc']['id']}"].append(row)
     return [_read_item(name, part if is_part else None, rows) for name, rows in by_item.items()]
 
 

@@ -1,11 +1,9 @@
 """Read lm-eval's results_*.json with the samples_*.jsonl beside it."""
 
 import json
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
@@ -17,7 +15,6 @@ from workflow_scripts.scores.foreign.cells import (
     ImportedScore,
     Measured,
     get_model_name,
-    parse_number,
 )
 
 KEYS = ("results", "n-samples", "n-shot")
@@ -35,23 +32,15 @@ def read(
     results = (content.get("groups") or {}) | content["results"]
     scored = {name for name, scores in results.items() if any("," in key for key in scores)}
     members = {name for group in scored for name in _list_members(group, groups)}
-    config = content["config"]
+    config, counts = content["config"], content["n-samples"]
     for task in [name for name in results if name in scored - members]:
         known = tasks.get(names.get("lm_eval", {}).get(task, ""), _UNKNOWN_TASK)
-        counts = content["n-samples"]
         leaves = [leaf for leaf in (task, *_list_members(task, groups)) if leaf in counts]
-        sizes = {leaf: counts[leaf]["effective"] for leaf in leaves}
-        scores = list(_read_scores(results[task], sum(sizes.values()), None))
+        scores = tuple(
+            _read_scores(results[task], sum(counts[leaf]["effective"] for leaf in leaves))
+        )
         if not scores:
             raise UserError(f"{path}: {task} has no number for a score.")
-        items: list[Item] = []
-        is_group = leaves != [task]
-        for leaf in leaves:
-            if is_group:
-                scores += _read_scores(content["results"].get(leaf, {}), sizes[leaf], leaf)
-            items += _read_items(path, leaf, known, leaf if is_group else None)
-        if is_group:
-            scores += _average_members(scores, len(leaves))
         (shots,) = {content["n-shot"][leaf] for leaf in leaves}
         cell = ImportedCell(
             file=str(path),
@@ -63,8 +52,11 @@ def read(
             task=task,
             protocol="few_shot" if shots else "direct",
             shots=shots,
-            scores=tuple(scores),
+            scores=scores,
         )
+        items = [item for leaf in leaves for item in _read_items(path, leaf, known)]
+        if leaves != [task]:
+            items = [replace(item, subset=item.item.rpartition("/")[0]) for item in items]
         yield cell, items
 
 
@@ -74,34 +66,20 @@ def _list_members(task: str, groups: dict[str, list[str]]) -> Iterator[str]:
         yield from _list_members(name, groups)
 
 
-def _read_scores(scores: dict[str, Any], n: int, subset: str | None) -> Iterator[ImportedScore]:
-    for key, number in scores.items():
+def _read_scores(scores: dict[str, Any], n: int) -> Iterator[ImportedScore]:
+    """Read the numbers of a task; lm-eval writes words or nothing in place of a number that it lacks."""
+    numbers = {key: value for key, value in scores.items() if isinstance(value, int | float)}
+    for key, value in numbers.items():
         metric, comma, filter_name = key.partition(",")
-        value = parse_number(number)
-        if comma and not metric.endswith("_stderr") and value is not None:
-            name = metric_name(metric, filter_name)
-            stderr = parse_number(scores.get(f"{metric}_stderr,{filter_name}"))
-            yield ImportedScore(name=name, subset=subset, value=value, stderr=stderr, n=n)
+        if comma and not metric.endswith("_stderr"):
+            name, stderr = (
+                metric_name(metric, filter_name),
+                numbers.get(f"{metric}_stderr,{filter_name}"),
+            )
+            yield ImportedScore(name=name, value=value, stderr=stderr, n=n)
 
 
-def _average_members(scores: list[ImportedScore], members: int) -> list[ImportedScore]:
-    """Average over the members of a group, each counting the same; lm-eval's own mean is over their items."""
-    means = []
-    for whole in (score for score in scores if score.subset is None):
-        parts = [score for score in scores if score.subset and score.name == whole.name]
-        if len(parts) == members:
-            errors = [score.stderr for score in parts if score.stderr is not None]
-            stderr = math.hypot(*errors) / members if len(errors) == members else None
-            update = {
-                "name": f"{whole.name}_macro",
-                "value": fmean(score.value for score in parts),
-                "stderr": stderr,
-            }
-            means.append(whole.model_copy(update=update))
-    return means
-
-
-def _read_items(path: Path, task: str, known: dict[str, Any], subset: str | None) -> list[Item]:
+def _read_items(path: Path, task: str, known: dict[str, Any]) -> list[Item]:
     """Read the items of a task; none where lm-eval did not log them. Several filters are several samples."""
     file = path.with_name(f"samples_{task}_{path.stem.removeprefix('results_')}.jsonl")
     if not file.is_file():
@@ -110,39 +88,35 @@ def _read_items(path: Path, task: str, known: dict[str, Any], subset: str | None
     with file.open(encoding="utf-8") as lines:
         for sample in map(json.loads, lines):
             by_item.setdefault(sample["doc_id"], []).append(sample)
-    return [_read_item(task, samples, known, subset) for samples in by_item.values()]
+    return [_read_item(task, samples, known) for samples in by_item.values()]
 
 
-def _read_item(
-    task: str, samples: list[dict[str, Any]], known: dict[str, Any], subset: str | None
-) -> Item:
-    first = samples[0]
-    target, answers = first["target"], first["filtered_resps"]
+def _read_item(task: str, samples: list[dict[str, Any]], known: dict[str, Any]) -> Item:
+    first, metric = samples[0], known["metric"]
+    target = first["target"]
     scores = {
-        metric_name(metric, sample["filter"]): float(sample[metric])
+        metric_name(name, sample["filter"]): float(sample[name])
         for sample in samples
-        for metric in sample["metrics"]
-        if isinstance(sample[metric], bool | int | float)
+        for name in sample["metrics"]
+        if isinstance(sample[name], bool | int | float)
     }
     item = Item(
         item=f"{task}/{first['doc_id']}",
         prompt_sha256=first.get("prompt_hash", ""),  # which old versions do not write
         gold=target if isinstance(target, str) else canonical_json(target),
-        prediction=str(answers[0]),
-        correct={0.0: False, 1.0: True}.get(scores.get(known["metric"], -1.0)),
-        subset=subset,
+        prediction=str(first["filtered_resps"][0]),
+        correct={0.0: False, 1.0: True}.get(scores.get(metric, -1.0)),
         cluster=hash_cluster(first["doc"], known["cluster"]),
         scores=scores,
     )
-    pairs = [list(arguments.values()) for arguments in first["arguments"].values()]
-    if len(pairs) == 1:
+    continuations = [list(arguments.values())[-1] for arguments in first["arguments"].values()]
+    choices = [str(continuation).removeprefix(" ") for continuation in continuations]
+    if len(choices) == 1:
         response = first["resps"][0]
-        text = response[0] if isinstance(response, list) else response
-        return replace(item, text=str(text))
-    # The likeliest of several answers; the right one is told by its place or its text.
-    choices = [str(continuation).removeprefix(" ") for _, continuation in pairs]
-    likelihoods = [float(answer[0]) for answer in answers]
-    lengths = [len(text) or 1 if known["metric"] == "acc_norm" else 1 for text in choices]
+        return replace(item, text=str(response[0] if isinstance(response, list) else response))
+    # The prediction is the likeliest of several answers; the target is the position or the text of one.
+    likelihoods = [float(answer[0]) for answer in first["filtered_resps"]]
+    lengths = [len(text) or 1 if metric == "acc_norm" else 1 for text in choices]
     ranked = [value / length for value, length in zip(likelihoods, lengths, strict=True)]
     prediction = str(ranked.index(max(ranked)))
     gold = str(target) if str(target).isdecimal() else str(choices.index(target))

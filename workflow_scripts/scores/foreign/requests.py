@@ -1,4 +1,4 @@
-"""What this config says of folders of other people's results, for the rules import_results and compare."""
+"""Give the rules import_results and compare the tasks of this config, by the names of each harness."""
 
 from pathlib import Path
 from typing import Any
@@ -9,19 +9,15 @@ from workflow_scripts.settings.settings import Settings
 
 
 def describe_tasks(settings: Settings) -> dict[str, Any]:
-    """Return our name of each harness's task, and of each task its metric, clusters and shots in this config."""
+    """Return our name of each harness's task, and the metric and clusters of each of our tasks."""
     names: dict[str, dict[str, str]] = {}
     tasks = {}
     for row in settings.tasks.values():
-        # Of several rows that ask the same the first is meant, unless one has the harness's own name.
+        # Of several rows for one task of a harness the first is meant, unless one has the harness's own name.
         by_harness = names.setdefault(row.harness, {})
         if row.task == row.harness_task or row.harness_task not in by_harness:
             by_harness[row.harness_task] = row.task
-        shots = {entry.shots for entry in settings.suite.tasks if entry.task == row.task}
-        if row.task in settings.harmony.tasks:
-            shots |= {0, settings.harmony.shots}
-        cluster = (row.cluster or "").split()
-        tasks[row.task] = {"metric": row.full_metric, "shots": sorted(shots), "cluster": cluster}
+        tasks[row.task] = {"metric": row.full_metric, "cluster": (row.cluster or "").split()}
     return {"names": names, "tasks": tasks}
 
 

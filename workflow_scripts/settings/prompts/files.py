@@ -30,13 +30,11 @@ def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for place in (workflow_folder / FOLDER, workflow_folder / folder, Path(folder)):
         files |= {path.stem: path for path in place.glob("*.yaml")}
-    return dict(sorted(files.items(), key=lambda item: _split_numbers(item[0])))
+    return {name: files[name] for name in sorted(files, key=_split_numbers)}
 
 
-def _split_numbers(name: str) -> list[tuple[int, str]]:
-    """Return a key that sorts run2 before run10, and run4_published after run4."""
-    parts = re.findall(r"\d+|\D+", name)
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+def _split_numbers(name: str) -> list[str | int]:
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def read_prompt_runs(prompts: Prompts, workflow_folder: Path) -> dict[str, PromptRun]:

@@ -102,7 +102,7 @@ class Decoding(Section):
                 " generates nothing, and a number with the others."
             )
 
-    def options(self) -> dict[str, Any]:
+    def get_options(self) -> dict[str, Any]:
         """Return the options of transformers' generate; others come from the model's generation config."""
         if self.method != "sample":
             return {"do_sample": False}

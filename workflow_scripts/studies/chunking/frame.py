@@ -36,7 +36,7 @@ def name_variant(plan: str, aggregation: str | None, adapters: str | None) -> st
     if plan == UNCHANGED or plan.startswith("prune"):
         return f"@{plan}"
     marks = [plan]
-    if aggregation != USUAL_AGGREGATION:
+    if aggregation and aggregation != USUAL_AGGREGATION:
         marks.append(aggregation)
     if adapters != USUAL_ADAPTERS:
         marks.append(adapters or NO_ADAPTERS)

@@ -37,7 +37,7 @@ def make_harmony_tab(
             Column("rank", "Rank", "count", "By PC1; none for models that lack too many tasks."),
             Column("rank_low", "Rank, low", "count", "95% interval of the rank."),
             Column("rank_high", "Rank, high", "count", "95% interval of the rank."),
-            Column("pc1", "PC1", "number", f"Of the {names[shown]} scores.", digits=2),
+            Column("pc1", "PC1", "number", f"Of the {names[shown]} scores."),
             *(
                 Column(f"rank_{name}", f"Rank {names[name]}", "count", shown=name != frame.FLOORED)
                 for name in others

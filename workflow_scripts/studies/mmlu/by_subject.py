@@ -52,7 +52,7 @@ def compute_by_subject(
         metric=scores["metric"].str.removesuffix("_macro"),
     )
     scores = scores[scores["metric"].isin(METRICS)].set_index(_KEYS)
-    printed = {name: published_scores(table) for name, table in published.items()}
+    printed = {name: read_published_scores(table) for name, table in published.items()}
     rows = []
     for subject in subjects:
         for name, source in checkpoints.items():
@@ -74,7 +74,7 @@ def compute_by_subject(
     return table.reset_index()[_COLUMNS].astype(numeric)
 
 
-def published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
+def read_published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Read score and error of each subject of a published table, and of the average as `macro`."""
     scores = {}
     for row in table.itertuples():

@@ -8,7 +8,7 @@ import pandas as pd
 from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
 from workflow_scripts.render.verdict import GENERATED, verdict
 from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, MmluComparison
-from workflow_scripts.studies.mmlu.by_subject import MACRO, published_scores
+from workflow_scripts.studies.mmlu.by_subject import MACRO, read_published_scores
 
 _PRINTED_TO = 1e-4
 _VARIANTS = {table: PUBLISHED_MODEL + variant for variant, table in PUBLISHED.items()}
@@ -25,7 +25,7 @@ def compare_mmlu(
         reason = GENERATED if request.source == "miniature" else None
         if checkpoint is None:
             reason = reason or f"the published variant, {_VARIANTS[source]}, is not in the config"
-        printed = published_scores(table)
+        printed = read_published_scores(table)
         average, _ = printed.pop(MACRO)
         # The standard error of the average follows from the subjects', which are printed.
         error = math.hypot(*(stderr for _, stderr in printed.values())) / len(printed)

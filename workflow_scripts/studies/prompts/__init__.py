@@ -1,5 +1,5 @@
 """The prompt study: MMLU under many prompts.
 
-`runs` and `by_subject` make the tables and the figure, `board` the leaderboard's tab, `chapter` the numbers of the
+`runs` makes the table and the figure, `board` the leaderboard's tab, `chapter` the numbers of the
 report, and `published` compares with published runs.
 """

@@ -17,7 +17,7 @@ _COLUMNS = [
     Column("strict_share", "Strict", "score", "Correct answers in that format.", shown=False),
     Column("n", "n", "count", "Number of questions."),
     Column("difference", "Difference", "score", "In micro accuracy from the run before."),
-    Column("p", "p", "number", "McNemar's exact test of that difference.", digits=4),
+    Column("p", "p", "number", "McNemar's exact test of that difference."),
     Column("published_micro", "Published", "score", "Run 4: its first 285 questions."),
 ]
 

@@ -20,7 +20,7 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
     z = errors_above(*(complete[name] for name in ("micro", "micro_stderr", "floor", "n")))
     steps = table[table["p"].notna()]
     changed = steps[holm(steps["p"]) < LEVEL]
-    values: Values = {
+    return {
         "prompts.models": table["model"].nunique(),
         "prompts.runs": table["run"].nunique(),
         "prompts.questions": complete["n"].max(),
@@ -34,15 +34,6 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
         "prompts.steps": len(steps),
         "prompts.steps_changed": len(changed),
     }
-    if len(changed):
-        step = changed.loc[changed["difference"].abs().idxmax()]
-        values |= {
-            "prompts.step": 100 * step["difference"],
-            "prompts.step_run": step["run"],
-            "prompts.step_after": step["after"],
-            "prompts.step_what": step["changed"],
-        }
-    return values
 
 
 PROMPTS = Study(

@@ -16,7 +16,7 @@ class PromptComparison(JobParams):
     runs: dict[str, str]  # our runs by the published ones
 
 
-def prompt_arguments(settings: Settings) -> dict[str, Any]:
+def describe_prompt_runs(settings: Settings) -> dict[str, Any]:
     """Return the runs, and the checkpoints with whether published scores are of the same model."""
     fields = ("changed", "after", "published")
     return {
@@ -32,7 +32,7 @@ def prompt_arguments(settings: Settings) -> dict[str, Any]:
 
 
 def prompt_comparison(settings: Settings) -> PromptComparison:
-    checkpoints = prompt_arguments(settings)["checkpoints"]
+    checkpoints = describe_prompt_runs(settings)["checkpoints"]
     names = [name for name, is_published in checkpoints.items() if is_published]
     return PromptComparison(
         source=settings.source,

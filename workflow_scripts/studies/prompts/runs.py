@@ -43,6 +43,12 @@ _PUBLISHED = ["published_micro", "published_macro"]
 _COLUMNS = [*_KEYS, "changed", *_SCORES, *_PAIRED, *_PUBLISHED]
 Right = dict[tuple[str, str], pd.Series]
 _LABEL_WIDTH = 34  # characters of a tick label
+# The marks of the figure by column, with their labels.
+_MARKS = {
+    "floor": ("|", "baseline"),
+    "format_met": ("s", "outputs in the requested format"),
+    "strict_share": ("x", "correct answers under strict parsing"),
+}
 
 
 def read_correct_answers(records: Iterable[Path]) -> Right:
@@ -134,48 +140,32 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
 
 
 def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Plot accuracy with its 95% intervals on the left and format compliance on the right."""
+    """Plot accuracy with its 95% interval, baseline and format compliance of each run."""
     table = table[table["n"].notna()].astype({"n": "float64"})
     texts = table.drop_duplicates("run").set_index("run")["changed"]
     positions = texts.index.get_indexer(table["run"])
     names = table["model"] + table["variant"]
-    height = 1.6 + 0.36 * max(len(texts), 4)
-    grid = {"ncols": 2, "sharey": True, "width_ratios": [3, 2]}
-    with drawing([pdf, png], 7.6, height, **grid) as (fig, (left, right)):
+    with drawing([pdf, png], 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
         colours = pick_model_colours(list(names.unique()))
-        offset = -0.08 * (len(colours) - 1)
         for number, (name, colour) in enumerate(colours.items()):
             rows = table[names == name]
-            y = positions[names == name] + offset + 0.16 * number
+            y = positions[names == name] + 0.16 * (number - (len(colours) - 1) / 2)
             low, high = wilson(rows["micro"], rows["n"])
-            left.errorbar(
-                rows["micro"],
-                y,
-                xerr=[rows["micro"] - low, high - rows["micro"]],
-                fmt="o",
-                markersize=5,
-                capsize=2,
-                color=colour,
-                label=f"{name} with 95% interval",
-            )
-            for axes, column, marker, text in (
-                (left, "floor", "|", "baseline"),
-                (right, "format_met", "s", "outputs in the requested format"),
-                (right, "strict_share", "x", "correct answers under strict parsing"),
-            ):
+            errors = [rows["micro"] - low, high - rows["micro"]]
+            label = f"{name}, accuracy with 95% interval"
+            axes.errorbar(rows["micro"], y, xerr=errors, fmt="o", color=colour, label=label)
+            for column, (marker, text) in _MARKS.items():
                 label = None if number else text
-                axes.plot(rows[column], y, marker, color=colour, label=label)
+                axes.plot(rows[column], y, marker, color=colour, fillstyle="none", label=label)
         if table["published_micro"].notna().any():
             label = "published (Llama-3.2-1B-Instruct)"
-            left.plot(table["published_micro"], positions, "kD", markerfacecolor="w", label=label)
-        left.set_xlabel("accuracy")
-        right.set_xlabel("fraction")
-        right.set_xlim(-0.05, 1.05)
+            axes.plot(table["published_micro"], positions, "kD", fillstyle="none", label=label)
+        axes.set_xlabel("fraction")
+        axes.set_xlim(-0.05, 1.05)
         labels = ["\n".join(wrap(f"{run}: {text}", _LABEL_WIDTH)) for run, text in texts.items()]
-        left.set_yticks(range(len(texts)), labels, fontsize=7.5)
-        left.invert_yaxis()
-        rule(left, "x")
-        rule(right, "x")
+        axes.set_yticks(range(len(texts)), labels, fontsize=7.5)
+        axes.set_ylim(max(len(texts), 1) - 0.5, -0.5)
+        rule(axes, "x")
         fig.legend(loc="outside lower center", ncols=2, fontsize=7.5)
 
 

@@ -19,10 +19,9 @@ from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.scores.foreign.imports import read_folder
-from workflow_scripts.stats.difference import estimate_difference
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.shares import errors_above
-from workflow_scripts.stats.significance import holm, z_test
+from workflow_scripts.stats.significance import estimate_difference, holm, z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings

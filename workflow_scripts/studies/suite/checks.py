@@ -7,24 +7,19 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.files import sha256_json
-from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import FailedRecord, read_record
 from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.stats.shares import errors_above
-from workflow_scripts.studies.suite.leaderboard import Task, marks
-from workflow_scripts.studies.suite.requests import accepted, read_checks
+from workflow_scripts.studies.suite.leaderboard import Task, match_flag
+from workflow_scripts.studies.suite.requests import read_checks, select_accepted
 
 SUSPICIOUS = 0.95
-LOST_FLAG = "flag without a row"
 NOTE = (
     "Automatic hints, not judgements. At the baseline: the score does not exceed the better of random answers and one"
     f" constant answer by {CLEAR} standard errors. Above {SUSPICIOUS:.0%}: rare unless test items were in the training"
-    " data. Missing: a task without a score. Fewer items: than other rows have. Identical: the same answers as"
-    " another model to all items of all tasks. Flag without a row: no accepted request has its model, precision and"
-    " commit."
+    " data. Missing: a task without a score. Fewer items: than other rows have. Flag without a row: no"
+    " accepted request has its model, precision and commit."
 )
 # One model may have a row under each protocol, so that a row is identified by its request's file.
 _ROW = ["model", "precision", "commit", "protocol", "file"]
@@ -37,8 +32,6 @@ def find_suspicious_rows(
     flags: Sequence[dict[str, Any]] = (),
 ) -> pd.DataFrame:
     """Make one row per finding, in the order of the leaderboard, and last the flags that mark no row."""
-    names = {entry["file"]: entry["request"]["name"] for entry in accepted(entries)}
-    digests = {entry["file"]: _digest_answers(entry, tasks) for entry in accepted(entries)}
     findings = []
     for _, row in table.iterrows():
         facts = row[_ROW].to_dict()
@@ -48,15 +41,10 @@ def find_suspicious_rows(
             detail = f"{check.capitalize()}: {', '.join(task['title'] for task in failing)}."
             ids = " ".join(task["task"] for task in failing)
             findings.append(facts | {"check": check, "tasks": ids, "detail": detail})
-        digest = digests[row["file"]]
-        copies = {names[file] for file in names if digest and digests[file] == digest}
-        if others := sorted(copies - {row["model"]}):
-            detail = f"Every answer is that of {', '.join(others)}."
-            findings.append(facts | {"check": "identical", "tasks": "", "detail": detail})
     for flag in flags:
-        if not any(marks(flag, entry) for entry in accepted(entries)):
+        if not any(match_flag(flag, entry) for entry in select_accepted(entries)):
             finding = {"model": flag["model"], "precision": flag["precision"]}
-            finding |= {"commit": flag["revision"], "check": LOST_FLAG}
+            finding |= {"commit": flag["revision"], "check": "flag without a row"}
             findings.append(finding | {"detail": "Its flag marks no accepted row."})
     return pd.DataFrame(findings, columns=[*_ROW, "check", "tasks", "detail"])
 
@@ -74,18 +62,6 @@ def _check_score(row: pd.Series, task: Task, table: pd.DataFrame) -> Iterator[st
         yield f"above {SUSPICIOUS:.0%}"
     if n < table[f"{task['task']}_n"].max():
         yield "fewer items"
-
-
-def _digest_answers(entry: dict[str, Any], tasks: Sequence[Task]) -> str | None:
-    """Digest all predictions of a row; return None where some are missing or failed."""
-    answers = []
-    for task, path in sorted(entry["records"].items()):
-        record = Path(path)
-        if not record.is_file() or isinstance(read_record(record), FailedRecord):
-            return None
-        items = read_items(record.with_suffix(".parquet")).select(["item", "prediction"])
-        answers.append([task, items.to_pylist()])
-    return sha256_json(answers) if len(answers) == len(tasks) else None
 
 
 def main(

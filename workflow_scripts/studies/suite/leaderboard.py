@@ -12,7 +12,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.scores.influences import get_row_errors
-from workflow_scripts.studies.suite.requests import accepted, parameters_of, read_checks
+from workflow_scripts.studies.suite.requests import get_parameters, read_checks, select_accepted
 
 NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: mean over all tasks of the suite, of rows that have"
@@ -43,9 +43,9 @@ def make_leaderboard(
 
     `errors` are the errors of the suite's items, as scores.influences computes them.
     """
-    rows = [_describe_entry(entry, flags) for entry in accepted(entries)]
+    rows = [_describe_entry(entry, flags) for entry in select_accepted(entries)]
     table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS]).set_index("file")
-    measured = _select_scores(accepted(entries), scores, tasks)
+    measured = _select_scores(select_accepted(entries), scores, tasks)
     names = [task["task"] for task in tasks]
     for part, suffix in _PARTS.items():
         wide = measured.pivot(index="file", columns="task", values=part)
@@ -71,8 +71,8 @@ def make_leaderboard(
 
 def _describe_entry(entry: dict[str, Any], flags: Sequence[dict[str, Any]]) -> dict[str, Any]:
     request = entry["request"]
-    flag = next((flag for flag in flags if marks(flag, entry)), {})
-    facts = {"model": request["name"], "parameters": parameters_of(entry)}
+    flag = next((flag for flag in flags if match_flag(flag, entry)), {})
+    facts = {"model": request["name"], "parameters": get_parameters(entry)}
     facts |= {"flag": flag.get("reason"), "flag_link": flag.get("link")}
     return request | entry | facts
 
@@ -117,7 +117,7 @@ def _compute_gap_stderr(
     return stderrs
 
 
-def marks(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
+def match_flag(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
     """Return whether a flag is about the row of an accepted request."""
     request = entry["request"]
     return (

@@ -26,12 +26,12 @@ def read_checks(path: Path) -> list[dict[str, Any]]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def accepted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def select_accepted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Select the entries of accepted requests."""
     return [entry for entry in entries if not entry["reason"]]
 
 
-def parameters_of(entry: dict[str, Any]) -> int | None:
+def get_parameters(entry: dict[str, Any]) -> int | None:
     """Return a checkpoint's number of parameters, or until it is built that of its base."""
     built = Path(entry.get("built") or "")
     if built.is_file():
@@ -60,7 +60,7 @@ def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
 def make_requests_table(entries: list[dict[str, Any]]) -> pd.DataFrame:
     rows = [
         (entry["request"] or {})
-        | {"request": entry["file"], "parameters": parameters_of(entry)}
+        | {"request": entry["file"], "parameters": get_parameters(entry)}
         | {field: entry.get(field) for field in _FROM_ENTRY}
         | get_status(entry)
         for entry in entries

@@ -71,7 +71,7 @@ def write_checks(inputs: InputFiles, request: dict[str, Any], outputs: OutputFil
     write_json(outputs["checks"], sorted(entries, key=lambda entry: entry["file"]))
 
 
-def as_if_accepted(requests: dict[str, Any]) -> list[dict[str, Any]]:
+def accept_unchecked(requests: dict[str, Any]) -> list[dict[str, Any]]:
     """Accept every readable request, at a placeholder commit where it names none."""
     commits = {"commit": _ANY_COMMIT, "base_commit": _ANY_COMMIT}
     entries = [commits | entry for entry in requests["submissions"].values()]

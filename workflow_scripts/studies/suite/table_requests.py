@@ -8,31 +8,31 @@ from workflow_scripts.settings.leaderboard_submissions import GENERATED
 from workflow_scripts.settings.settings import Settings
 
 
-def shown_tasks(settings: Settings) -> list[dict[str, Any]]:
+def list_tasks(settings: Settings) -> list[dict[str, Any]]:
     """List the suite's tasks with the metric that each is ranked by."""
     tasks = []
     for entry in settings.suite.tasks:
         row = settings.task(entry.task)
         metric = entry.metric or row.full_metric
-        task = {"title": row.display_name, "metric": metric, "shown_as": metric}
-        task["max_items"] = settings.suite.max_items
-        tasks.append(task | entry.model_dump(mode="json", exclude_none=True))
+        defaults = {"metric": metric, "shown_as": metric, "max_items": settings.suite.max_items}
+        keys = entry.model_dump(mode="json", exclude_none=True)
+        tasks.append({"title": row.display_name} | defaults | keys)
     return tasks
 
 
-def suite_tables(settings: Settings) -> dict[str, Any]:
+def describe_tables(settings: Settings) -> dict[str, Any]:
     """Describe tasks and flags; one file of flags serves both sources."""
     is_generated = settings.source == "miniature"
     flags = [flag.model_dump(mode="json") for flag in settings.flags]
     flags = [flag for flag in flags if flag["model"].startswith(GENERATED) == is_generated]
-    return {"tasks": shown_tasks(settings), "flags": flags}
+    return {"tasks": list_tasks(settings), "flags": flags}
 
 
 def suite_page(settings: Settings) -> dict[str, Any]:
     """Describe the leaderboard's tab and the rules of its About page."""
     return {
         **settings.suite.model_dump(mode="json"),
-        "tasks": shown_tasks(settings),
+        "tasks": list_tasks(settings),
         "baselines": _read_baselines(settings),
         "on_gpu": settings.on_gpus,
     }
@@ -42,7 +42,7 @@ def _read_baselines(settings: Settings) -> list[dict[str, str]]:
     """Read the published baselines of the suite's tasks and metrics; generated questions have none."""
     if settings.source == "miniature":
         return []
-    metrics = {(task["task"], task["metric"]) for task in shown_tasks(settings)}
+    metrics = {(task["task"], task["metric"]) for task in list_tasks(settings)}
     published = Path(settings.resource("published/suite_baselines.tsv"))
     with published.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t")

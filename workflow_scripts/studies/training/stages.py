@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -36,7 +37,7 @@ def compute_stages(
     rows = []
     for name in checkpoints:
         id = CheckpointId.parse(name)
-        row = {"model": id.model, "variant": id.variant or None}
+        row: dict[str, Any] = {"model": id.model, "variant": id.variant or None}
         row["stage"] = id.stages[-1] if id.stages else UNTRAINED
         record = trained.get(name)
         row |= dict.fromkeys(["recipe", *_INTEGERS, "held_out_loss"])

@@ -5,8 +5,8 @@ import torch
 
 from tests.unit.evaluation.prompts.conftest import changed
 from workflow_scripts.core.records import read_record
-from workflow_scripts.evaluation.prompts.ask_prompt_run import answer, ask_prompt_run
-from workflow_scripts.evaluation.prompts.questions import chosen, read_questions
+from workflow_scripts.evaluation.prompts.ask_prompt_run import ask_prompt_run, run_prompts
+from workflow_scripts.evaluation.prompts.questions import read_questions, select_questions
 from workflow_scripts.evaluation.prompts.requests import PromptRequest
 from workflow_scripts.settings.compute import Loading
 from workflow_scripts.settings.prompts.spec import Asking
@@ -14,7 +14,7 @@ from workflow_scripts.settings.prompts.spec import Asking
 
 @pytest.fixture(scope="module")
 def questions(world):
-    return chosen(read_questions(world, "mmlu")[0], None, 1)[:16]
+    return select_questions(read_questions(world, "mmlu")[0], None, 1)[:16]
 
 
 @pytest.fixture(scope="module")
@@ -22,8 +22,8 @@ def generate(renderer, loaded):
     """Return the texts of a run by question."""
 
     def run_engine(run, questions, seed=0, **engine):
-        prompts = [renderer(run).prompt(question) for question in questions]
-        outputs, _ = answer(loaded, run, questions, prompts, seed, **engine)
+        prompts = [renderer(run).render(question) for question in questions]
+        outputs, _ = run_prompts(loaded, run, questions, prompts, seed, **engine)
         return {output.item: output.text for output in outputs}
 
     return run_engine
@@ -49,16 +49,16 @@ def test_greedy_equals_transformers(generate, questions, runs, loaded, renderer)
     run = changed(runs["run6"], decoding={"method": "greedy", "temperature": None, "new_tokens": 6})
     texts = generate(run, questions[:4])
     for question in questions[:4]:
-        ids = torch.tensor([renderer(run).prompt(question).tokens])
+        ids = torch.tensor([renderer(run).render(question).tokens])
         whole = loaded.model.generate(ids, max_new_tokens=6, do_sample=False)[0, ids.shape[1] :]
         assert texts[question.id] == loaded.tokenizer.decode(whole, skip_special_tokens=True)
 
 
 def test_letters_equal_a_plain_forward_pass(world, loaded, runs, renderer):
     run = runs["run9"]
-    few = chosen(read_questions(world, "vendor")[0], None, 1)[:3]
-    prompts = [renderer(run).prompt(question) for question in few]
-    outputs, _ = answer(loaded, run, few, prompts, 0)
+    few = select_questions(read_questions(world, "vendor")[0], None, 1)[:3]
+    prompts = [renderer(run).render(question) for question in few]
+    outputs, _ = run_prompts(loaded, run, few, prompts, 0)
     for prompt, output in zip(prompts, outputs, strict=True):
         expected = []
         for target in prompt.continuations:

@@ -28,7 +28,7 @@ def vendor_question(world):
 
 def test_messages_use_the_chat_template(renderer, runs, loaded):
     run = runs["run1"]
-    prompt = renderer(run).prompt(QUESTION)
+    prompt = renderer(run).render(QUESTION)
     assert prompt.text.startswith("<|begin_of_text|><|start_header_id|>system<|end_header_id|>")
     assert prompt.text.endswith("<|start_header_id|>assistant<|end_header_id|>\n\n")
     assert "Choices: ['3', '4', '5', '6']\nAnswer: 4\n" in prompt.text  # a hand-made example
@@ -39,13 +39,13 @@ def test_messages_use_the_chat_template(renderer, runs, loaded):
         ("single_quoted_list", "['3', 'it's 4', ''5'', 'é']"),
         ("lettered_lines", 'A. 3\nB. it\'s 4\nC. "5"\nD. é'),
     ):
-        prompt = renderer(changed(run, choices=style)).prompt(QUESTION)
+        prompt = renderer(changed(run, choices=style)).render(QUESTION)
         assert f"Choices: {choices}<|eot_id|>" in prompt.text
 
 
 def test_shots_follow_seed_or_subject(renderer, runs, dev):
     def find_shots(run, question=QUESTION):
-        text = renderer(run).prompt(question).text
+        text = renderer(run).render(question).text
         positions = {
             shot: text.find(f"{shot.text}\nChoices: {list(shot.choices)}\n") for shot in dev
         }
@@ -62,8 +62,8 @@ def test_shots_follow_seed_or_subject(renderer, runs, dev):
 
 def test_raw_text_has_one_start_token(renderer, runs, loaded, vendor_question):
     start = loaded.tokenizer.bos_token_id
-    wrapped = renderer(runs["run7_text"]).prompt(vendor_question)
-    raw = renderer(runs["run8"]).prompt(vendor_question)
+    wrapped = renderer(runs["run7_text"]).render(vendor_question)
+    raw = renderer(runs["run8"]).render(vendor_question)
     assert (wrapped.tokens.count(start), raw.tokens.count(start)) == (2, 1)
     assert raw.text == vendor_question.prompt and raw.text in wrapped.text
 
@@ -74,36 +74,36 @@ def test_run7_prints_an_array(renderer, runs, loaded):
     for text in ("plain\n\nThe best answer is ", 'it\'s a "cap"', "back\\slash\r\né 😀 \u2028\x00"):
         printed = trimmed.render(content=np.array([text], dtype=object))
         question = Question("a/0", "a", "Q", ("a", "b"), 0, prompt=text)
-        assert renderer(runs["run7"]).prompt(question).text == loaded.tokenizer.apply_chat_template(
+        assert renderer(runs["run7"]).render(question).text == loaded.tokenizer.apply_chat_template(
             [{"role": "system", "content": printed}], tokenize=False, add_generation_prompt=True
         )
 
 
 def test_letters_are_tokens_after_the_prompt(renderer, runs, loaded, vendor_question):
-    prompt = renderer(runs["run9"]).prompt(vendor_question)
+    prompt = renderer(runs["run9"]).render(vendor_question)
     assert loaded.tokenizer.batch_decode(prompt.continuations) == [" A", " B", " C", " D"]
     run = changed(runs["run9"], text="{{ question }}", decoding={"continuation": "s"})
     with pytest.raises(UserError, match="merges with"):
-        renderer(run).prompt(Question("a/0", "a", "What is the town", ("a", "b"), 0))
+        renderer(run).render(Question("a/0", "a", "What is the town", ("a", "b"), 0))
 
 
 def test_long_prompt_is_truncated_on_the_left(runs, loaded):
     whole, cut = (
-        Renderer(runs["run1"], loaded.tokenizer, [], window).prompt(QUESTION)
+        Renderer(runs["run1"], loaded.tokenizer, [], window).render(QUESTION)
         for window in (2048, 60)
     )
     assert cut.truncated and not whole.truncated
     assert cut.tokens == whole.tokens[-50:]  # room for ten new tokens
     with pytest.raises(UserError, match="new_tokens is 10; expected less"):
-        Renderer(runs["run1"], loaded.tokenizer, [], 10).prompt(QUESTION)
+        Renderer(runs["run1"], loaded.tokenizer, [], 10).render(QUESTION)
 
 
 def test_chat_template_gets_the_date(renderer, runs, loaded, monkeypatch):
     monkeypatch.setattr(loaded.tokenizer, "chat_template", "{{ date_string }}")
-    assert renderer(changed(runs["run1"], date="1 May")).prompt(QUESTION).text == "1 May"
+    assert renderer(changed(runs["run1"], date="1 May")).render(QUESTION).text == "1 May"
     monkeypatch.setattr(loaded.tokenizer, "chat_template", None)
     with pytest.raises(UserError, match="the template"):
-        renderer(runs["run1"]).prompt(QUESTION)
+        renderer(runs["run1"]).render(QUESTION)
 
 
 def test_question_ids_agree_between_datasets(world):
@@ -117,7 +117,7 @@ def test_explain_prompt(world, chat_manifest, tmp_path, runs, renderer):
     data, text = [world / "datasets/cais/mmlu/manifest.json"], tmp_path / "text"
     explain_prompt.main(chat_manifest, data, text, "run9", "anatomy", 1, asking)
     questions, _ = read_questions(world, "vendor")
-    prompt = renderer(runs["run9"]).prompt([q for q in questions if q.subject == "anatomy"][1])
+    prompt = renderer(runs["run9"]).render([q for q in questions if q.subject == "anatomy"][1])
     content, tokens = text.read_text().split("---- tokens ----\n")
     assert prompt.text in content and "' B'" in content
     assert [int(line.split()[0]) for line in tokens.splitlines()] == prompt.tokens

@@ -5,7 +5,11 @@ import pytest
 from tests.records import DIGEST, record_fields
 from workflow_scripts.core.items import Item, read_items
 from workflow_scripts.core.records import write_record
-from workflow_scripts.evaluation.prompts.score_prompt_run import floor, item_of, score_prompt_run
+from workflow_scripts.evaluation.prompts.score_prompt_run import (
+    compute_baseline,
+    judge_output,
+    score_prompt_run,
+)
 from workflow_scripts.evaluation.record_parts import build_metric
 from workflow_scripts.settings.prompts.spec import Reading
 
@@ -43,25 +47,25 @@ def make_output(text=None, gold="A", subject="s", loglikelihoods=None, number=0)
         ("", False, False, False, None),
     ],
 )
-def test_item_of_text(text, right, strict, met, parser):
-    item = item_of(make_output(text), RUN5)
+def test_judge_text(text, right, strict, met, parser):
+    item = judge_output(make_output(text), RUN5)
     assert (item.correct, item.format_met, item.parser, item.gold) == (right, met, parser, "4")
     assert item.scores == {"acc": float(right), "acc_strict": float(strict)}
 
 
-def test_item_of_loglikelihoods():
+def test_judge_loglikelihoods():
     output = make_output(loglikelihoods=[-3.0, -0.5, -2.0, -9.0], gold="B")
-    item = item_of(output, make_reading(None, letter="letter"))
+    item = judge_output(output, make_reading(None, letter="letter"))
     assert (item.prediction, item.gold, item.correct, item.format_met) == ("B", "B", True, None)
 
 
-def test_floor_follows_the_rule_of_the_run():
+def test_baseline_follows_the_rule_of_the_run():
     outputs = [make_output(gold=gold) for gold in "AAC"]
-    by_letter = floor(outputs, make_reading("letter", leading_letter="letter"))
+    by_letter = compute_baseline(outputs, make_reading("letter", leading_letter="letter"))
     assert list(by_letter.constants.values()) == pytest.approx([2 / 3, 0, 1 / 3, 0])
     assert by_letter.chance == 0.25
     # "4" occurs in "24": the second choice is never the correct one, and counts twice.
-    by_text = floor(outputs, RUN5)
+    by_text = compute_baseline(outputs, RUN5)
     assert list(by_text.constants.values()) == pytest.approx([2 / 3, 2 / 3, 1 / 3, 0])
     assert by_text.chance == pytest.approx((2 + 2 + 1) / 12)
 

@@ -9,8 +9,8 @@ from tests.records import collected, make_items, record_fields
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.render.tables import read_markdown, read_table
-from workflow_scripts.studies.prompts import by_subject, runs
+from workflow_scripts.render.tables import read_table
+from workflow_scripts.studies.prompts import runs
 from workflow_scripts.studies.prompts.board import make_prompts_tab
 from workflow_scripts.studies.prompts.chapter import PROMPTS
 
@@ -28,27 +28,24 @@ RUNS = [
     {"name": "part", "changed": "first three", "after": "run1", "published": None},
     {"name": "run9", "changed": "letters", "after": "absent", "published": None},
 ]
-SUBJECTS = ["anatomy"] * 3 + ["virology"] * 5
 PUBLISHED = ROOT / "resources/published/prompt_runs.csv"
 
 
-def make_metric(name, values, subset=None) -> Metric:
+def make_metric(name, values) -> Metric:
     value, n = sum(values) / len(values), len(values)
     baselines = {"best_constant": 0.25, "chance": 0.25}
-    return Metric(name=name, subset=subset, value=value, stderr=0.1, n=n, **baselines)
+    return Metric(name=name, value=value, stderr=0.1, n=n, **baselines)
 
 
 def write_run(path, model, run, right) -> None:
     items = [
-        replace(item, subset=subject, correct=bool(value))
-        for item, subject, value in zip(make_items(golds=("0",) * 8), SUBJECTS, right, strict=False)
+        replace(item, correct=bool(value))
+        for item, value in zip(make_items(golds=("0",) * 8), right, strict=False)
     ]
     metrics = [make_metric("acc", right), make_metric("acc_macro", right)]
     metrics.append(make_metric("acc_strict", [0, *right[1:]]))
     if run != "run9":
         metrics.append(make_metric("format_met", [1] * len(right)))
-    for subject, part in (("anatomy", right[:3]), ("virology", right[3:])):
-        metrics += [make_metric(name, part, subject) for name in ("acc", "acc_strict") if part]
     fields = record_fields(study="prompts", model=model, task=run)
     fields["protocol"] = fields["protocol"].model_copy(update={"name": "prompt_run"})
     # The order of a file's rows does not matter.
@@ -73,11 +70,10 @@ def make_tables(tmp_path):
                 records.append(path)
         collected(records).to_parquet(tmp_path / "scores.parquet")
         names = [f"t.{kind}" for kind in ("csv", "md", "tex", "pdf", "png")]
-        files = {name: tmp_path / name for name in (*names, "s.csv", "s.md", "s.tex")}
+        files = {name: tmp_path / name for name in names}
         paths = list(files.values())
         inputs = [tmp_path / "scores.parquet", records, PUBLISHED]
         runs.main(*inputs, paths[:3], paths[3:5], CHECKPOINTS, RUNS)
-        by_subject.main(tmp_path / "scores.parquet", paths[5:], [run["name"] for run in RUNS])
         return files
 
     return make
@@ -100,11 +96,6 @@ def test_runs_are_compared_on_the_same_questions(make_tables):
     assert rows.loc["run9", ["strict_share", "format_met"]].isna().all()
     text = files["t.md"].read_text()
     assert "+37.5 to run1" in text and "0.371, macro 0.390" in text
-    assert read_markdown(files["s.md"]).head == ["Subject", "Model", "n", *RIGHT]
-    subjects = read_table(files["s.csv"]).query("variant == ''").set_index(["subject", "run"])
-    assert subjects.loc[("anatomy", "run1"), "acc"] == pytest.approx(2 / 3)
-    assert subjects.loc[("virology", "run2"), "n"] == 5
-    assert ("virology", "part") not in subjects.index
 
 
 def test_published_figures_are_the_printed_ones():

@@ -9,7 +9,7 @@ from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import fail, make_entry, measure
 from workflow_scripts.core.files import write_json
 from workflow_scripts.studies.suite.requests import get_status, make_requests_table, submit
-from workflow_scripts.studies.suite.submissions import as_if_accepted, check_requests
+from workflow_scripts.studies.suite.submissions import accept_unchecked, check_requests
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -60,7 +60,7 @@ def test_check_requests(tmp_path):
     assert "no model 'miniature/Pythia-1M'" in checks["refused"]["Pythia-1M.yaml"]
     assert json.loads(json.dumps(checks)) == checks
     rows = [entry["row"] for entry in checks["submissions"].values()]
-    assert [entry["row"] for entry in as_if_accepted(checks)] == rows
+    assert [entry["row"] for entry in accept_unchecked(checks)] == rows
 
 
 def test_delta_is_checked_with_its_base(tmp_path):

@@ -1,32 +1,28 @@
-"""Training: the same gradients however the model is run; and what others do to a model after it ran once
-(move, replace, hook, share, prune) is noticed."""
+"""Fused layers have the gradients of a loop, and notice changes to a model that ran before."""
 
 import copy
-import weakref
 
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from torch import nn
-from torch.nn.utils import parametrize
-from transformers import DynamicCache
 
 from tests.tiny_models import PLAN, base_model, chunked_model
-from tests.unit.chunked.reference import assert_equal, fresh_ids, reference_logits
+from tests.unit.chunked.reference import fresh_ids
 
 
 def make_model(**keys):
     return chunked_model(base_model("qwen2", 6), **PLAN, **keys)
 
 
-def compute_logits(model, ids, execution):
-    model.config.chunk_execution = execution  # of a model with adapters its base's
+def compute_logits(model, ids, execution="fused"):
+    model.config.chunk_execution = execution  # with PEFT, the base's config
     with torch.no_grad():
         return model(ids).logits
 
 
-def compute_both_ways(model, ids):
-    """Return the logits of fused layers, which are those of a loop over them."""
+def compute_both(model, ids):
+    """Return the logits of fused layers, which are those of a loop."""
     loop, fused = (compute_logits(model, ids, execution) for execution in ("loop", "fused"))
     assert torch.allclose(fused, loop, atol=1e-4)
     return fused
@@ -39,31 +35,20 @@ def compute_gradients(model, ids):
     return {name: p.grad.clone() for name, p in parameters if p.grad is not None}
 
 
-def assert_same_gradients(ours, theirs):
-    assert ours.keys() == theirs.keys()
-    for name, gradient in ours.items():
-        scale = max(1e-2, float(theirs[name].abs().max()))
-        assert float((gradient - theirs[name]).abs().max()) <= 1e-4 * scale, name
+def assert_same_gradients(first, second):
+    assert first.keys() == second.keys()
+    for name, gradient in first.items():
+        scale = max(1e-2, float(second[name].abs().max()))
+        assert float((gradient - second[name]).abs().max()) <= 1e-4 * scale, name
 
 
 @pytest.mark.parametrize("execution", ["fused", "loop"])
-@pytest.mark.parametrize("reentrant", [False, True])
-def test_gradient_checkpointing_changes_nothing(execution, reentrant):
+def test_gradient_checkpointing(execution):
     model, ids = make_model(chunk_execution=execution).train(), fresh_ids(2, 7)
     plain = compute_gradients(model, ids)
-    model.gradient_checkpointing_enable({"use_reentrant": reentrant})
+    model.gradient_checkpointing_enable({"use_reentrant": False})
     model.enable_input_require_grads()
     assert_same_gradients(compute_gradients(model, ids), plain)
-
-
-def test_weights_are_stored_once_and_old_memory_is_let_go():
-    model, ids = make_model(), fresh_ids(2, 5)
-    model(ids)
-    storages = {p.untyped_storage().data_ptr(): p.untyped_storage() for p in model.parameters()}
-    assert sum(s.nbytes() for s in storages.values()) == sum(p.nbytes for p in model.parameters())
-    old = weakref.ref(model.model.stages[0].depths[0].stacks["qkv"].weight)
-    model.to(torch.float64)
-    assert old() is None
 
 
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -75,13 +60,12 @@ LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_
         {"target_modules": ["v_proj"], "modules_to_save": ["wrapped_chunk_layers"]},
         {"target_modules": ["v_proj"], "modules_to_save": ["input_layernorm"]},
         {"target_modules": LINEAR},
-        {"target_modules": LINEAR, "use_dora": True},
         {"target_modules": ["q_proj"], "layers_to_transform": [2, 3]},
     ],
 )
-def test_low_rank_adapters_fused_and_as_a_loop(keys):
+def test_low_rank_adapters(keys):
     model, ids = make_model(), fresh_ids(2, 6)
-    plain = compute_both_ways(model, ids)
+    plain = compute_both(model, ids)
     lora = LoraConfig(r=2, lora_alpha=4, init_lora_weights=False, task_type="CAUSAL_LM", **keys)
     adapted = get_peft_model(model, lora)
     with torch.no_grad():
@@ -95,14 +79,14 @@ def test_low_rank_adapters_fused_and_as_a_loop(keys):
         with adapted.disable_adapter(), torch.no_grad():
             assert torch.allclose(adapted(ids).logits, plain, atol=1e-5)
     assert_same_gradients(*gradients)
-    logits = compute_both_ways(adapted, ids)
+    logits = compute_both(adapted, ids)
     assert not torch.allclose(logits, plain, atol=1e-3)
     merged = adapted.merge_and_unload(safe_merge=True)
-    assert torch.allclose(compute_both_ways(merged, ids), logits, atol=1e-4)
+    assert torch.allclose(compute_both(merged, ids), logits, atol=1e-4)
 
 
-def test_autocast_to_bfloat16():
-    """Weights stay wide, products are narrow, gradients come back; the stream of an evaluation stays wide."""
+def test_autocast():
+    """Weights stay in float32, products are in bfloat16, gradients come back in float32."""
     model, ids = make_model(aggregation_mode="mean"), fresh_ids(3, 11)
     exact, errors, gradients = compute_logits(model, ids, "loop"), [], []
     for execution in ("fused", "loop"):
@@ -115,16 +99,11 @@ def test_autocast_to_bfloat16():
         gradients.append(model.model.layers[3].mlp.down_proj.weight.grad.flatten())
     assert errors[0] < 1.5 * errors[1]
     assert gradients[0].dtype == torch.float32
-    assert torch.nn.functional.cosine_similarity(*gradients, dim=0) > 0.99
-
-
-class Twice(nn.Module):
-    def forward(self, x):
-        return 2 * x
+    assert nn.functional.cosine_similarity(*gradients, dim=0) > 0.99
 
 
 def replace_mlp(model):
-    model.model.layers[2].mlp = nn.Sequential(model.model.layers[2].mlp, Twice())
+    model.model.layers[2].mlp = nn.Sequential(model.model.layers[2].mlp, nn.Tanh())
 
 
 def replace_wrapper(model):
@@ -135,10 +114,6 @@ def add_bias(model):
     model.model.layers[2].mlp.down_proj.bias = nn.Parameter(torch.randn(32))
 
 
-def parametrize_weight(model):
-    parametrize.register_parametrization(model.model.layers[4].mlp.up_proj, "weight", Twice())
-
-
 def load_other(model):
     weights = {name: weight * 1.1 for name, weight in model.state_dict().items()}
     model.to(torch.float64).to(torch.float32).load_state_dict(weights, assign=True)
@@ -147,39 +122,26 @@ def load_other(model):
 def share_weight(model):
     layers = model.model.layers
     layers[3].mlp.down_proj.weight = layers[2].mlp.down_proj.weight
-    compute_logits(model, fresh_ids(1, 3), "fused")
+    compute_logits(model, fresh_ids(1, 3))
     with torch.no_grad():
         layers[2].mlp.down_proj.weight.mul_(2)
 
 
-CHANGES = (
-    replace_mlp, replace_wrapper, add_bias, parametrize_weight, load_other, share_weight,
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "change", [replace_mlp, replace_wrapper, add_bias, load_other, share_weight]
+)
 def test_change_after_a_forward_is_noticed(change):
     model, ids = make_model(), fresh_ids(2, 5)
-    before = compute_both_ways(model, ids)
+    before = compute_both(model, ids)
     twin = copy.deepcopy(model)
     change(twin)
-    assert not torch.allclose(before, compute_both_ways(twin, ids), atol=1e-3)
-    assert torch.equal(before, compute_both_ways(model, ids))
+    assert not torch.allclose(before, compute_both(twin, ids), atol=1e-3)
+    assert torch.equal(before, compute_both(model, ids))
 
 
 @pytest.mark.parametrize("place", ["", ".mlp", ".mlp.down_proj"])
-def test_hooks_set_before_the_first_forward_fire(place):
+def test_hooks_fire(place):
     model, ids = make_model(), fresh_ids(2, 5)
     module = model.get_submodule("model.layers.2" + place)
     module.register_forward_hook(lambda _module, _inputs, out: 2 * out)
-    compute_both_ways(model, ids)
-
-
-@torch.no_grad()
-def test_pruned_model_counts_its_cache_from_the_first_layer_that_is_left():
-    base = base_model("llama", 5)
-    model = chunked_model(base, chunking_mode="prune", layers_to_prune=[1, 4])
-    ids, cache = fresh_ids(1, 6), DynamicCache()
-    steps = [model(ids[:, t : t + 1], past_key_values=cache, use_cache=True) for t in range(6)]
-    logits = torch.cat([step.logits for step in steps], dim=1)
-    assert_equal(logits, reference_logits(base, model, ids))
+    compute_both(model, ids)

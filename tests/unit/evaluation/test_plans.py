@@ -1,0 +1,169 @@
+"""A model in many chunk plans: its perplexity, what it writes, and its times."""
+
+import math
+import statistics
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from tests.tiny_models import base_model, put_in_hub, tiny_model
+from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
+from tests.unit.evaluation.conftest import CHUNKABLE
+from workflow_scripts.core.items import read_items
+from workflow_scripts.core.measurement_conditions import Condition
+from workflow_scripts.core.records import read_complete_record
+from workflow_scripts.evaluation.measure_perplexity import measure_perplexity
+from workflow_scripts.evaluation.measure_written import measure_written
+from workflow_scripts.evaluation.plan_latency import (
+    WARM_UPS,
+    measure_latency,
+    pad_left,
+    time_greedy_generation,
+    time_interleaved,
+)
+from workflow_scripts.evaluation.requests import LatencyRequest, PerplexityRequest, WrittenRequest
+from workflow_scripts.hub.load import load_model
+from workflow_scripts.settings.checkpoint import Checkpoint
+from workflow_scripts.settings.compute import Compute, Loading
+from workflow_scripts.settings.plan_measures import (
+    LatencyMeasures,
+    PerplexityMeasures,
+    WrittenMeasures,
+)
+
+CHUNKED = Checkpoint(
+    model=CHUNKABLE,
+    mode="sequential",
+    num_layers_per_chunk=1,
+    aggregation_mode="mean",
+    use_adapters=False,
+)
+PRUNED = Checkpoint(model=CHUNKABLE, mode="prune", layers_to_prune=(1,))
+COMPUTE = {"compute": Compute(device="cpu"), "seed": 0}
+PROMPTS = ("What do you see?", "The fox sees the dog, and you?")
+
+
+@pytest.mark.parametrize("study", ["chunking", "training"])
+def test_perplexity_has_a_condition_for_each_plan(world, chunkable, tmp_path, study):
+    """Of a checkpoint, in the study of training, the plan is part of its id, and no condition."""
+    measures = PerplexityMeasures(responses=4, text_tokens=400)
+    plans = (CHUNKED, PRUNED) if study == "chunking" else ()
+    request = PerplexityRequest(study=study, plans=plans, measures=measures, **COMPUTE)
+    paths = tmp_path / "wikitext.json", tmp_path / "magpie.json"
+    measure_perplexity(chunkable, world, *paths, request)
+    text, responses = map(read_complete_record, paths)
+    conditions = [m.condition for m in text.metrics if m.name == "perplexity"]
+    if study == "training":
+        assert conditions == [None]
+        assert {m.condition for m in responses.metrics} == {Condition(difficulty="easy")}
+        return
+    unchanged, chunked, pruned = conditions
+    assert unchanged == Condition(plan="k0m0") and pruned == Condition(plan="prune1")
+    assert chunked.plan.endswith("-sequential") and chunked.aggregation == "mean"
+    easy = Condition(plan="prune1", difficulty="easy")
+    assert [m.n for m in responses.metrics if m.condition == easy] == [4, 4]
+    items = read_items(tmp_path / "magpie.parquet").column("item").to_pylist()
+    assert len(set(items)) == 12 and items[-1] == "magpie/prune1/easy/3"
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return with_template(QWEN)
+
+
+@pytest.fixture(scope="module")
+def manifest(tokenizer, tmp_path_factory):
+    model = tiny_model("qwen2", len(tokenizer), window=256, layers=6)
+    return put_in_hub(model, tmp_path_factory.mktemp("base"), tokenizer)
+
+
+def format_chat(text: str) -> str:
+    return (
+        f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n<|im_start|>user\n{text}<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+
+
+@pytest.mark.parametrize(("scored", "mean"), [("response", "tokens"), ("published", "windows")])
+@torch.no_grad()
+def test_unchanged_model_reads_what_each_plan_writes(manifest, tokenizer, tmp_path, scored, mean):
+    """Against one token after the other, of the whole text each time, and transformers' own loss."""
+    path = tmp_path / "written.json"
+    measures = WrittenMeasures(written_tokens=7, written_prompts=PROMPTS, written_scored=scored)
+    request = WrittenRequest(plans=(CHUNKED,), measures=measures, perplexity_mean=mean, **COMPUTE)
+    measure_written(manifest, path, request)
+    record = read_complete_record(path)
+    base = AutoModelForCausalLM.from_pretrained(manifest.parent).eval()
+    chunked = load_model(manifest, chunking=CHUNKED.keys, **COMPUTE["compute"].loading).model
+    metrics = [metric for metric in record.metrics if metric.name == "perplexity"]
+    for writer, metric in zip((base, chunked), metrics, strict=True):
+        losses, sizes = [], []
+        for prompt in PROMPTS:
+            ids = row = tokenizer(format_chat(prompt), return_tensors="pt")["input_ids"]
+            for _ in range(7):
+                token = writer(row, use_cache=False).logits[:, -1:].argmax(-1)
+                row = torch.cat([row, token], dim=1)
+            response = tokenizer.decode(row[0, ids.shape[1] :])
+            labels = row.clone()
+            labels[:, : ids.shape[1]] = -100
+            if scored == "published":
+                row = labels = torch.cat([ids, row], dim=1)
+            losses.append(float(base(row, labels=labels, use_cache=False).loss))
+            sizes.append(int((labels[:, 1:] != -100).sum()))
+        loss = statistics.fmean(losses, sizes if mean == "tokens" else None)
+        assert metric.value == pytest.approx(math.exp(loss), rel=1e-3)
+        assert metric.n == len(PROMPTS)
+    assert read_items(path.with_suffix(".parquet")).to_pylist()[-1]["prediction"] == response
+
+
+def test_latency_of_each_way_and_number_of_devices(world, chunkable, tmp_path):
+    measures = LatencyMeasures(
+        batch_sizes=(1, 2), questions=2, new_tokens=2, repeats=3, devices=(1, 2)
+    )
+    request = LatencyRequest(
+        plans=(CHUNKED, PRUNED), measures=measures, compute=Loading(device="cpu"), seed=0
+    )
+    measure_latency(chunkable, world, tmp_path / "mmlu.json", request)
+    record = read_complete_record(tmp_path / "mmlu.json")
+    conditions = {metric.condition for metric in record.metrics}
+    (plan,) = {c.plan for c in conditions if c.aggregation}
+    expected = {
+        (plan, way, size, devices)
+        for way in ("unchanged", "fused", "loop")
+        for size in (1, 2)
+        for devices in (None, 2)
+    }
+    # Of a pruned model one batch size says how much shorter it is.
+    expected |= {("prune1", way, 1, None) for way in ("unchanged", "loop")}
+    assert {(c.plan, c.way, c.batch, c.devices) for c in conditions} == expected
+    assert {metric.n for metric in record.metrics} == {3}
+    assert record.volatile.devices == ("cpu, share 1 of 2", "cpu, share 2 of 2")
+
+
+def test_variants_take_turns_and_warm_ups_are_left_out():
+    calls = []
+
+    def measure(name):
+        calls.append(name)
+        return len(calls), 0.5
+
+    timings = time_interleaved({name: lambda name=name: measure(name) for name in "ab"}, rounds=3)
+    assert calls == ["a", "b"] * (3 + WARM_UPS)
+    assert timings["a"] == [(3, 0.5), (5, 0.5), (7, 0.5)]
+
+
+def test_greedy_generation_is_timed():
+    """The tokens it feeds itself are those that `generate` writes for the same padded batch."""
+    model = base_model("qwen2", 3)
+    ids, mask = pad_left([[5, 6, 7, 8], [9, 10, 11, 12, 13, 14, 15]], "cpu")
+    fed = []
+    model.register_forward_pre_hook(
+        lambda _m, args, options: fed.append((args or (options.get("input_ids"),))[0]),
+        with_kwargs=True,
+    )
+    assert min(time_greedy_generation(model, [(ids, mask)], new_tokens=4)) > 0
+    written = torch.cat(fed[1:], dim=1)
+    options = {"max_new_tokens": 3, "do_sample": False, "eos_token_id": None}
+    expected = model.generate(ids, attention_mask=mask, **options)
+    assert torch.equal(written, expected[:, ids.shape[1] :])

@@ -1,0 +1,220 @@
+"""A training that is killed at any moment resumes to the weights and the curve of one that is not, bit for bit."""
+
+import json
+import multiprocessing
+import os
+import signal
+from functools import cache
+from itertools import count
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.unit.training.small import (
+    draw_samples,
+    is_same,
+    list_losses,
+    make_model,
+    train_small,
+)
+from workflow_scripts.core.errors import Interrupted, UserError
+from workflow_scripts.training import state, trainer
+from workflow_scripts.training.state import is_sealed
+
+# Twenty steps, an evaluation each epoch, a state each three steps.
+LORA = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.2, "epochs": 2}
+# Learns too fast to stay at its best until the end; a state is saved with each new best.
+BEST = {"epochs": 2, "schedule": "linear", "select": "best", "evaluate_every": 4}
+BEST["learning_rate"] = 5e-3
+PLACES = {
+    "optimizer": (torch, "save"),  # three of them make a saved state
+    "weights": (trainer, "save_file"),
+    "seal": (state, "write_json"),
+    "step": (trainer.PackedTrainer, "training_step"),
+    "train": (trainer.PackedTrainer, "train"),
+}
+
+
+class Killed(BaseException):
+    """End a training where a kill would."""
+
+
+def train(folder, changes):
+    samples = {"samples": draw_samples(40), "held_out": draw_samples(6, seed=1)}
+    return train_small(folder, "llama", **samples | changes)
+
+
+def kill_in(patch, place, call, moment, kill=None):
+    """Kill in the n-th call of a function, before or after its work, or amid the file that it writes."""
+    owner, name = PLACES[place]
+    real, calls = getattr(owner, name), count(1)
+
+    def mortal(*args, **kwargs):
+        is_last = next(calls) == call
+        if is_last and moment == "amid":
+            Path(args[1]).write_bytes(b"half a file")
+        result = None if is_last and moment != "after" else real(*args, **kwargs)
+        if is_last:
+            kill() if kill else None
+            raise Killed
+        return result
+
+    patch.setattr(owner, name, mortal)
+
+
+def interrupt(folder, changes, monkeypatch, *where):
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        kill_in(patch, *where)
+        train(folder, changes)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Train once with each of the changes, without a kill."""
+
+    @cache
+    def run(changes: str):
+        return train(tmp_path_factory.mktemp("undisturbed"), json.loads(changes))
+
+    return lambda changes: run(json.dumps(changes))
+
+
+def assert_same_outcome(resumed, expected):
+    assert is_same(resumed.parameters, expected.parameters)
+    for name in ("history", "selected", "facts"):
+        assert getattr(resumed, name) == getattr(expected, name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "place", "call", "moment"),
+    [
+        (LORA, "weights", 2, "amid"),
+        (LORA, "optimizer", 4, "amid"),
+        (LORA, "seal", 3, "before"),
+        (LORA | {"max_steps": 7}, "train", 1, "after"),  # starting again would make another step
+        (BEST, "weights", 5, "after"),
+    ],
+)
+def test_resume_after_kill(undisturbed, tmp_path, monkeypatch, changes, place, call, moment):
+    interrupt(tmp_path, changes, monkeypatch, place, call, moment)
+    assert_same_outcome(train(tmp_path, changes), undisturbed(changes))
+
+
+def train_until_killed(folder):
+    kill_in(pytest.MonkeyPatch(), "step", 9, "before", lambda: os.kill(os.getpid(), 9))
+    train(folder, LORA)
+
+
+def test_resume_after_sigkill(undisturbed, tmp_path):
+    process = multiprocessing.get_context("fork").Process(
+        target=train_until_killed, args=(tmp_path,)
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_resume_after_signal(undisturbed, tmp_path, monkeypatch, number):
+    """The step is finished and saved, and the job exits with 75."""
+    real, calls = trainer.PackedTrainer.training_step, count(1)
+
+    def signalled(*args, **kwargs):
+        if next(calls) == 5:
+            os.kill(os.getpid(), number)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(trainer.PackedTrainer, "training_step", signalled)
+    with pytest.raises(Interrupted, match="after step 5 of 20") as error:
+        train(tmp_path, LORA)
+    assert error.value.exit_code == 75
+    assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
+
+
+def flip_bit(path):
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+
+
+DAMAGES = {
+    "cut short": lambda folder: os.truncate(folder / "optimizer.pt", 100),
+    "a bit": lambda folder: flip_bit(folder / "model.safetensors"),
+    "a broken seal": lambda folder: (folder / "seal.json").write_text('{"model.saf'),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_state_is_removed(undisturbed, tmp_path, monkeypatch, capsys, damage):
+    interrupt(tmp_path, LORA, monkeypatch, "step", 11, "before")
+    DAMAGES[damage](tmp_path / "checkpoint-9")
+    resumed = train(tmp_path, LORA)
+    assert "Resuming from checkpoint-6." in capsys.readouterr().out
+    assert_same_outcome(resumed, undisturbed(LORA))
+
+
+def test_damaged_best_state_is_trained_again(undisturbed, tmp_path, monkeypatch):
+    """From a state before it: no later one has its weights."""
+    expected = undisturbed(BEST)
+    interrupt(tmp_path, BEST, monkeypatch, "step", 20, "before")
+    best = expected.selected["step"]
+    assert best < 18, "a later state could be resumed from"
+    flip_bit(tmp_path / f"checkpoint-{best}/model.safetensors")
+    assert_same_outcome(train(tmp_path, BEST), expected)
+
+
+def test_state_of_another_training_is_not_used(tmp_path, monkeypatch, capsys):
+    for change in ({}, {"learning_rate": 2e-3}, {"seed": 1}, {"belongs_to": {"weights": "others"}}):
+        interrupt(tmp_path, LORA | change, monkeypatch, "step", 5, "before")
+    assert "Resuming" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("factor", "name"), [("nan", "loss"), ("inf", "grad_norm")])
+def test_non_finite_loss_stops(undisturbed, tmp_path, monkeypatch, factor, name):
+    """At that step, with the last good state kept, from which the training resumes."""
+    real = trainer.PackedTrainer.compute_loss
+
+    def compute_loss(self, *args, **kwargs):
+        loss = real(self, *args, **kwargs)
+        if self.state.global_step == 7 and name == "loss":
+            return loss * float(factor)
+        if self.state.global_step == 7:
+            loss.register_hook(lambda gradient: gradient * float(factor))
+        return loss
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer.PackedTrainer, "compute_loss", compute_loss)
+        with pytest.raises(UserError, match=f"step 8 of 20: {name} is"):
+            train(tmp_path, LORA)
+    assert is_sealed(tmp_path / "checkpoint-6") and not (tmp_path / "checkpoint-8").exists()
+    assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
+
+
+def test_out_of_memory_halves_the_micro_batch(tmp_path, capsys):
+    """From the last state on, and with the same samples in a step."""
+    error = RuntimeError("DefaultCPUAllocator: can't allocate memory")
+    calls = count(1)
+
+    def load(dtype):
+        model = make_model("llama")
+        forward = model.forward
+
+        def limited(*args, **kwargs):
+            positions = kwargs.get("position_ids")
+            # Two calls try the packing out, and each step is one.
+            if positions is not None and next(calls) > 8 and int((positions == 0).sum()) > 2:
+                raise error
+            return forward(*args, **kwargs)
+
+        model.forward = limited
+        return model
+
+    options = {"samples": draw_samples(64), "batch_size": 8, "save_every": 2}
+    trained = train_small(tmp_path / "a", load=load, **options)
+    assert "Resuming from checkpoint-6." in capsys.readouterr().out
+    assert trained.facts["micro_batch_size"] == 2
+    assert [entry["step"] for entry in trained.history] == list(range(1, 9))
+    whole = train_small(tmp_path / "b", "llama", **options)
+    assert list_losses(trained) == pytest.approx(list_losses(whole), abs=1e-2)
