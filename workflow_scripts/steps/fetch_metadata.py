@@ -24,9 +24,9 @@ def main(
     from workflow_scripts.hub.metadata import fetch_metadata, refuse
 
     locked = read_lock(Path(lock)).get(("model", repository))
-    wanted = (locked or revision) if commit == "default" else commit
+    target = (locked or revision) if commit == "default" else commit
     try:
-        fetch_metadata(repository, wanted, metadata.parent)
+        fetch_metadata(repository, target, metadata.parent)
     except Exception as error:
         if describe_hardware_error(error):
             raise
