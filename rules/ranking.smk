@@ -428,7 +428,9 @@ rule compare:
             "names": COMPARED,
             "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
-            "own": list_present(f"results/grids/{OWN}.parquet", f"results/grids/{OWN}_models.parquet"),
+            "own": list_present(
+                f"results/grids/{OWN}.parquet", f"results/grids/{OWN}_models.parquet"
+            ),
             "own_scores": list_present("results/scores/harmony.parquet"),
             "harness_tasks": describe_tasks(SETTINGS),
         },

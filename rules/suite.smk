@@ -36,9 +36,8 @@ rule submit:
         "../envs/reporting.yaml"
     params:
         version="submit 1",
-        request={},
     script:
-        "../workflow_scripts/steps/submit.py"
+        "../workflow_scripts/studies/suite/submit.py"
 
 
 rule suite_leaderboard:

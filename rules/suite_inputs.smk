@@ -4,7 +4,6 @@ import json
 
 from workflow_scripts.bridge.job_list import CHECKS, is_listing
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.studies.suite.submissions import accept_unchecked, check_requests
 from workflow_scripts.studies.suite.table_requests import describe_tables
 
@@ -22,12 +21,11 @@ SUITE_CHECKS = check_requests(
     source=get_suite_source,
     manifest=manifest_of_checkpoint,
 )
-SUITE_ENTRIES = SUITE_CHECKS["submissions"].values()
-SUITE_SOURCES = [file for entry in SUITE_ENTRIES for file in entry["sources"]]
+SUITE_SOURCES = [
+    file for entry in SUITE_CHECKS["submissions"].values() for file in entry["sources"]
+]
 # By the name of a row in paths; of two requests for one row the second will be refused.
-SUITE_ROWS = {
-    entry["row"]: Request.model_validate(entry["request"]) for entry in SUITE_ENTRIES
-}
+SUITE_ROWS = {request.row.in_path: request for request in SETTINGS.requests.values()}
 
 
 def list_accepted_requests():

@@ -12,7 +12,7 @@ rule tokenise_samples:
     """Tokenise the data of a training recipe, once for all its checkpoints."""
     input:
         model=model_manifest,
-        data=recipe_sources,
+        data=list_recipe_sources,
     output:
         samples="results/samples/{recipe}/{model}/samples.json",
         data="results/samples/{recipe}/{model}/samples.arrow",
@@ -28,7 +28,7 @@ rule tokenise_samples:
         runtime="8h",
     params:
         version="tokenise_samples 3",
-        request=samples_request,
+        request=build_samples_request,
     script:
         "../workflow_scripts/training/data.py"
 
@@ -54,7 +54,7 @@ rule train_checkpoint:
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,
-        request=stage_request,
+        request=build_stage_request,
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
 

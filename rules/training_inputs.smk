@@ -9,7 +9,7 @@ COMPARED = {id.in_path: id for id in SETTINGS.compared_checkpoints()}
 TRAINED = {id.in_path: id for id in SETTINGS.trained_checkpoints()}
 
 
-def recipe_sources(wildcards):
+def list_recipe_sources(wildcards):
     recipe = SETTINGS.training.recipes[wildcards.recipe]
     return [manifest_of("dataset", recipe.dataset)] if recipe.dataset else recipe.files
 
@@ -24,14 +24,14 @@ def get_stage_samples(wildcards):
     return f"results/samples/{recipe}/{CheckpointId(trained.model).in_path}/samples.json"
 
 
-def samples_request(wildcards):
+def build_samples_request(wildcards):
     recipe = SETTINGS.training.recipes[wildcards.recipe]
     return SamplesRequest(
         hub=HUB, keys=SampleKeys.select_fields(recipe), max_length=recipe.max_length
     ).to_params()
 
 
-def stage_request(wildcards):
+def build_stage_request(wildcards):
     trained = TRAINED[wildcards.checkpoint]
     name, recipe = SETTINGS.stage_recipe(trained.stages[-1])
     return StageRequest(

@@ -1,4 +1,4 @@
-"""Untrusted manifests, records, names and folders that would reach out of their folder."""
+"""Untrusted manifests, records and folders that would reach out of their folder."""
 
 import json
 
@@ -7,8 +7,6 @@ import pytest
 from tests.records import write_example
 from tests.workflow.snakemake import ROOT, run_snakemake
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import escapes_folder
-from workflow_scripts.core.ids import hub_name_problem
 from workflow_scripts.core.records import read_record
 from workflow_scripts.hub.manifest import read_manifest
 
@@ -29,11 +27,6 @@ def test_manifest_that_leads_out_of_its_folder_is_refused(tmp_path, path):
         read_manifest(tmp_path / "manifest.json")
 
 
-def test_ordinary_paths_do_not_lead_out():
-    paths = ["a", "a/b.json", "a b/c'd.json", "..a", "a..b/c", "ü.json"]
-    assert not any(map(escapes_folder, paths))
-
-
 @pytest.mark.parametrize("file", ["../sst2.parquet", "/tmp/sst2.parquet", "a/sst2.parquet"])
 def test_record_names_items_beside_it(tmp_path, file):
     path = tmp_path / "sst2.json"
@@ -43,23 +36,6 @@ def test_record_names_items_beside_it(tmp_path, file):
     path.write_text(json.dumps(fields))
     with pytest.raises(UserError, match=r"sst2\.json: items\.file"):
         read_record(path)
-
-
-def test_bad_hub_names_are_refused():
-    names = [
-        "../b",
-        "a/..",
-        "a/b/c",
-        "/b",
-        "a/",
-        "a/b c",
-        'a/"b"',
-        "a/b\n",
-        "a/$(x)",
-        "a/--b",
-        "~/b",
-    ]
-    assert all(map(hub_name_problem, names))
 
 
 def test_no_remote_code_and_no_pickles():

@@ -13,7 +13,7 @@ from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.leaderboard_submissions import read_requests
 from workflow_scripts.steps import fetch_metadata
-from workflow_scripts.studies.suite.requests import main, submit
+from workflow_scripts.studies.suite import requests, submit
 
 RULES = Rules(memory_mb=8_000, open_licences=("mit", "apache-2.0"))
 
@@ -28,15 +28,15 @@ def checked(hub, tmp_path, monkeypatch):  # noqa: F811
         path.name: path.read_bytes() for path in model.iterdir() if path.name != "manifest.json"
     }
     words = fill(tmp_path / "requests", hub, files)
-    requests, refused = read_requests(tmp_path / "requests", "huggingface", ())
+    accepted, refused = read_requests(tmp_path / "requests", "huggingface", ())
     sources = {}
-    for file, request in requests.items():
+    for file, request in accepted.items():
         source = tmp_path / f"submitted/{request.name}@default" / METADATA
         sources[file] = [source]
         if not source.exists():
             log, lock = tmp_path / "log", tmp_path / "lock"
             fetch_metadata.main(request.name, "default", source, log, revision=None, lock=lock)
-    verdicts = check(requests, sources, RULES, seconds=3)
+    verdicts = check(accepted, sources, RULES, seconds=3)
     verdicts |= {file: {"reason": reason} for file, reason in refused.items()}
     entries = [
         {"file": file, "request": None, "records": {}, **verdict}
@@ -57,8 +57,8 @@ def test_hostile_requests_stop_no_other(checked, tmp_path, capsys):
     checks = tmp_path / "checks.json"
     checks.write_text(json.dumps(entries))
     files = [tmp_path / f"requests.{kind}" for kind in ("csv", "md", "tex")]
-    main(checks, files)
-    submit({"checks": [checks]}, {}, {})
+    requests.main(checks, files)
+    submit.main(checks)
     for text in (capsys.readouterr().out, *(file.read_text("utf-8") for file in files)):
         assert "good-float32.yaml" in text and "pipe.yaml" in text
         assert SECRET not in text and ESCAPE not in text

@@ -14,7 +14,7 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.llama.modeling_llama import eager_attention_forward
 
-from workflow_scripts.chunked.stacked import Child, Norm, Projection
+from workflow_scripts.chunked.stacked import Norm, Projection
 
 
 class FusedLayer(GradientCheckpointingLayer):
@@ -41,29 +41,28 @@ class FusedLayer(GradientCheckpointingLayer):
         """Stack the siblings' weights."""
         self.siblings = layers  # a tuple, so that no parameter is registered a second time
 
-        def find(parent: str, *names: str) -> list[list[Child]]:
-            return [[(layer.get_submodule(parent), name) for name in names] for layer in layers]
+        def find(*names: str) -> list[list[nn.Module]]:
+            return [[layer.get_submodule(name) for name in names] for layer in layers]
 
         self.stacks = {
-            "input_norm": Norm(find("", "input_layernorm")),
-            "qkv": Projection(find("self_attn", "q_proj", "k_proj", "v_proj")),
-            "out": Projection(find("self_attn", "o_proj")),
-            "post_norm": Norm(find("", "post_attention_layernorm")),
-            "gate_up": Projection(find("mlp", "gate_proj", "up_proj")),
-            "down": Projection(find("mlp", "down_proj")),
+            "input_norm": Norm(find("input_layernorm")),
+            "qkv": Projection(find("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")),
+            "out": Projection(find("self_attn.o_proj")),
+            "post_norm": Norm(find("post_attention_layernorm")),
+            "gate_up": Projection(find("mlp.gate_proj", "mlp.up_proj")),
+            "down": Projection(find("mlp.down_proj")),
         }
         if hasattr(layers[0].self_attn, "q_norm"):
-            self.stacks["query_norm"] = Norm(find("self_attn", "q_norm"))
-            self.stacks["key_norm"] = Norm(find("self_attn", "k_norm"))
+            self.stacks["query_norm"] = Norm(find("self_attn.q_norm"))
+            self.stacks["key_norm"] = Norm(find("self_attn.k_norm"))
         if adapters is not None:
-            for name in ("up_proj", "down_proj"):
-                children = [[(adapter, name)] for adapter in adapters]
-                self.stacks[f"adapter_{name}"] = Projection(children)
+            self.stacks["adapter_up"] = Projection([[adapter.up_proj] for adapter in adapters])
+            self.stacks["adapter_down"] = Projection([[adapter.down_proj] for adapter in adapters])
 
     def forward(self, x: Tensor, *, rows: int, inputs: "SharedInputs", **kwargs) -> Tensor:
         stacks = self.stacks
-        if "adapter_up_proj" in stacks:
-            x = x + stacks["adapter_down_proj"](self.act_fn(stacks["adapter_up_proj"](x)))
+        if "adapter_up" in stacks:
+            x = x + stacks["adapter_down"](self.act_fn(stacks["adapter_up"](x)))
         qkv = stacks["qkv"](stacks["input_norm"](x))
         x = stacks["out"](self._attend(qkv, rows, inputs, **kwargs), onto=x)
         gate, up = stacks["gate_up"](stacks["post_norm"](x)).chunk(2, dim=-1)

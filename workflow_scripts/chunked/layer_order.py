@@ -144,7 +144,7 @@ class PlannedLayers(nn.ModuleList):
         self.run = ForwardState()
         self.watch: StalenessCheck | None = None
         self.unchunked = self.needs_loop = False
-        self.states: list[Tensor] | None = None  # of the main stream, while `recording` is on
+        self.states: list[Tensor] | None = None  # of the main stream, while `record_states` is on
 
     def build_stages(self, plan: ChunkPlan, devices: int = 1) -> nn.ModuleList:
         """Build the stages of a plan, with its chunks on so many devices."""
@@ -179,7 +179,7 @@ class PlannedLayers(nn.ModuleList):
             self.run.fused = False
             return list(model.stages)
         # Where the weights lie is no part of a graph: a compiled model trusts its last plain forward.
-        if not torch.compiler.is_compiling() and not (self.watch and self.watch.all_in_place()):
+        if not torch.compiler.is_compiling() and not (self.watch and self.watch.is_fresh()):
             self.watch = self._prepare() if self._can_fuse() else None
         self.run.fused = self.watch is not None
         return list(model.stages)
@@ -200,22 +200,10 @@ class PlannedLayers(nn.ModuleList):
 
     def _prepare(self) -> StalenessCheck:
         model = self.model[0]
-        modules = list(model.stages.modules())
-        for module in modules:
+        for module in model.stages.modules():
             if isinstance(module, DeviceChunks):
                 module.prepare()
-        places = [(model, "wrapped_chunk_layers")]
-        for number, layer in enumerate(self):
-            places.append((self, str(number)))
-            if not isinstance(layer, nn.Identity):
-                places += [(layer, "self_attn"), (layer, "mlp")]
-        adapters = getattr(model._modules["wrapped_chunk_layers"], "adapters", None)
-        if isinstance(adapters, nn.ModuleDict):
-            places += [(adapters, number) for number in adapters]
-        for module in modules:
-            if isinstance(module, FusedLayer):
-                places += [child for stack in module.stacks.values() for child in stack.places]
-        return StalenessCheck(places)
+        return StalenessCheck(model)
 
     def release(self) -> None:
         """Free the old memory of parameters before they move."""
@@ -225,7 +213,7 @@ class PlannedLayers(nn.ModuleList):
                 module.stacks = {}
 
     @contextmanager
-    def recording(self, unchunked: bool = False):
+    def record_states(self, unchunked: bool = False):
         """Record the hidden state after each stage; `unchunked` runs all layers in their original order."""
         self.states, self.unchunked = [], unchunked
         try:

@@ -185,12 +185,12 @@ class ChunkedForCausalLM(_Chunked):
             # A published loss is a mean over all rows; the sum of a step, divided by its labels, takes it once a label.
             weight = len(rows) / max(1, len(targets))
             rows = torch.arange(len(targets), device=targets.device)
-        with layers.recording() as student:
+        with layers.record_states() as student:
             states = self._get_states(inputs, options, rows)
         with (
             torch.no_grad(),
             nullcontext() if is_published else disable_adapters(self.model),
-            layers.recording(unchunked=True) as teacher,
+            layers.record_states(unchunked=True) as teacher,
         ):
             teacher_states = self._get_states(inputs, options, rows)
         losses = {}

@@ -6,14 +6,10 @@ as usual; but their memory is contiguous, so that the k of them are also one ten
 again.
 """
 
-from collections.abc import Sequence
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
-
-Child = tuple[nn.Module, str]  # a child by its parent and name: what stands there may be replaced
 
 
 class _Join(torch.autograd.Function):
@@ -70,7 +66,7 @@ class Stack:
                     piece.copy_(parameter.data)
                     parameter.data = piece
 
-    def joined(self) -> Tensor:
+    def join(self) -> Tensor:
         """Return the stack, as a function of its parameters where they need a gradient."""
         if torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters):
             return _Join.apply(self.storage, self.per_chunk, *self.parameters)
@@ -80,9 +76,8 @@ class Stack:
 class Siblings:
     """Hold the same children of k sibling layers; several children of one layer make one group."""
 
-    def __init__(self, groups: Sequence[Sequence[Child]]):
-        self.places = [place for group in groups for place in group]
-        self.modules = [[getattr(parent, name) for parent, name in group] for group in groups]
+    def __init__(self, groups: list[list[nn.Module]]):
+        self.modules = groups
         self.weight: Stack | None = None  # None: each is called by itself
 
     def call_each(self, x: Tensor) -> Tensor:
@@ -96,7 +91,7 @@ class Siblings:
 class Norm(Siblings):
     """Apply the RMS norms of k siblings over the last dimension of x [k, n, size] or [k, n, heads, size]."""
 
-    def __init__(self, groups: Sequence[Sequence[Child]]):
+    def __init__(self, groups: list[list[nn.Module]]):
         super().__init__(groups)
         modules = [module for (module,) in self.modules]
         # Its own attribute, not one that a wrapper passes on from what it wraps now.
@@ -107,7 +102,7 @@ class Norm(Siblings):
     def __call__(self, x: Tensor) -> Tensor:
         if self.weight is None:
             return self.call_each(x)
-        weight = self.weight.joined()
+        weight = self.weight.join()
         weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]
         if x.device.type != "cpu":
             return F.rms_norm(x, x.shape[-1:], None, self.eps) * weight
@@ -123,7 +118,7 @@ class Projection(Siblings):
     Where one of them is not a plain linear layer (LoRA, quantisation), each is called by itself.
     """
 
-    def __init__(self, groups: Sequence[Sequence[Child]]):
+    def __init__(self, groups: list[list[nn.Module]]):
         super().__init__(groups)
         self.bias: Stack | None = None
         layers = [layer for group in self.modules for layer in group]
@@ -136,8 +131,8 @@ class Projection(Siblings):
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
         """Return the products, added to `onto` where given."""
-        weight = None if self.weight is None else self.weight.joined()
-        bias = None if self.bias is None else self.bias.joined()
+        weight = None if self.weight is None else self.weight.join()
+        bias = None if self.bias is None else self.bias.join()
         casts = x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
         if weight is None:
             out = self.call_each(x)
@@ -162,27 +157,25 @@ class Projection(Siblings):
 class StalenessCheck:
     """Notice that a module was replaced, or its parameters were moved, since the stacks were built."""
 
-    def __init__(self, places: Sequence[Child]):
-        self._children = [(p._modules, name, p._modules[name]) for p, name in places]
-        # Those of norms and projections; a layer as a whole has none of its own.
-        self._parameters = [
-            (child._parameters, key, _get_address(parameter))
-            for _, _, child in self._children
-            if child is not None
-            for key, parameter in child._parameters.items()
+    def __init__(self, model: nn.Module):
+        modules = list(model.modules())
+        self._children = [module._modules for module in modules]
+        self._parameters = [module._parameters for module in modules]
+        self._built = self._describe()
+
+    def _describe(self) -> tuple[list, list[int]]:
+        """List the children and the addresses of the parameters, at each forward, so without a call for each."""
+        children = [child for modules in self._children for child in modules.values()]
+        addresses = [
+            parameter.data_ptr()
+            for parameters in self._parameters
+            for parameter in parameters.values()
+            if parameter is not None
         ]
+        return children, addresses
 
-    def all_in_place(self) -> bool:
-        # At each forward: these loops cost half of what all() over generators does.
-        for children, name, child in self._children:
-            if children.get(name) is not child:
-                return False
-        addresses = [_get_address(parameters.get(key)) for parameters, key, _ in self._parameters]
-        return addresses == [address for *_, address in self._parameters]
-
-
-def _get_address(parameter: Tensor | None) -> int:
-    return 0 if parameter is None else parameter.data_ptr()
+    def is_fresh(self) -> bool:
+        return self._describe() == self._built
 
 
 def is_plain(module: nn.Module, kind: type | None = None) -> bool:

@@ -44,7 +44,7 @@ class MlpAggregation(nn.Module):
         self.up_proj = nn.Linear(hidden, inner, bias=False)
         self.down_proj = nn.Linear(inner, hidden, bias=False)
         if self.base != "none":
-            self.proj.start = _init_as_mean
+            self.proj.start = _init_mean
             self.down_proj.start = init.zeros_
         self.act_fn = ACT2FN[config.hidden_act]
 
@@ -54,7 +54,7 @@ class MlpAggregation(nn.Module):
         return x if self.base == "none" else aggregate(self.base, outputs, shared) + x
 
 
-def _init_as_mean(weight: Tensor) -> None:
+def _init_mean(weight: Tensor) -> None:
     hidden, wide = weight.shape
     init.copy_(weight, torch.eye(hidden).repeat(1, wide // hidden) * (hidden / wide))
 

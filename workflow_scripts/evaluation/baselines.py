@@ -16,7 +16,7 @@ RANDOM_DRAWS = 200  # for metrics that are not a mean over items
 
 @dataclass(frozen=True)
 class Floor:
-    """What each fixed answer scores, and what answering at random scores on average."""
+    """The score of each fixed answer, and the mean score of random answers."""
 
     constants: dict[str, float]
     chance: float | None
@@ -26,16 +26,16 @@ class Floor:
         return max(self.constants.values(), default=None)
 
 
-def floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
+def compute_floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
     """Compute the floors of each (metric, filter) of a task on these documents.
 
     None for perplexities, and none where lower is better: a floor is what is to be exceeded.
     """
     result = {}
     if task.OUTPUT_TYPE == "multiple_choice":
-        result = _multiple_choice(task, docs, seed)
+        result = _compute_choice_floors(task, docs, seed)
     elif task.OUTPUT_TYPE == "generate_until":
-        result = _generation(task, docs)
+        result = _compute_generation_floors(task, docs)
     better = task.higher_is_better()
     return {key: floor for key, floor in result.items() if better.get(key[0], True)}
 
@@ -53,7 +53,7 @@ def average(members: list[Floor], weights: np.ndarray) -> Floor:
     )
 
 
-def _multiple_choice(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
+def _compute_choice_floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
     choices = [task.doc_to_choice(doc) for doc in docs]
     # scores[i][j]: what item i scores, metric by metric, when a model is certain of choice j.
     scores = [
@@ -100,7 +100,7 @@ def _multiple_choice(task, docs: list[dict], seed: int) -> dict[tuple[str, str],
     return result
 
 
-def _generation(task, docs: list[dict]) -> dict[tuple[str, str], Floor]:
+def _compute_generation_floors(task, docs: list[dict]) -> dict[tuple[str, str], Floor]:
     targets = []
     for doc in docs:
         target = task.doc_to_target(doc)

@@ -69,7 +69,9 @@ class CellsRequest(JobParams):
 def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]) -> CellsRequest:
     harmony = settings.harmony
     shots = harmony.shots if protocol == "few_shot" else 0
-    request = {name: _task(settings, name, None, shots, harmony.max_test_items) for name in tasks}
+    request = {
+        name: _build_task(settings, name, None, shots, harmony.max_test_items) for name in tasks
+    }
     return CellsRequest(
         study="harmony",
         protocol=protocol,
@@ -78,7 +80,7 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
         compute=settings.compute,
         chat_template=harmony.chat_template,
         draws=harmony.draws,
-        recipe=_recipe(settings, protocol),
+        recipe=_get_recipe(settings, protocol),
     )
 
 
@@ -100,7 +102,7 @@ def suite_cells(
         study="suite",
         protocol=protocol,
         tasks={
-            task.task: _task(
+            task.task: _build_task(
                 settings,
                 task.task,
                 task.metric,
@@ -114,12 +116,12 @@ def suite_cells(
         compute=RowCompute(**compute.model_dump() | {"dtype": precision}),
         max_items_per_member=True,
         keep_texts=True,
-        recipe=_recipe(settings, protocol),
+        recipe=_get_recipe(settings, protocol),
         base=base,
     )
 
 
-def _task(
+def _build_task(
     settings: Settings, name: str, metric: str | None, shots: int, max_test_items: int | None
 ) -> TaskRequest:
     row = settings.task(name)
@@ -133,6 +135,6 @@ def _task(
     )
 
 
-def _recipe(settings: Settings, protocol: Protocol) -> TaskRecipe | None:
+def _get_recipe(settings: Settings, protocol: Protocol) -> TaskRecipe | None:
     trains = protocol == "train_before_test"
     return settings.harmony.task_recipe(settings.source) if trains else None

@@ -6,9 +6,13 @@ from pathlib import Path
 from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.cells import CellsRequest
-from workflow_scripts.evaluation.lm_eval_results import check_metric_reported, items_of, metrics_of
+from workflow_scripts.evaluation.lm_eval_results import (
+    check_metric_reported,
+    collect_items,
+    metrics_of,
+)
 from workflow_scripts.evaluation.lm_eval_run import ask, language_model, prepare_tasks
-from workflow_scripts.evaluation.record_parts import build_protocol, counted_tokens
+from workflow_scripts.evaluation.record_parts import build_protocol, count_tokens
 from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import mirror
@@ -47,7 +51,7 @@ def evaluate_loaded(
 
     harness_version = package_versions()["lm_eval"]
     options = {"batch_size": request.compute.batch_size, "seed": request.seed}
-    scored_items = ScoreCache.beside(
+    scored_items = ScoreCache.open_beside(
         record_path,
         loaded,
         harness=f"lm_eval {harness_version}",
@@ -57,7 +61,7 @@ def evaluate_loaded(
     with scored_items, mirror(hub) as datasets, torch.inference_mode():
         tasks, drawn = prepare_tasks(request)
         lm = language_model(loaded, scored_items=scored_items, **options)
-        with counted_tokens(loaded.model) as count:
+        with count_tokens(loaded.model) as count:
             output = ask(lm, tasks, drawn, chat_template=request.chat_template)
     metrics = metrics_of(tasks, output, request.seed)
     check_metric_reported(request.task, dict.fromkeys(metric.name for metric in metrics))
@@ -65,7 +69,7 @@ def evaluate_loaded(
     first = next(iter(tasks.values()))
     return write_record(
         record_path,
-        items_of(tasks, output["samples"], request.task, with_texts=request.keep_texts),
+        collect_items(tasks, output["samples"], request.task, keep_texts=request.keep_texts),
         study=request.study,
         task=TaskFacts(
             name=request.task.harness_task,

@@ -14,7 +14,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.evaluation.baselines import Floor, average, floors, gold_index
+from workflow_scripts.evaluation.baselines import Floor, average, compute_floors, gold_index
 from workflow_scripts.evaluation.cells import TaskRequest
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
 
@@ -60,7 +60,7 @@ def metrics_of(tasks: dict[str, Any], output: dict[str, Any], seed: int) -> tupl
         docs = list(
             {sample["doc_id"]: sample["doc"] for sample in output["samples"][name]}.values()
         )
-        task_floors = floors(task, docs, derive_seed(seed, "chance", name))
+        task_floors = compute_floors(task, docs, derive_seed(seed, "chance", name))
         results = output["results"][name]
         for key, value in results.items():
             metric, separator, filter_name = key.partition(",")
@@ -104,12 +104,12 @@ def add_group_averages(measured: list[MetricWithBaseline]) -> tuple[Metric, ...]
     return tuple(rows)
 
 
-def items_of(
+def collect_items(
     tasks: dict[str, Any],
     samples: dict[str, list[dict[str, Any]]],
     request: TaskRequest,
     *,
-    with_texts: bool = False,
+    keep_texts: bool = False,
 ) -> list[Item]:
     """Build one item per question, with the scores of all filters; `correct` follows the primary metric."""
     items = []
@@ -125,7 +125,7 @@ def items_of(
                 cluster=hash_cluster(first["doc"], request.cluster),
                 prompt_sha256=first["prompt_hash"],
                 **_read_answer(task, filtered, request.metric),
-                **(_read_texts(first) if with_texts else {}),
+                **(_read_texts(first) if keep_texts else {}),
             )
             items.append(item)
     return items

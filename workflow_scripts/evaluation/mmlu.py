@@ -24,7 +24,7 @@ from workflow_scripts.core.provenance import package_versions
 from workflow_scripts.core.records import Metric, TaskFacts, write_record
 from workflow_scripts.evaluation.baselines import Floor
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
-from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, counted_tokens
+from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, count_tokens
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.score_cache import ScoreCache, score_cache_path
 from workflow_scripts.hub.load import LoadedModel, load_model
@@ -45,19 +45,19 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
     recording = Recording()
     loaded = load_model(manifest_path, **request.compute.loading)
     harness_version = package_versions()["lighteval"]
-    scored_items = ScoreCache.beside(
+    scored_items = ScoreCache.open_beside(
         record_path,
         loaded,
         harness=f"lighteval {harness_version}",
         batch_size=request.compute.batch_size,
         seed=request.seed,
     )
-    configs = subject_configs(request.prompt)
+    configs = list_subject_configs(request.prompt)
     with (
         scored_items,
         mirror(hub) as datasets,
         limit_registry(configs),
-        counted_tokens(loaded.model) as count,
+        count_tokens(loaded.model) as count,
     ):
         model, logs = run_lighteval(loaded, manifest_path.parent, configs, request, scored_items)
     items: list[Item] = []
@@ -170,7 +170,7 @@ def limit_registry(configs: list[Any]) -> Iterator[None]:
         yield
 
 
-def published_prompt(line: dict[str, Any], task_name: str | None = None) -> Any:
+def format_published_prompt(line: dict[str, Any], task_name: str | None = None) -> Any:
     """Format a question as lighteval 0.2 to 0.10 did, with one blank line behind the instruction.
 
     Later versions put two more line breaks between the instruction, which ends with two, and the examples.
@@ -182,7 +182,7 @@ def published_prompt(line: dict[str, Any], task_name: str | None = None) -> Any:
     return doc
 
 
-def subject_configs(prompt: MmluPrompt) -> list[Any]:
+def list_subject_configs(prompt: MmluPrompt) -> list[Any]:
     """List lighteval's tasks of all subjects, in its order, with qem and acc beside their em."""
     from lighteval.metrics.metrics import Metrics
     from lighteval.metrics.metrics_sample import ExactMatches
@@ -204,7 +204,7 @@ def subject_configs(prompt: MmluPrompt) -> list[Any]:
     metrics = [Metrics.exact_match.value, qem, Metrics.loglikelihood_acc.value]
     changes: dict[str, Any] = {"metrics": metrics}
     if prompt == "published":
-        changes["prompt_function"] = published_prompt
+        changes["prompt_function"] = format_published_prompt
     return [replace(config, **changes) for config in TASKS_TABLE]
 
 
@@ -223,13 +223,13 @@ def measure_subject(
             value=float(results[metric.metric_name]),
             stderr=results.get(f"{metric.metric_name}_stderr"),
             n=len(docs),
-            floor=floor(metric, docs),
+            floor=compute_floor(metric, docs),
         )
         for metric in config.metrics
     ]
 
 
-def floor(metric: Any, docs: list[Any]) -> Floor:
+def compute_floor(metric: Any, docs: list[Any]) -> Floor:
     """Compute what each fixed answer scores on these questions under lighteval's own metric."""
     from lighteval.models.model_output import ModelResponse
     from lighteval.tasks.requests import SamplingMethod

@@ -56,7 +56,7 @@ def build_perplexity_items(
     """Build an item of each piece; `texts` are the pieces where the model wrote them."""
     return [
         Item(
-            item=f"{labelled(task, condition)}/{index}",
+            item=f"{format_label(task, condition)}/{index}",
             condition=condition,
             prompt_sha256=sha256_json([task, index]),
             gold=None,
@@ -67,13 +67,13 @@ def build_perplexity_items(
     ]
 
 
-def labelled(task: str, condition: Condition | None) -> str:
+def format_label(task: str, condition: Condition | None) -> str:
     """Join the task and what was varied: magpie/k2m12-sequential/mean/easy."""
     varied = condition.model_dump(exclude_none=True).values() if condition else ()
     return "/".join([task, *map(str, varied)])
 
 
-def windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, int, int]]:
+def list_windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, int, int]]:
     """Yield (first seen, first scored, end): every token but the first is scored exactly once.
 
     The first window scores all that it sees but its first token, each later one its last `stride`.
@@ -99,7 +99,7 @@ def score_text(
     start = get_bos_tokens(tokenizer)
     ids = [*start, *encoded["input_ids"][:most_tokens]]
     ends = [*[0] * len(start), *(end for _, end in encoded["offset_mapping"][:most_tokens])]
-    spans = list(windows(len(ids), window, stride))
+    spans = list(list_windows(len(ids), window, stride))
     nats = compute_nll(
         model,
         [

@@ -18,7 +18,7 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.evaluation.measure_perplexity import plan_condition
-from workflow_scripts.evaluation.perplexity import labelled
+from workflow_scripts.evaluation.perplexity import format_label
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
 from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, build_task_facts
 from workflow_scripts.evaluation.requests import LatencyRequest
@@ -72,7 +72,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
                     metrics += build_metrics(timings, condition)
                     items += [
                         Item(
-                            item=f"{labelled('mmlu', condition)}/{number}",
+                            item=f"{format_label('mmlu', condition)}/{number}",
                             condition=condition,
                             prompt_sha256=sha256_text("\n".join(prompts)),
                             gold=None,
@@ -135,7 +135,7 @@ def time_greedy_generation(model, batches: list, new_tokens: int) -> tuple[float
         for ids, mask in batches:
             position = (mask.cumsum(-1) - 1).clamp(min=0)
             cache = None
-            start = middle = _now(model)
+            start = middle = _get_time(model)
             for step in range(new_tokens):
                 if step > 0:
                     mask = torch.cat((mask, mask.new_ones(len(mask), 1)), dim=1)
@@ -151,9 +151,9 @@ def time_greedy_generation(model, batches: list, new_tokens: int) -> tuple[float
                 ids = out.logits[:, -1:].argmax(-1)
                 cache = out.past_key_values
                 if step == 0:
-                    middle = _now(model)
+                    middle = _get_time(model)
             reading += middle - start
-            writing += _now(model) - middle
+            writing += _get_time(model) - middle
     return reading, writing / (new_tokens - 1)
 
 
@@ -191,7 +191,7 @@ def _run(model: Any, way: str, batches: list, new_tokens: int) -> tuple[float, f
     return time_greedy_generation(model, batches, new_tokens)
 
 
-def _now(model) -> float:
+def _get_time(model) -> float:
     if model.device.type == "cuda":
         import torch
 

@@ -75,7 +75,7 @@ class PrefixTransformersModel(TransformersModel):
         scores = self.engine.loglikelihoods(
             pairs,
             window=self.max_length - 1,  # lighteval reads the last token of a continuation too
-            known=stored.known,
+            cached=stored.cached,
             on_scored=stored.store,
         )
         edges = np.cumsum([0, *(len(choices) for _, choices in encoded)])
@@ -125,7 +125,7 @@ class PrefixTransformersModel(TransformersModel):
             questions.append(("generation", (context,), settings))
         stored = Answers(self.scored_items, questions)
         answers = self.engine.generate(
-            requests, options, known=stored.known, on_generated=stored.store
+            requests, options, cached=stored.cached, on_generated=stored.store
         )
         return [
             ModelResponse(

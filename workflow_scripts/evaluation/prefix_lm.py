@@ -73,7 +73,7 @@ class PrefixLM(CachedHFLM):
             None if disable_tqdm else "Running loglikelihood requests",
         )
         answers = self.engine.loglikelihoods(
-            pairs, window=self.max_length, known=stored.known, on_scored=stored.store
+            pairs, window=self.max_length, cached=stored.cached, on_scored=stored.store
         )
         for (texts, *_), answer in zip(requests, answers, strict=True):
             if texts is not None:  # windows of a rolling log-likelihood have no text of their own
@@ -153,7 +153,7 @@ class PrefixLM(CachedHFLM):
         answers = self.engine.generate(
             generation_requests,
             options | {"pad_token_id": self.tokenizer.pad_token_id},
-            known=stored.known,
+            cached=stored.cached,
             on_generated=stored.store,
         )
         return [

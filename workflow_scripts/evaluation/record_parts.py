@@ -58,7 +58,7 @@ def build_metric(
 
 
 @contextmanager
-def counted_tokens(model: Any) -> Iterator[dict[str, int]]:
+def count_tokens(model: Any) -> Iterator[dict[str, int]]:
     """Count the tokens that run through a model, padding included, whoever calls it; none of a served one."""
     count = {"tokens": 0}
 

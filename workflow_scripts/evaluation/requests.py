@@ -31,7 +31,7 @@ class PerplexityRequest(JobParams):
 
 
 class WrittenRequest(JobParams):
-    """What the model as it is, and each of the plans, writes and is scored for."""
+    """The perplexity of what a model as it is, and in each of the plans, writes."""
 
     plans: tuple[Checkpoint, ...]
     measures: WrittenMeasures
@@ -61,7 +61,7 @@ def verify_request(settings: Settings) -> VerifyRequest:
 
 def perplexity_request(settings: Settings, model: str) -> PerplexityRequest:
     plans = settings.chunking.measures.perplexity_plans(model, settings.model(model).layers)
-    return _perplexity_request(settings, "chunking", plans)
+    return _build_perplexity_request(settings, "chunking", plans)
 
 
 def written_request(settings: Settings, model: str) -> WrittenRequest:
@@ -77,10 +77,10 @@ def written_request(settings: Settings, model: str) -> WrittenRequest:
 
 def stage_perplexity_request(settings: Settings) -> PerplexityRequest:
     """Build the request of a checkpoint, which is measured as it is: its plan is part of it."""
-    return _perplexity_request(settings, "training", ())
+    return _build_perplexity_request(settings, "training", ())
 
 
-def _perplexity_request(
+def _build_perplexity_request(
     settings: Settings, study: str, plans: tuple[Checkpoint, ...]
 ) -> PerplexityRequest:
     compute = settings.compute

@@ -32,7 +32,7 @@ class ScoreCache:
         self._file: BinaryIO  # while it is entered
 
     @classmethod
-    def beside(
+    def open_beside(
         cls,
         record: Path,
         loaded: LoadedModel,
@@ -102,13 +102,13 @@ class Answers:
         """Look up the questions; `progress` names a progress bar."""
         self._items = items
         self._keys = [items.hash_question(question) for question in questions] if items else []
-        self.known = {
+        self.cached = {
             index: items.values[key]
             for index, key in enumerate(self._keys)
             if items and key in items.values
         }
         self._bar = tqdm(
-            total=len(questions), initial=len(self.known), desc=progress, disable=not progress
+            total=len(questions), initial=len(self.cached), desc=progress, disable=not progress
         )
 
     def store(self, index: int, value: Any) -> None:

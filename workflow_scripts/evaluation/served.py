@@ -40,7 +40,7 @@ class ServedEngine:
         requests: Sequence[tuple[Sequence[int], Sequence[int]]],
         *,
         window: int,
-        known: Mapping[int, Score],
+        cached: Mapping[int, Score],
         on_scored: Callable[[int, Score], None],
     ) -> list[Score]:
         """Score as PrefixEngine does."""
@@ -52,14 +52,14 @@ class ServedEngine:
             return self._send(prompts, generate=False, ctxlens=lengths)
 
         self.tokens += sum(len(context) + len(target) for context, target in requests)
-        return _run_batches(len(requests), _BATCH, score, known, on_scored)
+        return _run_batches(len(requests), _BATCH, score, cached, on_scored)
 
     def generate(
         self,
         requests: list[GenerationRequest],
         options: dict[str, Any],
         *,
-        known: Mapping[int, str],
+        cached: Mapping[int, str],
         on_generated: Callable[[int, str], None],
     ) -> list[str]:
         """Generate as PrefixEngine does for requests of one length and stop, but return texts."""
@@ -84,7 +84,7 @@ class ServedEngine:
 
         # Each request that samples has a seed of its own.
         size = 1 if samples else _BATCH
-        texts = _run_batches(len(requests), size, generate, known, on_generated)
+        texts = _run_batches(len(requests), size, generate, cached, on_generated)
         self.tokens += sum(len(request.context) for request in requests)
         self.tokens += sum(map(len, self._tokenizer(texts)["input_ids"]))
         return texts
@@ -103,11 +103,11 @@ def _run_batches(
     number: int,
     size: int,
     run: Callable[[list[int]], list],
-    known: Mapping[int, Any],
+    cached: Mapping[int, Any],
     on_answer: Callable[[int, Any], None],
 ) -> list:
-    """Run the requests without a known answer, batch by batch."""
-    answers = dict(known)
+    """Run the requests without a cached answer, batch by batch."""
+    answers = dict(cached)
     unknown = [index for index in range(number) if index not in answers]
     for start in range(0, len(unknown), size):
         batch = unknown[start : start + size]

@@ -35,7 +35,7 @@ class TokenizerCache:
 
     def __init__(self, tokenizer: Any):
         self._tokenizer = tokenizer
-        self.splits = encodes_words_alone(tokenizer)
+        self.splits = can_encode_pieces(tokenizer)
         self._pieces: dict[str, list[int]] = {}
         self.encode_text = lru_cache(_MAX_TEXTS)(
             lambda text, special: self.encode([text], special)[0]
@@ -80,7 +80,7 @@ class TokenizerCache:
         ]
 
 
-def encodes_words_alone(tokenizer: Any) -> bool:
+def can_encode_pieces(tokenizer: Any) -> bool:
     """Return whether a text cut between a word and a space has the tokens of its parts."""
     if not getattr(tokenizer, "is_fast", False):
         return False
@@ -89,24 +89,24 @@ def encodes_words_alone(tokenizer: Any) -> bool:
     steps = pre_tokenizer.get("pretokenizers", [pre_tokenizer])
     return (
         parts["normalizer"] in (None, {"type": "NFC"})
-        and all(_keeps_words(step) for step in steps)
+        and all(_is_word_split(step) for step in steps)
         and any(step["type"] == "Split" or step.get("use_regex") for step in steps)
-        and not any(_spans_words(token) for token in parts["added_tokens"])
+        and not any(_is_cut(token) for token in parts["added_tokens"])
     )
 
 
-def _keeps_words(step: dict[str, Any]) -> bool:
+def _is_word_split(step: dict[str, Any]) -> bool:
     match step:
         case {"type": "Split", "pattern": {"Regex": regex}}:
-            is_known = regex in (_WORDS, _THREE_DIGITS)
-            return is_known and step["behavior"] == "Isolated" and not step["invert"]
+            is_supported = regex in (_WORDS, _THREE_DIGITS)
+            return is_supported and step["behavior"] == "Isolated" and not step["invert"]
         case {"type": "ByteLevel"}:
             return not step["add_prefix_space"]
         case _:
             return step.get("type") == "Digits"
 
 
-def _spans_words(token: dict[str, Any]) -> bool:
+def _is_cut(token: dict[str, Any]) -> bool:
     """Return whether an added token, found before anything is split, holds a cut or takes the spaces behind it."""
     text = token["content"]
     ends_in_word = token["rstrip"] and re.search(_WORD + "$", text)

@@ -1,5 +1,5 @@
-"""Train before test: fine-tune a model on a task's training items, choose the epoch on held-out ones,
-and put the test once, to the state that was chosen.
+"""Train before test: fine-tune a model on a task's training items, select the epoch on held-out ones,
+and test the selected state once.
 """
 
 import hashlib
@@ -40,14 +40,14 @@ def train_before_test(
     *,
     base: Base | None = None,
 ) -> Record:
-    """Train, choose and test one cell; a job of several cells gives each the base that it has loaded."""
+    """Train, select and test one cell; a job of several cells passes the base that it has loaded."""
     recording, recipe = Recording(), request.recipe
     assert recipe, "only a request to train before the test comes here"
     base = base or Base.of(manifest_path, request.compute)
     precision = choose_precision(recipe.precision, choose_device(request.compute.device))
     loaded = base.loaded(precision)
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
-    loaded = replace(loaded, model=None)  # the trainings ask the base for theirs
+    loaded = replace(loaded, model=None)  # each training gets its own from the base
     bad, candidates = BadSamples(), []
     with mirror(hub) as datasets:
         splits = load_splits(request.task.harness_task, recipe, request.seed, request.draws)
@@ -62,20 +62,22 @@ def train_before_test(
             "request": request.to_params(),
             "packages": package_versions(),
         }
-        larger_is_better = _is_larger_better(splits, request.task.metric)
+        metric = request.task.metric
+        # Of bits per byte, say, a smaller value is better. Behind the comma stands a filter.
+        larger_is_better = splits.choosing.higher_is_better().get(metric.split(",")[0], True)
         for rate in recipe.learning_rates or [recipe.learning_rate]:
             print(f"{request.task.harness_task}: training at a rate of {rate:g}", flush=True)
-            lesson = TrainingSpec(
+            spec = TrainingSpec(
                 samples,
                 recipe.training_keys(rate),
                 request.seed,
                 belongs_to,
                 score=partial(_score, loaded, splits, request),
-                best_by=(request.task.metric, larger_is_better),
+                best_by=(metric, larger_is_better),
             )
             trained = train(
-                partial(base.get_trainable_model, keys=lesson.keys),
-                lesson,
+                partial(base.get_trainable_model, keys=spec.keys),
+                spec,
                 get_training_state(record_path) / f"{rate:g}",  # stays until the record is safe
                 device=loaded.device,
                 padding_token=get_padding_token(loaded.tokenizer),
@@ -83,12 +85,9 @@ def train_before_test(
             candidates.append(replace(trained, model=None))
             del trained
             free_memory()
-    best = candidates[0]
-    if len(candidates) > 1:
-        choose = max if larger_is_better else min
-        best = choose(candidates, key=lambda trained: trained.selected["value"])
-    # Made of what was selected, also where the training has just gone through: the test is the same
-    # after a kill.
+    choose = max if larger_is_better else min
+    best = choose(candidates, key=lambda trained: trained.selected.get("value", 0.0))
+    # Rebuilt from the selected state, also right after the training, so that the test is the same after a kill.
     model = select_trainable(base.get_trainable_model(precision, best.keys), best.keys)
     set_parameters(model, best.parameters)
     return evaluate_loaded(
@@ -107,16 +106,10 @@ def train_before_test(
     )
 
 
-def _is_larger_better(splits: Splits, metric: str) -> bool:
-    """Return whether a larger value is better; of bits per byte, say, the smaller is."""
-    name, _, _ = metric.partition(",")  # the part behind it is a filter
-    return splits.choosing.higher_is_better().get(name, True)
-
-
 def _score(
     loaded: LoadedModel, splits: Splits, request: CellsRequest, model: Any
 ) -> dict[str, float]:
-    """Measure the primary metric on the items to choose on; the test's are never looked at."""
+    """Measure the primary metric on the validation items."""
     name, metric = splits.choosing.config.task, request.task.metric
     lm = language_model(
         replace(loaded, model=model), batch_size=request.compute.batch_size, seed=request.seed

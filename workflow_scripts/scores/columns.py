@@ -1,6 +1,10 @@
 """The columns of tidy scores, one row per number."""
 
+from typing import Any
+
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.measurement_conditions import Condition
+from workflow_scripts.core.records import Record
 
 COLUMNS = {
     "study": "string",
@@ -22,7 +26,23 @@ COLUMNS = {
     "commit": "string",
     # What was varied within one measurement.
     **{
-        name: "Int64" if about.annotation == int | None else "string"
-        for name, about in Condition.model_fields.items()
+        name: "Int64" if field.annotation == int | None else "string"
+        for name, field in Condition.model_fields.items()
     },
 }
+
+
+def describe_record(record: Record) -> dict[str, Any]:
+    """Return the columns that all scores of a record share."""
+    checkpoint = CheckpointId.parse(record.model.id)
+    return {
+        "study": record.study,
+        "model": checkpoint.model,
+        "variant": checkpoint.variant,
+        "task": record.task.name,
+        "protocol": record.protocol.name,
+        "shots": record.task.shots,
+        "seed": record.protocol.seed,
+        "dtype": record.protocol.dtype,
+        "commit": record.model.commit,
+    }

@@ -11,7 +11,7 @@ from workflow_scripts.core.files import atomic_path
 
 
 def read_external_csv(path: Path, expected: str, **how: Any) -> pd.DataFrame:
-    """A CSV file as pandas reads it; nobody means to hand in one without a row, so that is an error."""
+    """Read a CSV file by pandas; one without a row is an error."""
     try:
         table = pd.read_csv(path, **how)
     except pd.errors.EmptyDataError:
@@ -24,9 +24,9 @@ def read_external_csv(path: Path, expected: str, **how: Any) -> pd.DataFrame:
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """In full precision; of texts none is a formula. `render.frames` reads them as they were."""
+    """Write a CSV file in full precision, its texts escaped so that none is a formula."""
     texts = {
-        name: frame[name].map(lambda one: escape_csv(one) if isinstance(one, str) else one)
+        name: frame[name].map(lambda cell: escape_csv(cell) if isinstance(cell, str) else cell)
         for name in frame
         if not pd.api.types.is_numeric_dtype(frame[name])
     }

@@ -89,7 +89,7 @@ def read_imported(
     run's own scores.
     """
     expected = "a header with model, task, protocol, metric and value, and a line for each score"
-    frame = read_external_csv(path, expected, dtype="string", keep_default_na=False, na_values=[""])
+    frame = read_external_csv(path, expected, dtype=object, keep_default_na=False, na_values=[""])
     frame["line"] = frame.index + 2
     if is_leaderboard(list(frame.columns)):
         frame = _melt_leaderboard(frame, metrics)
@@ -138,7 +138,7 @@ def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> lis
 def _select_ranked(frame: pd.DataFrame) -> pd.DataFrame:
     """Select the ranked scores of results/scores.csv; of those measured and imported, the measured ones."""
     ranked = frame[~frame["study"].isin(UNRANKED)]
-    own = (ranked["study"] == RANKED).fillna(False).astype(bool)
+    own = ranked["study"] == RANKED
     cells = ranked[[name for name in _CELL if name in ranked]].fillna("").agg(tuple, axis=1)
     return ranked[own | ~cells.isin(cells[own])].drop(columns="study")
 
@@ -147,8 +147,7 @@ def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.Data
     """Leave out the other metrics of tasks that have the reported one."""
     reported = frame["task"].map(dict(metrics))
     is_reported = (frame["metric"] == reported) | (frame["metric"] == reported.map(bare, "ignore"))
-    is_reported = is_reported.fillna(False).astype(bool)
-    has_reported = is_reported.groupby(frame["task"]).transform("any").fillna(False).astype(bool)
+    has_reported = is_reported.groupby(frame["task"], dropna=False).transform("any")
     return frame[is_reported | ~has_reported]
 
 

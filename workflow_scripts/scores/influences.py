@@ -1,16 +1,16 @@
 """The errors that a study's items give its scores: which models they move together, by task and metric."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import ItemsFile, Metric, Record
+from workflow_scripts.core.records import Metric, Record
+from workflow_scripts.scores.columns import describe_record
 from workflow_scripts.scores.errors import bare
 from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore
 from workflow_scripts.stats.item_errors import ItemErrors, measured_errors
@@ -23,27 +23,6 @@ COLUMNS = {
 TOLERANCE = 1e-6  # between a score of the items and the record's own number
 
 
-class ScoredRecord(NamedTuple):
-    """The items and scores of a record, or of an imported cell."""
-
-    items: Path
-    row: tuple[str, str, str, str, str, str]  # study, protocol, model, variant, dtype, commit
-    task: str
-    metrics: Sequence[Metric | ImportedScore]
-
-    @classmethod
-    def from_record(cls, path: Path, record: Record) -> Self:
-        checkpoint = CheckpointId.parse(record.model.id)
-        model = checkpoint.model, checkpoint.variant, record.protocol.dtype, record.model.commit
-        row = (record.study, record.protocol.name, *model)
-        return cls(path.with_name(record.items.file), row, record.task.name, record.metrics)
-
-    @classmethod
-    def from_cell(cls, folder: Path, cell: ImportedCell, items: ItemsFile) -> Self:
-        model = cell.model, cell.variant, cell.dtype or "", cell.commit or ""
-        return cls(folder / items.file, (cell.study, cell.protocol, *model), cell.task, cell.scores)
-
-
 class Influences(NamedTuple):
     """The difference that each cluster of items makes to a score, and the variance that these items hide."""
 
@@ -53,24 +32,36 @@ class Influences(NamedTuple):
 
 
 def item_errors(
-    records: Iterable[tuple[Path, Record]], imported: Iterable[ScoredRecord] = ()
+    records: Iterable[tuple[Path, Record]], imported: Iterable[tuple[Path, ImportedCell]] = ()
 ) -> pd.DataFrame:
     """Compute a row for each score of a whole task that is a mean over its items, or Matthews' coefficient.
 
-    Models and protocols of one task and metric, ours and imported ones, share one covariance, as they
-    answer the same items. Several trainings of a cell are averaged, as their scores are.
+    Models and protocols of one task and metric, ours and imported ones (each with its folder), share one covariance,
+    as they answer the same items. Several trainings of a cell are averaged, as their scores are.
     """
-    by_score: dict = defaultdict(lambda: defaultdict(list))
-    for record in (*(ScoredRecord.from_record(*pair) for pair in records), *imported):
-        items = read_items(record.items).to_pandas()
-        for metric in record.metrics:
+    by_score: dict[tuple[str, str], Any] = defaultdict(lambda: defaultdict(list))
+    for path, fields, metrics in _list_scored(records, imported):
+        items = read_items(path).to_pandas()
+        row = tuple(fields[name] or "" for name in _ROW)
+        for metric in metrics:
             if metric.subset is None and metric.condition is None:
                 influences = compute_influences(items, metric)
                 if influences is not None:
-                    by_score[record.task, metric.name][record.row].append(influences)
+                    by_score[fields["task"], metric.name][row].append(influences)
     tables = [_build_table(*key, by_score[key]) for key in sorted(by_score)]
     empty = pd.DataFrame(columns=list(COLUMNS))
     return pd.concat(tables or [empty], ignore_index=True).astype(COLUMNS)
+
+
+def _list_scored(
+    records: Iterable[tuple[Path, Record]], imported: Iterable[tuple[Path, ImportedCell]]
+) -> Iterator[tuple[Path, dict[str, Any], Sequence[Metric | ImportedScore]]]:
+    """List the file of items, the description and the scores of records and of imported cells that have items."""
+    for path, record in records:
+        yield path.with_name(record.items.file), describe_record(record), record.metrics
+    for folder, cell in imported:
+        if cell.items:
+            yield folder / cell.items.file, cell.model_dump(), cell.scores
 
 
 def _build_table(task: str, metric: str, by_row: dict[tuple, list[Influences]]) -> pd.DataFrame:

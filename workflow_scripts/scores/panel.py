@@ -1,4 +1,4 @@
-"""The panel: models with a score on each of its tasks, among which other models are placed."""
+"""Read the panel: models with a score on each of its tasks, among which other models are placed."""
 
 from collections.abc import Mapping
 from pathlib import Path

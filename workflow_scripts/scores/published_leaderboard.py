@@ -1,4 +1,4 @@
-"""The published leaderboard of train-before-test, from its wide table in percent to tidy scores."""
+"""The published leaderboard of train-before-test, a wide table in percent."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ COLA = (721, 322)
 
 
 def read_panel(path: Path) -> pd.DataFrame:
-    """Models in rows, tasks in columns, as fractions."""
+    """Read the scores of models in rows on tasks in columns, as fractions."""
     expected = "the column model, a column for each task, and a line for each model"
     wide = read_external_csv(path, expected)
     if "model" not in wide:
@@ -52,10 +52,10 @@ def read_panel(path: Path) -> pd.DataFrame:
 
 
 def convert_to_fractions(wide: pd.DataFrame) -> pd.DataFrame:
-    """Its scores alone, by model."""
+    """Return its scores alone, by model."""
     return wide.drop(columns=[c for c in LEADING_COLUMNS if c in wide]) / 100
 
 
 def is_leaderboard(columns: list[str]) -> bool:
-    """Whether a CSV file with these columns is that wide table."""
+    """Tell whether a CSV file with these columns is that wide table."""
     return tuple(columns[: len(LEADING_COLUMNS)]) == LEADING_COLUMNS

@@ -9,15 +9,14 @@ import pandas as pd
 from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_path
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.measurement_conditions import CONDITIONS, Condition
 from workflow_scripts.core.records import FailedRecord, Metric, Record, read_record
-from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.scores.columns import COLUMNS, describe_record
 from workflow_scripts.scores.errors import replace_zero_stderr
 from workflow_scripts.scores.files import write_csv
 from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore, read_cells
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.influences import ScoredRecord, item_errors
+from workflow_scripts.scores.influences import item_errors
 
 _ORDER = ["study", "protocol", "task", "model", "variant", "metric", "subset", "seed"]
 _ORDER += ["dtype", "commit", *CONDITIONS]
@@ -43,7 +42,7 @@ def read_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
 
 def collect(records: Iterable[Record]) -> pd.DataFrame:
     """Build the table of scores of records."""
-    return sort_scores(tidy([row for record in records for row in rows_of(record)]))
+    return sort_scores(tidy([row for record in records for row in make_record_rows(record)]))
 
 
 def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
@@ -74,20 +73,9 @@ def read_all_imported(
     return frames
 
 
-def rows_of(record: Record) -> list[dict[str, Any]]:
+def make_record_rows(record: Record) -> list[dict[str, Any]]:
     """Build the rows of a record, one per metric."""
-    checkpoint = CheckpointId.parse(record.model.id)
-    fields = {
-        "study": record.study,
-        "model": checkpoint.model,
-        "variant": checkpoint.variant,
-        "task": record.task.name,
-        "protocol": record.protocol.name,
-        "shots": record.task.shots,
-        "seed": record.protocol.seed,
-        "dtype": record.protocol.dtype,
-        "commit": record.model.commit,
-    }
+    fields = describe_record(record)
     return [
         fields | (metric.condition or Condition()).model_dump() | _describe_score(metric)
         for metric in record.metrics
@@ -135,13 +123,10 @@ def collect_scores(inputs: InputFiles, request: dict[str, Any], outputs: OutputF
     measured = read_records(inputs["records"])
     folders = inputs.get("imports", ())
     imported = [(folder, cell) for folder in folders for cell in read_cells(folder)]
-    rows = [row for _, record in measured for row in rows_of(record)]
+    rows = [row for _, record in measured for row in make_record_rows(record)]
     rows += [row for _, cell in imported for row in make_cell_rows(cell)]
     write_parquet(sort_scores(tidy(rows)), outputs["scores"])
-    scored = [
-        ScoredRecord.from_cell(folder, cell, cell.items) for folder, cell in imported if cell.items
-    ]
-    write_parquet(item_errors(measured, scored), outputs["errors"])
+    write_parquet(item_errors(measured, imported), outputs["errors"])
 
 
 if "snakemake" in globals():

@@ -17,11 +17,11 @@ def group_in_bands(parameters: pd.Series) -> list[tuple[float, float, pd.Index]]
     Each band is from its low end up to below its high one. The ends are the same for every grid. Bands of
     fewer than six models are left out, and so are models of unknown size.
     """
-    known = parameters.dropna().astype(float)
-    steps = np.floor(np.log(known / _BAND_END) / np.log(FACTOR) + 1e-9)
+    sizes = parameters.dropna().astype(float)
+    steps = np.floor(np.log(sizes / _BAND_END) / np.log(FACTOR) + 1e-9)
     return [
         (_BAND_END * FACTOR**step, _BAND_END * FACTOR ** (step + 1), models.index)
-        for step, models in known.groupby(steps)
+        for step, models in sizes.groupby(steps)
         if len(models) >= FEWEST
     ]
 

@@ -57,10 +57,12 @@ def complete(errors: ScoreErrors) -> Completed:
 
 
 def _fill_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    known = ~np.isnan(values) & ~np.isnan(errors)
+    measured = ~np.isnan(values) & ~np.isnan(errors)
     result = errors.copy()
-    if known.sum() >= FEWEST:
+    if measured.sum() >= FEWEST:
         for row in np.flatnonzero(~np.isnan(values) & np.isnan(errors)):
-            nearest = np.argsort(np.abs(values[known] - values[row]), kind="stable")[:_NEIGHBOURS]
-            result[row] = np.median(errors[known][nearest])
+            nearest = np.argsort(np.abs(values[measured] - values[row]), kind="stable")[
+                :_NEIGHBOURS
+            ]
+            result[row] = np.median(errors[measured][nearest])
     return result

@@ -50,14 +50,14 @@ def _fill(
     standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fill the gaps of the rows; with it returns the inverse of each row's C_oo, 0 outside of it."""
-    known = ~np.isnan(standard)
-    inside = known[:, :, None] & known[:, None, :]
+    observed = ~np.isnan(standard)
+    inside = observed[:, :, None] & observed[:, None, :]
     # 1 on the diagonal of the gaps, to be invertible
-    blocks = np.where(inside, covariance, ~known[:, None] * np.eye(standard.shape[1]))
+    blocks = np.where(inside, covariance, ~observed[:, None] * np.eye(standard.shape[1]))
     inverses = np.where(inside, np.linalg.inv(blocks), 0.0)
-    centred = np.where(known, standard - mean, 0.0)
+    centred = np.where(observed, standard - mean, 0.0)
     expected = mean + np.einsum("ma,mab->mb", centred, inverses) @ covariance
-    return np.where(known, standard, expected), inverses
+    return np.where(observed, standard, expected), inverses
 
 
 def _fit(standard: np.ndarray, shrinkage: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
@@ -110,8 +110,8 @@ def _choose(standard: np.ndarray) -> tuple[float, float]:
 def _predict_known(standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """Compute each known cell's error when it is predicted by the others of its row, and its standard deviation."""
     _, inverses = _fill(standard, mean, covariance)
-    known = ~np.isnan(standard)
-    centred = np.where(known, standard - mean, 0.0)
-    precision = np.diagonal(inverses, axis1=1, axis2=2)[known]
-    errors = np.einsum("mab,mb->ma", inverses, centred)[known] / precision
+    observed = ~np.isnan(standard)
+    centred = np.where(observed, standard - mean, 0.0)
+    precision = np.diagonal(inverses, axis1=1, axis2=2)[observed]
+    errors = np.einsum("mab,mb->ma", inverses, centred)[observed] / precision
     return np.stack([errors, precision**-0.5])

@@ -41,7 +41,7 @@ def joint_ranks(errors: ScoreErrors, above: np.ndarray) -> pd.DataFrame:
     the tasks (`partial_orders`).
     """
     scores = errors.scores
-    either = above.any(axis=0)
+    either = np.asarray(above.any(axis=0))
     common = _place(either & ~either.T, scores.rank(ascending=False).mean(axis=1).to_numpy())
     places = np.stack([_place(better, common) for better in above], axis=1)
     rounded = np.hstack([scores, errors.stderrs.fillna(-1).round(9)])

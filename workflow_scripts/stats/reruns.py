@@ -84,12 +84,12 @@ def reordering(differences: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
     from scipy.stats import theilslopes  # slow to import, and needed here alone
 
     def subtract_line(column: pd.Series) -> pd.Series:
-        known = column.dropna()
-        if len(known) < _MIN_DIFFERENCES:
+        values = column.dropna()
+        if len(values) < _MIN_DIFFERENCES:
             return column
-        level = levels.loc[known.index, column.name]
-        line = theilslopes(known, level)
-        return (known - line.intercept - line.slope * level).reindex(column.index)
+        level = levels.loc[values.index, column.name]
+        line = theilslopes(values, level)
+        return (values - line.intercept - line.slope * level).reindex(column.index)
 
     return differences.apply(subtract_line)
 

@@ -45,10 +45,10 @@ def score_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the 95% interval of a score: Wilson's where n and the range are known, else z errors each way."""
     value, error, n, lowest = _to_floats(value, error, n, lowest)
-    known = (n >= 1) & (value >= lowest) & (value <= 1)
+    is_fraction = (n >= 1) & (value >= lowest) & (value <= 1)
     low, high = wilson(value, n, lowest)
     reach = SIGNIFICANT * error
-    return np.where(known, low, value - reach), np.where(known, high, value + reach)
+    return np.where(is_fraction, low, value - reach), np.where(is_fraction, high, value + reach)
 
 
 def errors_above(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
@@ -64,8 +64,8 @@ def errors_above(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) 
         at_floor = standard_error(np.clip(floor, lowest + step, 1 - step), n, lowest)
         plain, own = standard_error(value, n, lowest), np.where(error > 0, error, np.nan)
         wider = np.fmax(np.where(plain > 0, own / plain, 1.0), 1.0)
-        known = ~np.isnan(n) & (value >= lowest) & (value <= 1)
-        null = np.where(known, at_floor * wider, own)
+        is_fraction = ~np.isnan(n) & (value >= lowest) & (value <= 1)
+        null = np.where(is_fraction, at_floor * wider, own)
         return np.where(null > 0, (value - floor) / null, np.nan)
 
 

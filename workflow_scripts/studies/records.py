@@ -42,12 +42,12 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
         ],
         "suite": [],
     }
-    is_asked = {
+    is_enabled = {
         "training": list_trainings(settings.compared_checkpoints()),
         "harmony": ranks_models(settings),
-        "suite": ranks_requests(settings),
+        "suite": _has_requests(settings),
     }
-    return {study: records for study, records in studies.items() if is_asked.get(study, records)}
+    return {study: records for study, records in studies.items() if is_enabled.get(study, records)}
 
 
 def _list_perplexities(settings: Settings) -> list[str]:
@@ -60,8 +60,8 @@ def _list_perplexities(settings: Settings) -> list[str]:
 
 
 def list_trainings(checkpoints: Iterable[CheckpointId]) -> list[str]:
-    """List the training records of those of the checkpoints that were trained."""
-    return [f"results/training/{one.in_path}.json" for one in checkpoints if one.stages]
+    """List the training records of the trained checkpoints."""
+    return [f"results/training/{item.in_path}.json" for item in checkpoints if item.stages]
 
 
 def ranks_models(settings: Settings) -> Any:
@@ -70,15 +70,15 @@ def ranks_models(settings: Settings) -> Any:
 
 
 def has_texts(settings: Settings) -> Any:
-    """Tell whether models are measured on texts of one's own."""
+    """Tell whether models are measured on the user's own texts."""
     return settings.harmony.models and settings.harmony.corpora
 
 
-def ranks_requests(settings: Settings) -> Any:
+def _has_requests(settings: Settings) -> Any:
     """Tell whether the leaderboard has requests."""
     return settings.requests or settings.refused_requests
 
 
 def list_import_folders(settings: Settings) -> list[str]:
-    """List the folders of what was read of other people's harnesses."""
+    """List the folders of imported results."""
     return [f"results/imports/{name}" for name in settings.import_folders]

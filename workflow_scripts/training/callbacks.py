@@ -30,9 +30,9 @@ class CheckpointOnSignal(TrainerCallback):
         self._group: Any = None
 
     def handle_signals(self) -> AbstractContextManager:
-        return handle_signals(self._note_signal)
+        return handle_signals(self._record_signal)
 
-    def _note_signal(self, number, frame) -> None:
+    def _record_signal(self, number, frame) -> None:
         print(f"{signal.Signals(number).name}: will save after this step and exit.", flush=True)
         self._signalled = True
 

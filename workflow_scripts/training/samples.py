@@ -35,7 +35,7 @@ BadSamples = Counter[str]  # how many could not be used as they were, by kind
 
 
 class Samples:
-    """Some rows of a table, as a sequence of samples."""
+    """Hold some rows of a table as a sequence of samples."""
 
     def __init__(self, table: pa.Table, rows: np.ndarray | None = None):
         self._table = table

@@ -19,8 +19,8 @@ from workflow_scripts.evaluation import mmlu
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.settings.compute import Compute
 
-every = mmlu.subject_configs("installed")
-mmlu.subject_configs = lambda _: [one for one in every if mmlu.get_subject(one.name) == "anatomy"]
+every = mmlu.list_subject_configs("installed")
+mmlu.list_subject_configs = lambda _: [one for one in every if mmlu.get_subject(one.name) == "anatomy"]
 compute = Compute(device="cpu", batch_size=4)
 asked = MmluRequest(shots=5, prompt="installed", max_items_per_subject=4, seed=0, compute=compute)
 mmlu.evaluate_mmlu(*map(Path, sys.argv[1:]), asked)

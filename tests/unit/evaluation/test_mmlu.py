@@ -42,14 +42,14 @@ manifest, hub, out, subjects, per_subject = sys.argv[1:]
 manifest, hub, out, per_subject = Path(manifest), Path(hub), Path(out), int(per_subject)
 asked = MmluRequest(shots=5, prompt="installed", max_items_per_subject=per_subject, seed=0,
                     compute=Compute(device="cpu", batch_size=4))
-all_configs = mmlu.subject_configs
+all_configs = mmlu.list_subject_configs
 said = {}
 
 # One token an answer: an untrained model would not stop behind a letter.
 def first_subjects(prompt):
     return [replace(config, generation_size=1) for config in all_configs(prompt)[: int(subjects)]]
 
-mmlu.subject_configs = first_subjects
+mmlu.list_subject_configs = first_subjects
 configs = first_subjects("installed")
 load = mmlu.load_model
 
@@ -123,7 +123,7 @@ said["computed"] = len(computed)
 # floors of two questions whose key is A and one whose key is C
 docs = [Doc(query="", choices=[" A", " B", " C", " D"], gold_index=at) for at in (0, 0, 2)]
 said["floors"] = {
-    metric.metric_name: [(floor := mmlu.floor(metric, docs)).constants, floor.chance]
+    metric.metric_name: [(floor := mmlu.compute_floor(metric, docs)).constants, floor.chance]
     for metric in configs[0].metrics
 }
 assert "lm_eval" not in sys.modules

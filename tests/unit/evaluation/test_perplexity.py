@@ -12,9 +12,9 @@ from tests.tiny_models import tiny_model
 from tests.tiny_tokenizers import FAMILIES, with_template
 from workflow_scripts.evaluation.perplexity import (
     compute_perplexity_metrics,
+    list_windows,
     score_instruction_responses,
     score_text,
-    windows,
 )
 
 TEXT = "The fox sees the dog, and the dog sees the fox. " * 9 + "One and two."
@@ -23,7 +23,7 @@ TEXT = "The fox sees the dog, and the dog sees the fox. " * 9 + "One and two."
 @given(st.integers(0, 300), st.integers(2, 40), st.data())
 def test_every_token_but_the_first_is_scored_once_from_as_much_as_fits(tokens, window, data):
     stride = data.draw(st.integers(1, window))
-    spans = list(windows(tokens, window, stride))
+    spans = list(list_windows(tokens, window, stride))
     scored = [token for _, first, end in spans for token in range(first, end)]
     assert scored == list(range(1, tokens))
     for seen, first, end in spans:
@@ -46,7 +46,7 @@ def test_windows_and_conversations_equal_plain_arithmetic(family):
     start = [tokenizer.bos_token_id] * FAMILIES[family]
     whole = [*start, *tokenizer(TEXT, add_special_tokens=False)["input_ids"]]
     pieces = score_text(model, tokenizer, TEXT, window=16, stride=5)
-    for piece, (seen, first, end) in zip(pieces, windows(len(whole), 16, 5), strict=True):
+    for piece, (seen, first, end) in zip(pieces, list_windows(len(whole), 16, 5), strict=True):
         row = [*start, *whole[seen + len(start) : end]]
         assert piece.nats == pytest.approx(compute_nats(model, row, first - seen), abs=1e-3)
         assert piece.tokens == end - first

@@ -16,11 +16,9 @@ from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.evaluation.measure_perplexity import measure_perplexity
 from workflow_scripts.evaluation.measure_written import measure_written
 from workflow_scripts.evaluation.plan_latency import (
-    WARM_UPS,
     measure_latency,
     pad_left,
     time_greedy_generation,
-    time_interleaved,
 )
 from workflow_scripts.evaluation.requests import LatencyRequest, PerplexityRequest, WrittenRequest
 from workflow_scripts.hub.load import load_model
@@ -139,18 +137,6 @@ def test_latency_of_each_way_and_number_of_devices(world, chunkable, tmp_path):
     assert {(c.plan, c.way, c.batch, c.devices) for c in conditions} == expected
     assert {metric.n for metric in record.metrics} == {3}
     assert record.volatile.devices == ("cpu, share 1 of 2", "cpu, share 2 of 2")
-
-
-def test_variants_take_turns_and_warm_ups_are_left_out():
-    calls = []
-
-    def measure(name):
-        calls.append(name)
-        return len(calls), 0.5
-
-    timings = time_interleaved({name: lambda name=name: measure(name) for name in "ab"}, rounds=3)
-    assert calls == ["a", "b"] * (3 + WARM_UPS)
-    assert timings["a"] == [(3, 0.5), (5, 0.5), (7, 0.5)]
 
 
 def test_greedy_generation_is_timed():

@@ -102,10 +102,10 @@ def test_known_answers_change_no_bit_of_the_rest(rows):
     engine = make_engine(model, rows, tokens_per_call=64)
     whole = engine.generate(requests)
     unknown = set(random.Random(seed).sample(range(len(requests)), 3))
-    known = {index: tokens for index, tokens in enumerate(whole) if index not in unknown}
+    cached = {index: tokens for index, tokens in enumerate(whole) if index not in unknown}
     reported: dict[int, list[int]] = {}
     resumed = make_engine(model, rows, tokens_per_call=64)
-    assert resumed.generate(requests, known=known, on_generated=reported.__setitem__) == whole
+    assert resumed.generate(requests, cached=cached, on_generated=reported.__setitem__) == whole
     assert set(reported) == unknown
     assert resumed.model.tokens_run <= engine.model.tokens_run
     assert resumed.tokens == engine.tokens

@@ -80,22 +80,6 @@ def test_scores_equal_hflm(pair, texts):
     assert_same_scores(pair, [*texts.pairs()])
 
 
-def test_tokenizer_that_merges_across_the_end_of_the_context(pair, tokenizer, texts):
-    rng = random.Random(fresh_seed())
-    arguments, merged = [], 0
-    for _ in range(60):
-        text = texts.words(6, 12)
-        cut = rng.randrange(1, len(text) - 1)
-        context, continuation = text[:cut], text[cut:]
-        alone, whole = tokenizer.encode(context), tokenizer.encode(text)
-        # Else HFLM itself has nothing to score.
-        if continuation.strip() and context.strip() and len(whole) > len(alone):
-            merged += whole[: len(alone)] != alone
-            arguments.append((context, continuation))
-    assert merged, "none of the cuts was inside a token"
-    assert_same_scores(pair, arguments)
-
-
 def test_rolling(pair, texts):
     lengths = [*range(3, 100, 15), 3 * WINDOW, 1]
     arguments = [(texts.words(1, length),) for length in lengths]

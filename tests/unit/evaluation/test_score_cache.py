@@ -53,9 +53,9 @@ def test_other_model_prompt_or_setting_has_no_answer(tmp_path, change):
     with ScoreCache(tmp_path / "items", **RUN) as items:
         Answers(items, [QUESTION]).store(0, [1.0, True])
     with ScoreCache(tmp_path / "items", **RUN | change) as items:
-        assert not Answers(items, [question]).known
+        assert not Answers(items, [question]).cached
     with ScoreCache(tmp_path / "items", **RUN) as items:
-        assert Answers(items, [QUESTION]).known == {0: [1.0, True]}
+        assert Answers(items, [QUESTION]).cached == {0: [1.0, True]}
 
 
 CHILD = """
@@ -74,13 +74,13 @@ import time
 from workflow_scripts.evaluation.prefix import engine
 engine.CPU_ANSWERS, engine.CPU_TOKENS = 4, 64
 from workflow_scripts.evaluation.prefix.model import CausalModel
-packed, plain = CausalModel.run, CausalModel.plain
+packed, plain = CausalModel.run, CausalModel.run_plain
 def slowed(call):
     def run(self, *args, **kwargs):
         time.sleep({seconds})
         return call(self, *args, **kwargs)
     return run
-CausalModel.run, CausalModel.plain = slowed(packed), slowed(plain)
+CausalModel.run, CausalModel.run_plain = slowed(packed), slowed(plain)
 """
 
 

@@ -12,7 +12,7 @@ from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from workflow_scripts.evaluation import tokenizer_cache
-from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache, encodes_words_alone
+from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache, can_encode_pieces
 
 # What tokenizers treat in ways of their own, beside anything else that a text may hold.
 _PARTS = st.one_of(
@@ -58,7 +58,7 @@ IN_PIECES = {"qwen", "llama_3", "three digits", "single digits"}
 @pytest.fixture(scope="module", params=TOKENIZERS)
 def tokenizer(request):
     tokenizer = TOKENIZERS[request.param]()
-    assert encodes_words_alone(tokenizer) == (request.param in IN_PIECES)
+    assert can_encode_pieces(tokenizer) == (request.param in IN_PIECES)
     return tokenizer
 
 

@@ -10,7 +10,6 @@ from workflow_scripts.settings.leaderboard_submissions import read_requests
 
 GOOD = {"name": "miniature/Llama-1.4M", "precision": "float32", "model_type": "pretrained"}
 CHUNKED = "miniature/Qwen2-1M-Instruct@k2m12+cpt"
-COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 @pytest.fixture
@@ -25,28 +24,15 @@ def read(folder, source="miniature", local=()):
     return read_requests(folder, source, (CHUNKED,), local)
 
 
-def test_request_names_its_row(tmp_path, put):
-    put("a.yaml", weight_type="delta", base="miniature/Pythia-1M")
-    put("b.yaml", precision="bfloat16", revision=COMMIT)
-    put("c.yaml", name=CHUNKED, model_type="chunked")
-    put("d.yaml", precision="8bit")
-    requests, refused = read(tmp_path)
-    assert not refused and requests["a.yaml"].base == "miniature/Pythia-1M"
-    assert [request.row.in_path for request in requests.values()] == [
-        "miniature--Llama-1.4M~float32",
-        "miniature--Llama-1.4M~bfloat16~0123456789ab",
-        "miniature--Qwen2-1M-Instruct@k2m12+cpt~float32",
-        "miniature--Llama-1.4M~8bit",
-    ]
-
-
 def test_request_reaches_no_folder_but_those_of_the_config(tmp_path, put):
     put("a.yaml", name="./runs/mine")
     for number, name in enumerate(("./runs/theirs", "/etc", "local/etc")):
         put(f"b{number}.yaml", name=name)
     for source in ("miniature", "huggingface"):
         requests, refused = read(tmp_path, source, ("local/runs.mine",))
-        assert [one.row.in_path for one in requests.values()] == ["local--runs.mine~float32"]
+        assert [request.row.in_path for request in requests.values()] == [
+            "local--runs.mine~float32"
+        ]
         assert ["a folder on this machine" in reason for reason in refused.values()] == [True] * 3
 
 
@@ -64,6 +50,7 @@ def test_requests_of_the_other_source(tmp_path, put):
     put("generated.yaml")
     put("real.yaml", name="Qwen/Qwen2-0.5B")
     requests, refused = read(tmp_path)
+    assert requests["generated.yaml"].row.in_path == "miniature--Llama-1.4M~float32"
     assert list(requests) == ["generated.yaml"] and list(refused) == ["real.yaml"]
     requests, refused = read(tmp_path, "huggingface")
     assert list(requests) == ["real.yaml"] and not refused

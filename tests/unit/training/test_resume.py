@@ -15,12 +15,14 @@ from tests.unit.training.small import (
     draw_samples,
     is_same,
     list_losses,
+    make_keys,
     make_model,
     train_small,
 )
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.training import state, trainer
-from workflow_scripts.training.state import is_sealed
+from workflow_scripts.training.run import needs_gradient_checkpointing, reduce_memory
+from workflow_scripts.training.state import StateFolder, is_sealed
 
 # Twenty steps, an evaluation each epoch, a state each three steps.
 LORA = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.2, "epochs": 2}
@@ -28,7 +30,6 @@ LORA = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.2, "epochs": 2}
 BEST = {"epochs": 2, "schedule": "linear", "select": "best", "evaluate_every": 4}
 BEST["learning_rate"] = 5e-3
 PLACES = {
-    "optimizer": (torch, "save"),  # three of them make a saved state
     "weights": (trainer, "save_file"),
     "seal": (state, "write_json"),
     "step": (trainer.PackedTrainer, "training_step"),
@@ -90,7 +91,6 @@ def assert_same_outcome(resumed, expected):
     ("changes", "place", "call", "moment"),
     [
         (LORA, "weights", 2, "amid"),
-        (LORA, "optimizer", 4, "amid"),
         (LORA, "seal", 3, "before"),
         (LORA | {"max_steps": 7}, "train", 1, "after"),  # starting again would make another step
         (BEST, "weights", 5, "after"),
@@ -140,7 +140,6 @@ def flip_bit(path):
 
 
 DAMAGES = {
-    "cut short": lambda folder: os.truncate(folder / "optimizer.pt", 100),
     "a bit": lambda folder: flip_bit(folder / "model.safetensors"),
     "a broken seal": lambda folder: (folder / "seal.json").write_text('{"model.saf'),
 }
@@ -218,3 +217,27 @@ def test_out_of_memory_halves_the_micro_batch(tmp_path, capsys):
     assert [entry["step"] for entry in trained.history] == list(range(1, 9))
     whole = train_small(tmp_path / "b", "llama", **options)
     assert list_losses(trained) == pytest.approx(list_losses(whole), abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("micro", "checkpointing", "device", "expected"),
+    [(4, "auto", "cuda", 2), (1, "auto", "cuda", 1), (1, "auto", "cpu", None), (1, "yes", "cuda", None)],
+)  # fmt: skip
+def test_reduce_memory(tmp_path, micro, checkpointing, device, expected):
+    folder = StateFolder(tmp_path / "state", {})
+    keys = make_keys(micro_batch_size=micro, gradient_checkpointing=checkpointing)
+    error = torch.OutOfMemoryError("CUDA out of memory.")
+    if expected is None:
+        with pytest.raises(UserError, match="one sample at a time"):
+            reduce_memory(keys, folder, device, error)
+        return
+    reduce_memory(keys, folder, device, error)
+    assert folder.memory["micro_batch_size"] == expected
+    assert needs_gradient_checkpointing(keys, folder) == (micro == 1)
+
+
+def test_checkpointing_changes_no_weights(tmp_path):
+    keys = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.1, "max_steps": 3}
+    plain = train_small(tmp_path / "a", "llama", **keys)
+    checkpointed = train_small(tmp_path / "b", "llama", **keys, gradient_checkpointing="yes")
+    assert is_same(plain.parameters, checkpointed.parameters)

@@ -1,1 +1,4 @@
-"""Scores and continues token sequences, reading what they share once."""
+"""Score and continue token sequences with a causal language model, and read what they share once.
+
+`engine.PrefixEngine` has `loglikelihoods`, `score` and `generate`. Nothing here imports the rest of the package.
+"""

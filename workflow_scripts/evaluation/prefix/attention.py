@@ -36,11 +36,11 @@ class TrieAttention:
     def attend(self, query: Tensor, key: Tensor, value: Tensor, **options) -> Tensor:
         """Attend with query [1, heads, tokens, width] to all cache entries of a layer."""
         # Every sequence gets a copy of its prefix's keys.
-        if _runs_flash(query, options["softcap"]) and len(self._segments[0]) <= _MAX_COPIED_KEYS:
+        if _can_run_flash(query, options["softcap"]) and len(self._segments[0]) <= _MAX_COPIED_KEYS:
             return self.attend_varlen(query, key, value, options["scale"], options["window"])
         masks = self._get_masks(options["window"], query.shape[1] // key.shape[1], query.dtype)
         outputs = [
-            _attend(
+            _compute_attention(
                 query[:, :, rows], _gather(key, ranges), _gather(value, ranges), mask, **options
             )
             for (rows, ranges), mask in zip(self._calls, masks, strict=True)
@@ -84,7 +84,9 @@ class TrieAttention:
         hidden = (keys > rows) | (self._trie.ends[keys] <= rows)
         if window:
             hidden |= self._trie.depths[rows] - self._trie.depths[keys] >= window
-        return _additive(torch.from_numpy(hidden).to(self._device), dtype).repeat(groups, 1)
+        return _build_mask_values(torch.from_numpy(hidden).to(self._device), dtype).repeat(
+            groups, 1
+        )
 
     def attend_varlen(
         self, query: Tensor, key: Tensor, value: Tensor, scale: float, window: int | None
@@ -137,7 +139,7 @@ class RowAttention:
         if window not in self._masks:
             distances = self._distances
             hidden = (distances < 0) | (distances >= window) if window else distances < 0
-            self._masks[window] = _additive(hidden, torch.float32)[:, None, None]
+            self._masks[window] = _build_mask_values(hidden, torch.float32)[:, None, None]
         start_keys, start_values = self._cache.current.start
         rows, heads, _, width = query.shape
         shared = key.shape[1]
@@ -160,12 +162,12 @@ def _gather(states: Tensor, ranges: list[slice]) -> Tensor:
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
 
 
-def _additive(hidden: Tensor, dtype) -> Tensor:
+def _build_mask_values(hidden: Tensor, dtype) -> Tensor:
     mask = torch.zeros(hidden.shape, dtype=dtype, device=hidden.device)
     return mask.masked_fill_(hidden, torch.finfo(dtype).min)
 
 
-def _attend(
+def _compute_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -186,7 +188,7 @@ def _attend(
     return output.reshape(batch, heads, rows, -1)
 
 
-def _runs_flash(query: Tensor, softcap: float | None) -> bool:
+def _can_run_flash(query: Tensor, softcap: float | None) -> bool:
     return (
         query.is_cuda
         and not softcap
@@ -197,7 +199,7 @@ def _runs_flash(query: Tensor, softcap: float | None) -> bool:
     )
 
 
-def prefix_attention(  # noqa: PLR0913 (the arguments that transformers passes)
+def run_prefix_attention(  # noqa: PLR0913 (the arguments that transformers passes)
     module,
     query: Tensor,
     key: Tensor,
@@ -232,4 +234,4 @@ def use_attention(model) -> Iterator[None]:
         model.config._attn_implementation = before
 
 
-AttentionInterface.register(NAME, prefix_attention)
+AttentionInterface.register(NAME, run_prefix_attention)

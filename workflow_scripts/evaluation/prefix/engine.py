@@ -53,7 +53,7 @@ class PrefixEngine:
         self.memory_budget = memory_budget or _measure_memory(self.model.device)
         self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
         self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
-        self.tokens = 0  # what the requests so far take, also those that were known already
+        self.tokens = 0  # what the requests so far take, also those that were cached already
 
     @property
     def description(self) -> str:
@@ -74,16 +74,16 @@ class PrefixEngine:
         self,
         requests: list[ScoreRequest],
         *,
-        known: Mapping[int, Score] | None = None,
+        cached: Mapping[int, Score] | None = None,
         on_scored: Callable[[int, Score], None] | None = None,
     ) -> list[Score]:
-        """Score requests; `known` are results of an earlier run of the same ones, by their index.
+        """Score requests; `cached` are results of an earlier run of the same ones, by their index.
 
         `on_scored` is called with each other result as soon as there is one, in whatever order they come.
         """
         if not requests:
             return []
-        accumulator = LogprobAccumulator(requests, known or {}, on_scored)
+        accumulator = LogprobAccumulator(requests, cached or {}, on_scored)
         with torch.inference_mode():
             if self.model.why_not_packed:
                 self.tokens += score_plain(self.model, requests, accumulator, self.tokens_per_call)
@@ -99,7 +99,7 @@ class PrefixEngine:
         requests: list[GenerationRequest],
         options: dict[str, Any] | None = None,
         *,
-        known: Mapping[int, list[int]] | None = None,
+        cached: Mapping[int, list[int]] | None = None,
         on_generated: Callable[[int, list[int]], None] | None = None,
     ) -> list[list[int]]:
         """Return the new tokens of each request, up to and with what ended it.
@@ -112,7 +112,7 @@ class PrefixEngine:
         if any(not request.context or request.new_tokens < 1 for request in requests):
             raise ValueError("A generation request has an empty context or new_tokens below 1.")
         rules = GenerationRules(self.model.model, options or {})
-        answers = dict(known or {})
+        answers = dict(cached or {})
 
         def keep(index: int, tokens: list[int]) -> None:
             if index not in answers:
@@ -120,13 +120,13 @@ class PrefixEngine:
                 if on_generated:
                     on_generated(index, tokens)
 
-        def begin(index: int) -> Answer:
+        def start_answer(index: int) -> Answer:
             return Answer(requests[index], rules, partial(keep, index))
 
         with torch.inference_mode():
             if self.model.why_not_packed:
                 unknown = [index for index in range(len(requests)) if index not in answers]
-                generate_plain(self.model, begin, unknown, self.tokens_per_call)
+                generate_plain(self.model, start_answer, unknown, self.tokens_per_call)
             else:
                 # Half of the memory is for reading prompts and half for the rows of answers.
                 memory = self.memory_budget // 2
@@ -136,7 +136,7 @@ class PrefixEngine:
                     self.model, requests, block=block, memory=memory, rows=self.answers
                 )
                 self.tokens += packed.trie_tokens
-                packed.run(begin, frozenset(answers))
+                packed.run(start_answer, frozenset(answers))
         # The last token of an answer is not read.
         self.tokens += sum(len(tokens) - 1 for tokens in answers.values())
         return [answers[index] for index in range(len(requests))]
@@ -162,5 +162,5 @@ def _measure_memory(device: torch.device) -> int:
     """Return the bytes that calls may take: on a GPU of what nobody has and PyTorch keeps without using it."""
     if device.type != "cuda":
         return CPU_BUDGET
-    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return int(GPU_SHARE * (torch.cuda.mem_get_info(device)[0] + kept))
+    cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(GPU_SHARE * (torch.cuda.mem_get_info(device)[0] + cached))

@@ -1,6 +1,6 @@
 """Generation in batches of prompts that are neighbours in the trie: what they share is read once.
 
-Which requests make a batch follows from all of them. A batch whose answers are known is left out and any other is run
+Which requests make a batch follows from all of them. A batch whose answers are cached is left out and any other is run
 as a whole, so that a run that was interrupted ends in the same bytes.
 """
 
@@ -29,11 +29,11 @@ class PackedGeneration:
         self._trie, self._places = build_trie([request.context for request in requests])
         self.trie_tokens = len(self._trie)
 
-    def run(self, begin: Callable[[int], Answer], known: Container[int]) -> None:
-        """Answer all requests that are not known; `begin` starts an answer."""
+    def run(self, start_answer: Callable[[int], Answer], cached: Container[int]) -> None:
+        """Answer all requests that are not cached; `start_answer` starts an answer."""
         for batch, shape in self._build_batches():
-            if not all(index in known for index in batch):
-                answers, cache = self._read([begin(index) for index in batch], shape)
+            if not all(index in cached for index in batch):
+                answers, cache = self._read([start_answer(index) for index in batch], shape)
                 while answers:
                     self._step(answers, cache, shape.start)
 
@@ -51,7 +51,9 @@ class PackedGeneration:
             narrowed = min(common, shared)
             shape = self._get_shape([*batch, index], narrowed)
             leaves = 4 * len(batch) >= self._max_rows and 2 * narrowed < common
-            if batch and (leaves or len(batch) == self._max_rows or not self._fits(shape)):
+            if batch and (
+                leaves or len(batch) == self._max_rows or not self._is_within_memory(shape)
+            ):
                 yield batch, self._get_shape(batch, common)
                 batch = []
             common = narrowed if batch else len(self._requests[index].context)
@@ -65,7 +67,7 @@ class PackedGeneration:
         start = common if len(batch) > 1 else 0
         return RowShape(len(batch), capacity - start, start)
 
-    def _fits(self, shape: RowShape) -> bool:
+    def _is_within_memory(self, shape: RowShape) -> bool:
         entries = shape.rows * shape.capacity + shape.start
         return entries * self._model.cache_bytes <= self._memory
 
@@ -115,17 +117,17 @@ class PackedGeneration:
 
 
 def generate_plain(
-    model, begin: Callable[[int], Answer], unknown: Sequence[int], max_tokens: int
+    model, start_answer: Callable[[int], Answer], unknown: Sequence[int], max_tokens: int
 ) -> None:
     """Generate without a cache: everything is read again for each token."""
-    answers = [begin(index) for index in unknown]
+    answers = [start_answer(index) for index in unknown]
     while answers:
         answers.sort(key=lambda answer: -answer.length)
         start = 0
         while start < len(answers):
             batch = answers[start : start + max(1, max_tokens // answers[start].length)]
             start += len(batch)
-            logits = model.plain([answer.all_tokens for answer in batch])
+            logits = model.run_plain([answer.all_tokens for answer in batch])
             for answer, rows in zip(batch, logits, strict=True):
                 row = rows[answer.length - 1]
                 answer.add_next(row, int(row.argmax()))

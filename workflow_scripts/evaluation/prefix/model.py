@@ -28,7 +28,7 @@ def get_attention(model) -> str | None:
 
 
 class CausalModel:
-    """One model; counts the tokens that run through it, padding included."""
+    """Run a model, and count the tokens that run through it, padding included."""
 
     def __init__(self, model, *, plain: bool = False):
         """Try how a model can be run; with `plain` nothing is packed."""
@@ -52,13 +52,13 @@ class CausalModel:
         positions: torch.Tensor,
         attention: TrieAttention | RowAttention,
         cache,
-        kept: torch.Tensor | None = None,
+        selected: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Run rows of tokens with a cache and return their logits, or those of some positions."""
         options = {}
-        if kept is not None and self._selects_logits:
+        if selected is not None and self._selects_logits:
             # A model takes no empty choice of positions; one costs nothing.
-            options["logits_to_keep"] = kept if len(kept) else kept.new_zeros(1)
+            options["logits_to_keep"] = selected if len(selected) else selected.new_zeros(1)
         with use_attention(self.model):
             logits = self.model(
                 input_ids=ids,
@@ -69,11 +69,11 @@ class CausalModel:
                 **options,
             ).logits
         self.tokens_run += ids.numel()
-        if kept is None:
+        if selected is None:
             return logits
-        return logits[:, : len(kept)] if self._selects_logits else logits[:, kept]
+        return logits[:, : len(selected)] if self._selects_logits else logits[:, selected]
 
-    def plain(self, sequences) -> torch.Tensor:
+    def run_plain(self, sequences) -> torch.Tensor:
         """Run a batch padded to the right, where causal attention never looks, and return all logits."""
         rows = [torch.tensor([*sequence]) for sequence in sequences]
         ids = pad_sequence(rows, batch_first=True).to(self.device)
@@ -86,7 +86,7 @@ class CausalModel:
         if len(devices) > 1:
             return f"its layers lie on {len(devices)} devices"
         self.tokens_run = 0
-        expected = torch.cat([self.plain([sequence])[0, -1:] for sequence in sorted(_PROBE)])
+        expected = torch.cat([self.run_plain([sequence])[0, -1:] for sequence in sorted(_PROBE)])
         trie, _ = build_trie(_PROBE)
         self.vocabulary = expected.shape[-1]
         try:

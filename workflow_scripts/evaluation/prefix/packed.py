@@ -14,7 +14,7 @@ from .trie import Trie
 
 
 class PackedRun:
-    """One pass over a trie, block after block in order.
+    """Run a trie in one pass, block after block in order.
 
     A block may be left out if no later one sees its tokens (see `select_blocks`).
     """
@@ -28,16 +28,16 @@ class PackedRun:
     def run(self, start: int, end: int, nodes: np.ndarray) -> torch.Tensor:
         """Run the nodes from start to end and return the logits at some of them."""
         trie = self.trie
-        kept = np.flatnonzero(trie.ends[self._cached] > start)
-        self.cache.keep(torch.from_numpy(kept))
-        self._cached = np.concatenate([self._cached[kept], np.arange(start, end)])
+        selected = np.flatnonzero(trie.ends[self._cached] > start)
+        self.cache.keep(torch.from_numpy(selected))
+        self._cached = np.concatenate([self._cached[selected], np.arange(start, end)])
         self._attention = TrieAttention(trie, self._cached, end - start, self.model.device)
         self._start = start
-        ids, positions, kept = (
+        ids, positions, selected = (
             torch.from_numpy(array).to(self.model.device)
             for array in (trie.tokens[start:end], trie.depths[start:end], nodes - start)
         )
-        return self.model.run(ids[None], positions[None], self._attention, self.cache, kept)[0]
+        return self.model.run(ids[None], positions[None], self._attention, self.cache, selected)[0]
 
     def find_entries(self, node: int) -> np.ndarray:
         """Return the cache entries of a node of the last block and all of its ancestors."""

@@ -58,7 +58,7 @@ class GenerationRules:
 
 @dataclass(frozen=True)
 class StopStrings:
-    """Whether the end of what was generated contains one of the strings, as the harnesses test it.
+    """Find one of some strings at the end of what was generated, as the harnesses do.
 
     They decode the last few tokens only, as many as the string itself has and `lookback`, special tokens too. Called
     after each token, a string can be there only now if its last character is this token's, which is rare: other tokens
@@ -86,11 +86,11 @@ class StopStrings:
         return {string[-1:] for string in self.strings}
 
     def __call__(self, generated: Sequence[int]) -> bool:
-        return self._may_end(generated) and any(
+        return self._can_end(generated) and any(
             string in self.tokenizer.decode(generated[-count:]) for string, count in self._counts
         )
 
-    def _may_end(self, generated: Sequence[int]) -> bool:
+    def _can_end(self, generated: Sequence[int]) -> bool:
         # Some tokenizers take spaces away between tokens, or from the first of them.
         tidies = getattr(self.tokenizer, "clean_up_tokenization_spaces", False)
         if tidies or not self._last_characters.isdisjoint(("", " ")):

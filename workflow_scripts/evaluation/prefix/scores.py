@@ -14,7 +14,7 @@ Score = tuple[float, bool]  # log-likelihood, and whether greedy decoding gives 
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """What a model reads, and the tokens that it should predict at the last of its positions."""
+    """The tokens that a model reads, and those that it should predict at the last of its positions."""
 
     read: Sequence[int]
     targets: Sequence[int]
@@ -39,11 +39,11 @@ class LogprobAccumulator:
     def __init__(
         self,
         requests: Sequence[ScoreRequest],
-        known: Mapping[int, Score],
+        cached: Mapping[int, Score],
         on_scored: Callable[[int, Score], None] | None,
     ):
-        self.is_unknown = np.array([index not in known for index in range(len(requests))])
-        self._known = known
+        self.is_unknown = np.array([index not in cached for index in range(len(requests))])
+        self._cached = cached
         self._sums = np.zeros(len(requests))
         self._greedy = np.ones(len(requests), dtype=bool)
         self._missing = np.array([len(request.targets) for request in requests])
@@ -63,8 +63,8 @@ class LogprobAccumulator:
                     self._on_scored(int(request), self.get_score(int(request)))
 
     def get_score(self, request: int) -> Score:
-        if request in self._known:
-            value, is_greedy = self._known[request]
+        if request in self._cached:
+            value, is_greedy = self._cached[request]
             return value, is_greedy
         return float(self._sums[request]), bool(self._greedy[request])
 
@@ -97,7 +97,7 @@ def score_packed(
 ) -> None:
     """Score requests of which the sequence at `places[i]` of the trie is what request i reads.
 
-    What is known already does not change how the rest is run, so that a job which resumes computes the same bytes as
+    What is cached already does not change how the rest is run, so that a job which resumes computes the same bytes as
     one that never stopped.
     """
     counts = [len(request.targets) for request in requests]
@@ -136,7 +136,7 @@ def score_plain(
         tokens += len(batch) * longest
         if not accumulator.is_unknown[batch].any():
             continue
-        logits = model.plain([requests[index].read for index in batch])
+        logits = model.run_plain([requests[index].read for index in batch])
         for row, index in enumerate(batch):
             end, targets = len(requests[index].read), np.asarray(requests[index].targets)
             rows = np.arange(len(targets))

@@ -46,7 +46,7 @@ def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRe
     prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
     harness = f"{HARNESS} {HARNESS_VERSION}"
-    with ScoreCache.beside(path, loaded, harness=harness, decoding=decoding) as scored_items:
+    with ScoreCache.open_beside(path, loaded, harness=harness, decoding=decoding) as scored_items:
         outputs, engine = run_prompts(loaded, spec, questions, prompts, request.seed, scored_items)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
     defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
@@ -125,7 +125,7 @@ def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list
     stored = Answers(scored_items, keys)
     # Transformers needs a padding token, and logs a warning where a model has none.
     options = decoding.get_options() | {"pad_token_id": tokenizer.pad_token_id}
-    texts = engine.generate(requests, options, known=stored.known, on_generated=stored.store)
+    texts = engine.generate(requests, options, cached=stored.cached, on_generated=stored.store)
     answers = []
     for text in texts:
         if not isinstance(text, str):
@@ -138,9 +138,10 @@ def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list
 def _score_letters(engine, prompts, scored_items) -> list[dict]:
     pairs = [(prompt.tokens, letter) for prompt in prompts for letter in prompt.continuations]
     stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
-    known = {index: tuple(value) for index, value in stored.known.items()}
     window = max(len(context) + len(target) for context, target in pairs)
-    scores = iter(engine.loglikelihoods(pairs, window=window, known=known, on_scored=stored.store))
+    scores = iter(
+        engine.loglikelihoods(pairs, window=window, cached=stored.cached, on_scored=stored.store)
+    )
     return [
         {"loglikelihoods": [next(scores)[0] for _ in prompt.continuations]} for prompt in prompts
     ]

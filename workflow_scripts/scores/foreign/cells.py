@@ -72,12 +72,12 @@ def add_imported_models(
     models: Iterable[KnownModel], folders: Iterable[Path]
 ) -> tuple[KnownModel, ...]:
     """Add the models of imported cells, as their evaluators describe them."""
-    known = {model.model: model for model in models}
+    by_name = {model.model: model for model in models}
     for folder in folders:
         for cell in read_cells(folder):
             if cell.base is not None:
-                known.setdefault(cell.base.model, cell.base)
-    return tuple(known.values())
+                by_name.setdefault(cell.base.model, cell.base)
+    return tuple(by_name.values())
 
 
 def get_model_name(name: object, path: Path) -> str:

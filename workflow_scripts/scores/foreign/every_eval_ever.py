@@ -66,21 +66,21 @@ def read(
             generation = result.get("generation_config") or {}
             settings.setdefault(task, generation.get("additional_details") or {})
     items = _read_items(path, content)
-    for task, known in settings.items():
-        shots = int(known["num_fewshot"])
+    for task, keys in settings.items():
+        shots = int(keys["num_fewshot"])
         cell = ImportedCell(
-            study=known.get("study", ""),
+            study=keys.get("study", ""),
             file=str(path),
             harness=content["eval_library"]["name"],
             harness_version=content["eval_library"]["version"],
             model=checkpoint.model,
             variant=checkpoint.variant,
             base=KnownModel.model_validate_json(details[BASE]) if BASE in details else None,
-            seed=int(known["seed"]) if "seed" in known else None,
+            seed=int(keys["seed"]) if "seed" in keys else None,
             commit=details.get("commit") or details.get("sha"),
             dtype=details.get("dtype"),
-            task=known.get("task", task),
-            protocol=known.get("protocol") or ("few_shot" if shots else "direct"),
+            task=keys.get("task", task),
+            protocol=keys.get("protocol") or ("few_shot" if shots else "direct"),
             shots=shots,
             scores=tuple(scores[task]),
         )

@@ -25,7 +25,8 @@ TOLERANCE = 1e-6  # between the mean of the items and the score beside them
 
 def import_results(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
     """Write the cells of a folder with their scores, and the items of each where there are some."""
-    folder, cells = Path(request["folder"]), []
+    folder = Path(request["folder"])
+    cells: list[ImportedCell] = []
     with atomic_dir(outputs["folder"]) as target:
         for cell, items in read_folder(folder, request["names"], request["tasks"]):
             update: dict[str, Any] = {"file": Path(cell.file).relative_to(folder).as_posix()}

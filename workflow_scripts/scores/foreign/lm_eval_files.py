@@ -34,7 +34,7 @@ def read(
     members = {name for group in scored for name in _list_members(group, groups)}
     config, counts = content["config"], content["n-samples"]
     for task in [name for name in results if name in scored - members]:
-        known = tasks.get(names.get("lm_eval", {}).get(task, ""), _UNKNOWN_TASK)
+        spec = tasks.get(names.get("lm_eval", {}).get(task, ""), _UNKNOWN_TASK)
         leaves = [leaf for leaf in (task, *_list_members(task, groups)) if leaf in counts]
         scores = tuple(
             _read_scores(results[task], sum(counts[leaf]["effective"] for leaf in leaves))
@@ -54,7 +54,7 @@ def read(
             shots=shots,
             scores=scores,
         )
-        items = [item for leaf in leaves for item in _read_items(path, leaf, known)]
+        items = [item for leaf in leaves for item in _read_items(path, leaf, spec)]
         if leaves != [task]:
             items = [replace(item, subset=item.item.rpartition("/")[0]) for item in items]
         yield cell, items
@@ -79,7 +79,7 @@ def _read_scores(scores: dict[str, Any], n: int) -> Iterator[ImportedScore]:
             yield ImportedScore(name=name, value=value, stderr=stderr, n=n)
 
 
-def _read_items(path: Path, task: str, known: dict[str, Any]) -> list[Item]:
+def _read_items(path: Path, task: str, spec: dict[str, Any]) -> list[Item]:
     """Read the items of a task; none where lm-eval did not log them. Several filters are several samples."""
     file = path.with_name(f"samples_{task}_{path.stem.removeprefix('results_')}.jsonl")
     if not file.is_file():
@@ -88,11 +88,11 @@ def _read_items(path: Path, task: str, known: dict[str, Any]) -> list[Item]:
     with file.open(encoding="utf-8") as lines:
         for sample in map(json.loads, lines):
             by_item.setdefault(sample["doc_id"], []).append(sample)
-    return [_read_item(task, samples, known) for samples in by_item.values()]
+    return [_read_item(task, samples, spec) for samples in by_item.values()]
 
 
-def _read_item(task: str, samples: list[dict[str, Any]], known: dict[str, Any]) -> Item:
-    first, metric = samples[0], known["metric"]
+def _read_item(task: str, samples: list[dict[str, Any]], spec: dict[str, Any]) -> Item:
+    first, metric = samples[0], spec["metric"]
     target = first["target"]
     scores = {
         metric_name(name, sample["filter"]): float(sample[name])
@@ -106,7 +106,7 @@ def _read_item(task: str, samples: list[dict[str, Any]], known: dict[str, Any]) 
         gold=target if isinstance(target, str) else canonical_json(target),
         prediction=str(first["filtered_resps"][0]),
         correct={0.0: False, 1.0: True}.get(scores.get(metric, -1.0)),
-        cluster=hash_cluster(first["doc"], known["cluster"]),
+        cluster=hash_cluster(first["doc"], spec["cluster"]),
         scores=scores,
     )
     continuations = [list(arguments.values())[-1] for arguments in first["arguments"].values()]

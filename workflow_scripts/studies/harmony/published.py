@@ -116,9 +116,9 @@ def _index_models(ours: pd.DataFrame | None, protocol: str) -> dict[str, dict]:
     """Index our unchanged models by name."""
     if ours is None:
         return {}
-    own = ours[(ours["protocol"] == protocol) & (ours["origin"] == OWN)]
-    own = own[own["variant"].fillna("") == ""]
-    return {row["model"]: row for row in own.to_dict("records")}
+    rows = ours[(ours["protocol"] == protocol) & (ours["origin"] == OWN)]
+    rows = rows[rows["variant"].fillna("") == ""]
+    return {row["model"]: row for row in rows.to_dict("records")}
 
 
 def _index_floored(ours: pd.DataFrame | None) -> dict[str, dict]:

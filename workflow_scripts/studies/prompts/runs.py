@@ -155,7 +155,7 @@ def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             label = f"{name}, accuracy with 95% interval"
             axes.errorbar(rows["micro"], y, xerr=errors, fmt="o", color=colour, label=label)
             for column, (marker, text) in _MARKS.items():
-                label = None if number else text
+                label = "" if number else text
                 axes.plot(rows[column], y, marker, color=colour, fillstyle="none", label=label)
         if table["published_micro"].notna().any():
             label = "published (Llama-3.2-1B-Instruct)"

@@ -42,8 +42,8 @@ def _describe_agreement(table: pd.DataFrame) -> Values:
 
 
 def _describe_categories(table: pd.DataFrame) -> Values:
-    known = table[table["measure"] == "kendall"].set_index(["first", "second"])
-    direct, trained = (known.loc[known["protocol"] == one, "value"] for one in BOTH)
+    rows = table[table["measure"] == "kendall"].set_index(["first", "second"])
+    direct, trained = (rows.loc[rows["protocol"] == protocol, "value"] for protocol in BOTH)
     if direct.dropna().empty:
         return {}
     least = direct.idxmin()
@@ -66,15 +66,13 @@ def _describe_components(table: pd.DataFrame) -> Values:
 
 
 def _describe_compute(table: pd.DataFrame) -> Values:
-    values: Values = {}
+    values: Values = {"published.compute_models": table.dropna(subset="compute")["model"].nunique()}
     for protocol in BOTH:
-        rows = table[table["protocol"] == protocol]
-        for across in ("parameters", "compute"):
-            known = rows[["pc1", across]].astype(float).dropna()
-            tau = kendall_matrix(known).at["pc1", across]
-            values[f"published.{frame.KEYS[protocol]}.{across}"] = tau
-    known = table.loc[table["compute"].notna(), "model"]
-    return {**values, "published.compute_models": known.nunique()}
+        rows = table.loc[table["protocol"] == protocol, ["pc1", "parameters", "compute"]]
+        tau = kendall_matrix(rows.astype(float))["pc1"]
+        for name in ("parameters", "compute"):
+            values[f"published.{frame.KEYS[protocol]}.{name}"] = tau[name]
+    return values
 
 
 def _describe_texts(table: pd.DataFrame) -> Values:
@@ -96,7 +94,7 @@ def _describe_text_pairs(table: pd.DataFrame) -> Values:
 
 
 def _describe_ranks(table: pd.DataFrame) -> Values:
-    """The pairs of models that two tasks surely order in opposite ways."""
+    """Count the pairs of models that two tasks surely order in opposite ways."""
     values: Values = {}
     for protocol in BOTH:
         key, rows = frame.KEYS[protocol], table[table["protocol"] == protocol]

@@ -11,7 +11,7 @@ from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.stats.shares import errors_above
-from workflow_scripts.studies.suite.leaderboard import Task, match_flag
+from workflow_scripts.studies.suite.leaderboard import Task, format_rows, match_flag
 from workflow_scripts.studies.suite.requests import read_checks, select_accepted
 
 SUSPICIOUS = 0.95
@@ -72,17 +72,9 @@ def main(
     flags: list[dict[str, Any]],
 ) -> None:
     findings = find_suspicious_rows(read_table(board), read_checks(checks), tasks, flags)
-    commits, protocols = (findings[name].astype("string") for name in ("commit", "protocol"))
-    shown = {
-        "Model": findings["model"],
-        "Precision": findings["precision"],
-        "Commit": commits.str[:7],
-        "Protocol": protocols.str.replace("_", "-"),
-        "Finding": findings["detail"],
-    }
-    write_table(
-        findings, table, title="Automatic checks of the leaderboard", note=NOTE, shown=shown
-    )
+    shown = format_rows(findings) | {"Finding": findings["detail"]}
+    title = "Automatic checks of the leaderboard"
+    write_table(findings, table, title=title, note=NOTE, shown=shown)
 
 
 if "snakemake" in globals():

@@ -127,16 +127,24 @@ def match_flag(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
     )
 
 
+def format_rows(frame: pd.DataFrame) -> dict[str, pd.Series]:
+    """Format the columns that identify a row."""
+    frame = frame.astype("string")
+    return {
+        "Model": frame["model"],
+        "Precision": frame["precision"],
+        "Commit": frame["commit"].str[:7],
+        "Protocol": frame["protocol"].str.replace("_", "-"),
+    }
+
+
 def format_columns(frame: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
     scores = {"Average": "average", "Behind the first": "behind"}
     for task in tasks:
         scores[f"{task['title']} ({task['shown_as']}, {task['shots']}-shot)"] = task["task"]
     return {
-        "Model": frame["model"],
-        "Precision": frame["precision"],
-        "Commit": frame["commit"].str[:7],
+        **format_rows(frame),
         "Type": frame["model_type"],
-        "Protocol": frame["protocol"].str.replace("_", "-"),
         **{
             title: format_with_errors(
                 frame[name], frame[f"{name}_stderr"], lambda score: f"{100 * score:.1f}"

@@ -6,10 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
-from workflow_scripts.core.clean_text import plain
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import write_text
 from workflow_scripts.core.records import FailedRecord, read_record_numbers
 from workflow_scripts.render.tables import write_table
 
@@ -67,20 +65,6 @@ def make_requests_table(entries: list[dict[str, Any]]) -> pd.DataFrame:
     ]
     columns = ["request", *_FROM_REQUEST, *_FROM_ENTRY, "parameters", "status", "reason", "log"]
     return pd.DataFrame(rows, columns=columns).astype({"parameters": "Int64"})
-
-
-def submit(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Print the status of each request, and write it beside the checks for the end of the command."""
-    (checks,) = inputs["checks"]
-    lines = []
-    for entry in read_checks(checks):
-        status = get_status(entry)
-        model = entry["request"] and "{name} in {precision}".format(**entry["request"])
-        details = filter(None, [entry["file"], model, status["reason"]])
-        lines.append(plain(f"{status['status']:<10} {': '.join(details)}"))
-    text = "\n".join([*lines, ""])
-    print(text, end="")
-    write_text(checks.with_name("submitted.txt"), text)
 
 
 def main(checks: Path, table: list[Path]) -> None:

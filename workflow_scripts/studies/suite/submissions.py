@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.job_batches import suite_records
@@ -55,7 +55,7 @@ def check_requests(
     }
 
 
-def write_checks(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+def main(checks: Path, request: dict[str, Any]) -> None:
     """Check the requests, and write an entry for each: its row and verdict, or why it is refused."""
     from workflow_scripts.hub.submission import Rules, check
 
@@ -68,7 +68,7 @@ def write_checks(inputs: InputFiles, request: dict[str, Any], outputs: OutputFil
     entries = [{"file": file, **entry, **verdicts[file]} for file, entry in submissions.items()]
     for file, reason in request["refused"].items():
         entries.append({"file": file, "request": None, "reason": reason})
-    write_json(outputs["checks"], sorted(entries, key=lambda entry: entry["file"]))
+    write_json(checks, sorted(entries, key=lambda entry: entry["file"]))
 
 
 def accept_unchecked(requests: dict[str, Any]) -> list[dict[str, Any]]:
@@ -79,4 +79,4 @@ def accept_unchecked(requests: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 if "snakemake" in globals():
-    run_job(write_checks, snakemake)
+    run_job(main, snakemake)

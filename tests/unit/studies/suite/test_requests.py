@@ -8,7 +8,8 @@ import pytest
 from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import fail, make_entry, measure
 from workflow_scripts.core.files import write_json
-from workflow_scripts.studies.suite.requests import get_status, make_requests_table, submit
+from workflow_scripts.studies.suite import submit
+from workflow_scripts.studies.suite.requests import get_status, make_requests_table
 from workflow_scripts.studies.suite.submissions import accept_unchecked, check_requests
 
 pytestmark = pytest.mark.usefixtures("here")
@@ -33,7 +34,7 @@ def test_submit_prints_a_line_per_request(tmp_path, capsys):
         make_entry("org/far", reason="it cannot be reached.") | {"status": "unchecked"},
     ]
     write_json(tmp_path / "checks.json", entries)
-    submit({"checks": [tmp_path / "checks.json"]}, {}, {})
+    submit.main(tmp_path / "checks.json")
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["pending", "refused", "unchecked"]
     assert lines[1] == "refused    bad.yaml: it is no YAML."
