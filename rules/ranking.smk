@@ -454,7 +454,7 @@ rule test_task:
 
 
 rule harmony:
-    """Study: models ranked on tasks as they are and after training on each, and whether tasks agree."""
+    """Study: models ranked zero-shot and after fine-tuning on each task, and whether tasks agree."""
     input:
         RECORDS.get("harmony", []),
         RECORDS.get("corpora", []),
