@@ -65,10 +65,10 @@ def _fit(standard: np.ndarray, shrinkage: float, rounds: int) -> tuple[np.ndarra
     covariance = (np.eye(standard.shape[1]) + 1) / 2
     for _ in range(rounds):
         filled, inverses = _fill(standard, mean, covariance)
-        unexplained = len(standard) * covariance - covariance @ inverses.sum(axis=0) @ covariance
+        residual = len(standard) * covariance - covariance @ inverses.sum(axis=0) @ covariance
         mean, previous = filled.mean(axis=0), covariance
         centred = filled - mean
-        covariance = _shrink((centred.T @ centred + unexplained) / len(standard), shrinkage)
+        covariance = _shrink((centred.T @ centred + residual) / len(standard), shrinkage)
         if np.abs(covariance - previous).max() < _TOLERANCE:
             break
     return mean, covariance
