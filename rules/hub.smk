@@ -97,7 +97,7 @@ else:
             version=1,
             repository="{org}/{name}",
             revision=model_revision,
-            lock=str(LOCK_FILE),
+            lock=SETTINGS.hub.lock,
         script:
             "../workflow_scripts/steps/fetch_metadata.py"
 

@@ -27,11 +27,11 @@ def is_listing() -> bool:
     return _FILE in os.environ
 
 
-def record_job(rule: str, wildcards, threads: int, need, asked: dict[str, Any]) -> None:
+def record_job(rule: str, wildcards, threads: int, need, request: dict[str, Any]) -> None:
     """Write a job into the list, if one is asked for; a job may come twice."""
     if is_listing():
         job = {"rule": rule, "wildcards": dict(wildcards.items()), "threads": threads}
-        line = json.dumps(job | {"need": asdict(need), "asked": asked})
+        line = json.dumps(job | {"need": asdict(need), "asked": request})
         with Path(os.environ[_FILE]).open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 

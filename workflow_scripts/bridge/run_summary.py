@@ -8,7 +8,7 @@ from pathlib import Path
 from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
 
-_MAX_LINES = 20  # of scores
+_MAX_LINES = 12  # of scores
 _RANKS = ("rank", "best_rank", "worst_rank")
 _PLACES = {
     "report/index.html": "the report: all studies on one page",

@@ -29,34 +29,32 @@ class Item:
     condition: Condition | None = None
 
 
+_COLUMNS = (
+    *("item", "subset", "cluster", "prompt_sha256", "gold", "prediction", "correct", "scores"),
+    *("loglikelihoods", "text", "format_met", "parser", "prompt", "choices", "condition"),
+)
+
+
 def items_schema():
+    """Build the schema of the Parquet file: text in all columns but some."""
     import pyarrow as pa
 
-    text, number = pa.string(), pa.int64()
+    text = pa.string()
     condition = [
-        (name, number if field.annotation == int | None else text)
+        (name, pa.int64() if field.annotation == int | None else text)
         for name, field in Condition.model_fields.items()
     ]
     types = {
-        "item": text,
-        "subset": text,
-        "cluster": text,
-        "prompt_sha256": text,
-        "gold": text,
-        "prediction": text,
         "correct": pa.bool_(),
         "scores": pa.map_(text, pa.float64()),
         "loglikelihoods": pa.list_(pa.float64()),
-        "text": text,
         "format_met": pa.bool_(),
-        "parser": text,
-        "prompt": text,
         "choices": pa.list_(text),
         "condition": pa.struct(condition),
     }
     required = {"item", "prompt_sha256"}
     return pa.schema(
-        [pa.field(name, kind, nullable=name not in required) for name, kind in types.items()]
+        [pa.field(name, types.get(name, text), name not in required) for name in _COLUMNS]
     )
 
 

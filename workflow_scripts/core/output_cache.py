@@ -26,7 +26,9 @@ class OutputCache:
     def __init__(self, outputs: Sequence[Path], decides: Any, sound: Callable[[], Any]):
         self._folder = outputs[-1].parent / ".finished" / outputs[-1].stem
         # By number: two outputs may differ in their folders alone.
-        self._links = {out: self._folder / f"{at}.{out.name}" for at, out in enumerate(outputs)}
+        self._links = {
+            out: self._folder / f"{number}.{out.name}" for number, out in enumerate(outputs)
+        }
         self._key, self._digest = self._folder / "key", sha256_json(decides)
         self._sound = sound
 

@@ -64,17 +64,17 @@ def chunk_plan(
             f"layers_to_prune is {list(layers)} with the mode {mode}; expected some of the layers 1 to"
             f" {num_layers} with the mode prune, and none with all others."
         )
-    if is_prune:
-        kept = tuple(layer for layer in range(num_layers) if layer + 1 not in layers)
-        return ChunkPlan(kept, (), ())
-    if size is None:
-        raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
     is_unchanged = size == 0 and not num_chunks
     if before is not None and (is_unchanged or not is_movable):
         raise UserError(
             f"layers_before_chunks is {before} with the mode {mode}; expected none, because only chunks in"
             f" the modes sequential{BOTH_SIDES} and uniform{BOTH_SIDES} can be moved."
         )
+    if is_prune:
+        remaining = tuple(layer for layer in range(num_layers) if layer + 1 not in layers)
+        return ChunkPlan(remaining, (), ())
+    if size is None:
+        raise UserError(f"num_layers_per_chunk is missing; the mode {mode} needs it.")
     if is_unchanged:
         return ChunkPlan(tuple(range(num_layers)), (), ())
     number = _DEFAULT_CHUNKS if num_chunks is None and is_movable else num_chunks

@@ -39,7 +39,7 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
     """Write the checkpoint into `folder`, its manifest last."""
     base, source = read_manifest(base_manifest), base_manifest.parent
     require_unchanged(source, base)
-    config, architecture = chunked_config(source, base.repository, request.checkpoint.keys)
+    config, architecture = build_chunked_config(source, base.repository, request.checkpoint.keys)
     model = _make_empty_model(config, architecture, request.seed)
     weights = model.state_dict()
     new = {name: weights[name] for name in weights if "wrapped_chunk_layers" in name}
@@ -62,7 +62,7 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
         )
 
 
-def chunked_config(folder: Path, name: str, keys: dict[str, Any]):
+def build_chunked_config(folder: Path, name: str, keys: dict[str, Any]):
     """Make the base model's configuration with the keys that chunk it, and get the architecture for it."""
     from workflow_scripts.chunked.architectures import ARCHITECTURES
 

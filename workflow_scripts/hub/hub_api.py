@@ -92,7 +92,7 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
     licence = card.get("license")
     if licence == "other":
         licence = card.get("license_name") or licence
-    safetensors = getattr(info, "safetensors", None)
+    safetensors = info.safetensors if kind == "model" else None
     return Listing(
         commit=info.sha,
         licence=format_licence(licence),

@@ -12,7 +12,7 @@ from workflow_scripts.bridge.gpus import has_gpu
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import HardwareError
 from workflow_scripts.hub.adapters import merge_adapters
-from workflow_scripts.hub.chunk import chunked_config
+from workflow_scripts.hub.chunk import build_chunked_config
 from workflow_scripts.hub.delta import add_base
 from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
 from workflow_scripts.hub.served import AS_SERVED, load_served
@@ -74,7 +74,7 @@ def load_model(
     is_quantized = dtype in QUANTIZED
     options: dict[str, Any] = {} if base else spread_over_gpus(manifest, dtype, device)
     if chunking is not None:
-        options["config"], _ = chunked_config(folder, manifest.repository, chunking)
+        options["config"], _ = build_chunked_config(folder, manifest.repository, chunking)
     tokenizer = load_tokenizer(manifest_path)
     try:
         if is_quantized:
@@ -147,19 +147,19 @@ def _freeze_imports() -> None:
     gc.freeze()
 
 
-def choose_device(wanted: str) -> str:
+def choose_device(setting: str) -> str:
     """Choose the device; a job that was given a GPU never runs on the CPU, where it would not end in time."""
     import torch
 
-    if wanted != "cpu" and torch.cuda.is_available():
+    if setting != "cpu" and torch.cuda.is_available():
         return "cuda"
-    if wanted == "cpu" or (wanted == "auto" and not has_gpu()):
+    if setting == "cpu" or (setting == "auto" and not has_gpu()):
         return "cpu"
     try:
         torch.cuda.init()
     except (RuntimeError, AssertionError) as error:  # the latter of a PyTorch without CUDA
         raise HardwareError(
-            f"compute.device is {wanted!r} and this job is to have a GPU, but PyTorch sees none on"
+            f"compute.device is {setting!r} and this job is to have a GPU, but PyTorch sees none on"
             f" {socket.gethostname()} ({error}). Another machine may have one that works; with"
             " compute.device 'cpu' no job asks for one."
         ) from None
@@ -171,17 +171,17 @@ def choose_best_dtype(device: str) -> str:
     return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
 
 
-def choose_attention(wanted: str, architecture: str | None, dtype: str) -> str | None:
+def choose_attention(setting: str, architecture: str | None, dtype: str) -> str | None:
     """Choose the attention; None leaves it to transformers, which takes PyTorch's own.
 
     Gemma 2 caps its attention scores, which PyTorch's own kernels cannot, so it stays eager. The published
     runs have every Gemma eager. FlashAttention takes no float32.
     """
-    if wanted == "published":
+    if setting == "published":
         return "eager" if (architecture or "").startswith("Gemma") else "sdpa"
-    if wanted == "auto" or (wanted == FLASH and dtype == "float32"):
+    if setting == "auto" or (setting == FLASH and dtype == "float32"):
         return "eager" if (architecture or "").startswith("Gemma2") else None
-    return wanted
+    return setting
 
 
 def is_ampere_or_newer() -> bool:

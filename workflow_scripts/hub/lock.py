@@ -14,6 +14,7 @@ from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_json, write_text
 from workflow_scripts.settings.error_messages import validate
+from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.tables import HubName, TableRow
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ def read_lock(path: Path) -> dict[tuple[str, str], str]:
             raise UserError(f"{path}, line {line}: {row.repository} is there a second time.")
         commits[row.kind, row.repository] = row.commit
     return commits
+
+
+def find_locked_commit(lock: str | None, kind: str, repository: str) -> str | None:
+    """Find the commit of a repository in the lock file that the config names; None where it has none."""
+    path = find_file(lock, Path(__file__).parents[2]) if lock else None
+    return read_lock(path).get((kind, repository)) if path else None
 
 
 def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:

@@ -82,7 +82,7 @@ def _definitions() -> dict[str, list[Path]]:
     return definitions
 
 
-def question_and_answers(task, doc: dict) -> tuple[str, list[str]]:
+def get_question_and_answers(task, doc: dict) -> tuple[str, list[str]]:
     """Get an item's question and what answers it, as lm-eval's task has them, an index looked up.
 
     Winogrande's choices are the beginnings and its target the shared ending: what it calls the
@@ -96,12 +96,12 @@ def question_and_answers(task, doc: dict) -> tuple[str, list[str]]:
     return question, list(map(str, target if isinstance(target, list) else [target]))
 
 
-def prompt_and_completion(task, doc: dict) -> tuple[str, str]:
+def build_prompt_and_completion(task, doc: dict) -> tuple[str, str]:
     """Make a training pair that is, to the letter, one of the texts that the evaluator will score.
 
     Zero-shot and without a chat template; of several accepted answers it has the first.
     """
-    question, answers = question_and_answers(task, doc)
+    question, answers = get_question_and_answers(task, doc)
     return question, task.config.target_delimiter + answers[0]
 
 
@@ -120,7 +120,7 @@ def training_pair(
     )
     if task.multiple_input:
         prompt = prompt[task.doc_to_text(doc)]
-    completion = prompt_and_completion(task, doc)[1]
+    completion = build_prompt_and_completion(task, doc)[1]
     if chat_template is not None:
         # The answer begins a turn of its own; lm-eval puts nothing between.
         completion = completion.removeprefix(task.config.target_delimiter)
@@ -134,5 +134,5 @@ def published_pair(task, doc: dict) -> tuple[str, str]:
     """
     if task.OUTPUT_TYPE == "loglikelihood_rolling":
         return training_pair(task, doc)
-    question, answers = question_and_answers(task, doc)
+    question, answers = get_question_and_answers(task, doc)
     return question, " " + " ".join(answers)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from workflow_scripts.core.files import atomic_path
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
+from workflow_scripts.hub.tasks import build_prompt_and_completion, load_tasks
 from workflow_scripts.miniature.datasets import chat, mmlu
 from workflow_scripts.miniature.exercises import EXERCISES, Turns
 from workflow_scripts.miniature.prose import write_paragraph
@@ -71,7 +71,7 @@ def _write_exams(hub: Path) -> Iterator[Document]:
     """
     with mirror(hub):
         for name, task in load_tasks(list(ALL_EXAMS)).items():
-            turns = [prompt_and_completion(task, doc) for doc in task.training_docs()]
+            turns = [build_prompt_and_completion(task, doc) for doc in task.training_docs()]
             rng = get_rng("corpus", name)
             rng.shuffle(turns)
             description = task.config.description or ""

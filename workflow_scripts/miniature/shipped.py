@@ -69,8 +69,8 @@ def place(hub: Path, name: str) -> None:
     """Put `miniature/<name>` into the hub folder in float32, whole or not at all."""
     spec = SPECS[name]
     source = SHIPPED / name
-    made = (source / MADE).read_text(encoding="utf-8")
-    digests = json.loads(made)["sha256"]
+    facts_text = (source / MADE).read_text(encoding="utf-8")
+    digests = json.loads(facts_text)["sha256"]
     for path in (source / CONFIG, source / WEIGHTS, SHIPPED / TOKENIZER):
         if problem := is_altered(path, digests[path.name]):
             raise UserError(f"{problem} Check it out of the repository again.")
@@ -91,7 +91,7 @@ def place(hub: Path, name: str) -> None:
         save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
         generation.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-        text = _ABOUT.format(architecture=architecture, parameters=parameters, made=made)
+        text = _ABOUT.format(architecture=architecture, parameters=parameters, made=facts_text)
         facts = {"kind": "model", "parameters": parameters, "architecture": architecture}
         finish_repository(folder, f"{ORGANISATION}/{name}", text, **facts)
     print(f"{name}: {parameters:,} parameters", flush=True)

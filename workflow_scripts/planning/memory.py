@@ -16,8 +16,8 @@ def get_free_memory(device: Any) -> int | None:
 
     if torch.device(device).type != "cuda":
         return None
-    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return torch.cuda.mem_get_info(device)[0] + kept
+    reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return torch.cuda.mem_get_info(device)[0] + reserved
 
 
 def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:
@@ -25,6 +25,6 @@ def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = 
 
     In training they are there in four bytes more. A delta and its base are added in float32.
     """
-    known = BYTES | _QUANTIZED_BYTES
-    size = (2 * BYTES["float32"] if is_delta else known[dtype] * 2) + (4 if trains else 0)
+    bytes_of = BYTES | _QUANTIZED_BYTES
+    size = (2 * BYTES["float32"] if is_delta else bytes_of[dtype] * 2) + (4 if trains else 0)
     return int(2 * LIBRARIES_MB + parameters * size / MB)

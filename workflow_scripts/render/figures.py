@@ -82,8 +82,8 @@ def save_both(fig, files: Sequence[Path]) -> None:
     metadata = {"pdf": ("CreationDate", "Producer", "Creator"), "png": ("Software",)}
     for path, (kind, keys) in zip(files, metadata.items(), strict=True):
         with atomic_path(path) as temporary:
-            about = dict.fromkeys(keys) | ({"Comment": fig.get_label()} if kind == "png" else {})
-            fig.savefig(temporary, format=kind, metadata=about)
+            reason = {"Comment": fig.get_label()} if kind == "png" and fig.get_label() else {}
+            fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys) | reason)
 
 
 def draw_placeholder(axes, sentence: str) -> None:

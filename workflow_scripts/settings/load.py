@@ -54,8 +54,11 @@ def load_settings(
     if problems := list(_find_contradictions(settings)):
         raise UserError(problems)
     # Requests come last: which checkpoints they may name, the rest of the config says.
-    folder, made = find_folder(settings.suite.requests, workflow_folder), settings.made_checkpoints
-    requests, refused = read_requests(folder, source, made, settings.suite.local_models)
+    folder, variants = (
+        find_folder(settings.suite.requests, workflow_folder),
+        settings.made_checkpoints,
+    )
+    requests, refused = read_requests(folder, source, variants, settings.suite.local_models)
     return settings.model_copy(update={"requests": requests, "refused_requests": refused})
 
 
@@ -69,14 +72,14 @@ def _collect_served(config: Config, models: dict[str, ModelRow]) -> dict[str, Se
 
 def _find_contradictions(settings: Settings) -> Iterator[str]:
     """Describe what does not go together between sections, each of which is fine by itself."""
-    made = settings.made_checkpoints
+    variants = settings.made_checkpoints
     for section in ("harmony", "mmlu", "prompts"):
         for name in getattr(settings, section).models:
-            if name not in settings.models and name not in made:
+            if name not in settings.models and name not in variants:
                 yield (
                     f"{section}.models has {name!r}; expected a checkpoint that chunking.checkpoints names,"
                     " at a stage of training, or <model>+tuned of one that training.models names."
-                    f"{suggest_name(name, made)}"
+                    f"{suggest_name(name, variants)}"
                 )
     harmony = settings.harmony
     trains = "train_before_test" in harmony.protocols or harmony.corpora

@@ -74,7 +74,7 @@ class Training(Section):
     """Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; usual is sft, or
     miniature-sft in the miniature world; null for none."""
     models: Listed[ModelName] = ()
-    """Models of any architecture to train once, as they are, by the recipe that tuned names:
+    """Models of any architecture to train once by the recipe that tuned names:
     <model>+tuned, which harmony.models, mmlu.models, prompts.models and requests may name."""
     tuned: str | None = None
     """Recipe of that training."""

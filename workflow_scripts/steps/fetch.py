@@ -7,7 +7,6 @@ folder holds the files.
 from pathlib import Path
 from typing import Literal
 
-import workflow_scripts
 from workflow_scripts.bridge.job import run_job
 
 
@@ -19,12 +18,10 @@ def main(
     lock: str | None,
 ) -> None:
     from workflow_scripts.hub.fetch import fetch
-    from workflow_scripts.hub.lock import read_lock
-    from workflow_scripts.settings.names import find_file
+    from workflow_scripts.hub.lock import find_locked_commit
 
-    workflow_folder = Path(workflow_scripts.__file__).parents[1]
-    commits = read_lock(find_file(lock, workflow_folder) or Path(lock)) if lock else {}
-    fetch(kind, repository, revision, manifest.parent, commits.get((kind, repository)))
+    commit = find_locked_commit(lock, kind, repository)
+    fetch(kind, repository, revision, manifest.parent, commit)
 
 
 if "snakemake" in globals():

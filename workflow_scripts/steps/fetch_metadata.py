@@ -13,20 +13,19 @@ from workflow_scripts.core.hardware_errors import describe_hardware_error
 
 def main(
     repository: str,
-    commit: str,
+    commit: str | None,
     metadata: Path,
     log: Path,
-    *,
     revision: str | None,
-    lock: str | Path,
+    lock: str | None,
 ) -> None:
-    from workflow_scripts.hub.lock import read_lock
+    from workflow_scripts.hub.lock import find_locked_commit
     from workflow_scripts.hub.metadata import fetch_metadata, refuse
 
-    locked = read_lock(Path(lock)).get(("model", repository))
-    wanted = (locked or revision) if commit == "default" else commit
+    if commit == "default":
+        commit = find_locked_commit(lock, "model", repository) or revision
     try:
-        fetch_metadata(repository, wanted, metadata.parent)
+        fetch_metadata(repository, commit, metadata.parent)
     except Exception as error:
         if describe_hardware_error(error):
             raise

@@ -46,11 +46,15 @@ def read_gpus(job: subprocess.Popen) -> set[str]:
 
 def test_take_gpus(start):
     first, second = start(1), start(2)
-    one, two = read_gpus(first), read_gpus(second)
-    assert (len(one), len(two)) == (1, 2) and one | two == {"0", "1", "GPU-a/b"}
+    first_gpus, second_gpus = read_gpus(first), read_gpus(second)
+    assert (len(first_gpus), len(second_gpus)) == (1, 2) and first_gpus | second_gpus == {
+        "0",
+        "1",
+        "GPU-a/b",
+    }
     third = start(1)
     second.kill()
-    assert read_gpus(third) < two
+    assert read_gpus(third) < second_gpus
     fourth = start(8)
     for job in (first, third):
         job.kill()

@@ -24,10 +24,10 @@ REST = ["--mem=2000", "--time=30", "--cpus-per-task=4"]
     ],
 )
 def test_resources(spelling, expected, options):
-    asked = resources("rule", lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
-    assert asked.pop("mem_mb")({}, attempt=1) == 1_000
-    assert asked.pop("runtime")({}, attempt=1, threads=1) == 12
-    assert {n: v({}) if callable(v) else v for n, v in asked.items()} == expected
+    values = resources("rule", lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
+    assert values.pop("mem_mb")({}, attempt=1) == 1_000
+    assert values.pop("runtime")({}, attempt=1, threads=1) == 12
+    assert {n: v({}) if callable(v) else v for n, v in values.items()} == expected
     request = {"mem_mb": 2_000, "runtime": 30, "gpus": 2 if spelling else 0}
     profile = {"gpu_request": spelling, "slurm_account": "me", "slurm_extra": "--nice"}
     assert list_sbatch_options(4, request, profile) == [*REST, *options, "--account=me", "--nice"]

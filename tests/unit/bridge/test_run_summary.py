@@ -34,8 +34,8 @@ def break_cell() -> Path:
 
 def test_a_failed_run_names_the_logs_of_what_failed(here):
     Path("run.log").write_text(LOG)
-    said = describe_failure(["run.log"])
-    assert "  evaluate_direct_1: logs/evaluate/a.log\n  table: logs/table_b.log" in said
+    text = describe_failure(["run.log"])
+    assert "  evaluate_direct_1: logs/evaluate/a.log\n  table: logs/table_b.log" in text
 
 
 def test_cells_that_failed_are_named_and_tried_again_by_the_next_run(here):

@@ -36,27 +36,29 @@ texts = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(), max_size=30
 pieces = st.lists(texts, max_size=4).map("".join)
 
 
-def acts(one: str) -> bool:
+def acts(character: str) -> bool:
     """By Unicode's own categories, beside the module's list of ranges."""
     shown_joins = "\u200c\u200d"  # within words and emoji
-    return unicodedata.category(one) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and (
-        one not in shown_joins
+    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and (
+        character not in shown_joins
     )
 
 
 def test_plain_every_character():
     for number in range(0x110000):
-        one = chr(number)
-        if unicodedata.category(one) == "Cn":  # which nobody has given a meaning yet
+        character = chr(number)
+        if unicodedata.category(character) == "Cn":  # which nobody has given a meaning yet
             continue
-        kept = plain(one) == one
-        assert kept != acts(one), (hex(number), unicodedata.name(one, ""))
+        is_kept = plain(character) == character
+        assert is_kept != acts(character), (hex(number), unicodedata.name(character, ""))
 
 
 @given(pieces)
 def test_text_in_each_format(text):
-    assert not any(acts(one) for one in clean_lines(text) if one not in "\n\t")
-    assert plain(plain(text)) == plain(text) and not any(acts(one) for one in plain(text))
+    assert not any(acts(character) for character in clean_lines(text) if character not in "\n\t")
+    assert plain(plain(text)) == plain(text) and not any(
+        acts(character) for character in plain(text)
+    )
     assert len(shorten_text(text * 100)) <= 1_001
     cell = escape_csv(text)
     assert not re.match(r"\s*[=+\-@＝＋－＠]", cell)
@@ -97,10 +99,10 @@ def test_tex_compiles(tmp_path):
     """TeX sets a table of hostile and of random texts, and runs nothing of them."""
     draw = random.Random(0)
     assigned = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
-    drawn = ["".join(draw.choices(assigned, k=40)) for _ in range(200)]
-    drawn += ["".join(draw.choices(string.printable, k=40)) for _ in range(200)]
-    drawn.append("".join(map(chr, range(0xA0, 0x250))))
-    assert write(tmp_path, [*WHOLE, *drawn])["tex"].read_text("utf-8").isascii()
+    samples = ["".join(draw.choices(assigned, k=40)) for _ in range(200)]
+    samples += ["".join(draw.choices(string.printable, k=40)) for _ in range(200)]
+    samples.append("".join(map(chr, range(0xA0, 0x250))))
+    assert write(tmp_path, [*WHOLE, *samples])["tex"].read_text("utf-8").isascii()
     (tmp_path / "all.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs}\usepackage{longtable}\begin{document}"
         rf"\section{{{escape_latex(WHOLE[0])}}}{escape_latex(''.join(WHOLE))}"

@@ -16,7 +16,7 @@ NEVER |= {"pytorch_model.bin.index.json", "a/.git/config.json"}
 
 
 @pytest.mark.parametrize(
-    ("weights", "taken"),
+    ("weights", "expected"),
     [
         ({"model.safetensors", "consolidated.safetensors"}, {"model.safetensors"}),
         ({"weights.safetensors"}, {"weights.safetensors"}),
@@ -25,8 +25,8 @@ NEVER |= {"pytorch_model.bin.index.json", "a/.git/config.json"}
         (SHARDS | {"x.safetensors", "model.safetensors.index.json"}, SHARDS | {"model.safetensors.index.json"}),
     ],
 )  # fmt: skip
-def test_files_taken(weights, taken):
-    assert select_model_files(SMALL | NEVER | weights) == SMALL | taken
+def test_files_taken(weights, expected):
+    assert select_model_files(SMALL | NEVER | weights) == SMALL | expected
 
 
 def test_parameters_of(tmp_path):

@@ -66,8 +66,14 @@ def test_read_record_damaged_files(tmp_path):
     assert problems_of(path) == [f"{path} is missing."]
     write_example(path)
     whole = items.read_bytes()
-    for at in (10, len(whole) // 2, len(whole) - 10):  # header, rows and footer of the Parquet file
-        items.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+    for position in (
+        10,
+        len(whole) // 2,
+        len(whole) - 10,
+    ):  # header, rows and footer of the Parquet file
+        items.write_bytes(
+            whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :]
+        )
         assert "was altered" in problems_of(path)[0]
     pq.write_table(pa.table({"item": ["a"]}), items)
     edit(path, "items.sha256", sha256_file(items))

@@ -6,18 +6,20 @@ which knows nothing of accounts.
 
 import hashlib
 import json
-import math
 import random
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 from huggingface_hub.utils.sha import git_hash
 
 LARGE = (".safetensors", ".parquet")
+PARAMETERS = 500_000  # of every model, as this hub counts
 
 
 @dataclass
@@ -32,23 +34,13 @@ class Fault:
     alter: Callable[[bytes], bytes] = bytes
 
 
-@dataclass
-class Request:
-    server: str
-    method: str
-    path: str
-    authorization: str | None
-    sent: int = 0
-
-
 class FakeHub:
     def __init__(self):
         self.answers: dict[str, bytes] = {}  # by path
         self.gated: set[str] = set()  # names of repositories
         self.commits: dict[tuple[str, str], str] = {}  # the newest by kind and name
         self.faults: list[Fault] = []
-        self.requests: list[Request] = []
-        self.closing = threading.Event()
+        self.requests: list[SimpleNamespace] = []
 
     def __enter__(self) -> "FakeHub":
         self._servers = [self._start("hub"), self._start("cdn")]
@@ -56,7 +48,6 @@ class FakeHub:
         return self
 
     def __exit__(self, *_) -> None:
-        self.closing.set()
         for server in self._servers:
             server.shutdown()
             server.server_close()
@@ -67,22 +58,22 @@ class FakeHub:
         name: str,
         commits: Iterable[dict[str, bytes]],
         card: dict | None = None,
-        gated: bool | str = False,
+        gated: bool = False,
         tags: Iterable[str] = (),
+        is_counted: bool = True,
     ) -> list[str]:
         """Add a repository with these commits, oldest first, whose tags are at it; return their hashes."""
         hashes = []
         if gated:
             self.gated.add(name)
         for files in commits:
-            commit = self.commits[kind, name] = hashlib.sha1(repr(files).encode()).hexdigest()
+            described = [_describe(path, body) for path, body in files.items()]
+            commit = self.commits[kind, name] = hashlib.sha1(repr(described).encode()).hexdigest()
             revisions = [commit, "main", *([] if hashes else tags)]
             hashes.append(commit)
-            described = [_describe(path, body) for path, body in files.items()]
-            parameters = sum(map(_count_parameters, files.items()))
             info = {"id": name, "sha": commit, "siblings": described, "gated": gated}
-            counted = {"parameters": {}, "total": parameters} if parameters else None
-            info |= {"cardData": card, "safetensors": counted}
+            counted = {"parameters": {}, "total": PARAMETERS}
+            info |= {"cardData": card, "safetensors": counted if is_counted else None}
             api, answer = f"/api/{kind}s/{name}", json.dumps(info).encode()
             self.answers[api] = answer
             self.answers |= {f"{api}/revision/{revision}": answer for revision in revisions}
@@ -93,9 +84,9 @@ class FakeHub:
         return hashes
 
     def get_fetched(self) -> list[str]:
-        """List the names of files whose contents were requested."""
-        contents = [r.path for r in self.requests if r.method == "GET" and "/resolve/" in r.path]
-        return sorted({path.partition("/resolve/")[2].partition("/")[2] for path in contents})
+        """List the names of files whose contents were sent."""
+        contents = [r.path.partition("/resolve/")[2] for r in self.requests if r.sent]
+        return sorted({path.partition("/")[2] for path in contents if path})
 
     def count_sent(self, server: str = "cdn") -> int:
         return sum(request.sent for request in self.requests if request.server == server)
@@ -121,7 +112,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = unquote(urlsplit(self.path).path)
         redirects = self.role == "hub" and path.endswith(LARGE)
-        self.seen = Request(self.role, self.command, path, self.headers.get("Authorization"))
+        account = self.headers.get("Authorization")
+        self.seen = SimpleNamespace(server=self.role, path=path, authorization=account, sent=0)
         self.hub.requests.append(self.seen)
         faults = [f for f in self.hub.faults if f.path in path and f.times > 0]
         self.fault = faults[0] if faults and self.command == "GET" and not redirects else Fault("")
@@ -131,8 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.fault.status:
             self._reply(self.fault.status, self.fault.body)
         elif self.role == "hub" and repository in self.hub.gated:
-            status = 403 if self.seen.authorization else 401
-            self._reply(status, headers={"X-Error-Code": "GatedRepo"})
+            self._reply(403 if account else 401, headers={"X-Error-Code": "GatedRepo"})
         elif body is None and path.partition("/revision/")[0] not in self.hub.answers:
             self._reply(401, headers={"X-Error-Code": "RepoNotFound"})
         elif body is None:
@@ -168,7 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(part)
             self.seen.sent += len(part)
             if self.fault.stall_after is not None:
-                self.hub.closing.wait()
+                time.sleep(60)
 
 
 def _describe(path: str, body: bytes) -> dict:
@@ -178,14 +169,6 @@ def _describe(path: str, body: bytes) -> dict:
     fields = {"type": "file", "path": path, "rfilename": path, "size": len(body)}
     fields |= {"blobId": blob, "oid": blob}
     return fields | ({"lfs": lfs} if path.endswith(LARGE) else {})
-
-
-def _count_parameters(file: tuple[str, bytes]) -> int:
-    path, body = file
-    if not (path.startswith("model") and path.endswith(".safetensors") and body[8:9] == b"{"):
-        return 0
-    header = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])
-    return sum(math.prod(tensor.get("shape", [0])) for tensor in header.values())
 
 
 def safetensors(size: int, seed: int = 0) -> bytes:

@@ -2,9 +2,7 @@
 
 import pytest
 
-from tests.unit.hub.fake_hub import model_files
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub.fetch import fetch
 from workflow_scripts.hub.lock import find_lock_conflicts, lock_hub, read_lock, write_lock
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, write_manifest
 
@@ -59,13 +57,10 @@ def test_find_lock_conflicts(tmp_path):
     assert find_lock_conflicts(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]) == []
 
 
-def test_lock_hub(hub, tmp_path):
-    """A locked commit outlives a new one on the hub."""
-    [old] = hub.add("model", "m/m", [model_files(seed=1)])
-    fetch("model", "m/m", None, tmp_path / "m")
-    lock = tmp_path / "config" / "hub.lock.tsv"
-    lock_hub({"manifests": [tmp_path / "m" / MANIFEST]}, {"lock": str(lock)}, {})
-    hub.add("model", "m/m", [model_files(seed=1), model_files(seed=2)])
-    assert fetch("model", "m/m", None, tmp_path / "free").commit != old
-    commit = read_lock(lock)["model", "m/m"]
-    assert fetch("model", "m/m", None, tmp_path / "locked", commit).commit == commit == old
+def test_lock_hub(tmp_path):
+    write_manifest(tmp_path / "m", manifest("m/m", A))
+    request = {"lock": str(tmp_path / "lock.tsv")}
+    lock_hub({"manifests": [tmp_path / "m" / MANIFEST]}, request, {})
+    assert read_lock(tmp_path / "lock.tsv") == {("model", "m/m"): A}
+    with pytest.raises(UserError, match="nothing to lock"):
+        lock_hub({"manifests": []}, request, {})

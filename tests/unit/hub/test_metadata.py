@@ -49,8 +49,7 @@ def test_fetch_metadata_hides_account(hub, folder, tmp_path, monkeypatch, capsys
         hub.add("model", MODEL, [model_files()], card={"license": "mit"}, gated=fault == "gated")
     if fault == "altered":
         hub.faults.append(Fault("config.json", times=9, alter=lambda body: b"x" * len(body)))
-    log, lock = folder.parent / "log", folder.parent / "lock"
-    main(MODEL, "default", folder / METADATA, log, revision=None, lock=lock)
+    main(MODEL, "default", folder / METADATA, folder / "log", None, None)
     request = Request(name=MODEL, precision="float32", model_type="pretrained")
     sources = {"a.yaml": [folder / METADATA]}
     verdict = check({"a.yaml": request}, sources, Rules(8_000, ()))["a.yaml"]

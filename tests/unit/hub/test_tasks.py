@@ -5,8 +5,8 @@ import pytest
 from tests.workflow.snakemake import ROOT
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import (
+    build_prompt_and_completion,
     load_tasks,
-    prompt_and_completion,
 )
 from workflow_scripts.settings.tables import TaskRow, read_table
 
@@ -26,7 +26,7 @@ def test_prompt_and_completion(world, name):
         task.set_config("num_fewshot", 0)
         task.build_all_requests(limit=5, rank=0, world_size=1)
         for doc in list(task.eval_docs)[:5]:
-            prompt, completion = prompt_and_completion(task, doc)
+            prompt, completion = build_prompt_and_completion(task, doc)
             requests = [one.args for one in task.instances if one.doc == doc]
             if name in GENERATION:
                 description = task.config.description or ""

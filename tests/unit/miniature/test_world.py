@@ -9,7 +9,7 @@ import pytest
 
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.tasks import load_tasks, prompt_and_completion
+from workflow_scripts.hub.tasks import build_prompt_and_completion, load_tasks
 from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS, SHIPPED
 from workflow_scripts.miniature.conversations import write_conversations
 from workflow_scripts.miniature.corpus import build_corpus
@@ -49,9 +49,11 @@ def test_test_questions_are_not_read(world, documents):
     with mirror(world):
         for name, task in load_tasks([*ALL_EXAMS, "truthfulqa_mc2"]).items():
             if name in ALL_EXAMS:
-                assert is_read(prompt_and_completion(task, next(iter(task.training_docs())))[0])
+                assert is_read(
+                    build_prompt_and_completion(task, next(iter(task.training_docs())))[0]
+                )
             for doc in task.eval_docs:
-                prompt, completion = prompt_and_completion(task, doc)
+                prompt, completion = build_prompt_and_completion(task, doc)
                 # Winogrande's prompt is half a sentence; its ending belongs to the question.
                 assert not is_read(prompt + completion if name == "winogrande" else prompt), name
 

@@ -64,16 +64,9 @@ def test_two_standard_errors_of_the_difference_decide(published, ours, error, ex
     assert (row["verdict"], row["z"]) == (expected, pytest.approx(z))
 
 
-@pytest.mark.parametrize(
-    ("row", "because"),
-    [
-        (verdict(0.3, 0.01, 0.3, 0.01, GENERATED, printed_to=1e-4), GENERATED),
-        (verdict(0.3, 0.01, None, None, None, printed_to=1e-4), NOT_MEASURED),
-        (within(3, None, None, None), NOT_MEASURED),
-    ],
-)
-def test_incomparable_numbers_have_a_reason_and_no_difference(row, because):
-    assert (row.pop("verdict"), row.pop("because")) == (NOT_COMPARABLE, because)
+def test_incomparable_numbers_have_a_reason_and_no_difference():
+    row = verdict(0.3, 0.01, 0.3, 0.01, GENERATED, printed_to=1e-4)
+    assert (row.pop("verdict"), row.pop("because")) == (NOT_COMPARABLE, GENERATED)
     assert set(row.values()) == {None}
 
 

@@ -102,10 +102,8 @@ def test_an_altered_record_is_not_shared(records):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda one, detail: detail.update(score="high"), "'high' is not of type"),
         (lambda one, detail: detail.update(score=0.9), "the mean over its items"),
         (lambda one, _: one["detailed_evaluation_results"].update(checksum="0"), "was altered"),
-        (lambda one, _: one["evaluation_results"][0].pop("generation_config"), "num_fewshot"),
     ],
 )
 def test_a_doctored_evaluation_is_refused(records, change, said):

@@ -63,12 +63,12 @@ def test_training_by_hand(recipe, flops, trained_mb):
         recipes = {"published": recipe | {"epochs": epochs}}
         return planner(harmony={"recipes": recipes}).training_before_test(LARGE, ("rte",))
 
-    one, two = estimate(1), estimate(2)
+    first, second = estimate(1), estimate(2)
     epoch = flops * PARAMETERS * work.training_items * work.training_tokens / A100
-    assert two.seconds - one.seconds == pytest.approx(epoch, rel=0.02)
+    assert second.seconds - first.seconds == pytest.approx(epoch, rel=0.02)
     length = 4 * work.training_tokens
     beside = 1_500 + (length * WIDTH * 100 * LAYERS + length * 16 * 150_000) / 1e6
-    assert one.gpu_mb == pytest.approx(29_540 + trained_mb + beside, rel=0.001)
+    assert first.gpu_mb == pytest.approx(29_540 + trained_mb + beside, rel=0.001)
 
 
 def test_evaluation_over_several_gpus():

@@ -56,10 +56,10 @@ def architecture(entry: Checkpoint) -> tuple:
 
 
 @given(*[entries | distilled] * 2)
-def test_id_is_unique(one, other):
-    same = architecture(one) == architecture(other)
-    assert (one.id(LAYERS) == other.id(LAYERS)) == same
-    same_plan = one.plan(LAYERS) == other.plan(LAYERS)
-    assert (one.plan_name(LAYERS) == other.plan_name(LAYERS)) == same_plan
-    id = one.id(LAYERS)
+def test_id_is_unique(first, other):
+    same = architecture(first) == architecture(other)
+    assert (first.id(LAYERS) == other.id(LAYERS)) == same
+    same_plan = first.plan(LAYERS) == other.plan(LAYERS)
+    assert (first.plan_name(LAYERS) == other.plan_name(LAYERS)) == same_plan
+    id = first.id(LAYERS)
     assert CheckpointId.parse(id.in_path) == CheckpointId.parse(str(id)) == id

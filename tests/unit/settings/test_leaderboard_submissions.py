@@ -30,7 +30,9 @@ def test_request_reaches_no_folder_but_those_of_the_config(tmp_path, put):
         put(f"b{number}.yaml", name=name)
     for source in ("miniature", "huggingface"):
         requests, refused = read(tmp_path, source, ("local/runs.mine",))
-        assert [one.row.in_path for one in requests.values()] == ["local--runs.mine~float32"]
+        assert [request.row.in_path for request in requests.values()] == [
+            "local--runs.mine~float32"
+        ]
         assert ["a folder on this machine" in reason for reason in refused.values()] == [True] * 3
 
 
