@@ -101,12 +101,6 @@ def get_trained_parameters(model) -> dict[str, torch.nn.Parameter]:
     return {name: p for name, p in model.named_parameters() if p.requires_grad}
 
 
-def copy_parameters(model) -> dict[str, torch.Tensor]:
-    """Copy the trained parameters to the CPU."""
-    trained = get_trained_parameters(model).items()
-    return {name: p.detach().to("cpu", copy=True).contiguous() for name, p in trained}
-
-
 def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
     """Set all trained parameters to these values."""
     trained = get_trained_parameters(model)

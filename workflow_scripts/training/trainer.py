@@ -16,7 +16,7 @@ from workflow_scripts.training.eval_mode import preserve_training_state
 from workflow_scripts.training.packing import IGNORED, Collator, MicroBatchSampler
 from workflow_scripts.training.samples import Samples, batches
 from workflow_scripts.training.spec import TrainingSpec
-from workflow_scripts.training.trainable_parameters import copy_parameters, set_parameters
+from workflow_scripts.training.trainable_parameters import get_trained_parameters, set_parameters
 
 WEIGHTS = "model.safetensors"
 
@@ -145,7 +145,10 @@ class PackedTrainer(Trainer):
         if self.args.should_save and output_dir is not None:
             folder = Path(output_dir)
             folder.mkdir(parents=True, exist_ok=True)
-            save_file(copy_parameters(self.model), folder / WEIGHTS)
+            trained = get_trained_parameters(self.model).items()
+            # Copies, as the layers of a fused model share their memory.
+            tensors = {name: p.detach().to("cpu", copy=True).contiguous() for name, p in trained}
+            save_file(tensors, folder / WEIGHTS)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
         """Load what `save_model` wrote; transformers would look for whole models."""
