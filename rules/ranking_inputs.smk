@@ -30,7 +30,6 @@ def grids_with(key):
     return [grid for grid in OTHERS if getattr(SETTINGS.grids[GRIDS[grid]], key)]
 
 
-GRIDS_WITH_PEARSON = [grid for grid in GRIDS if "pearson" in SETTINGS.grids[GRIDS[grid]].measures]
 GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *grids_with("texts")]
 
 
@@ -97,8 +96,7 @@ def list_results(grid):
         "texts": OF_TEXTS,
     }
     more = [table for key, made in needs.items() if grid in grids_with(key) for table in made]
-    pearson = (rules.agreement_pearson,) if grid in GRIDS_WITH_PEARSON else ()
-    return list_outputs((*OF_ANY_GRID, *pearson, *more), grid)
+    return list_outputs((*OF_ANY_GRID, *more), grid)
 
 
 def list_present(*paths):

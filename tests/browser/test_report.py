@@ -9,21 +9,12 @@ from tests.unit.paper.test_report_page import page
 pytestmark = pytest.mark.chromium
 
 
-def test_a_long_table_shows_the_rows_that_hold_any_of_the_typed_names(chrome, tmp_path):
+def test_long_table_shows_the_rows_that_hold_any_typed_name(chrome, tmp_path):
     page(tmp_path, rows=30)
     chrome.get((tmp_path / "report/index.html").as_uri())
     table = chrome.find_element(By.ID, "table-prompt_runs")
     table.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
-    field = table.find_element(By.CSS_SELECTOR, "input[type=search]")
-
-    def shown() -> list[str]:
-        rows = table.find_elements(By.CSS_SELECTOR, "tbody tr")
-        return [row.text.split()[-2] for row in rows if row.is_displayed()]
-
-    assert len(shown()) == 30
-    field.send_keys(" 29 ; 1 0.5")
-    assert shown() == ["1", "11", "21", "29"]
-    assert "4 of 30 rows" in table.text
-    field.clear()
-    field.send_keys(" ")
-    assert len(shown()) == 30
+    rows = table.find_elements(By.CSS_SELECTOR, "tbody tr")
+    table.find_element(By.CSS_SELECTOR, "input[type=search]").send_keys(" 29 ; 1 0.5")
+    names = [row.text.split()[-2] for row in rows if row.is_displayed()]
+    assert names == ["1", "11", "21", "29"] and "4 of 30 rows" in table.text

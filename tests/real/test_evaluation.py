@@ -6,8 +6,7 @@ import pytest
 from lm_eval.models.huggingface import HFLM
 
 from tests.cells import cell
-from workflow_scripts.core.items import read_items
-from workflow_scripts.evaluation.direct import evaluate_direct, evaluate_loaded
+from workflow_scripts.evaluation.direct import evaluate_loaded
 from workflow_scripts.evaluation.prefix_lm import PrefixLM
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.record_fields import Recording
@@ -62,18 +61,3 @@ def test_arc_challenge_is_what_others_measured(hub, loaded, tmp_path):
     )
     print(f"ARC-Challenge acc_norm {score.value:.4f} ± {score.stderr:.4f} of {score.n}")
     assert abs(score.value - ARC_CHALLENGE_ELSEWHERE) < 2 * score.stderr
-
-
-def test_the_same_bytes_twice(hub, manifest, tmp_path):
-    records = [
-        evaluate_direct(
-            manifest,
-            hub,
-            tmp_path / name / "arc.json",
-            cell("arc_challenge", "acc_norm", max_test_items=12),
-        )
-        for name in ("one", "two")
-    ]
-    assert records[0].stable_bytes() == records[1].stable_bytes()
-    one, two = (read_items(tmp_path / name / "arc.parquet").to_pylist() for name in ("one", "two"))
-    assert one == two and len(one) == 12

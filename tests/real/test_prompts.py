@@ -41,7 +41,9 @@ def test_messages_use_the_chat_template(loaded, runs, questions, render):
             {"role": "system", "content": system.removeprefix("<|im_start|>system\n")},
             {"role": "user", "content": user},
         ]
-        expected = loaded.tokenizer.apply_chat_template(turns, add_generation_prompt=True)
+        expected = loaded.tokenizer.apply_chat_template(
+            turns, add_generation_prompt=True, return_dict=True
+        )
         assert prompt.tokens == list(expected["input_ids"]) and not prompt.truncated
         assert all(text in user for text in (question.text, *question.choices))
 

@@ -46,15 +46,15 @@ def fill(hub: FakeHub) -> None:
 
 @cache
 def _repositories() -> dict[tuple[str, str], tuple[dict[str, bytes], str]]:
-    """Files and licence, by kind and name."""
+    """Build files and licence, by kind and name."""
     rows = read_table(ModelRow, ROOT / "config/models.tsv")
-    found = {}
-    with TemporaryDirectory() as made:
-        folder = Path(made)
+    repositories = {}
+    with TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         build_world(folder, items=ITEMS)
         for card in (folder / "datasets").glob("*/*/README.md"):
             name = card.parent.relative_to(folder / "datasets").as_posix()
-            found["dataset", name] = _read(card.parent), "mit"
+            repositories["dataset", name] = _read(card.parent), "mit"
         for name, shipped in (STAND_INS | dict.fromkeys(CHUNKED, "Qwen2-1M-Instruct")).items():
             place(folder, shipped)
             model = folder / "models/miniature" / shipped
@@ -63,28 +63,28 @@ def _repositories() -> dict[tuple[str, str], tuple[dict[str, bytes], str]]:
                 _chunk(model, CHUNKED[name])
             if name == WITHOUT_TEMPLATE:
                 (model / "chat_template.jinja").unlink()
-            found["model", name] = _read(model), rows[name].licence.lower()
-    return found
+            repositories["model", name] = _read(model), rows[name].licence.lower()
+    return repositories
 
 
 def _stretch(folder: Path, layers: int) -> None:
     """Repeat each layer until there are so many."""
     config = json.loads((folder / "config.json").read_text())
-    there = config["num_hidden_layers"]
+    shipped_layers = config["num_hidden_layers"]
     config["num_hidden_layers"] = layers
     if "layer_types" in config:
         config["layer_types"] = config["layer_types"][:1] * layers
     (folder / "config.json").write_text(json.dumps(config))
     weights = load_file(folder / "model.safetensors")
-    kept = {name: tensor for name, tensor in weights.items() if ".layers." not in name}
-    for at in range(layers):
-        old, new = (f".layers.{number}." for number in (at * there // layers, at))
-        kept |= {name.replace(old, new): each for name, each in weights.items() if old in name}
-    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    stretched = {name: tensor for name, tensor in weights.items() if ".layers." not in name}
+    for layer in range(layers):
+        old, new = f".layers.{layer * shipped_layers // layers}.", f".layers.{layer}."
+        stretched |= {name.replace(old, new): weights[name] for name in weights if old in name}
+    save_file(stretched, folder / "model.safetensors", metadata={"format": "pt"})
 
 
 def _chunk(folder: Path, layers: int | None) -> None:
-    """Make of a Qwen2 what the published code saves, with all that its trainer leaves in the folder."""
+    """Make of a Qwen2 what the published code saves."""
     config = json.loads((folder / "config.json").read_text())
     config["rope_theta"] = config.pop("rope_parameters")["rope_theta"]
     config["torch_dtype"] = config.pop("dtype")
@@ -98,10 +98,6 @@ def _chunk(folder: Path, layers: int | None) -> None:
         path = folder / "model.safetensors"
         weights = load_file(path) | _added_weights(config)
         save_file(weights, path, metadata={"format": "pt"})
-        (folder / "checkpoint-500").mkdir()
-        (folder / "checkpoint-500/model.safetensors").write_bytes(b"an earlier one")
-        (folder / "training_args.bin").write_bytes(b"a pickle")
-        (folder / "trainer_state.json").write_text("{}")
     (folder / "config.json").write_text(json.dumps(config))
 
 
@@ -125,7 +121,7 @@ def _added_weights(config: dict[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _read(folder: Path) -> dict[str, bytes]:
-    """The files of a folder but the manifest, which a hub has none of."""
+    """Read the files of a folder but the manifest, which a hub has none of."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -49,7 +49,7 @@ def test_imported_scores_alone_fill_tables_figures_and_pages(tmp_path):
     assert not [name for name in jobs if name.startswith(("evaluate_", "fetch_", "build_world"))], (
         output
     )
-    for name in ("scores", "leaderboard", "agreement", "components", "task_pair"):
+    for name in ("scores", "leaderboard", "agreement", "task_pair"):
         assert (tmp_path / f"results/tables/harmony_{name}.csv").stat().st_size > 100, name
         figure = "bump" if name == "leaderboard" else name
         assert (tmp_path / f"results/figures/harmony_{figure}.png").stat().st_size > 10_000, name

@@ -7,7 +7,7 @@ import pytest
 from tests.workflow.snakemake import run_snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-NAMES = ("agreement", "categories", "components", "compute", "text_agreement", "task_pair")
+NAMES = ("agreement", "categories", "compute", "text_agreement", "task_pair")
 
 
 def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):

@@ -28,7 +28,6 @@ FIGURES = [
     "scores",
     "agreement",
     "categories",
-    "components",
     "compute",
     "task_pair",
     "bump",

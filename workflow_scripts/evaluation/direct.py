@@ -9,7 +9,7 @@ from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.lm_eval_results import (
     check_metric_reported,
     collect_items,
-    metrics_of,
+    compute_task_metrics,
 )
 from workflow_scripts.evaluation.lm_eval_run import ask, language_model, prepare_tasks
 from workflow_scripts.evaluation.record_parts import build_protocol, count_tokens
@@ -51,7 +51,7 @@ def evaluate_loaded(
 
     harness_version = package_versions()["lm_eval"]
     options = {"batch_size": request.compute.batch_size, "seed": request.seed}
-    scored_items = ScoreCache.open_beside(
+    scored_items = ScoreCache.open_for_record(
         record_path,
         loaded,
         harness=f"lm_eval {harness_version}",
@@ -63,7 +63,7 @@ def evaluate_loaded(
         lm = language_model(loaded, scored_items=scored_items, **options)
         with count_tokens(loaded.model) as count:
             output = ask(lm, tasks, drawn, chat_template=request.chat_template)
-    metrics = metrics_of(tasks, output, request.seed)
+    metrics = compute_task_metrics(tasks, output, request.seed)
     check_metric_reported(request.task, dict.fromkeys(metric.name for metric in metrics))
     (dataset,) = datasets.values()
     first = next(iter(tasks.values()))

@@ -41,7 +41,7 @@ class MetricWithBaseline:
     n: int
     floor: Floor = NO_FLOOR
 
-    def row(self, subset: str | None) -> Metric:
+    def to_metric(self, subset: str | None) -> Metric:
         return Metric(
             name=self.name,
             subset=subset,
@@ -53,7 +53,9 @@ class MetricWithBaseline:
         )
 
 
-def metrics_of(tasks: dict[str, Any], output: dict[str, Any], seed: int) -> tuple[Metric, ...]:
+def compute_task_metrics(
+    tasks: dict[str, Any], output: dict[str, Any], seed: int
+) -> tuple[Metric, ...]:
     """Compute the metrics of a task; of a group: each member's, and the micro and macro average."""
     measured = []
     for name, task in tasks.items():
@@ -78,13 +80,13 @@ def metrics_of(tasks: dict[str, Any], output: dict[str, Any], seed: int) -> tupl
                 )
             )
     if len(tasks) == 1:
-        return tuple(metric.row(None) for metric in measured)
+        return tuple(metric.to_metric(None) for metric in measured)
     return add_group_averages(measured)
 
 
 def add_group_averages(measured: list[MetricWithBaseline]) -> tuple[Metric, ...]:
     """List the metrics of each member of a group, and behind them `<name>` and `<name>_macro` of all."""
-    rows = [metric.row(metric.task) for metric in measured]
+    rows = [metric.to_metric(metric.task) for metric in measured]
     for name in dict.fromkeys(metric.name for metric in measured):
         members = [metric for metric in measured if metric.name == name]
         stderrs = [metric.stderr for metric in members]
@@ -100,7 +102,7 @@ def add_group_averages(measured: list[MetricWithBaseline]) -> tuple[Metric, ...]
                 n=int(sizes.sum()),
                 floor=average([metric.floor for metric in members], share),
             )
-            rows.append(mean.row(None))
+            rows.append(mean.to_metric(None))
     return tuple(rows)
 
 

@@ -21,7 +21,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import sha256_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.provenance import package_versions
-from workflow_scripts.core.records import Metric, TaskFacts, write_record
+from workflow_scripts.core.records import TaskFacts, write_record
 from workflow_scripts.evaluation.baselines import Floor
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
 from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, count_tokens
@@ -45,7 +45,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
     recording = Recording()
     loaded = load_model(manifest_path, **request.compute.loading)
     harness_version = package_versions()["lighteval"]
-    scored_items = ScoreCache.open_beside(
+    scored_items = ScoreCache.open_for_record(
         record_path,
         loaded,
         harness=f"lighteval {harness_version}",
@@ -57,7 +57,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
         scored_items,
         mirror(hub) as datasets,
         limit_registry(configs),
-        count_tokens(loaded.model) as count,
+        count_tokens(loaded.model) as counted,
     ):
         model, logs = run_lighteval(loaded, manifest_path.parent, configs, request, scored_items)
     items: list[Item] = []
@@ -105,12 +105,17 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
         ),
         metrics=(
             *add_group_averages(measured),
-            _build_share("format_met", [bool(item.format_met) for item in items]),
-            _build_share("empty_answers", [not item.prediction for item in items]),
-            build_metric("truncated_prompts", truncated / len(items), len(items)),
+            *(
+                build_metric(name, count / len(items), len(items))
+                for name, count in (
+                    ("format_met", sum(bool(item.format_met) for item in items)),
+                    ("empty_answers", sum(not item.prediction for item in items)),
+                    ("truncated_prompts", truncated),
+                )
+            ),
         ),
         **recording.parts(
-            request, loaded, model.engine.tokens if model.is_counted else count["tokens"]
+            request, loaded, model.engine.tokens if model.is_counted else counted["tokens"]
         ),
     )
 
@@ -277,10 +282,6 @@ def build_items(subject: str, details: list[Any], prompts: list[str]) -> list[It
         )
         items.append(item)
     return items
-
-
-def _build_share(name: str, values: list[bool]) -> Metric:
-    return build_metric(name, float(np.mean(values)), len(values))
 
 
 def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ class ScoreCache:
         self._file: BinaryIO  # while it is entered
 
     @classmethod
-    def open_beside(
+    def open_for_record(
         cls,
         record: Path,
         loaded: LoadedModel,

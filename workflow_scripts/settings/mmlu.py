@@ -32,17 +32,16 @@ _ON_THE_HUB = {
 
 class Mmlu(Section):
     models: Listed[CheckpointName] = ()
-    """Further models to evaluate, as they are or +tuned. Those that chunking.checkpoints names are evaluated
-    in any case, as they are and in each chunked variant."""
+    """Further models to evaluate, unchanged or +tuned. Those that chunking.checkpoints names are
+    evaluated anyway, unchanged and in each chunked variant."""
     shots: int = Field(5, ge=0, le=5)
-    """Worked examples in front of each question; MMLU has five."""
+    """Number of few-shot examples; MMLU has five."""
     prompt: MmluPrompt = "installed"
     """Blank lines between the instruction and the examples: three, as the installed lighteval puts them
     (installed), or one, as lighteval did when the published tables were made (published)."""
     max_items_per_subject: Count | None = 8
-    """Questions of each of the 57 subjects, in lighteval's own shuffled order; null takes all of
-    them. 8 are enough for a first look, and the miniature world has 12 by default; a number to be
-    reported needs null."""
+    """Maximum number of questions per subject, in lighteval's shuffled order; null uses all. 8 are
+    enough for a first look; a number to be reported needs null."""
 
 
 class MmluComparison(JobParams):

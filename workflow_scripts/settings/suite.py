@@ -13,29 +13,29 @@ FLAGS = "config/flags.yaml"
 
 class SuiteTask(Section):
     task: LmEvalTaskName
-    """Its name."""
+    """Name of the task."""
     shots: NonNegative
-    """Worked examples in front of each item; a task that fixes them at 0 has none."""
+    """Number of few-shot examples; a task that fixes them at 0 has none."""
     metric: Words | None = None
-    """The metric that counts, as records name it: with lm-eval's filter behind a comma, and with
-    _macro for the mean over the members of a group. Null is the tasks table's."""
+    """The metric as records name it: with lm-eval's filter after a comma, and with _macro for the
+    mean over the members of a group. Null is the tasks table's."""
     shown_as: Words | None = None
-    """What readers know the metric as; null is its own name."""
+    """Name of the metric for readers; null is its own name."""
     max_items: Count | None = None
-    """Items of this task, of a group those of each member; null is suite.max_items."""
+    """Maximum number of items of this task, for a group of each member; null is suite.max_items."""
 
 
 class Suite(Section):
     tasks: Listed[SuiteTask] = Field(min_length=1)
-    """What every submitted model is asked; the average is over all of them. By default the six of
-    the Open LLM Leaderboard."""
+    """Tasks for every submitted model; the average is over all of them. By default the six of the
+    Open LLM Leaderboard."""
     max_items: Count | None = 12
-    """Items of a task, taken in a seeded order; null takes all of them. 12 show that it works; a
+    """Maximum number of items of a task, in a seeded order; null uses all. 12 show that it works; a
     number to be reported needs null, here and in each of the tasks."""
     requests: Folder = FOLDER
     """Folder of the requests, one YAML file for each submitted model; looked up in the working
-    directory first, then beside the Snakefile. Requests for models of the other source are left
-    aside."""
+    directory first, then beside the Snakefile. Requests for the demo's models are skipped where the
+    source is huggingface."""
     local_models: Listed[ModelName] = ()
     """Models that are folders on this machine (./my-checkpoint) and that requests may name in the
     same way; they can name no other folder."""
@@ -43,10 +43,9 @@ class Suite(Section):
     """File of the flags, looked up in the same way: models that are marked, with a reason and a
     link."""
     memory_mb: Count = 8_000
-    """The most memory that a job of the suite may take; a request for a model that needs more is
-    refused."""
+    """Maximum memory of a job of the suite; a request for a model that needs more is refused."""
     open_licences: Listed[str] = ()
-    """Licences that a model may have, as cards on the hub spell them."""
+    """Licences that a model may have, as model cards spell them."""
 
     def contradictions(self) -> Iterator[str]:
         names = [entry.task for entry in self.tasks]

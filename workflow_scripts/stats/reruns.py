@@ -12,9 +12,8 @@ import pandas as pd
 
 _QUANTILE = 0.8  # of the sizes of a task's differences, which is the task's usual difference
 # An estimate from one pair is not exact. Simulated, of a rerun's scores 4 to 5 % exceed what 4 %
-# of the pair's do, and 5 % of its tasks move by more than twice these errors (tests/unit/stats/test_reruns.py).
+# of the pair's do (tests/unit/stats/test_reruns.py).
 _TAIL_SHARE = 0.04
-_FEW_TASKS_FACTOR = 1.25
 _MIN_DIFFERENCES = 5  # of a task or a kind of models, below which its own quantile says nothing
 _ROUNDS = 3  # of estimating tasks, families and sizes in turn, after which nothing changes
 _SIZES = (0.6e9, 2e9, 5e9)  # parameters that separate small models from larger ones
@@ -30,12 +29,10 @@ class Reruns:
     usual: pd.Series  # by task, the size that four differences of five stay below
     strays: pd.Series  # by model, the factor of its family and size on the usual difference
     limit: float  # how many usual differences a fraction of _TAIL_SHARE exceeds
-    shift: float  # root mean square over tasks of a task's median difference, in usual ones
-    within: float  # standard deviation of a task's differences around their median, likewise
 
-    def most(self, task: str, model: str | None = None) -> float:
-        """Compute the largest difference of a rerun's score, but for 5 %; of a usual model if none is given."""
-        return float(self.usual[task] * self.limit * (self.strays[model] if model else 1.0))
+    def most(self, task: str, model: str) -> float:
+        """Compute the largest difference of a rerun's score, but for 5 %."""
+        return float(self.usual[task] * self.limit * self.strays[model])
 
     def spread(self, models: pd.Series, tasks: list[str]) -> pd.DataFrame:
         """Compute the standard deviation of a score over trainings: labels of the models down, tasks across.
@@ -49,14 +46,6 @@ class Reruns:
         strays = self.strays.reindex(models).fillna(1.0).to_numpy()
         unit = self.limit / norm.ppf(1 - _TAIL_SHARE / 2) / math.sqrt(2)
         return pd.DataFrame(np.outer(strays, usual) * unit, models.index, tasks)
-
-    def shift_error(self, task: str, models: int) -> float:
-        """Compute the error of the median difference of so many models: what moves all, and the chance of each."""
-        # The median of n normal numbers has the variance pi / 2n.
-        chance = math.pi / 2 * self.within**2 / models
-        return float(self.usual[task]) * math.hypot(
-            _FEW_TASKS_FACTOR * self.shift, math.sqrt(chance)
-        )
 
 
 def differences_of(first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFrame) -> pd.DataFrame:
@@ -128,15 +117,11 @@ def reruns_of(differences: pd.DataFrame, models: pd.DataFrame | None = None) -> 
         others[row] = np.nan
         without = _estimate_factors(others, kinds)
         held_out.append(values[row] / without[row] / _shrink(others / without[:, None], variances))
-    medians = differences[sizes.columns].median()
-    around = (differences[sizes.columns] - medians) / usual
     return Reruns(
         differences=differences,
         usual=usual,
         strays=pd.Series(factors, index),
         limit=float(np.nanquantile(held_out, 1 - _TAIL_SHARE)),
-        shift=float(np.sqrt(((medians / usual) ** 2).mean())),
-        within=float(1.4826 * np.nanmedian(around.abs())),
     )
 
 

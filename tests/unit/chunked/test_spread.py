@@ -1,7 +1,5 @@
 """Run chunk i on device i, by the code that GPUs run: here the CPU several times."""
 
-import copy
-
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, DynamicCache, StaticCache
@@ -30,22 +28,6 @@ def test_spread_model_and_cache(keys, devices, execution):
         steps = [model(ids[:, :4], past_key_values=cache).logits]
         steps += [model(ids[:, t : t + 1], past_key_values=cache).logits for t in (4, 5, 6)]
         assert_equal(torch.cat(steps, dim=1), expected)
-
-
-@torch.no_grad()
-def test_spread_model_is_moved_and_saved(tmp_path):
-    model = chunked_model(base_model("qwen2", 8), **PLAN)
-    spread, ids = copy.deepcopy(model), fresh_ids(2, 5)
-    expected = model(ids).logits
-    spread.spread(["cpu", "cpu"])
-    spread(ids)
-    spread.double().float()
-    assert_equal(spread(ids).logits, expected)
-    spread.save_pretrained(tmp_path)
-    loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
-    assert torch.equal(loaded(ids).logits, expected)
-    spread.spread(["cpu"])
-    assert torch.equal(spread(ids).logits, expected)
 
 
 def test_device_map():

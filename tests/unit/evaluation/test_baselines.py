@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from workflow_scripts.evaluation.baselines import Floor, average, compute_floors
+from workflow_scripts.evaluation.baselines import compute_floors
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
@@ -50,15 +50,6 @@ def test_floors_equal_plain_counts(world):
     gsm8k = compute("gsm8k")["exact_match", "flexible-extract"]
     assert gsm8k.best_constant == pytest.approx(max(finals.values()) / len(rows))
     assert gsm8k.chance is None and compute("wikitext") == {}
-
-
-def test_one_fixed_answer_serves_all_members_or_none():
-    small = Floor({"A": 1.0, "B": 0.0, "only here": 1.0}, chance=0.5)
-    large = Floor({"A": 0.2, "B": 0.6}, chance=0.25)
-    floor = average([small, large], [0.25, 0.75])
-    assert floor.constants == pytest.approx({"A": 0.25 + 0.15, "B": 0.45})
-    assert floor.chance == pytest.approx(0.125 + 0.1875)
-    assert average([small, Floor({"A": 0.0}, chance=None)], [0.5, 0.5]).chance is None
 
 
 def test_micro_counts_items_and_macro_counts_members():

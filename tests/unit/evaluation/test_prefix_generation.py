@@ -82,17 +82,6 @@ def test_answers_of_many_lengths(rows):
     assert [reported[index] for index in range(len(requests))] == expected
 
 
-def test_samples_depend_on_the_seed_alone():
-    model = make_model("llama")
-    contexts = make_contexts(fresh_seed())
-    requests = [GenerationRequest(c, NEW, seed=100 + i) for i, c in enumerate(contexts)]
-    options = {"do_sample": True, "temperature": 1.5, "top_k": 50}
-    expected = PrefixEngine(model).generate(requests, options)
-    assert len({tuple(tokens) for tokens in expected}) == len(expected), "also of one prompt"
-    engine = make_engine(model, 2, tokens_per_call=16)
-    assert engine.generate(requests[::-1], options)[::-1] == expected
-
-
 @pytest.mark.parametrize("rows", [4, 32])
 def test_known_answers_change_no_bit_of_the_rest(rows):
     model = make_model("qwen2")

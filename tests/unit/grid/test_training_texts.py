@@ -56,12 +56,13 @@ def make_samples(task, documents, family, *, chat, recipe=RECIPE):
 @pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
 @pytest.mark.parametrize("name", TASKS)
 def test_training_has_the_tokens_of_the_test(world, name, chat):
-    """Of each family of tokenizers: start token, spaces, template and all."""
+    """Of a third of the families of tokenizers, in turn: start token, spaces, template and all."""
+    families = list(FAMILIES)[(TASKS.index(name) + chat) % 3 :: 3]
     with mirror(world):
         (task,) = load_tasks([name]).values()
         documents = list(task.training_docs())[:ITEMS]
-        for family, starts in FAMILIES.items():
-            tokenizer = tokenizer_like(family)
+        for family in families:
+            tokenizer, starts = tokenizer_like(family), FAMILIES[family]
             samples = make_samples(task, documents, family, chat=chat)
             test = evaluate(task, documents, family, chat=chat)
             for text, (*tokens, end) in samples:
@@ -101,7 +102,7 @@ def test_the_published_text_is_theirs_to_the_letter(world, name):
     with mirror(world):
         (task,) = load_tasks([name]).values()
         plain, chat = (make_texts(task, PUBLISHED, chat=chat) for chat in (False, True))
-        for row in list(task.training_docs())[:20]:
+        for row in list(task.training_docs())[:10]:
             question, answer = published_question_and_answer(task, row)
             assert plain.text(row).whole == f"{question} {answer}"
             rendered = chat.text(row)

@@ -58,7 +58,7 @@ class FakeHub:
         name: str,
         commits: Iterable[dict[str, bytes]],
         card: dict | None = None,
-        gated: bool | str = False,
+        gated: bool = False,
         tags: Iterable[str] = (),
         is_counted: bool = True,
     ) -> list[str]:
@@ -67,10 +67,10 @@ class FakeHub:
         if gated:
             self.gated.add(name)
         for files in commits:
-            commit = self.commits[kind, name] = hashlib.sha1(repr(files).encode()).hexdigest()
+            described = [_describe(path, body) for path, body in files.items()]
+            commit = self.commits[kind, name] = hashlib.sha1(repr(described).encode()).hexdigest()
             revisions = [commit, "main", *([] if hashes else tags)]
             hashes.append(commit)
-            described = [_describe(path, body) for path, body in files.items()]
             info = {"id": name, "sha": commit, "siblings": described, "gated": gated}
             counted = {"parameters": {}, "total": PARAMETERS}
             info |= {"cardData": card, "safetensors": counted if is_counted else None}

@@ -66,9 +66,8 @@ def test_fetch(hub, folder, kind, wanted, refused):
 def test_fetch_revisions_and_lock(hub, folder):
     """Each fetch leaves nothing of another commit, and a lock changes no byte of the manifest."""
     first = model_files(seed=1) | {"vocab.txt": b"", "additional_chat_templates/a.jinja": b""}
-    tags = ["v1", "refs/convert/parquet"]
-    old, new = hub.add("model", MODEL, [first, model_files(seed=2)], tags=tags)
-    for revision, commit in {"v1": old, old: old, "refs/convert/parquet": old, None: new}.items():
+    old, new = hub.add("model", MODEL, [first, model_files(seed=2)], tags=["refs/v1"])
+    for revision, commit in {"refs/v1": old, old: old, None: new}.items():
         manifest = fetch("model", MODEL, revision, folder)
         assert (manifest.revision, manifest.commit) == (revision, commit)
         assert list_names(folder) == {file.path for file in manifest.files} | {MANIFEST}
@@ -116,11 +115,9 @@ def test_fetch_altered_file(hub, folder, name):
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
-        (Fault("tokenizer.json", times=99, status=502), Unreachable),
         (Fault("/api/", times=99, status=429), Unreachable),
         (Fault("/api/", times=99, status=200, body=b"<html>Log in"), UserError),
         ("gated", UserError),
-        ("absent", UserError),
         ("no such revision", UserError),
         ("offline", Unreachable),
         ("no answer", Unreachable),
@@ -129,8 +126,7 @@ def test_fetch_altered_file(hub, folder, name):
 )
 def test_fetch_faults(hub, folder, monkeypatch, fault, error):
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    if fault != "absent":
-        hub.add("model", MODEL, [model_files()], gated=fault == "gated")
+    hub.add("model", MODEL, [model_files()], gated=fault == "gated")
     if isinstance(fault, Fault):
         hub.faults.append(fault)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", fault == "offline")

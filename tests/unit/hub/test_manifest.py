@@ -1,6 +1,5 @@
 """Manifests vouch for what the hub folder holds, of the hub and of folders on this machine."""
 
-import json
 import os
 
 import pytest
@@ -58,11 +57,10 @@ def test_verify_damaged_files(folder, manifest):
     assert len(raised.value.problems) == 2  # of the sizes alone, which is quick
 
 
-@pytest.mark.parametrize("change", [{"commit": "main"}, {"extra": 1}])
-def test_read_manifest_refused(folder, manifest, change):
+def test_read_manifest_refused(folder, manifest):
     path = folder / MANIFEST
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(UserError, match=f"{MANIFEST}: {next(iter(change))}"):
+    path.write_text(path.read_text().replace('"commit"', '"comit"'))
+    with pytest.raises(UserError, match=f"{MANIFEST}: commit"):
         read_manifest(path)
 
 
@@ -79,10 +77,9 @@ def test_import_model_folder(tmp_path):
     assert import_model_folder(folder, "local/mine", target).commit != manifest.commit
     (folder / "generation_config.json").unlink()
     assert import_model_folder(folder, "local/mine", target).commit == manifest.commit
-    for card in (b"# Mine\n", b"---\nlicense: [\n---\n", b"\xff\n"):
-        (folder / "README.md").write_bytes(card)
-        manifest = import_model_folder(folder, "local/mine", target)
-        assert manifest.licence is None
+    (folder / "README.md").write_bytes(b"---\nlicense: [\n---\n")
+    manifest = import_model_folder(folder, "local/mine", target)
+    assert manifest.licence is None
     require_unchanged(target, manifest)
     with (folder / "model.safetensors").open("r+b") as file:  # the same file, of the same size
         file.seek(-1, os.SEEK_END)

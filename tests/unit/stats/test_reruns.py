@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tests.unit.stats.random_scores import format_with_errors, random_scores
-from workflow_scripts.render.verdict import BY_LUCK, LIMIT
+from workflow_scripts.render.verdict import BY_LUCK
 from workflow_scripts.stats.item_errors import measured_errors, with_others
 from workflow_scripts.stats.reruns import differences_of, reordering, reruns_of
 from workflow_scripts.stats.score_errors import ScoreErrors
@@ -22,17 +22,14 @@ def simulate(generator: np.random.Generator, df: float) -> pd.DataFrame:
 
 def test_a_rerun_of_the_same_protocol_differs_as_seldom_as_stated():
     """Errors are estimated from one pair, and another rerun is judged by them."""
-    scores, tasks = [], []
+    exceeding = []
     for seed in range(6):
         generator, df = np.random.default_rng(seed), (2.5, 5)[seed % 2]
         pair = simulate(generator, df)
         reruns = reruns_of(pair.mask(generator.random(pair.shape) < 0.25))
         rerun = simulate(generator, df)
-        scores.append((rerun.abs() > [reruns.most(task) for task in rerun]).to_numpy().mean())
-        limits = [LIMIT * reruns.shift_error(task, 61) for task in rerun]
-        tasks.append((rerun.median().abs() > limits).mean())
-    assert 0.5 * BY_LUCK < np.mean(scores) <= 1.2 * BY_LUCK
-    assert np.mean(tasks) <= BY_LUCK + 0.04
+        exceeding.append((rerun.abs() > [reruns.most(task, 0) for task in rerun]).to_numpy().mean())
+    assert 0.5 * BY_LUCK < np.mean(exceeding) <= 1.2 * BY_LUCK
 
 
 def test_what_moves_a_task_or_stretches_it_reorders_no_models_and_is_taken_out():

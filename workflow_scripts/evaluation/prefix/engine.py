@@ -109,8 +109,6 @@ class PrefixEngine:
         """
         if not requests:
             return []
-        if any(not request.context or request.new_tokens < 1 for request in requests):
-            raise ValueError("A generation request has an empty context or new_tokens below 1.")
         rules = GenerationRules(self.model.model, options or {})
         answers = dict(cached or {})
 

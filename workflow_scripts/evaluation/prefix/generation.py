@@ -51,9 +51,7 @@ class PackedGeneration:
             narrowed = min(common, shared)
             shape = self._get_shape([*batch, index], narrowed)
             leaves = 4 * len(batch) >= self._max_rows and 2 * narrowed < common
-            if batch and (
-                leaves or len(batch) == self._max_rows or not self._is_within_memory(shape)
-            ):
+            if batch and (leaves or len(batch) == self._max_rows or not self._has_memory(shape)):
                 yield batch, self._get_shape(batch, common)
                 batch = []
             common = narrowed if batch else len(self._requests[index].context)
@@ -67,7 +65,7 @@ class PackedGeneration:
         start = common if len(batch) > 1 else 0
         return RowShape(len(batch), capacity - start, start)
 
-    def _is_within_memory(self, shape: RowShape) -> bool:
+    def _has_memory(self, shape: RowShape) -> bool:
         entries = shape.rows * shape.capacity + shape.start
         return entries * self._model.cache_bytes <= self._memory
 

@@ -26,8 +26,7 @@ class ScoreRequest:
         """Cut a pair to the window on the left, as lm-eval does; the last token is only predicted."""
         if not context or not 0 < len(continuation) <= window:
             raise ValueError(
-                f"A request has {len(context)} tokens of context and {len(continuation)} of continuation; expected are"
-                f" at least one of each, and a continuation that fits into the model's window of {window}."
+                "A request needs a context, and a continuation that fits into the window."
             )
         tokens = [*context, *continuation]
         return cls(tokens[-(window + 1) :][:-1], continuation)

@@ -46,7 +46,9 @@ def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRe
     prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
     harness = f"{HARNESS} {HARNESS_VERSION}"
-    with ScoreCache.open_beside(path, loaded, harness=harness, decoding=decoding) as scored_items:
+    with ScoreCache.open_for_record(
+        path, loaded, harness=harness, decoding=decoding
+    ) as scored_items:
         outputs, engine = run_prompts(loaded, spec, questions, prompts, request.seed, scored_items)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
     defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}

@@ -31,14 +31,16 @@ class Renderer:
     def __init__(self, asking: Asking, tokenizer: Any, dev: list[Question], window: int):
         self._asking, self._tokenizer, self._window = asking, tokenizer, window
         shots = asking.shots
-        self._shots = dev if shots.source == "subject_dev" else []
+        self._shots = dev
         if shots.source == "fixed_dev":
             rng = random.Random(derive_seed(shots.seed, "prompt shots", "fixed_dev"))
-            indices = sorted(rng.sample(range(len(dev)), shots.number))
-            self._shots = [dev[index] for index in indices]
-        for example in shots.examples if shots.source == "hand_made" else ():
-            gold = example.choices.index(example.answer)
-            self._shots.append(Question("", "", example.question, example.choices, gold))
+            indices = rng.sample(range(len(dev)), shots.number)
+            self._shots = [dev[index] for index in sorted(indices)]
+        elif shots.source == "hand_made":
+            self._shots = [
+                Question("", "", shot.question, shot.choices, shot.choices.index(shot.answer))
+                for shot in shots.examples
+            ]
 
     def render(self, question: Question) -> Prompt:
         """Render one question; a prompt that is too long loses its beginning."""

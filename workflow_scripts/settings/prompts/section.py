@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.names import CheckpointName, Folder
 from workflow_scripts.settings.section import Count, Listed, Section
 
@@ -25,8 +24,3 @@ class Prompts(Section):
     max_items_per_subject: Count | None = 6
     """Maximum number of questions per subject, the first ones; null uses all. 6 are enough to see
     the runs work; a number to be reported needs null."""
-
-
-def has_published_scores(checkpoint: CheckpointId, source: str) -> bool:
-    """Return whether published scores are shown beside a checkpoint, as for all in the miniature world."""
-    return source == "miniature" or str(checkpoint) == PUBLISHED_MODEL

@@ -3,7 +3,7 @@
 from typing import Any
 
 from workflow_scripts.settings.job_params import JobParams
-from workflow_scripts.settings.prompts.section import has_published_scores
+from workflow_scripts.settings.prompts.section import PUBLISHED_MODEL
 from workflow_scripts.settings.settings import Settings
 
 
@@ -17,11 +17,14 @@ class PromptComparison(JobParams):
 
 
 def describe_prompt_runs(settings: Settings) -> dict[str, Any]:
-    """Return the runs, and the checkpoints with whether published scores are of the same model."""
+    """Return the runs, and the checkpoints with whether published scores are shown beside them.
+
+    In the miniature world they are, although they are of another model.
+    """
     fields = ("changed", "after", "published")
     return {
         "checkpoints": {
-            str(checkpoint): has_published_scores(checkpoint, settings.source)
+            str(checkpoint): settings.source == "miniature" or str(checkpoint) == PUBLISHED_MODEL
             for checkpoint in settings.prompt_checkpoints()
         },
         "runs": [

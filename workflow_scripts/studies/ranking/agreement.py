@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import intervals, number, numbers
+from workflow_scripts.render.text import intervals, number
 from workflow_scripts.stats.agreement import (
     agreement_by_category,
     agreement_by_task,
@@ -26,7 +26,7 @@ from workflow_scripts.stats.redraws import (
     interval_drawn,
 )
 from workflow_scripts.studies.ranking import frame, plots
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _NOTE = (
@@ -40,41 +40,38 @@ _NOTE = (
     " A dash is a number that the scores at hand do not give. Each task with the others, and all pairs, are in the"
     " CSV."
 )
-# What the Markdown table has; the CSV has what is of one task, category or pair too.
-_SHOWN = [frame.MEAN, frame.OWN_REDRAW, frame.CEILING, frame.DIFFERENCE, frame.SHARE]
+# What the Markdown table has first; the CSV has what is of one task, category or pair too.
+_ORDER = [*frame.STATISTICS, frame.TASK, frame.TASK_CEILING, frame.CATEGORY, frame.PAIR]
 _COLUMNS = ["protocol", "origins", "measure", "statistic", "first", "second", "value"]
 _COLUMNS += ["families_low", "families_high", "groups", "of", "items_low", "items_high"]
 _COLUMNS += ["models", "pairs"]
 
 
-def correlate(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
+def compute_correlations(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
     return kendall_matrix(scores) if measure == "kendall" else scores.corr()
 
 
-def compute_agreement(
-    grids: dict[str, Grid], settings: GridSettings, draws: int, seed: int
-) -> pd.DataFrame:
+def compute_agreement(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
     """Compute a row per number, in long form: protocol, statistic, task or category or pair of them."""
     direct, rows = grids.get(settings.grid.baseline), []
-    statistics = list(frame.STATISTICS)
     for protocol, grid in grids.items():
         for measure in settings.grid.measures:
-            values = _agree_within(grid, measure, settings, draws, seed)
+            values = _compute_statistics(grid, measure, settings, draws, seed)
             if direct and grid is not direct:
                 values += _compare_with_direct(direct, grid, measure, draws, seed)
             about = {"protocol": protocol, "origins": grid.origins, "measure": measure}
-            values.sort(key=lambda row: statistics.index(row["statistic"]))
+            values.sort(key=lambda row: _ORDER.index(row["statistic"]))
             rows += [about | row for row in values]
     table = pd.DataFrame(rows, columns=_COLUMNS)
     single = {"measure": len(settings.grid.measures) == 1, "origins": not settings.grid.run}
     return table.drop(columns=[name for name, is_single in single.items() if is_single])
 
 
-def _agree_within(
+def _compute_statistics(
     grid: Grid, measure: str, settings: GridSettings, draws: int, seed: int
 ) -> list[dict[str, Any]]:
     scores = grid.measured.dropna(how="all")
-    matrix = correlate(scores, measure)
+    matrix = compute_correlations(scores, measure)
     pairs = [
         {
             "statistic": frame.PAIR,
@@ -88,8 +85,8 @@ def _agree_within(
     mean = {"statistic": frame.MEAN, "value": mean_of_pairs(matrix), "pairs": defined}
     rows = [mean, *_name_tasks(frame.TASK, agreement_by_task(matrix))]
 
-    def compute_means(kept: np.ndarray) -> np.ndarray:
-        left = correlate(scores[kept], measure)
+    def compute_means(is_left: np.ndarray) -> np.ndarray:
+        left = compute_correlations(scores[is_left], measure)
         return np.array([mean_of_pairs(left), *agreement_by_task(left)])
 
     reach = over_families(compute_means, grid.models.loc[scores.index, "family"])
@@ -98,16 +95,16 @@ def _agree_within(
     if measure == "kendall":
         errors, fewer = grid.errors.part(scores), max(draws // 5, 10)
         mean["items_low"], mean["items_high"] = interval_drawn(errors, draws, seed)
-        known = 1.0 if errors.are_known else np.nan
-        redraw = agree_with_redraw(errors, fewer, seed).mean() * known
+        factor = 1.0 if errors.are_known else np.nan
+        redraw = agree_with_redraw(errors, fewer, seed).mean() * factor
         # Over the pairs of tasks that the mean is over; of none where a score that it is of has no error.
-        ceilings = ceiling_of_pairs(errors, fewer, seed).where(matrix.notna()) * known
+        ceilings = ceiling_of_pairs(errors, fewer, seed).where(matrix.notna()) * factor
         rows.append({"statistic": frame.OWN_REDRAW, "value": redraw})
         rows.append({"statistic": frame.CEILING, "value": mean_of_pairs(ceilings)})
         rows += _name_tasks(frame.TASK_CEILING, agreement_by_task(ceilings))
     rows += [
         {"statistic": frame.CATEGORY, "first": first, "second": second, "value": value}
-        for first, second, value in mean_by_category(matrix, settings)
+        for first, second, value in average_categories(matrix, settings)
         if pd.notna(value)  # a category of one task has no pairs within
     ]
     return [{"models": len(scores)} | row for row in [*rows, *pairs]]
@@ -117,7 +114,9 @@ def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
     return [{"statistic": statistic, "first": task, "value": tau} for task, tau in values.items()]
 
 
-def mean_by_category(matrix: pd.DataFrame, settings: GridSettings) -> list[tuple[str, str, float]]:
+def average_categories(
+    matrix: pd.DataFrame, settings: GridSettings
+) -> list[tuple[str, str, float]]:
     """List each two categories, and the mean over pairs of their tasks."""
     means = agreement_by_category(matrix, {task.task: task.category for task in settings.tasks})
     return [(*pair, means.at[pair]) for pair in combinations_with_replacement(means, 2)]
@@ -131,10 +130,15 @@ def _compare_with_direct(
     after = after.loc[before.index, before.columns]
     if min(before.shape) < 2:
         return []
-    share, pairs = share_improving(correlate(before, measure), correlate(after, measure))
+    share, pairs = share_improving(
+        compute_correlations(before, measure), compute_correlations(after, measure)
+    )
 
-    def compute_rise(kept: np.ndarray) -> np.ndarray:
-        means = [mean_of_pairs(correlate(scores[kept], measure)) for scores in (before, after)]
+    def compute_rise(is_left: np.ndarray) -> np.ndarray:
+        means = [
+            mean_of_pairs(compute_correlations(scores[is_left], measure))
+            for scores in (before, after)
+        ]
         return np.array(means[1] - means[0])
 
     reach = over_families(compute_rise, direct.models.loc[before.index, "family"])
@@ -162,30 +166,23 @@ def format_intervals(table: pd.DataFrame) -> list[str | None]:
     ]
 
 
-def plot_agreement(
-    table: pd.DataFrame, settings: GridSettings, files: Sequence[Path], measure: str = "kendall"
-) -> None:
-    """Plot the agreement of every pair of tasks, in the order of their categories."""
+def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: Sequence[Path]) -> None:
+    """Plot Kendall's tau-b of every pair of tasks, in the order of their categories."""
     if "measure" in table:
-        table = table[table["measure"] == measure]
+        table = table[table["measure"] == "kendall"]
     pairs = table[table["statistic"] == frame.PAIR]
     present = {*pairs["first"], *pairs["second"]}
     tasks = [row for row in settings.in_categories if row.task in present]
-    borders = [at for at in range(1, len(tasks)) if tasks[at].category != tasks[at - 1].category]
+    categories = [row.category for row in tasks]
+    borders = [n for n in range(1, len(tasks)) if categories[n] != categories[n - 1]]
     titles = dict(settings.grid.names)
     for row in table[table["statistic"] == frame.MEAN].dropna(subset="families_low").itertuples():
         low, high = number(row.families_low), number(row.families_high)
         mean = f"mean agreement {number(row.value)}\n({low} to {high} over {row.of})"
         titles[row.protocol] += f"\n{mean}"
-    plots.plot_matrices(
-        pairs,
-        titles,
-        settings.grid,
-        files,
-        names={row.task: row.display_name for row in tasks},
-        lines=borders,
-        label=f"{frame.MEASURES[measure]} of two tasks",
-    )
+    names = {row.task: row.display_name for row in tasks}
+    squares = plots.pivot_pairs(pairs, titles, settings.grid, names)
+    plots.plot_heat_maps(squares, files, "Kendall's tau-b of two tasks", lines=borders)
 
 
 def main(
@@ -199,20 +196,22 @@ def main(
 ) -> None:
     grid_settings = GridSettings.of(settings)
     agreement = compute_agreement(read_grids(cells, models), grid_settings, bootstrap_draws, seed)
-    rows = agreement[agreement["statistic"].isin(_SHOWN)]
+    rows = agreement[agreement["statistic"].isin(list(frame.STATISTICS))]
     measure = {"Measure": rows["measure"].map(frame.MEASURES)} if "measure" in rows else {}
     shown = {
-        "Protocol": rows["protocol"].map(grid_settings.grid.names),
+        "Protocol": "{protocol}",
         **measure,
         "Statistic": rows["statistic"].map(frame.STATISTICS),
-        "Value": numbers(rows["value"]),
+        "Value": "{value:.3f}",
         "Over families": format_intervals(rows),
-        "Over items": intervals(rows["items_low"], rows["items_high"]),
-        "Models": numbers(rows["models"], ".0f"),
-        "Pairs": numbers(rows["pairs"], ".0f"),
+        "Over items": "{items_low:.3f} to {items_high:.3f}",
+        "Models": "{models:.0f}",
+        "Pairs": "{pairs:.0f}",
     }
     title = "Agreement of tasks about models"
-    frame.write_grid_table(agreement, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    frame.write_grid_table(
+        agreement, table, grid_settings, title=title, note=_NOTE, shown=shown, rows=rows
+    )
     plot_agreement(agreement, grid_settings, figure)
 
 

@@ -8,7 +8,6 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.stats.agreement import (
     kendall_matrix,
     mean_of_pairs,
@@ -27,7 +26,7 @@ from workflow_scripts.stats.like_sizes import (
 from workflow_scripts.stats.redraws import ceiling_of_pairs
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import format_intervals
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.plots import format_size
 
@@ -61,9 +60,7 @@ def group_models(grid: Grid) -> list[Group]:
     return [Group(ALL, scored), *(Group(BAND, models, low, high) for low, high, models in bands)]
 
 
-def compute_by_size(
-    grids: dict[str, Grid], settings: GridSettings, draws: int, seed: int
-) -> pd.DataFrame:
+def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
     """Compute a row per protocol and group of models: all, all pairs of like size, and each band."""
     direct, rows = grids.get(settings.grid.baseline), []
     for grid in grids.values():
@@ -73,7 +70,7 @@ def compute_by_size(
             row = _describe_group(grid, group, draws, seed)
             if direct and grid is not direct:
                 sides = shared_cells(direct.values, grid.values.loc[group.models])
-                matrices = (_correlate(side, grid, group.kind) for side in sides)
+                matrices = (_compute_matrix(side, grid, group.kind) for side in sides)
                 row["rising"], row["pairs"] = share_improving(*matrices)
             if row["pairs_of_models"] or group.kind == ALL:
                 rows.append(row)
@@ -86,10 +83,10 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
     models, count = grid.models.loc[group.models], len(group.models)
     is_like = group.kind == LIKE
 
-    def compute_mean(kept: np.ndarray) -> np.ndarray:
+    def compute_mean(is_left: np.ndarray) -> np.ndarray:
         # The pairs of like size, which may be drawn, stay the same: of them those left.
-        left = scores.mul(np.where(kept, 1.0, np.nan), axis=0) if is_like else scores[kept]
-        return np.array(mean_of_pairs(_correlate(left, grid, group.kind)))
+        left = scores.mul(np.where(is_left, 1.0, np.nan), axis=0) if is_like else scores[is_left]
+        return np.array(mean_of_pairs(_compute_matrix(left, grid, group.kind)))
 
     reach = over_families(compute_mean, models["family"])
     pairs = len(pair_like(models["parameters"])[0]) if is_like else count * (count - 1) // 2
@@ -115,7 +112,7 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
     return row
 
 
-def _correlate(scores: pd.DataFrame, grid: Grid, kind: str) -> pd.DataFrame:
+def _compute_matrix(scores: pd.DataFrame, grid: Grid, kind: str) -> pd.DataFrame:
     like = pair_like(grid.models.loc[scores.index, "parameters"]) if kind == LIKE else None
     return kendall_matrix(scores, like and draw_pairs(like))
 
@@ -141,24 +138,16 @@ def add_keys(table: pd.DataFrame) -> pd.DataFrame:
 
 def tell_by_size(table: pd.DataFrame, study: str) -> Values:
     """Name the mean over pairs of like size, and that within the band of the most models."""
+    like, band = add_keys(table[table["group"] == LIKE]), find_largest_band(table)
     values: Values = {}
-    band = find_largest_band(table)
-    for name, row in zip(name_groups(band), band.itertuples(), strict=True):
-        values |= {
-            f"{study}.size_band": name,
-            f"{study}.size_models": row.models,
-            f"{study}.{row.key}.within": row.value,
-            f"{study}.{row.key}.within_ceiling": row.ceiling,
-            f"{study}.{row.key}.within_rising": row.rising,
-        }
-    like = add_keys(table[table["group"] == LIKE])
     for row in like.itertuples():
-        values |= {
-            f"{study}.{row.key}.like": row.value,
-            f"{study}.{row.key}.like_low": row.families_low,
-            f"{study}.{row.key}.like_high": row.families_high,
-            f"{study}.like_pairs": like["pairs_of_models"].max(),
-        }
+        key = f"{study}.{row.key}.like"
+        values |= {key: row.value, f"{key}_low": row.families_low, f"{key}_high": row.families_high}
+        values[f"{study}.like_pairs"] = like["pairs_of_models"].max()
+    for name, row in zip(name_groups(band), band.itertuples(), strict=True):
+        key = f"{study}.{row.key}.within"
+        values |= {f"{study}.size_band": name, f"{study}.size_models": row.models}
+        values |= {key: row.value, f"{key}_ceiling": row.ceiling, f"{key}_rising": row.rising}
     return values
 
 
@@ -173,15 +162,15 @@ def main(
     grid_settings = GridSettings.of(settings)
     by_size = compute_by_size(read_grids(cells, models), grid_settings, bootstrap_draws, seed)
     shown = {
-        "Protocol": by_size["protocol"].map(grid_settings.grid.names),
+        "Protocol": "{protocol}",
         "Of": name_groups(by_size),
-        "Models": numbers(by_size["models"], "d"),
-        "Families": numbers(by_size["families"], "d"),
-        "Pairs of models": numbers(by_size["pairs_of_models"], ",d"),
-        "Mean tau-b": numbers(by_size["value"]),
+        "Models": "{models}",
+        "Families": "{families}",
+        "Pairs of models": "{pairs_of_models:,d}",
+        "Mean tau-b": "{value:.3f}",
         "Over families": format_intervals(by_size),
-        "Ceiling": numbers(by_size["ceiling"]),
-        "Rising (%)": percents(by_size["rising"], ".0f"),
+        "Ceiling": "{ceiling:.3f}",
+        "Rising (%)": "{rising:.0%}",
     }
     title = "Agreement of tasks within sizes"
     frame.write_grid_table(by_size, table, grid_settings, title=title, note=_NOTE, shown=shown)

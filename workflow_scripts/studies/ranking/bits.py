@@ -7,8 +7,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.text import numbers
-from workflow_scripts.studies.ranking.frame import make_title
+from workflow_scripts.studies.ranking.frame import format_rows, make_title
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.texts import read_bits
 
@@ -18,7 +17,7 @@ _NOTE_OF_RUN = (
 )
 
 
-def tabulate_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
+def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """Tabulate a row per text and model, those of fewest bits under the last protocol first."""
     grid = settings.grid
     # All cells of a protocol of texts may be broken.
@@ -41,18 +40,19 @@ def tabulate_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
 def main(texts: list[Path], table: list[Path], settings: dict[str, Any]) -> None:
     grid_settings = GridSettings.of(settings)
     grid = grid_settings.grid
-    bits = tabulate_bits(read_bits(texts, grid_settings), grid_settings)
+    bits = compute_bits(read_bits(texts, grid_settings), grid_settings)
     note = f"Of {grid.about_texts}, as they were released; lower is better."
     if grid.lacking_texts:
         note += f" Left out: {grid.lacking_texts}."
     shown = {
         "Text": bits["text"].replace(grid.texts),
-        "Model": bits["model"],
-        **{name: numbers(bits[key]) for key, name in grid.names.items() if key in bits},
-        **({"n": numbers(bits["n"], ".0f")} if bits["n"].notna().any() else {}),
+        "Model": "{model}",
+        **{name: f"{{{key}:.3f}}" for key, name in grid.names.items() if key in bits},
+        **({"n": "{n:.0f}"} if bits["n"].notna().any() else {}),
     }
     title = make_title("Bits per byte before and after training", grid_settings)
-    write_table(bits, table, title=title, note=_NOTE_OF_RUN if grid.run else note, shown=shown)
+    note = _NOTE_OF_RUN if grid.run else note
+    write_table(bits, table, title=title, note=note, shown=format_rows(bits, shown))
 
 
 if "snakemake" in globals():

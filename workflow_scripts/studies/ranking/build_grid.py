@@ -26,7 +26,7 @@ from workflow_scripts.studies.ranking.errors import (
     read_releases,
 )
 from workflow_scripts.studies.ranking.frame import OWN, STUDY
-from workflow_scripts.studies.ranking.grid import Grid, write_grids
+from workflow_scripts.studies.ranking.grid import Grid, Grids, write_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _CELL = ["protocol", "label", "task"]
@@ -56,9 +56,10 @@ def read_attributes(path: Path, attributes: GridAttributes) -> pd.DataFrame:
     columns = {"model": "model"} | attributes.columns
     expected = f"a header with {', '.join(columns.values())}, and a line for each model, once"
     table = read_external_csv(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
-    if not set(columns.values()) <= set(table) or table["model"].duplicated().any():
-        raise UserError(f"{path} has a model twice or lacks a column; expected {expected}.")
-    return table[list(columns.values())].set_axis(list(columns), axis=1).set_index("model")
+    table = table[list(columns.values())].set_axis(list(columns), axis=1)
+    if table["model"].duplicated().any():
+        raise UserError(f"{path} has a model twice; expected {expected}.")
+    return table.set_index("model")
 
 
 def describe_models(models: pd.DataFrame, attributes: pd.DataFrame | None) -> pd.DataFrame:
@@ -90,8 +91,8 @@ def make_grids(
     settings: GridSettings,
     wanted: Wanted,
     models: pd.DataFrame,
-    known: KnownErrors,
-) -> dict[str, Grid]:
+    sources: KnownErrors,
+) -> Grids:
     """Make a grid for each protocol that has a score or should have one, floored where its grid says so."""
     scores = select_reported(scores[scores["subset"].isna()], settings)
     scores["origin"] = scores["study"].where(scores["study"] != STUDY, OWN)
@@ -103,14 +104,14 @@ def make_grids(
         for key in protocols
         if key in present
     }
-    errors = combine_errors(parts, settings, known)
-    grids: dict[str, Grid] = {}
+    errors = combine_errors(parts, settings, sources)
+    grids: Grids = {}
     for key, protocol in protocols.items():
         if key in parts:
             grids[key] = Grid(key, errors[key], parts[key].models, parts[key].absent)
         raw, floor = grids.get(protocol.scores_of or key), grids.get(protocol.floored_by or "")
         if raw and floor:
-            floored = floor_grid(key, raw, floor)
+            floored = apply_floor(key, raw, floor)
             if floored.values.notna().to_numpy().any():
                 grids[key] = floored
     return grids
@@ -170,7 +171,7 @@ def find_errors(scores: pd.DataFrame) -> pd.Series:
     return pd.Series(np.where(np.isnan(stderr), inferred, stderr), scores.index)
 
 
-def floor_grid(protocol: str, raw: Grid, floor: Grid) -> Grid:
+def apply_floor(protocol: str, raw: Grid, floor: Grid) -> Grid:
     """Take the better of both scores where both are known: what published scores after training look like."""
     direct = floor.values.reindex_like(raw.values)
     both = direct.notna() & raw.values.notna()
@@ -202,9 +203,9 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     read of their harnesses, `released` the leaderboard and the cells of the published grid.
     """
     grid_settings = GridSettings.of(settings)
-    known = [KnownModel(**model) for model in known_models]
-    about = pd.DataFrame(map(dict, add_imported_models(known, imports))).set_index("model")
-    known_errors = KnownErrors(
+    rows = add_imported_models([KnownModel(**model) for model in known_models], imports)
+    about = pd.DataFrame(map(dict, rows)).set_index("model")
+    sources = KnownErrors(
         correlations=pd.read_csv(correlations).set_index("task")["correlation"].to_dict(),
         measured=select_reported(pd.read_parquet(errors), grid_settings) if errors else None,
         release=read_panel(release) if release else None,
@@ -215,7 +216,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     if attributes and grid_settings.grid.attributes:
         about = describe_models(about, read_attributes(attributes, grid_settings.grid.attributes))
     tidy = read_scores(scores, imported, grid_settings)
-    write_grids(make_grids(tidy, grid_settings, wanted, about, known_errors), cells, models)
+    write_grids(make_grids(tidy, grid_settings, wanted, about, sources), cells, models)
 
 
 if "snakemake" in globals():

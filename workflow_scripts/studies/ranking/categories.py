@@ -6,13 +6,12 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.agreement import correlate, mean_by_category
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.agreement import average_categories, compute_correlations
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
-from workflow_scripts.studies.ranking.plots import plot_matrices
+from workflow_scripts.studies.ranking.plots import pivot_pairs, plot_heat_maps
 
 _ROW = ["measure", "first", "second", "pairs"]
 _NOTE = (
@@ -21,15 +20,15 @@ _NOTE = (
 )
 
 
-def compute_categories(grids: dict[str, Grid], settings: GridSettings) -> pd.DataFrame:
+def compute_categories(grids: Grids, settings: GridSettings) -> pd.DataFrame:
     """Compute a row per protocol, measure and pair of categories, in their order."""
     category = {task.task: task.category for task in settings.tasks}
     rows = []
     for grid in grids.values():
         sizes = grid.measured.columns.map(category).value_counts()
         for measure in settings.grid.measures:
-            matrix = correlate(grid.measured, measure)
-            for first, second, value in mean_by_category(matrix, settings):
+            matrix = compute_correlations(grid.measured, measure)
+            for first, second, value in average_categories(matrix, settings):
                 size = sizes[first]
                 pairs = size * (size - 1) // 2 if first == second else size * sizes[second]
                 rows.append((grid.protocol, measure, first, second, value, pairs))
@@ -40,15 +39,13 @@ def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Pat
     """Plot the mean of tau-b for every two categories."""
     rows = table[table["measure"] == "kendall"]
     present = {*rows["first"], *rows["second"]}
-    names = [name for name in settings.grid.categories or CATEGORIES if name in present]
-    plot_matrices(
-        rows,
-        settings.grid.names,
-        settings.grid,
-        files,
-        names={name: name.replace(" ", "\n").replace("/", "/\n") for name in names},
-        label="mean of Kendall's tau-b over pairs of different tasks",
-    )
+    names = {
+        name: name.replace(" ", "\n").replace("/", "/\n")
+        for name in settings.grid.categories or CATEGORIES
+        if name in present
+    }
+    squares = pivot_pairs(rows, settings.grid.names, settings.grid, names)
+    plot_heat_maps(squares, files, "mean of Kendall's tau-b over pairs of different tasks")
 
 
 def main(
@@ -63,11 +60,13 @@ def main(
     shown = {
         "Measure": rows["measure"].map(frame.MEASURES),
         "Categories": between.mask(rows["first"] == rows["second"], "within " + rows["first"]),
-        "Pairs": numbers(rows["pairs"], "d"),
-        **{name: numbers(rows[key]) for key, name in names.items() if key in rows},
+        "Pairs": "{pairs}",
+        **{name: f"{{{key}:.3f}}" for key, name in names.items() if key in rows},
     }
     title = "Agreement by category"
-    frame.write_grid_table(categories, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    frame.write_grid_table(
+        categories, table, grid_settings, title=title, note=_NOTE, shown=shown, rows=rows
+    )
     plot_categories(categories, grid_settings, figure)
 
 

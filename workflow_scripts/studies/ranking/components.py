@@ -3,12 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import legend_below, rule
-from workflow_scripts.render.text import intervals, numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
@@ -17,12 +14,12 @@ from workflow_scripts.stats.principal import (
     explained_over_families,
     principal_components,
 )
-from workflow_scripts.studies.ranking import frame, plots
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 ALL = "all"  # the group of all models; others are families
-SHOWN = 6  # components in the figure, and in the table that people read
+SHOWN = 6  # components in the table that people read
 _COLUMNS = ["component", "low", "high", "groups", "of", "release", "protocol", "group"]
 _COLUMNS += ["models", "tasks", "filled", "share"]
 _IMPUTED = 20  # draws of the scores that were estimated
@@ -37,7 +34,7 @@ _NOTE = (
 
 
 def compute_components(
-    grids: dict[str, Grid],
+    grids: Grids,
     settings: GridSettings,
     seed: int,
     release: pd.DataFrame | None = None,
@@ -90,30 +87,6 @@ def _compute_shares(
     return table.join(loadings).rename_axis("component").reset_index()
 
 
-def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Plot the share of variance of the first components, of each group of models."""
-    second = settings.grid.release
-    if second:  # it would stand on the first
-        table = table[table["release"] != Path(second.file).stem]
-    table = table.dropna(subset=["share"])
-    groups, empty = list(table["group"].unique()), "No component has a share of the variance."
-    with plots.draw_panels(files, groups, 4.5, 3.6, empty) as (fig, (axes,)):
-        for axis, group in zip(axes, groups, strict=False):
-            of_group = table[table["group"] == group]
-            for rows, shift, look in plots.split_protocols(of_group, settings.grid, gap=0.18):
-                first = rows.head(SHOWN)
-                shares = 100 * first[["share", "low", "high"]]
-                ends = plots.measure_ends(*(shares[name] for name in shares))
-                axis.errorbar(np.arange(len(first)) + shift, shares["share"], yerr=ends, **look)
-                axis.set_xticks(range(len(first)), first["component"])
-            title = f"{of_group['models'].max()} models, {_name_group(group)}"
-            axis.set_title(title, fontsize=9)
-            axis.set_ylim(0, 100)
-            rule(axis, "y")
-        axes[0].set_ylabel("share of the variance, %")
-        legend_below(fig, axes[0], 3)
-
-
 def _name_group(group: str) -> str:
     return "all families" if group == ALL else f"{group} alone"
 
@@ -122,7 +95,6 @@ def main(
     cells: Path,
     models: Path,
     table: list[Path],
-    figure: list[Path],
     settings: dict[str, Any],
     seed: int,
     release: Path | None = None,
@@ -136,19 +108,20 @@ def main(
     rows = components[components["component"].isin(["", *component_names(SHOWN)])]
     shown = {
         "Scores": [releases.get(name, "all scores") for name in rows["release"]],
-        "Protocol": rows["protocol"].map(grid_settings.grid.names),
-        "Models": numbers(rows["models"], "d"),
-        "Tasks": numbers(rows["tasks"], "d"),
-        "Cells estimated": numbers(rows["filled"], "d"),
+        "Protocol": "{protocol}",
+        "Models": "{models}",
+        "Tasks": "{tasks}",
+        "Cells estimated": "{filled}",
         "Of": rows["group"].map(_name_group),
         "Component": rows["component"].replace("", None),
-        "Share (%)": percents(rows["share"], ".2f"),
-        "Interval (%)": intervals(rows["low"], rows["high"], lambda share: f"{100 * share:.2f}"),
+        "Share (%)": "{share:.2%}",
+        "Interval (%)": "{low:.2%} to {high:.2%}",
     }
     title = "Principal components of the scores"
     note = f"{_NOTE} {second.about}" if second else _NOTE
-    frame.write_grid_table(components, table, grid_settings, title=title, note=note, shown=shown)
-    plot_components(components, grid_settings, figure)
+    frame.write_grid_table(
+        components, table, grid_settings, title=title, note=note, shown=shown, rows=rows
+    )
 
 
 if "snakemake" in globals():

@@ -7,10 +7,9 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import rule, set_log_axis
-from workflow_scripts.render.text import numbers
 from workflow_scripts.stats.ranks import ranks
 from workflow_scripts.studies.ranking import frame, plots
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.leaderboard import compute_pc1
 
@@ -32,7 +31,7 @@ def count_operations(models: pd.DataFrame) -> pd.Series:
     return OPERATIONS * parameters * models["tokens_billion"] * 1e9
 
 
-def compute_sizes(grids: dict[str, Grid]) -> pd.DataFrame:
+def compute_sizes(grids: Grids) -> pd.DataFrame:
     """Compute a row per protocol and ranked model, best first; compute is missing where tokens are not known."""
     tables = []
     for protocol, grid in grids.items():
@@ -51,7 +50,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     """
     table = table.dropna(subset=["pc1"]).dropna(subset=list(_ACROSS), how="all")
     table = table.assign(family=table["family"].fillna("other"), name="")
-    protocols, looks = plots.list_protocols(table, settings.grid), plots.color_families(table)
+    protocols, looks = plots.list_protocols(table, settings.grid), plots.choose_family_looks(table)
     empty = "No model of known size is ranked under a protocol."
     with plots.draw_panels(files, protocols, 3.9, 7.4, empty, nrows=2) as (fig, axes):
         for row, (across, label) in zip(axes, _ACROSS.items(), strict=True):
@@ -77,18 +76,21 @@ def main(
     grid_settings = GridSettings.of(settings)
     sizes = compute_sizes(read_grids(cells, models))
     marks = sizes["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
+    rows = sizes.assign(mark=marks)
     shown = {
-        "Protocol": sizes["protocol"].map(grid_settings.grid.names),
-        "Rank": sizes["rank"].map("{:.0f}".format) + marks,
-        "Model": sizes["model"] + sizes["variant"],
-        "PC1": numbers(sizes["pc1"], ".2f"),
-        "Parameters": numbers(sizes["parameters"], ",.0f"),
-        "Tokens (billion)": numbers(sizes["tokens_billion"], ",.0f"),
-        "Compute (FLOP)": numbers(sizes["compute"], ".3g"),
+        "Protocol": "{protocol}",
+        "Rank": "{rank:.0f}{mark}",
+        "Model": "{model}{variant}",
+        "PC1": "{pc1:.2f}",
+        "Parameters": "{parameters:,.0f}",
+        "Tokens (billion)": "{tokens_billion:,.0f}",
+        "Compute (FLOP)": "{compute:.3g}",
     }
     title = "The first component, parameters and compute"
     note = _NOTE.format(floored=grid_settings.grid.floor_note)
-    frame.write_grid_table(sizes, table, grid_settings, title=title, note=note, shown=shown)
+    frame.write_grid_table(
+        sizes, table, grid_settings, title=title, note=note, shown=shown, rows=rows
+    )
     plot_sizes(sizes, grid_settings, figure)
 
 

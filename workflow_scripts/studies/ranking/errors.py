@@ -45,11 +45,11 @@ class KnownErrors(NamedTuple):
 
 
 def combine_errors(
-    parts: Mapping[str, Cells], settings: GridSettings, known: KnownErrors
+    parts: Mapping[str, Cells], settings: GridSettings, sources: KnownErrors
 ) -> dict[str, ScoreErrors]:
     """Combine the errors by protocol; under all protocols a task's models were asked the same items."""
     tasks = dict.fromkeys(task for cells in parts.values() for task in cells.value)
-    items = {task: _combine_items(task, parts, known) for task in tasks}
+    items = {task: _combine_items(task, parts, sources) for task in tasks}
     combined = {}
     for stream, (protocol, cells) in enumerate(parts.items()):
         rows = pd.MultiIndex.from_product([[protocol], cells.value.index])
@@ -57,21 +57,21 @@ def combine_errors(
         for task in cells.value:
             index, errors = items[task]
             of_tasks[task] = errors.part(index.get_indexer(rows))
-        spread = _spread_trainings(protocol, parts, settings, known)
+        spread = _estimate_training_errors(protocol, parts, settings, sources)
         spread = spread.reindex_like(cells.value).fillna(0.0)
         combined[protocol] = ScoreErrors(cells.value, of_tasks, spread, stream)
     return combined
 
 
 def _combine_items(
-    task: str, parts: Mapping[str, Cells], known: KnownErrors
+    task: str, parts: Mapping[str, Cells], sources: KnownErrors
 ) -> tuple[pd.MultiIndex, ItemErrors]:
     """Combine all protocols at once: rows are protocol and label."""
     columns = {key: cells.stderr[task] for key, cells in parts.items() if task in cells.stderr}
     others = pd.concat(columns, names=_ROW)
-    usual = np.median(list(known.correlations.values() or [0.0]))
-    correlation = known.correlations.get(task, float(usual))
-    measured = known.measured
+    usual = np.median(list(sources.correlations.values() or [0.0]))
+    correlation = sources.correlations.get(task, float(usual))
+    measured = sources.measured
     if measured is None or task not in set(measured["task"]):
         return others.index, assumed_errors(others.to_numpy(), correlation)
     index, errors = get_row_errors(measured[measured["task"] == task], _ROW)
@@ -81,22 +81,22 @@ def _combine_items(
     return index.append(others.index), with_others(errors, others.to_numpy(), correlation)
 
 
-def _spread_trainings(
-    protocol: str, parts: Mapping[str, Cells], settings: GridSettings, known: KnownErrors
+def _estimate_training_errors(
+    protocol: str, parts: Mapping[str, Cells], settings: GridSettings, sources: KnownErrors
 ) -> pd.DataFrame:
     """Compute the spread of each score over trainings; 0 where nothing is known of it."""
-    cells, release, reruns = parts[protocol], settings.grid.release, known.reruns
+    cells, release, reruns = parts[protocol], settings.grid.release, sources.reruns
     if (cells.seeds > 1).to_numpy().any():
-        return spread_seeds(cells.between, cells.seeds)
-    if known.release is not None and release and release.protocol == protocol:
+        return estimate_seed_errors(cells.between, cells.seeds)
+    if sources.release is not None and release and release.protocol == protocol:
         floor = parts[settings.grid.baseline].value
-        reruns = estimate_trainings(known.release, cells.value, floor, cells.models)
+        reruns = estimate_trainings(sources.release, cells.value, floor, cells.models)
     if reruns is None or not settings.grid.protocols[protocol].after_training:
         return cells.value * 0.0
     return reruns.spread(cells.models["model"], list(cells.value))
 
 
-def spread_seeds(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
+def estimate_seed_errors(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
     """Compute the standard error that trainings give each mean over seeds, from the variances between them.
 
     A task's variance is that of its models together, drawn towards the mean of all tasks by how
@@ -119,7 +119,8 @@ def estimate_reruns(
     From the two files as they are: the leaderboard of their README, a wide table in percent, and the
     scores beside their code, a long one in fractions. They are two runs of 61 models on 24 tasks.
     """
-    return reruns_of(differences_of(*read_releases(leaderboard, cells)), index_models(models))
+    about = pd.DataFrame(map(dict, models)).set_index("model")
+    return reruns_of(differences_of(*read_releases(leaderboard, cells)), about)
 
 
 def estimate_trainings(
@@ -136,7 +137,3 @@ def read_releases(
     """Read both releases after training, and the direct scores, by model and task as fractions."""
     wide = cells.pivot(index="model", columns=["protocol", "task"], values="value")
     return convert_to_fractions(leaderboard.set_index("model")), wide[TRAINED], wide[DIRECT]
-
-
-def index_models(models: Iterable[KnownModel]) -> pd.DataFrame:
-    return pd.DataFrame(map(dict, models)).set_index("model")

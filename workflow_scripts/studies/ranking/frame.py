@@ -1,10 +1,14 @@
 """Hold what the tables of a grid have in common: names of protocols and statistics, titles and notes."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from string import Formatter
+from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.render.tables import ShownColumns, write_table
+from workflow_scripts.render.tables import write_table
+from workflow_scripts.render.text import fixed
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 STUDY = "harmony"
@@ -33,10 +37,6 @@ STATISTICS = {
     CEILING: "ceiling of that mean",
     DIFFERENCE: "mean agreement minus direct",
     SHARE: "share of pairs that improve on direct",
-    TASK: "task with the others",
-    TASK_CEILING: "ceiling of that task",
-    CATEGORY: "category",
-    PAIR: "pair",
 }
 MEASURES = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r"}
 OVERALL = "mean of tasks"  # in the table of significance, what is not about one task
@@ -51,6 +51,27 @@ def make_title(title: str, settings: GridSettings) -> str:
     return title if grid.run else f"{grid.title}: {title[0].lower()}{title[1:]}"
 
 
+class _NumberFormatter(Formatter):
+    """Format numbers as people read them: with a minus sign, and shares in percent without its sign."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return fixed(value, format_spec).rstrip("%") if format_spec else str(value)
+
+
+def format_rows(rows: pd.DataFrame, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Format the columns that are templates, such as `{low:.2f} to {high:.2f}`; None where a value is missing."""
+    formatter, records, shown = _NumberFormatter(), rows.to_dict("records"), dict(columns)
+    for head, column in columns.items():
+        if isinstance(column, str):
+            fields = [field for _, field, _, _ in formatter.parse(column) if field]
+            is_complete = rows[fields].notna().all(axis=1)
+            shown[head] = [
+                formatter.vformat(column, (), record) if complete else None
+                for record, complete in zip(records, is_complete, strict=True)
+            ]
+    return shown
+
+
 def write_grid_table(
     table: pd.DataFrame,
     files: list[Path],
@@ -58,8 +79,16 @@ def write_grid_table(
     *,
     title: str,
     note: str,
-    shown: ShownColumns,
+    shown: Mapping[str, Any],
+    rows: pd.DataFrame | None = None,
 ) -> None:
-    """Write a table of a grid, with what is said of every table of a run."""
+    """Write a table of a grid, with what is said of every table of a run.
+
+    `shown` has the columns of `rows`, the table or a part of it, for people; templates are filled with its values.
+    """
+    rows = table if rows is None else rows
+    if "protocol" in rows:
+        rows = rows.assign(protocol=rows["protocol"].map(settings.grid.names))
     note += RAW_AND_MISSING * settings.grid.run
-    write_table(table, files, title=make_title(title, settings), note=note, shown=shown)
+    title = make_title(title, settings)
+    write_table(table, files, title=title, note=note, shown=format_rows(rows, shown))

@@ -4,7 +4,6 @@ The script `build_grid` writes it, with what its scores are uncertain by, and ev
 other people's scores may stand beside ours, told apart by their origin.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -61,7 +60,10 @@ class Grid:
         return scores.loc[:, scores.nunique() > 1]
 
 
-def write_grids(grids: Mapping[str, Grid], cells: Path, models: Path) -> None:
+Grids = dict[str, Grid]  # by protocol
+
+
+def write_grids(grids: Grids, cells: Path, models: Path) -> None:
     """Write a row for each protocol, label and task, and one for each protocol and label."""
     scores, labels = [], []
     for protocol, grid in grids.items():
@@ -81,10 +83,10 @@ def write_grids(grids: Mapping[str, Grid], cells: Path, models: Path) -> None:
             pd.concat(tables, ignore_index=True).to_parquet(temporary)
 
 
-def read_grids(cells: Path, models: Path) -> dict[str, Grid]:
+def read_grids(cells: Path, models: Path) -> Grids:
     """Read the grid of each protocol."""
     scores, labels = pd.read_parquet(cells), pd.read_parquet(models)
-    grids = {}
+    grids: Grids = {}
     for protocol, about in labels.groupby("protocol", sort=False):
         about = about.drop(columns="protocol").set_index("label").rename_axis(None)
         rows = scores[scores["protocol"] == protocol]

@@ -10,12 +10,11 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render import frames
 from workflow_scripts.render.figures import draw_placeholder, drawing
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.stats.missing import FEWEST
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.ranks import FEWEST_DRAWS, rank_ranges, ranks, tiers
 from workflow_scripts.studies.ranking import frame, plots
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _NOTE = (
@@ -40,7 +39,7 @@ _MODEL = ["model", "variant", "origin", "family", "parameters", "kind", "tokens_
 _TOO_FEW = "fewer than two models that have all tasks, or enough to estimate the others, differ"
 
 
-def compute_leaderboard(grids: dict[str, Grid], draws: int, seed: int) -> pd.DataFrame:
+def compute_leaderboard(grids: Grids, draws: int, seed: int) -> pd.DataFrame:
     """Compute a row per protocol and model, best first, models without a rank at the end."""
     tasks = list(dict.fromkeys(task for grid in grids.values() for task in grid.values))
     tables = [_rank_models(grid, tasks, draws, seed) for grid in grids.values()]
@@ -102,12 +101,11 @@ def describe_missing(row: frames.Cells, names: Mapping[str, str]) -> str:
 
 def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot a column per protocol, best on top; a line per model, strong where its ranges of ranks do not meet."""
-    table = table.dropna(subset=["rank"])
-    table = table.assign(name=plots.shorten_names(table), family=table["family"].fillna("other"))
+    table = plots.name_models(table.dropna(subset=["rank"]))
     protocols = plots.list_protocols(table, settings.grid)
     table = table[table["protocol"].isin(protocols)]
     names = {protocol: settings.grid.names[protocol] for protocol in protocols}
-    looks, width = plots.color_families(table), 3.2 + 2.6 * len(protocols)
+    looks, width = plots.choose_family_looks(table), 3.2 + 2.6 * len(protocols)
     with drawing(files, width, plots.get_rank_height(table)) as (fig, axes):
         if not protocols:
             draw_placeholder(axes, "Fewer than two models are ranked under a protocol.")
@@ -133,14 +131,20 @@ def main(
     shown = {
         "Protocol": ranking["protocol"].map(grid_settings.grid.names),
         "Rank": format_ranks(ranking["rank"], ranking["rank_low"], ranking["rank_high"], marks),
-        "Tier": numbers(ranking["tier"], ".0f"),
-        "Model": ranking["model"] + ranking["variant"],
-        "Origin": ranking["origin"],
-        "PC1": numbers(ranking["pc1"], ".2f"),
-        **{name: percents(ranking[task]) for task, name in names.items()},
+        "Tier": "{tier:.0f}",
+        "Model": "{model}{variant}",
+        "Origin": "{origin}",
+        "PC1": "{pc1:.2f}",
+        **{name: f"{{{task}:.1%}}" for task, name in names.items()},
         "Missing": [describe_missing(row, names) for row in frames.cells(ranking)],
     }
-    write_table(ranking, table, title="Harmony leaderboard", note=_NOTE, shown=shown)
+    write_table(
+        ranking,
+        table,
+        title="Harmony leaderboard",
+        note=_NOTE,
+        shown=frame.format_rows(ranking, shown),
+    )
     plot_bump(ranking, grid_settings, figure)
 
 

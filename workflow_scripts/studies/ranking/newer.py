@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import format_with_errors, numbers
+from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.studies.ranking.compute import OPERATIONS, count_operations
 from workflow_scripts.studies.ranking.frame import write_grid_table
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _COLUMNS = ["protocol", "task", "model", "newer", "compute", "value", "chance", "slope", "knee"]
@@ -55,7 +55,7 @@ def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, flo
     }
 
 
-def compare_newer_models(grids: dict[str, Grid], settings: GridSettings) -> pd.DataFrame:
+def compare_newer_models(grids: Grids, settings: GridSettings) -> pd.DataFrame:
     """Compute a row per protocol, task and model, with the fit of the task, if it has models of both ages."""
     request, tables = settings.grid.newer, [pd.DataFrame(columns=_COLUMNS)]
     assert request, "the rule is for grids that ask"
@@ -85,20 +85,20 @@ def main(cells: Path, models: Path, table: list[Path], settings: dict[str, Any])
     fits = fits.sort_values("task", key=lambda task: task.map(order.index), kind="stable")
     shown = {
         "Task": fits["task"].map(grid_settings.names),
-        "Protocol": fits["protocol"].map(grid.names),
+        "Protocol": "{protocol}",
         "Step": format_with_errors(fits["step"], fits["stderr"]),
-        "Printed": numbers(fits["printed"]),
-        "Models": numbers(fits["models"], "d"),
-        "Newer": numbers(fits["newer"], "d"),
-        "Chance": numbers(fits["chance"], ".2f"),
-        "Slope": numbers(fits["slope"]),
-        "Knee": numbers(fits["knee"], ".2f"),
-        "Explained": numbers(fits["explained"]),
+        "Printed": "{printed:.3f}",
+        "Models": "{models}",
+        "Newer": "{newer}",
+        "Chance": "{chance:.2f}",
+        "Slope": "{slope:.3f}",
+        "Knee": "{knee:.2f}",
+        "Explained": "{explained:.3f}",
     }
     since = grid.newer.since if grid.newer else ""
     note = _NOTE.format(since=since, operations=OPERATIONS, floored=grid.floor_note)
     title = "Newer and older models"
-    write_grid_table(newer, table, grid_settings, title=title, note=note, shown=shown)
+    write_grid_table(newer, table, grid_settings, title=title, note=note, shown=shown, rows=fits)
 
 
 if "snakemake" in globals():

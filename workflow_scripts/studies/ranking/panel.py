@@ -8,11 +8,10 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.text import intervals, number, numbers
 from workflow_scripts.scores.panel import Panel, read_panel_scores
 from workflow_scripts.stats.placement import fit, place
-from workflow_scripts.studies.ranking.frame import TRAINED
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.frame import TRAINED, format_rows
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.leaderboard import format_ranks
 
@@ -31,7 +30,7 @@ _COLUMNS += ["rank", "best_rank", "worst_rank", "coverage", "outside", "caution"
 
 
 def place_models(
-    grids: dict[str, Grid], panel: Panel, settings: GridSettings, families: pd.Series
+    grids: Grids, panel: Panel, settings: GridSettings, families: pd.Series
 ) -> pd.DataFrame:
     """Compute a row per protocol and model that shares a task with the panel, the panel's rows left out.
 
@@ -44,8 +43,8 @@ def place_models(
         for label, model in grid.models.iterrows():
             scores = values.loc[label].dropna()
             tasks = tuple(scores.index)
-            theirs = panel.scores.reindex([model["model"]])[list(tasks)]
-            if not tasks or np.allclose(scores, theirs):  # the panel's own scores, imported
+            own = panel.scores.reindex([model["model"]])[list(tasks)]
+            if not tasks or np.allclose(scores, own):  # the panel's own scores, imported
                 continue
             if tasks not in fits:
                 fits[tasks] = fit(panel.scores, list(tasks), families)
@@ -87,25 +86,27 @@ def main(
     grid_settings, grids = GridSettings.of(settings), read_grids(cells, models)
     # Models of the panel may be among the grid's, which knows more of them.
     of_grids = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
-    known = pd.Series(of_grids.dropna().to_dict() | families, dtype=object)
+    all_families = pd.Series(of_grids.dropna().to_dict() | families, dtype=object)
     scores = read_panel_scores(panel, grid_settings.metrics)
-    placed = place_models(grids, scores, grid_settings, known)
+    placed = place_models(grids, scores, grid_settings, all_families)
     shown = {
         "Protocol": placed["protocol"].map(grid_settings.grid.names),
-        "Model": placed["model"] + placed["variant"],
-        "Origin": placed["origin"],
-        "Tasks": placed["tasks"].astype(str) + " of " + placed["panel_tasks"].astype(str),
-        "PC1": numbers(placed["pc1"], ".0f"),
-        "Interval": intervals(placed["low"], placed["high"], lambda end: number(end, ".0f")),
+        "Model": "{model}{variant}",
+        "Origin": "{origin}",
+        "Tasks": "{tasks} of {panel_tasks}",
+        "PC1": "{pc1:.0f}",
+        "Interval": "{low:.0f} to {high:.0f}",
         "Rank": format_ranks(placed["rank"], placed["best_rank"], placed["worst_rank"]),
-        "Coverage": numbers(placed["coverage"], ".2f"),
+        "Coverage": "{coverage:.2f}",
         "Outside the panel": [
             ", ".join(grid_settings.names[task] for task in row.split())
             for row in placed["outside"]
         ],
-        "Caution": placed["caution"],
+        "Caution": "{caution}",
     }
-    write_table(placed, table, title="Place on the panel", note=_NOTE, shown=shown)
+    write_table(
+        placed, table, title="Place on the panel", note=_NOTE, shown=format_rows(placed, shown)
+    )
 
 
 if "snakemake" in globals():

@@ -13,8 +13,6 @@ from workflow_scripts.render.figures import PALETTE, draw_placeholder, drawing, 
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame
 
-# Untrained protocols have the first looks, trained ones the last.
-_LOOKS = tuple(zip((PALETTE[at] for at in (1, 2, 6, 4, 3, 0)), "o^PvDs", strict=True))
 IMPORTED = "*"
 NAMED = 70  # models that fit below one another: figures with a line for each show the first ones
 # Red for opposite, white for unrelated, blue for equal rankings; safe for all eyes.
@@ -33,33 +31,10 @@ def draw_panels(
         yield fig, axes
 
 
-def measure_ends(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]:
-    """Measure how far an interval goes down and up; not at all where there is none."""
-    return [side.clip(lower=0).fillna(0) for side in (values - low, high - values)]
-
-
 def list_protocols(table: pd.DataFrame, grid: GridFile) -> list[str]:
     """List the protocols of the table that figures show, in the order of the grid."""
     present = set(table["protocol"])
     return [protocol for protocol in grid.drawn if protocol in present]
-
-
-def split_protocols(
-    table: pd.DataFrame, grid: GridFile, gap: float
-) -> Iterator[tuple[pd.DataFrame, float, dict]]:
-    """Yield the rows of each protocol, how far its marks are shifted beside the others', and their look."""
-    protocols = list_protocols(table, grid)
-    for number, protocol in enumerate(protocols):
-        colour, marker = choose_look(protocol, grid)
-        look = {"fmt": marker, "markersize": 4.5, "color": colour, "label": grid.names[protocol]}
-        shift = (number - (len(protocols) - 1) / 2) * gap
-        yield table[table["protocol"] == protocol], shift, look
-
-
-def choose_look(protocol: str, grid: GridFile) -> tuple[str, str]:
-    """Choose colour and marker by the protocol's place and whether models were trained."""
-    place = grid.drawn.index(protocol)
-    return _LOOKS[place - len(grid.drawn) * grid.protocols[protocol].after_training]
 
 
 def format_size(parameters: float) -> str:
@@ -70,76 +45,78 @@ def format_size(parameters: float) -> str:
     return f"{parameters / 1e3:.3g}K"
 
 
-def shorten_names(table: pd.DataFrame) -> pd.Series:
-    """Name models without their organisation; imported ones are marked where ours stand beside them."""
+def name_models(table: pd.DataFrame) -> pd.DataFrame:
+    """Name models without their organisation, imported ones marked where ours stand beside them, and all families."""
     names = table["model"].str.split("/").str[-1] + table["variant"]
     own = table["origin"] == frame.OWN
-    return names.where(own, names + IMPORTED) if own.any() else names
+    names = names.where(own, names + IMPORTED) if own.any() else names
+    return table.assign(name=names, family=table["family"].fillna("other"))
 
 
-def color_families(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
+def choose_family_looks(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Give each family a colour and a marker."""
     looks = zip(cycle(PALETTE), cycle("osD^vPXh"), strict=False)
     return dict(zip(sorted(set(table["family"])), looks, strict=False))
 
 
-def draw_heat_map(
-    axis, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], *, small: bool
-):
-    """Draw a square of a colour for each number from -1 to 1, with two decimals; a dash where there is none."""
-    mesh = axis.pcolormesh(values, **_COLOURS)
-    place = {"ha": "center", "va": "center", "fontsize": 5.5 if small else 7.5}
-    for (down, across), value in np.ndenumerate(values):
-        text = "–" if np.isnan(value) else f"{value:z.2f}".replace("0.", ".", 1).replace("-", "−")
-        colour = "white" if abs(value) > 0.6 else "black"
-        cell = axis.text(across + 0.5, down + 0.5, text, color=colour, **place)
-        cell.set_in_layout(False)  # within its axes, and to measure hundreds takes seconds
-    rotation = 90 if small else 0
-    axis.set_xticks(np.arange(len(columns)) + 0.5, columns, rotation=rotation, fontsize=7)
-    axis.set_yticks(np.arange(len(rows)) + 0.5, rows, fontsize=7)
-    axis.set_ylim(len(rows), 0)
-    axis.tick_params(length=0)
-    axis.spines[:].set_visible(False)
-    return mesh
+def pivot_pairs(
+    rows: pd.DataFrame, titles: Mapping[str, str], grid: GridFile, names: dict[str, str]
+) -> dict[str, pd.DataFrame]:
+    """Pivot the numbers of pairs `first` and `second` to a square per protocol, by its title."""
+    squares = {}
+    for protocol in list_protocols(rows, grid):
+        pairs = rows[rows["protocol"] == protocol]
+        half = pairs.pivot(index="first", columns="second", values="value")
+        half = half.reindex(index=list(names), columns=list(names)).astype(float)
+        squares[titles[protocol]] = half.fillna(half.T).rename(index=names, columns=names)
+    return squares
 
 
-def draw_colour_bar(fig, mesh, axes, label: str) -> None:
-    bar = fig.colorbar(mesh, ax=axes, location="bottom", aspect=50, shrink=0.6)
-    bar.set_label(label)
-    bar.outline.set_visible(False)
-
-
-def plot_matrices(
-    rows: pd.DataFrame,
-    titles: Mapping[str, str],
-    grid: GridFile,
+def plot_heat_maps(
+    maps: dict[str, pd.DataFrame],
     files: Sequence[Path],
-    *,
-    names: dict[str, str],
     label: str,
+    *,
     lines: Sequence[int] = (),
+    **grid: Any,
 ) -> None:
-    """Plot a square per protocol of the numbers of pairs `first` and `second`; names may have one with themselves."""
-    protocols = list_protocols(rows, grid)
-    small = len(names) > 12
-    side = max((0.27 if small else 0.72) * len(names), 2.2)
-    empty = "No two tasks or texts have scores of the same models."
-    shared = {"sharey": True, "layout": "compressed"}
-    with draw_panels(files, protocols, side + 0.3, side + 2.6, empty, **shared) as (fig, (axes,)):
-        for axis, protocol in zip(axes, protocols, strict=False):
-            half = rows[rows["protocol"] == protocol].pivot(
-                index="first", columns="second", values="value"
-            )
-            half = half.reindex(index=list(names), columns=list(names))
-            values, shown = half.fillna(half.T).to_numpy(dtype=float), list(names.values())
-            mesh = draw_heat_map(axis, values, shown, shown, small=small)
-            for place in lines:
-                axis.axhline(place, color="black", linewidth=0.6)
-                axis.axvline(place, color="black", linewidth=0.6)
+    """Plot a square of a colour for each number from -1 to 1, with two decimals; a dash where there is none.
+
+    `lines` lie between rows and columns of these numbers. With `nrows` the maps stand above one another.
+    """
+    count, across = next(iter(maps.values())).shape if maps else (1, 1)
+    small = across > 12
+    width, height = (max((0.27 if small else 0.72) * n, 2.2) for n in (across, count))
+    if "nrows" in grid:
+        height = (0.27 * count + 0.4) * len(maps)
+    empty = "No tasks or texts have scores of the same models."
+    grid |= {"sharex": "nrows" in grid, "sharey": "nrows" not in grid, "layout": "compressed"}
+    with draw_panels(files, list(maps), width + 0.3, height + 2.6, empty, **grid) as (fig, axes):
+        for axis, (title, values) in zip(axes.flat, maps.items(), strict=False):
+            mesh = axis.pcolormesh(values.to_numpy(), **_COLOURS)
+            place = {"ha": "center", "va": "center", "fontsize": 5.5 if small else 7.5}
+            for (row, column), value in np.ndenumerate(values):
+                text = f"{value:z.2f}".replace("0.", ".", 1).replace("-", "−")
+                text = "–" if np.isnan(value) else text
+                colour = "white" if abs(value) > 0.6 else "black"
+                cell = axis.text(column + 0.5, row + 0.5, text, color=colour, **place)
+                cell.set_in_layout(False)  # within its axes, and to measure hundreds takes seconds
+            rotation = 90 if small else 0
+            ticks = np.arange(across) + 0.5
+            axis.set_xticks(ticks, values.columns, rotation=rotation, fontsize=7)
+            axis.set_yticks(np.arange(count) + 0.5, values.index, fontsize=7)
+            axis.set_ylim(count, 0)
+            axis.tick_params(length=0)
+            axis.spines[:].set_visible(False)
+            for line in lines:
+                axis.axhline(line, color="black", linewidth=0.6)
+                axis.axvline(line, color="black", linewidth=0.6)
             axis.set_aspect("equal")
-            axis.set_title(titles[protocol], fontsize=9)
-        if protocols:
-            draw_colour_bar(fig, mesh, list(axes), label)
+            axis.set_title(title, fontsize=9)
+        if maps:
+            bar = fig.colorbar(mesh, ax=list(axes.flat), location="bottom", aspect=50, shrink=0.6)
+            bar.set_label(label)
+            bar.outline.set_visible(False)
 
 
 def get_rank_height(table: pd.DataFrame) -> float:

@@ -10,7 +10,6 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen
@@ -75,7 +74,7 @@ def compute_price(
         {"way": ALL, "budget": 1.0, "price": 1.0, "tasks": len(prices)},
         {"way": NONE, "budget": 0.0, "price": 0.0, "tasks": 0, **_place(models, lambda _: direct)},
     ]
-    rows[0]["tau"] = _correlate(first, models["second"])
+    rows[0]["tau"] = _compute_tau(first, models["second"])
     generator = np.random.default_rng(seed)
     for budget in BUDGETS:
         choose = partial(chosen, prices=prices, budget=budget)
@@ -96,8 +95,8 @@ def _place(
     for family in families.unique():
         others = (families != family).to_numpy()
         scores = choose_scores(others)
-        known = scores[others]
-        standard = ((scores - known.mean()) / known.std(ddof=0)).to_numpy()
+        others_scores = scores[others]
+        standard = ((scores - others_scores.mean()) / others_scores.std(ddof=0)).to_numpy()
         target, groups = (models.loc[others, name].to_numpy() for name in ("target", "family"))
         learned = learn(standard[others], target, groups)
         own = standard[~others]
@@ -106,14 +105,14 @@ def _place(
     within = off.abs() <= placed["half"]
     by_family = within.groupby(families).agg(["size", "mean"])
     return {
-        "tau": _correlate(placed["pc1"], models["second"]),
+        "tau": _compute_tau(placed["pc1"], models["second"]),
         "off": float(np.sqrt((off**2).mean())),
         "within": float(within.mean()),
         "least_within": float(by_family.loc[by_family["size"] >= FEWEST, "mean"].min()),
     }
 
 
-def _correlate(first: pd.Series, second: pd.Series) -> float:
+def _compute_tau(first: pd.Series, second: pd.Series) -> float:
     return float(kendall_matrix(pd.concat([first, second], axis=1)).iloc[0, 1])
 
 
@@ -154,13 +153,13 @@ def main(
     names = grid_settings.names
     shown = {
         "Tasks": price["way"].map(NAMES),
-        "Budget (%)": percents(price["budget"], ".0f"),
-        "Price (%)": percents(price["price"], ".1f"),
-        "Number": numbers(price["tasks"], ".0f"),
-        "Tau": numbers(price["tau"]),
-        "Off": numbers(price["off"], ".0f"),
-        "Within": numbers(price["within"], ".2f"),
-        "Least within": numbers(price["least_within"], ".2f"),
+        "Budget (%)": "{budget:.0%}",
+        "Price (%)": "{price:.1%}",
+        "Number": "{tasks:.0f}",
+        "Tau": "{tau:.3f}",
+        "Off": "{off:.0f}",
+        "Within": "{within:.2f}",
+        "Least within": "{least_within:.2f}",
         "Which": [
             ", ".join(names[task] for task in row.split()) for row in price["chosen"].fillna("")
         ],

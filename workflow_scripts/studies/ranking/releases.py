@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.render.verdict import LIMIT
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.studies.ranking.frame import write_grid_table
@@ -60,12 +59,12 @@ def main(
     releases = compare_releases(first, read_panel(release), direct)
     shown = {
         "Task": releases["task"].map(grid_settings.names).fillna("all tasks"),
-        "Cells": numbers(releases["cells"], ",.0f"),
-        "Differing": numbers(releases["differing"], ",.0f"),
-        "Furthest (points)": percents(releases["furthest"]),
-        "Tested": numbers(releases["tested"], ",.0f"),
-        "Apart": numbers(releases["apart"], ".0f"),
-        "Below direct": numbers(releases["below_direct"], ".0f"),
+        "Cells": "{cells:,.0f}",
+        "Differing": "{differing:,.0f}",
+        "Furthest (points)": "{furthest:.1%}",
+        "Tested": "{tested:,.0f}",
+        "Apart": "{apart:.0f}",
+        "Below direct": "{below_direct:.0f}",
     }
     title = "Two releases of the same grid"
     write_grid_table(releases, table, grid_settings, title=title, note=_NOTE, shown=shown)

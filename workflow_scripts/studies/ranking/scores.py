@@ -10,15 +10,15 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.figures import drawing, legend_below, pick_model_colours, rule
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.text import format_with_errors, numbers
+from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.foreign.cells import KnownModel, add_imported_models
 from workflow_scripts.scores.tidy import read_all_imported
 from workflow_scripts.stats.shares import errors_above, score_interval
-from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY
+from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, format_rows
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
-from workflow_scripts.studies.ranking.plots import IMPORTED, measure_ends
+from workflow_scripts.studies.ranking.plots import IMPORTED
 
 _NAMED = 16  # models with a colour and a name of their own in the figure; more go by their families
 _NOTE = (
@@ -31,12 +31,12 @@ _KEY = ["origin", "model", "task"]
 _SCORE = ["value", "stderr", "n", "chance", "floor"]
 
 
-def tabulate_scores(
-    scores: pd.DataFrame, tasks: Sequence[RankedTask], models: Sequence[str], known: pd.DataFrame
+def compute_scores(
+    scores: pd.DataFrame, tasks: Sequence[RankedTask], models: Sequence[str], about: pd.DataFrame
 ) -> pd.DataFrame:
     """Tabulate a row per task and model of the config, in its order, primary metric only; imported scores follow ours.
 
-    `known` has the family and the parameters of models by name; a checkpoint goes by those of its base.
+    `about` has the family and the parameters of models by name; a checkpoint goes by those of its base.
     """
     rows = pd.DataFrame([task.model_dump() for task in tasks]).set_index("task")
     direct = scores[(scores["protocol"] == DIRECT) & scores["subset"].isna()]
@@ -48,7 +48,7 @@ def tabulate_scores(
     own["base"] = [CheckpointId.parse(name).model for name in own["model"]]
     own = own.merge(direct[[*_KEY, *_SCORE]], "left", _KEY)
     table = pd.concat([own, direct[origin != OWN]], ignore_index=True).drop(columns="metric")
-    table = table.join(rows, on="task").join(known[["parameters", "family"]], on="base")
+    table = table.join(rows, on="task").join(about[["parameters", "family"]], on="base")
     table[_SCORE] = table[_SCORE].apply(pd.to_numeric)
     value, error, n, floor = (table[name] for name in ("value", "stderr", "n", "floor"))
     table["z"] = errors_above(value, error, floor, n, get_metric_minimum(table["metric"]))
@@ -78,7 +78,8 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
         for place, (name, colour) in enumerate(pick_model_colours(names).items()):
             rows = table[(table["name"] == name) & table["value"].notna()]
             down = tasks.get_indexer(rows["task"]) + (place - (len(names) - 1) / 2) * step
-            ends = measure_ends(rows["value"], rows["low"], rows["high"])
+            ends = [rows["value"] - rows["low"], rows["high"] - rows["value"]]
+            ends = [end.clip(lower=0) for end in ends]
             look = {"fmt": "o", "markersize": 4, "linewidth": 0.8, "color": colour, "label": name}
             axes.errorbar(rows["value"], down, xerr=ends, **look)
         floors = table.groupby("task")["floor"].max().dropna()
@@ -105,23 +106,24 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     """Tabulate the scores of `models` on `tasks`; `metrics` of all known tasks are checked in imported files."""
     others = read_all_imported(imported, metrics, taken={STUDY})
     tidy = pd.concat([*map(pd.read_parquet, scores), *others], ignore_index=True)
-    known = add_imported_models([KnownModel(**model) for model in known_models], imports)
-    about = pd.DataFrame(map(dict, known)).set_index("model")
-    direct = tabulate_scores(tidy, [RankedTask(**task) for task in tasks], models, about)
-    origin = {"Origin": direct["origin"]} if (direct["origin"] != OWN).any() else {}
+    rows = add_imported_models([KnownModel(**model) for model in known_models], imports)
+    about = pd.DataFrame(map(dict, rows)).set_index("model")
+    direct = compute_scores(tidy, [RankedTask(**task) for task in tasks], models, about)
+    origin = {"Origin": "{origin}"} if (direct["origin"] != OWN).any() else {}
     shown = {
-        "Task": direct["task"],
-        "Model": direct["model"],
+        "Task": "{task}",
+        "Model": "{model}",
         **origin,
-        "Parameters": numbers(direct["parameters"], ",.0f"),
-        "Metric": direct["metric"],
+        "Parameters": "{parameters:,.0f}",
+        "Metric": "{metric}",
         "Score": format_with_errors(direct["value"], direct["stderr"]),
-        "n": numbers(direct["n"], ".0f"),
-        "Chance": numbers(direct["chance"]),
-        "Baseline": numbers(direct["floor"]),
-        "Above baseline (SE)": numbers(direct["z"], "+.1f"),
+        "n": "{n:.0f}",
+        "Chance": "{chance:.3f}",
+        "Baseline": "{floor:.3f}",
+        "Above baseline (SE)": "{z:+.1f}",
     }
     title = "Zero-shot scores"
+    shown = format_rows(direct, shown)
     write_table(direct.drop(columns="family"), table, title=title, note=_NOTE, shown=shown)
     plot_scores(direct, figure)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import format_with_errors, number, numbers, p_value
+from workflow_scripts.render.text import format_with_errors, number, p_value
 from workflow_scripts.render.words import LEVEL
 from workflow_scripts.stats.significance import holm, z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, write_grid_table
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 SHOWN = 10  # of the best models of a protocol the readable table has every pair,
@@ -29,7 +29,7 @@ _COLUMNS = ["protocol", "first", "second", "first_place", "second_place", "task"
 _COLUMNS += ["difference", "stderr", "z", "p", "p_holm", "tasks", "won", "lost"]
 
 
-def compute_significance(grids: dict[str, Grid]) -> pd.DataFrame:
+def compute_significance(grids: Grids) -> pd.DataFrame:
     """Compute a row per protocol, pair of models and task, and one over all tasks of the pair.
 
     `first` is the model with the higher mean score.
@@ -74,20 +74,22 @@ def main(cells: Path, models: Path, table: list[Path], settings: dict[str, Any])
     rows = significance[is_shown]
     points = 100 * rows[["difference", "stderr"]]
     shown = {
-        "Protocol": rows["protocol"].map(grid_settings.grid.names),
-        "Higher": rows["first"],
-        "Lower": rows["second"],
-        "Tasks": numbers(rows["tasks"], ".0f"),
+        "Protocol": "{protocol}",
+        "Higher": "{first}",
+        "Lower": "{second}",
+        "Tasks": "{tasks:.0f}",
         "Difference": format_with_errors(
             points["difference"], points["stderr"], lambda value: number(value, ".2f")
         ),
-        "z": numbers(rows["z"], ".1f"),
+        "z": "{z:.1f}",
         "p (Holm)": list(map(p_value, rows["p_holm"])),
-        "Tasks won": numbers(rows["won"], ".0f"),
-        "Tasks lost": numbers(rows["lost"], ".0f"),
+        "Tasks won": "{won:.0f}",
+        "Tasks lost": "{lost:.0f}",
     }
     title = "Which models differ"
-    write_grid_table(significance, table, grid_settings, title=title, note=_NOTE, shown=shown)
+    write_grid_table(
+        significance, table, grid_settings, title=title, note=_NOTE, shown=shown, rows=rows
+    )
 
 
 if "snakemake" in globals():

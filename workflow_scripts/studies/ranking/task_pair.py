@@ -1,6 +1,6 @@
 """Set two tasks side by side: the rank of each model on both, and the ranks that it could as well have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from workflow_scripts.stats.partial_order import (
     rank_bounds,
 )
 from workflow_scripts.studies.ranking import frame, plots
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.leaderboard import format_ranks
 
@@ -31,9 +31,7 @@ _COLUMNS = ["protocol", "task", "label", "model", "variant", "origin", "family"]
 _COLUMNS += ["value", "stderr", "rank", "best", "worst", "opposed"]
 
 
-def compute_task_pair(
-    grids: Mapping[str, Grid], settings: GridSettings, pair: Sequence[str]
-) -> pd.DataFrame:
+def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str]) -> pd.DataFrame:
     """Compute a row per protocol, task and model that has both tasks, best first; none of a single task."""
     grids = {key: grid for key, grid in grids.items() if key in settings.grid.drawn}
     # In the order of the tasks table, as the columns of a grid are.
@@ -59,9 +57,9 @@ def compute_task_pair(
 
 def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot a panel per protocol, a column per task: a line per model, strong where its two ranges do not meet."""
-    table = table.assign(name=plots.shorten_names(table), family=table["family"].fillna("other"))
+    table = plots.name_models(table)
     protocols = plots.list_protocols(table, settings.grid)
-    looks = plots.color_families(table)
+    looks = plots.choose_family_looks(table)
     names = {task: settings.names[task] for task in table["task"].unique()}
     height, empty = plots.get_rank_height(table), "No model has a score on both tasks."
     with plots.draw_panels(files, protocols, 5.4, height, empty) as (fig, (axes,)):
@@ -83,10 +81,10 @@ def main(
     grid_settings = GridSettings.of(settings)
     pair = compute_task_pair(read_grids(cells, models), grid_settings, task_pair)
     shown = {
-        "Protocol": pair["protocol"].map(grid_settings.grid.names),
+        "Protocol": "{protocol}",
         "Task": pair["task"].map(grid_settings.names),
         "Rank": format_ranks(pair["rank"], pair["best"], pair["worst"]),
-        "Model": pair["label"],
+        "Model": "{label}",
         "Score": format_with_errors(pair["value"], pair["stderr"]),
     }
     title = "Two tasks side by side"

@@ -6,11 +6,10 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import numbers
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.stats.agreement import cross_agreement
 from workflow_scripts.studies.ranking import frame, plots
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.texts import pivot_bits, read_bits
 
@@ -22,7 +21,7 @@ _NOTE = (
 )
 
 
-def title_panels(grid: GridFile) -> dict[str, str]:
+def get_panel_titles(grid: GridFile) -> dict[str, str]:
     """Title what is compared: under each protocol, and for kinds of models bits before and scores after training."""
     titles = {}
     for key, protocol in grid.protocols.items():
@@ -35,7 +34,7 @@ def title_panels(grid: GridFile) -> dict[str, str]:
 
 
 def compare_texts(
-    bits: dict[str, pd.DataFrame], grids: dict[str, Grid], settings: GridSettings
+    bits: dict[str, pd.DataFrame], grids: Grids, settings: GridSettings
 ) -> pd.DataFrame:
     """Compare bits and scores under the same protocol, and of each kind bits before and scores after training."""
     grid = settings.grid
@@ -66,27 +65,18 @@ def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
 
 def plot_texts(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot a heat map of Kendall's tau-b for each panel, above one another: texts down, tasks across."""
-    titles = title_panels(settings.grid)
-    panels = [panel for panel in titles if panel in set(table["panel"])]
-    texts = settings.grid.texts or {text: text for text in table["text"]}
-    tasks = set(table["task"])
+    present, tasks = set(table["panel"]), set(table["task"])
     names = {row.task: row.display_name for row in settings.in_categories if row.task in tasks}
-    width = 0.6 + 0.34 * max(len(names), 8)
-    height = 2.0 + max(len(panels), 1) * (0.75 + 0.3 * len(texts))
-    shape = {"nrows": max(len(panels), 1), "ncols": 1, "sharex": True, "layout": "compressed"}
-    empty = "No models have both bits per byte of a text and scores of tasks."
-    with plots.draw_panels(files, panels, width, height, empty, **shape) as (fig, axes):
-        for axis, panel in zip(axes[:, 0], panels, strict=False):
-            rows = table[(table["panel"] == panel) & table["task"].notna()]
+    maps = {}
+    for panel, title in get_panel_titles(settings.grid).items():
+        rows = table[(table["panel"] == panel) & table["task"].isin(list(names))]
+        if panel in present:
             square = rows.pivot(index="text", columns="task", values="kendall")
-            values = square.reindex(index=list(texts), columns=list(names)).to_numpy()
-            down, across = list(texts.values()), list(names.values())
-            mesh = plots.draw_heat_map(axis, values, down, across, small=True)
-            title = f"{titles[panel]} ({rows['models'].max():.0f} models)"
-            axis.set_title(title, fontsize=9, loc="left")
-        if panels:
-            label = "Kendall's tau-b of the rankings by bits per byte (fewest first) and by score"
-            plots.draw_colour_bar(fig, mesh, list(axes[:, 0]), label)
+            square = square.rename(index=settings.grid.texts)[list(names)]
+            title = f"{title} ({rows['models'].max():.0f} models)"
+            maps[title] = square.rename(columns=names)
+    label = "Kendall's tau-b of the rankings by bits per byte (fewest first) and by score"
+    plots.plot_heat_maps(maps, files, label, nrows=max(len(maps), 1), ncols=1)
 
 
 def main(
@@ -101,12 +91,12 @@ def main(
     bits = pivot_bits(read_bits(texts, grid_settings), grid_settings)
     agreement = compare_texts(bits, read_grids(cells, models), grid_settings)
     shown = {
-        "Of": agreement["panel"].map(title_panels(grid_settings.grid)),
+        "Of": agreement["panel"].map(get_panel_titles(grid_settings.grid)),
         "Text": agreement["text"].replace(grid_settings.grid.texts),
         "Task": agreement["task"].map(grid_settings.names).fillna("mean of all tasks"),
-        "Kendall's tau-b": numbers(agreement["kendall"]),
-        "Pearson's r": numbers(agreement["pearson"]),
-        "Models": numbers(agreement["models"], ".0f"),
+        "Kendall's tau-b": "{kendall:.3f}",
+        "Pearson's r": "{pearson:.3f}",
+        "Models": "{models:.0f}",
     }
     title = "Bits per byte of texts beside tasks"
     frame.write_grid_table(agreement, table, grid_settings, title=title, note=_NOTE, shown=shown)

@@ -8,11 +8,10 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.text import numbers
 from workflow_scripts.stats.agreement import cross_agreement
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
-from workflow_scripts.studies.ranking.plots import plot_matrices
+from workflow_scripts.studies.ranking.plots import pivot_pairs, plot_heat_maps
 from workflow_scripts.studies.ranking.texts import pivot_bits, read_bits
 
 _NOTE = (
@@ -41,16 +40,16 @@ def main(
     shown = {
         "Protocol": pairs["protocol"].map(grid.names),
         "Texts": pairs["first"].replace(grid.texts) + " and " + pairs["second"].replace(grid.texts),
-        "Kendall's tau-b": numbers(pairs["value"]),
-        "Pearson's r": numbers(pairs["pearson"]),
-        "Models": numbers(pairs["models"], ".0f"),
+        "Kendall's tau-b": "{value:.3f}",
+        "Pearson's r": "{pearson:.3f}",
+        "Models": "{models:.0f}",
     }
     title = frame.make_title("Agreement of texts about models", grid_settings)
-    write_table(pairs, table, title=title, note=_NOTE, shown=shown)
+    write_table(pairs, table, title=title, note=_NOTE, shown=frame.format_rows(pairs, shown))
     compared = dict.fromkeys([*pairs["first"], *pairs["second"]])
     names = {text: grid.texts.get(text, text).replace(" ", "\n") for text in compared}
     label = "Kendall's tau-b of the rankings by bits per byte of two texts"
-    plot_matrices(pairs, grid.names, grid, figure, names=names, label=label)
+    plot_heat_maps(pivot_pairs(pairs, grid.names, grid, names), figure, label)
 
 
 if "snakemake" in globals():

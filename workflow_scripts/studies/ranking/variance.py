@@ -7,7 +7,6 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.text import numbers, percents
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.variance import PARTS, RELIABLE, WANTED, of_rerun, variance_of
 from workflow_scripts.studies.ranking.agreement_by_size import (
@@ -18,10 +17,10 @@ from workflow_scripts.studies.ranking.agreement_by_size import (
     name_groups,
 )
 from workflow_scripts.studies.ranking.frame import write_grid_table
-from workflow_scripts.studies.ranking.grid import Grid, read_grids
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
-_TASKS_FOR = {wanted: f"tasks_{100 * wanted:.0f}" for wanted in WANTED}
+_TASKS_FOR = {reliability: f"tasks_{100 * reliability:.0f}" for reliability in WANTED}
 _NOTE = (
     "Shares of the variance of the scores, each task standardised over the models of the row, by a two-way"
     " decomposition (method of moments). Model: what a model is better by on every task. Together: what a"
@@ -37,7 +36,7 @@ _NOTE = (
 
 
 def compute_variance(
-    grids: dict[str, Grid], settings: GridSettings, second: pd.DataFrame | None = None
+    grids: Grids, settings: GridSettings, second: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Compute a row per protocol and group of models; `observed` is the model's component, `left` the rest of 1.
 
@@ -65,7 +64,10 @@ def compute_variance(
                     "left": variance.left,
                     "reliability": variance.reliability(variance.tasks),
                     **variance.shares,
-                    **{name: variance.tasks_for(wanted) for wanted, name in _TASKS_FOR.items()},
+                    **{
+                        name: variance.tasks_for(reliability)
+                        for reliability, name in _TASKS_FOR.items()
+                    },
                 }
             )
     return pd.DataFrame(rows)
@@ -94,18 +96,18 @@ def main(
     second = read_panel(release) if release else None
     variance = compute_variance(read_grids(cells, models), grid_settings, second)
     shown = {
-        "Protocol": variance["protocol"].map(grid_settings.grid.names),
+        "Protocol": "{protocol}",
         "Of": name_groups(variance),
-        "Models": numbers(variance["models"], "d"),
-        "Tasks": numbers(variance["tasks"], "d"),
-        "Model (%)": percents(variance["model"]),
-        "Model and task together (%)": percents(variance["together"]),
-        "Items (%)": percents(variance["items"]),
-        "Training (%)": percents(variance["training"]),
-        "Reliability": numbers(variance["reliability"]),
+        "Models": "{models}",
+        "Tasks": "{tasks}",
+        "Model (%)": "{model:.1%}",
+        "Model and task together (%)": "{together:.1%}",
+        "Items (%)": "{items:.1%}",
+        "Training (%)": "{training:.1%}",
+        "Reliability": "{reliability:.3f}",
         **{
-            f"Tasks for {wanted:g}": numbers(variance[name], ",.0f")
-            for wanted, name in _TASKS_FOR.items()
+            f"Tasks for {reliability:g}": f"{{{name}:,.0f}}"
+            for reliability, name in _TASKS_FOR.items()
         },
     }
     title = "Where the variance of the scores lies"

@@ -61,7 +61,7 @@ MODULES: dict[str, tuple] = {
     "agreement": (agreement, f"{_GRID} figure", _DRAWS),
     "agreement_by_size": (agreement_by_size, _GRID, _DRAWS),
     "categories": (categories, f"{_GRID} figure", {}),
-    "components": (components, f"{_GRID} figure release", _SEED),
+    "components": (components, f"{_GRID} release", _SEED),
     "compute": (compute, f"{_GRID} figure", {}),
     "price": (
         price,
@@ -92,7 +92,7 @@ def read_made(name: str) -> pd.DataFrame:
 @cache
 def newer_table() -> pd.DataFrame:
     folder = temporary_folder()
-    make(newer, folder, build("test_task", folder), "cells models settings table figure")
+    make(newer, folder, build("test_task", folder), _GRID)
     return read_table(folder / "newer.csv")
 
 

@@ -5,9 +5,7 @@ import pandas as pd
 import pytest
 
 from tests.records import make_scores
-from tests.unit.settings.merged import load
 from tests.unit.studies.harmony.harmony_study import (
-    BOTH,
     LEADERBOARD,
     METRICS,
     MODELS,
@@ -21,12 +19,11 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.studies.ranking.frame import FLOORED
 from workflow_scripts.studies.ranking.grid import read_grids, write_grids
-from workflow_scripts.studies.ranking.grid_settings import choose_task_pair, list_wanted_cells
 
 LLAMA = "miniature/Llama-1.4M"
 
 
-def test_cells_follow_the_config_and_a_missing_one_stays_missing():
+def test_missing_cells_stay_missing():
     scores = without(study(), MODELS[2], "rte", "direct")
     grid = grids(scores)["direct"]
     assert (list(grid.values.index), list(grid.values)) == (MODELS, TASKS)
@@ -39,7 +36,7 @@ def test_cells_follow_the_config_and_a_missing_one_stays_missing():
     assert grid.completed.errors.scores.notna().all(axis=None), "for ranks it is estimated"
 
 
-def test_floored_is_the_better_score_where_both_are_known():
+def test_floored_takes_the_better_score():
     rows = [
         score(LLAMA, "rte", "direct", 0.7, stderr=0.01),
         score(LLAMA, "rte", "train_before_test", 0.6, stderr=0.02),
@@ -57,7 +54,7 @@ def test_floored_is_the_better_score_where_both_are_known():
     assert by_protocol["train_before_test"].values.loc[LLAMA, "rte"] == 0.6, "raw"
 
 
-def test_imported_scores_stand_beside_ours_and_a_grid_is_read_as_it_was_written(tmp_path):
+def test_imported_scores_survive_a_round_trip(tmp_path):
     path = tmp_path / "theirs.csv"
     path.write_text(f"model,task,protocol,metric,value\n{LLAMA},rte,direct,acc,0.9\n")
     imported = [read_imported(file, METRICS) for file in (LEADERBOARD, path)]
@@ -82,7 +79,7 @@ def test_imported_scores_stand_beside_ours_and_a_grid_is_read_as_it_was_written(
         assert grid.errors.stream == expected.errors.stream
 
 
-def test_seeds_become_their_mean_and_their_spread_joins_the_error():
+def test_seeds_are_averaged():
     rows = [
         score(LLAMA, "rte", "direct", value, stderr=0.03, seed=seed)
         for seed, value in enumerate((0.5, 0.6, 0.7))
@@ -93,13 +90,3 @@ def test_seeds_become_their_mean_and_their_spread_joins_the_error():
     assert grid.stderrs.loc[LLAMA, "rte"] == pytest.approx(expected)
     with pytest.raises(UserError, match=r"several scores of miniature/Llama-1\.4M on rte"):
         grids(make_scores([*rows, rows[0] | {"shots": 5}]))
-
-
-def test_scripts_are_given_what_the_config_asks_for():
-    harmony = {"models": [LLAMA], "tasks": ["rte", "truthfulqa_mc2"], "protocols": list(BOTH)}
-    settings = load({"harmony": harmony})
-    assert choose_task_pair(settings, "own") == ["rte", "truthfulqa_mc2"]
-    wanted = {key: cells["tasks"] for key, cells in list_wanted_cells(settings, "own").items()}
-    # The other task has no training split.
-    assert wanted == {"direct": ["rte", "truthfulqa_mc2"], "train_before_test": ["rte"]}
-    assert list_wanted_cells(settings, "published") == {}

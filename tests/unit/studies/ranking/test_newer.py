@@ -16,7 +16,7 @@ def hinge(about, slope, knee, step):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_fit_is_the_least_that_scipy_finds_from_many_starts(seed):
+def test_fit_matches_scipy(seed):
     rng = np.random.default_rng(seed)
     about = rng.uniform(20, 24, 40).round(2), rng.integers(0, 2, 40)
     above = hinge(about, 0.15, rng.uniform(20.5, 23), 0.06) + rng.normal(0, 0.05, 40)
@@ -34,7 +34,7 @@ def test_the_fit_is_the_least_that_scipy_finds_from_many_starts(seed):
         assert fit["stderr"] == pytest.approx(np.sqrt(spread[2, 2]), rel=1e-3)
 
 
-def test_steps_and_what_the_fit_explains_are_those_that_the_authors_print():
+def test_fit_matches_printed_steps():
     fits = newer_table().groupby(["protocol", "task"]).first()
     printed = fits.dropna(subset=["printed"])
     apart = (printed["step"].round(3) - printed["printed"]).abs() > 1e-9

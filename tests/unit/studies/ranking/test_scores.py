@@ -7,7 +7,7 @@ from tests.records import collected, write_example
 from tests.unit.studies.harmony.harmony_study import ABOUT
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
-from workflow_scripts.studies.ranking.scores import tabulate_scores
+from workflow_scripts.studies.ranking.scores import compute_scores
 
 TASKS = (
     RankedTask(task="sst2", display_name="SST-2", category="Language", metric="acc"),
@@ -16,7 +16,7 @@ TASKS = (
 MODELS = ["miniature/Llama-1.4M", "miniature/Pythia-0.1M"]
 
 
-def test_rows_follow_the_config_and_imported_scores_miss_no_cells(tmp_path):
+def test_rows_follow_the_config(tmp_path):
     cells = [(MODELS[0], "sst2", 0.8), (MODELS[1], "sst2", 0.45), (MODELS[0], "arc_easy", 0.1234)]
     paths = [tmp_path / f"{model[-4:]}-{task}.json" for model, task, _ in cells]
     for path, (model, task, value) in zip(paths, cells, strict=True):
@@ -27,7 +27,7 @@ def test_rows_follow_the_config_and_imported_scores_miss_no_cells(tmp_path):
     )
     theirs = read_imported(tmp_path / "theirs.csv", {"sst2": "acc"})
     scores = pd.concat([collected(paths), theirs], ignore_index=True)
-    table = tabulate_scores(scores, TASKS, MODELS, ABOUT)
+    table = compute_scores(scores, TASKS, MODELS, ABOUT)
     assert table["task"].tolist() == ["SST-2"] * 4 + ["ARC-Easy"] * 2
     assert table["origin"].tolist() == ["own", "own", "theirs", "theirs", "own", "own"]
     assert table["value"].tolist()[:5] == [0.8, 0.45, 0.9, 0.7, 0.1234]

@@ -43,7 +43,7 @@ def read_stranger(here):
     return read
 
 
-def test_scores_after_training_are_floored_and_models_have_their_attributes(read_stranger):
+def test_foreign_grid_is_floored_and_described(read_stranger):
     grids = read_stranger()
     assert grids["before"].values.to_numpy().tolist() == BEFORE
     assert grids["after"].values.to_numpy().tolist() == [[0.5, 0.4], *AFTER[1:]]
@@ -55,10 +55,9 @@ def test_scores_after_training_are_floored_and_models_have_their_attributes(read
     ("changes", "message"),
     [
         ({"models": 4}, r"theirs\.csv: .*expected 4 models"),
-        ({"attributes": {"file": "theirs.csv", "columns": COLUMNS}}, "has a model twice or lacks"),
         ({"tasks": {"riddles": {"name": "Riddles", "metric": "f1"}}}, "tables report 'f1'"),
     ],
 )
-def test_a_wrong_file_is_named(read_stranger, changes, message):
+def test_wrong_file_is_named(read_stranger, changes, message):
     with pytest.raises(UserError, match=message):
         read_stranger(**changes)
