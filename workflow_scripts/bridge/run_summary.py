@@ -86,8 +86,8 @@ def _describe_models(path: Path) -> list[str]:
                 for protocol, words in _PROTOCOLS.items()
                 if protocol in by_protocol
             ]
-            value = by_protocol.get("direct", {}).get(task)
-            baseline = zero_shot.get((label, names.get(task), value))
+            value = by_protocol.get("direct", {}).get(task, "")
+            baseline = zero_shot.get((label, names.get(task, ""), value))
             # The other table may be of another config.
             name = task if baseline is None else names[task]
             texts += [f"baseline {float(baseline):.3f}"] if baseline else []
