@@ -9,6 +9,7 @@ from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
 
 _MAX_LINES = 12  # of scores
+_PROTOCOLS = {"direct": "zero-shot", "train_before_test": "fine-tuned"}
 _RANKS = ("rank", "best_rank", "worst_rank")
 _PLACES = {
     "report/index.html": "the report: all studies on one page",
@@ -39,6 +40,8 @@ def _read_answer(path: Path) -> list[str]:
 
 
 def _read_rows(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
     with path.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines))
 
@@ -69,34 +72,33 @@ def _describe_finding(path: Path) -> list[str]:
 
 def _describe_models(path: Path) -> list[str]:
     """Describe each score of each model, zero-shot and fine-tuned, and the place of each among published models."""
-    rows, panel = _read_rows(path), path.with_name("harmony_panel.csv")
+    rows = _read_rows(path)
     scores = _read_rows(path.with_name("harmony_scores.csv"))
-    columns = [name for name in rows[0] if f"{name}_stderr" in rows[0]]
-    baselines = {row["task"]: row["floor"] for row in scores if row["floor"]}
-    tasks = dict(zip(columns, dict.fromkeys(row["task"] for row in scores), strict=False))
+    columns = [name for row in rows[:1] for name in row if f"{name}_stderr" in row]
+    names = dict(zip(columns, dict.fromkeys(row["task"] for row in scores), strict=False))
+    zero_shot = {(row["model"], row["task"], row["value"]): row["floor"] for row in scores}
     lines = []
     for label in dict.fromkeys(row["label"] for row in rows):
         by_protocol = {row["protocol"]: row for row in rows if row["label"] == label}
-        for task, name in tasks.items():
+        for task in columns:
             texts = [
                 f"{words} {_format_score(by_protocol[protocol], task)}"
-                for protocol, words in (
-                    ("direct", "zero-shot"),
-                    ("train_before_test", "fine-tuned"),
-                )
+                for protocol, words in _PROTOCOLS.items()
                 if protocol in by_protocol
             ]
-            if name in baselines:
-                texts.append(f"baseline {float(baselines[name]):.3f}")
+            value = by_protocol.get("direct", {}).get(task, "")
+            baseline = zero_shot.get((label, names.get(task, ""), value))
+            # The other table may be of another config.
+            name = task if baseline is None else names[task]
+            texts += [f"baseline {float(baseline):.3f}"] if baseline else []
             lines.append(f"{label}, {name}: {', '.join(texts)}")
     more = len(lines) - _MAX_LINES
     lines = [
         *lines[:_MAX_LINES],
         *([f"and {more} more: {path.with_suffix('.md')}"] if more > 0 else []),
     ]
-    places = (
-        {row["model"] + row["variant"]: row for row in _read_rows(panel)} if panel.exists() else {}
-    )
+    panel = _read_rows(path.with_name("harmony_panel.csv"))
+    places = {row["model"] + row["variant"]: row for row in panel}
     for label, row in places.items():
         if not label.startswith("miniature/"):
             rank, best, worst = (f"{float(row[key]):.0f}" for key in _RANKS)

@@ -62,6 +62,10 @@ def test_a_run_says_where_results_lie_or_the_answer_that_was_asked_for(here):
             [f"intel-6-167/harmony_{name}.csv" for name in ("leaderboard", "scores")],
             ["Pythia-1M, RTE: zero-shot 0.875 ± 0.043, fine-tuned 0.891 ± 0.041, baseline 0.547"],
         ),
+        (
+            ["intel-6-167/harmony_leaderboard.csv"],
+            ["Pythia-1M, rte: zero-shot 0.875 ± 0.043, fine-tuned 0.891 ± 0.041\n"],
+        ),
     ],
 )
 def test_a_run_says_what_its_new_tables_show(here, tables, expected):
