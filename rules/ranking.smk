@@ -47,6 +47,24 @@ rule agreement:
         "../workflow_scripts/studies/ranking/agreement.py"
 
 
+rule agreement_pearson:
+    """The same agreement as Pearson's correlation of the scores, as the authors of a grid show it."""
+    input:
+        agreement="results/tables/{grid}_agreement.csv",
+    output:
+        figure=figure_files("agreement_pearson"),
+    log:
+        "logs/agreement_pearson/{grid}.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    params:
+        version=1,
+        arguments=settings_of_grid,
+    script:
+        "../workflow_scripts/studies/ranking/agreement_pearson.py"
+
+
 rule agreement_by_size:
     """That agreement among models of like size, where size ranks nothing."""
     input:
@@ -115,6 +133,7 @@ rule components:
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_components", ".csv", ".md", ".tex"),
+        figure=figure_files("components"),
     log:
         "logs/components/{grid}.log",
     localrule: True
@@ -174,6 +193,7 @@ rule newer:
         models="results/grids/{grid}_models.parquet",
     output:
         table=multiext("results/tables/{grid}_newer", ".csv", ".md", ".tex"),
+        figure=figure_files("newer"),
     log:
         "logs/newer/{grid}.log",
     wildcard_constraints:

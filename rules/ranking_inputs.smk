@@ -96,6 +96,8 @@ def list_results(grid):
         "texts": OF_TEXTS,
     }
     more = [table for key, made in needs.items() if grid in grids_with(key) for table in made]
+    if "pearson" in SETTINGS.grids[GRIDS[grid]].measures:
+        more.append(rules.agreement_pearson)
     return list_outputs((*OF_ANY_GRID, *more), grid)
 
 

@@ -7,7 +7,15 @@ import pytest
 from tests.workflow.snakemake import run_snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-NAMES = ("agreement", "categories", "compute", "text_agreement", "task_pair")
+NAMES = (
+    "agreement",
+    "agreement_pearson",
+    "categories",
+    "components",
+    "compute",
+    "text_agreement",
+    "task_pair",
+)
 
 
 def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):
@@ -37,9 +45,9 @@ def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):
 
 
 def test_the_grid_of_the_test_task_has_a_target_of_its_own_and_needs_an_empty_folder(tmp_path):
-    result = run_snakemake(tmp_path, "results/tables/test_task_newer.md")
+    result = run_snakemake(tmp_path, "results/figures/test_task_newer.png")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert (tmp_path / "results/tables/test_task_newer.tex").stat().st_size
+    assert (tmp_path / "results/figures/test_task_newer.pdf").stat().st_size
     planned = run_snakemake(tmp_path, "--summary", "test_task").stdout
     for name in {*NAMES} - {"text_agreement"}:
         assert f"results/tables/test_task_{name}.csv\t" in planned

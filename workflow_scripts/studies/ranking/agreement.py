@@ -166,10 +166,12 @@ def format_intervals(table: pd.DataFrame) -> list[str | None]:
     ]
 
 
-def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: Sequence[Path]) -> None:
-    """Plot Kendall's tau-b of every pair of tasks, in the order of their categories."""
+def plot_agreement(
+    table: pd.DataFrame, settings: GridSettings, files: Sequence[Path], measure: str = "kendall"
+) -> None:
+    """Plot the agreement of every pair of tasks, in the order of their categories."""
     if "measure" in table:
-        table = table[table["measure"] == "kendall"]
+        table = table[table["measure"] == measure]
     pairs = table[table["statistic"] == frame.PAIR]
     present = {*pairs["first"], *pairs["second"]}
     tasks = [row for row in settings.in_categories if row.task in present]
@@ -182,7 +184,7 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: Sequence[
         titles[row.protocol] += f"\n{mean}"
     names = {row.task: row.display_name for row in tasks}
     squares = plots.pivot_pairs(pairs, titles, settings.grid, names)
-    plots.plot_heat_maps(squares, files, "Kendall's tau-b of two tasks", lines=borders)
+    plots.plot_heat_maps(squares, files, f"{frame.MEASURES[measure]} of two tasks", lines=borders)
 
 
 def main(

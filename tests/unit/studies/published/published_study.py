@@ -61,7 +61,7 @@ MODULES: dict[str, tuple] = {
     "agreement": (agreement, f"{_GRID} figure", _DRAWS),
     "agreement_by_size": (agreement_by_size, _GRID, _DRAWS),
     "categories": (categories, f"{_GRID} figure", {}),
-    "components": (components, f"{_GRID} release", _SEED),
+    "components": (components, f"{_GRID} figure release", _SEED),
     "compute": (compute, f"{_GRID} figure", {}),
     "price": (
         price,
