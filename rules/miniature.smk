@@ -21,14 +21,12 @@ rule build_world:
         runtime="30m",
     params:
         version="build_world 2",  # raise it when the world changes
-        function="miniature.build.build_world",
-        folders=[HUB],
-        request={"items": SETTINGS.miniature.items},
+        arguments={"hub": HUB, "items": SETTINGS.miniature.items},
     script:
-        "../workflow_scripts/steps/miniature.py"
+        "../workflow_scripts/miniature/build.py"
 
 
-use rule build_world as place_miniature_model with:
+rule place_miniature_model:
     """Put a trained model of the miniature world, which the repository ships, into the hub folder."""
     output:
         manifest=f"{HUB}/models/{catalogue.ORGANISATION}/{{name}}/manifest.json",
@@ -36,37 +34,43 @@ use rule build_world as place_miniature_model with:
         "logs/place_miniature_model/{name}.log",
     wildcard_constraints:
         name=one_of(catalogue.MODELS),
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
     resources:
         mem_mb=1000,
         runtime="30m",
     params:
         version="place_miniature_model 1",
-        function="miniature.shipped.place",
-        folders=[HUB],
-        request=lambda wildcards: {"name": wildcards.name},
+        arguments={"hub": HUB},
         # It has the digests of all that is placed. As inputs the files would be compared by time, and by
         # where the repository lies.
         made=lambda wildcards: sha256_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
+    script:
+        "../workflow_scripts/miniature/shipped.py"
 
 
-use rule build_world as build_faulty_models with:
+rule build_faulty_models:
     """Models of the miniature world with one fault each, for requests that must be refused."""
     output:
         manifests=[manifest_of("model", f"miniature/{name}") for name in catalogue.FAULTY],
     log:
         "logs/build_faulty_models.log",
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
     resources:
         mem_mb=3000,
         runtime="30m",
     params:
         version="build_faulty_models 2",
-        function="miniature.faulty.build_faulty_models",
-        folders=[HUB],
-        request={},
+        arguments={"hub": HUB},
         tokenizer=sha256_file(catalogue.SHIPPED / catalogue.TOKENIZER),
+    script:
+        "../workflow_scripts/miniature/faulty.py"
 
 
-use rule build_world as build_corpus with:
+rule build_corpus:
     """Write what the miniature models are trained on, from the training splits, and their tokenizer."""
     input:
         datasets=rules.build_world.output.datasets,
@@ -76,17 +80,21 @@ use rule build_world as build_corpus with:
         tokenizer=f"{_FOLDER}/{catalogue.TOKENIZER}",
     log:
         "logs/build_corpus.log",
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
     resources:
         mem_mb=3000,
         runtime="30m",
     params:
         version="build_corpus 2",
-        function="miniature.build.build_texts",
-        folders=[HUB, _FOLDER],
+        arguments={"hub": HUB, "folder": _FOLDER},
         request={},
+    script:
+        "../workflow_scripts/miniature/build_corpus.py"
 
 
-use rule build_world as train_miniature_model with:
+rule train_miniature_model:
     """Train a model of the miniature world from nothing, or an instruct model from its base."""
     input:
         texts=rules.build_corpus.output,
@@ -102,15 +110,18 @@ use rule build_world as train_miniature_model with:
     wildcard_constraints:
         name=one_of(catalogue.MODELS),
     priority: lambda wildcards: len(catalogue.MODELS) - catalogue.MODELS.index(wildcards.name)
+    conda:
+        "../envs/miniature.yaml"
+    threads: 1
     resources:
         mem_mb=3000,
         runtime="8h",
     params:
         version="train_miniature_model 3",
-        function="miniature.train.train_model",
-        folders=[_FOLDER],
-        request=lambda wildcards: {"name": wildcards.name},
+        arguments={"folder": _FOLDER},
         compute_threads=1,
+    script:
+        "../workflow_scripts/miniature/train.py"
 
 
 # Nothing of a run depends on it: what is shipped changes only when somebody has compared and copied.

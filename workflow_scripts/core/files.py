@@ -1,15 +1,17 @@
 """Write files that are either whole or absent, and compute their checksums.
 
 Everything is written to a temporary sibling and renamed over its target, so a job killed at any
-moment leaves the old file, the new file or nothing. The next writer of the same target replaces what a killed one
-left.
+moment leaves the old file, the new file or nothing. The temporary name carries host and process, so that writers of
+the same target do not meet, and the next one removes what a killed one left.
 """
 
+import glob
 import hashlib
 import json
 import os
 import re
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -108,12 +110,14 @@ def write_json(target: Path | str, value: Any) -> None:
 
 
 def _make_sibling(target: Path) -> Path:
-    """Choose a temporary name beside the target, and remove what a killed job left there."""
-    temporary = target.with_name(f".{target.name}.tmp")
-    temporary.parent.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.unlink(missing_ok=True)
-    return temporary
+    """Choose a temporary name for this process, and remove what processes that ended left of theirs."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    stem = f".{target.name}.tmp-{socket.gethostname()}-"
+    for leftover in target.parent.glob(f"{glob.escape(stem)}*"):
+        process = leftover.name.removeprefix(stem).removesuffix("-old")
+        if process == str(os.getpid()) or (process.isdigit() and not is_running(int(process))):
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink(missing_ok=True)
+    return target.with_name(f"{stem}{os.getpid()}")
 
 
 def is_running(process: int) -> bool:

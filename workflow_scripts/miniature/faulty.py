@@ -5,6 +5,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import atomic_dir, read_json, write_json
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature.catalogue import CONFIG, FAULTY, ORGANISATION, WEIGHTS
@@ -27,14 +28,14 @@ _CHANGED_KEYS = {
 }  # fmt: skip
 
 
-def build_faulty_models(hub: Path) -> None:
+def build_faulty_models(hub: Path | str) -> None:
     """Put each of the faulty models into the hub folder, untrained: nobody is to ask it anything."""
     tokenizer = shipped_tokenizer(_TINY.family)
     config = make_config(_TINY, tokenizer)
     for name, fault in FAULTY.items():
         seed_everything(derive_seed(0, "miniature", "faulty", name))
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-        with atomic_dir(hub / "models" / ORGANISATION / name) as folder:
+        with atomic_dir(Path(hub) / "models" / ORGANISATION / name) as folder:
             model.save_pretrained(folder)
             tokenizer.save_pretrained(folder)
             if name in _CHANGED_KEYS:
@@ -54,3 +55,7 @@ def build_faulty_models(hub: Path) -> None:
                 parameters=model.num_parameters(),
                 architecture=type(model).__name__,
             )
+
+
+if "snakemake" in globals():
+    run_job(build_faulty_models, snakemake)

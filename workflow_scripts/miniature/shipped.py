@@ -18,6 +18,7 @@ from safetensors import deserialize
 from safetensors.numpy import save_file
 from transformers import GenerationConfig, PreTrainedTokenizerFast
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import atomic_dir, is_altered, sha256_file, write_json
 from workflow_scripts.core.provenance import processor
@@ -65,8 +66,9 @@ def write_model(
         write_json(temporary / MADE, facts)
 
 
-def place(hub: Path, name: str) -> None:
+def place(hub: Path | str, name: str) -> None:
     """Put `miniature/<name>` into the hub folder in float32, whole or not at all."""
+    hub = Path(hub)
     spec = SPECS[name]
     source = SHIPPED / name
     facts_text = (source / MADE).read_text(encoding="utf-8")
@@ -108,3 +110,7 @@ def _read_weights(path: Path) -> dict[str, np.ndarray]:
         half = np.frombuffer(tensor["data"], dtype="<u2").astype("<u4")
         weights[name] = (half << 16).view("<f4").reshape(tensor["shape"])
     return weights
+
+
+if "snakemake" in globals():
+    run_job(place, snakemake)

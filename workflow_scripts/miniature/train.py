@@ -10,6 +10,7 @@ import torch
 import transformers
 from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature import catalogue, shipped
 from workflow_scripts.miniature.reading import Batch, Library
@@ -57,8 +58,9 @@ def make_model(config: PretrainedConfig) -> PreTrainedModel:
     return model
 
 
-def train_model(folder: Path, name: str) -> None:
+def train_model(folder: Path | str, name: str) -> None:
     """Train a model on the corpus in the folder and keep it there, ready to be shipped."""
+    folder = Path(folder)
     started = time.monotonic()
     torch.set_num_threads(1)
     seed = derive_seed(SEED, "miniature", "model", name)
@@ -149,3 +151,7 @@ def _compute_loss(model: PreTrainedModel, batch: Batch) -> tuple[torch.Tensor, l
     loss = (losses * weights.flatten()).sum() / weights.sum().clamp(min=1)
     right = logits.detach()[answers].argmax(-1) == targets[answers]
     return loss, right.tolist()
+
+
+if "snakemake" in globals():
+    run_job(train_model, snakemake)

@@ -30,6 +30,9 @@ from workflow_scripts.settings.section import Count, Listed, NonNegative, Sectio
 
 _DISTILLATION = ("distillation", "logits_distillation", "temperature", "distillation_loss")
 
+# Families of another architecture; build_chunked checks those that are not named here.
+_UNSUPPORTED_FAMILIES = ("GPT-2", "Pythia", "Gemma")
+
 
 class Checkpoint(Section):
     """A chunked variant of a model."""
@@ -158,10 +161,18 @@ class Checkpoint(Section):
     @model_validator(mode="after")
     def _check_plan(self, info: ValidationInfo) -> Self:
         if info.context is not None:
+            row = info.context.models[self.model]
+            if row.family in _UNSUPPORTED_FAMILIES:
+                raise ValueError(
+                    f"{self.model} is of the family {row.family}; expected a model built like Qwen2,"
+                    " Qwen3, Llama, Mistral, Mixtral or Qwen3-MoE"
+                )
             try:
-                self.plan(info.context.models[self.model].layers)
+                plan = self.plan(row.layers)
             except UserError as error:
                 raise ValueError(f"for {self.model}, {error}") from None
+            if self._distillation and not plan.chunks and self.mode != "prune":
+                raise ValueError("expected no distillation of the unchanged model from itself")
         return self
 
 

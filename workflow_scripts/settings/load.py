@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError, suggest_name
-from workflow_scripts.core.ids import build_local_name, is_folder_path
+from workflow_scripts.core.ids import CheckpointId, build_local_name, is_folder_path
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
@@ -92,6 +92,14 @@ def _find_contradictions(settings: Settings) -> Iterator[str]:
         for name in names:
             if name in settings.served:
                 yield f"{key} has {name!r}, whose weights stay with its server."
+    chats = [name for name, run in settings.prompt_runs.items() if run.messages is not None]
+    for name in settings.prompts.models:
+        row = settings.models.get(CheckpointId.parse(name).model)
+        if chats and row and row.kind == "base":
+            yield (
+                f"prompts.models has {name!r}, a base model without a chat template; expected an instruct"
+                f" model, as the run {chats[0]!r} has messages."
+            )
     gpu, devices = settings.cluster.gpu, settings.devices
     if gpu not in devices:
         yield f"cluster.gpu is {gpu!r}; expected a device of its table.{suggest_name(gpu, devices)}"

@@ -49,6 +49,11 @@ class Recipe(SampleKeys, TrainingKeys):
     validation: Fraction = 0.1
     """Share of the samples held out for evaluation, by seed."""
 
+    def contradictions(self) -> Iterator[str]:
+        yield from super().contradictions()
+        if self.select != "last" and not self.validation:
+            yield "validation is 0; expected a share to choose the best on."
+
     @property
     def needs_chunks(self) -> bool:
         """Return whether it trains what only a chunked model has."""

@@ -56,17 +56,23 @@ with atomic_path(Path(sys.argv[1])) as temporary:
 """
 
 
-def test_killed_writer(tmp_path):
-    """What a killed writer left is swept by the next."""
+@pytest.mark.parametrize("killed", [True, False])
+def test_killed_writer(tmp_path, killed):
+    """The next writer removes what a killed one left, and not the file of a running one."""
     target = tmp_path / "record.json"
     write_text(target, "old")
     command = [sys.executable, "-c", WRITER, str(target)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as writer:
-        assert writer.stdout.readline() == "writing\n"
-        writer.kill()
-    assert target.read_text() == "old" and len(os.listdir(tmp_path)) == 2
-    write_text(target, "new")
-    assert target.read_text() == "new" and os.listdir(tmp_path) == ["record.json"]
+        try:
+            assert writer.stdout.readline() == "writing\n"
+            if killed:
+                writer.kill()
+                writer.wait()
+            assert target.read_text() == "old" and len(os.listdir(tmp_path)) == 2
+            write_text(target, "new")
+            assert target.read_text() == "new" and len(os.listdir(tmp_path)) == 2 - killed
+        finally:
+            writer.kill()
 
 
 def test_digests(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 
 from workflow_scripts.core.files import sha256_file
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.miniature.build import build_texts
+from workflow_scripts.miniature.build_corpus import build_texts
 from workflow_scripts.miniature.reading import Library
 from workflow_scripts.miniature.specs import SPECS, STAGES, TOKENS_PER_BATCH, Spec
 from workflow_scripts.miniature.tokenizer import load_tokenizer

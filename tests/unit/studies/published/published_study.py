@@ -92,7 +92,7 @@ def read_made(name: str) -> pd.DataFrame:
 @cache
 def newer_table() -> pd.DataFrame:
     folder = temporary_folder()
-    make(newer, folder, build("test_task", folder), _GRID)
+    make(newer, folder, build("test_task", folder), f"{_GRID} figure")
     return read_table(folder / "newer.csv")
 
 

@@ -1,0 +1,19 @@
+"""Write what the models of the miniature world are trained on, and their tokenizer."""
+
+from pathlib import Path
+
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.miniature import catalogue, conversations, corpus
+from workflow_scripts.miniature.tokenizer import train_tokenizer
+
+
+def build_texts(hub: Path | str, folder: Path | str) -> None:
+    """Write the texts, from the training splits in the hub folder, and the tokenizer."""
+    folder = Path(folder)
+    texts = corpus.build_corpus(Path(hub), folder / catalogue.CORPUS)
+    train_tokenizer(texts, folder / catalogue.TOKENIZER)
+    conversations.write_conversations(folder / catalogue.CONVERSATIONS)
+
+
+if "snakemake" in globals():
+    run_job(build_texts, snakemake)
