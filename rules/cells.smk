@@ -1,6 +1,6 @@
 """The cells: each model of the Harmony grid, and each row of the leaderboard, on each of its tasks."""
 
-from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, suite_cells
+from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, build_suite_cells
 from workflow_scripts.settings.job_batches import packs
 
 # Raise one when the meaning of its records changes.
@@ -20,8 +20,8 @@ def cells(pack, give):
         if pack.study == "harmony":
             return give(harmony_cells(SETTINGS, pack.protocol, pack.tasks))
         request = SUITE_ROWS[wildcards.row]
-        base = suite_base(wildcards)
-        return give(suite_cells(SETTINGS, request, pack.protocol, pack.tasks, base))
+        base = get_suite_base(wildcards)
+        return give(build_suite_cells(SETTINGS, request, pack.protocol, pack.tasks, base))
 
     return given
 
@@ -36,7 +36,7 @@ def cells_need(pack):
     def need(wildcards):
         if pack.study == "suite":  # a row may be measured both ways
             request = SUITE_ROWS[wildcards.row].model_copy(update={"protocol": pack.protocol})
-            return PLANNER.suite_row(request, pack.tasks)
+            return PLANNER.estimate_suite_row(request, pack.tasks)
         if pack.protocol == "train_before_test":
             return PLANNER.training_before_test(wildcards.checkpoint, pack.tasks)
         shots = SETTINGS.harmony.shots if pack.protocol == "few_shot" else 0
@@ -54,8 +54,8 @@ for _pack in packs(SETTINGS):
         name:
             _pack.rule
         input:
-            model=checkpoint_manifest if _pack.study == "harmony" else suite_model,
-            base=[] if _pack.study == "harmony" else suite_base_manifest,
+            model=checkpoint_manifest if _pack.study == "harmony" else get_suite_model,
+            base=[] if _pack.study == "harmony" else get_suite_base_manifest,
             data=cells(_pack, manifests_of_cells),
         output:
             records=_pack.records("json"),

@@ -48,7 +48,7 @@ rule verify_chunked:
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
-        request=verify_request(SETTINGS).to_params(),
+        request=build_verify_request(SETTINGS).to_params(),
     script:
         "../workflow_scripts/evaluation/parity.py"
 
@@ -71,11 +71,11 @@ rule measure_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_perplexity", estimate_plans("perplexity", perplexity_request)),
+        **planned("measure_perplexity", estimate_plans("perplexity", build_perplexity_request)),
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        request=measure_params(perplexity_request),
+        request=measure_params(build_perplexity_request),
     script:
         "../workflow_scripts/evaluation/measure_perplexity.py"
 
@@ -96,11 +96,11 @@ rule measure_written:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_written", estimate_plans("written", written_request)),
+        **planned("measure_written", estimate_plans("written", build_written_request)),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
-        request=measure_params(written_request),
+        request=measure_params(build_written_request),
     script:
         "../workflow_scripts/evaluation/measure_written.py"
 
@@ -125,7 +125,7 @@ rule measure_latency:
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,
-        request=measure_params(latency_request),
+        request=measure_params(build_latency_request),
     script:
         "../workflow_scripts/evaluation/plan_latency.py"
 
@@ -245,7 +245,7 @@ rule chunking_quality:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments={"checkpoints": [str(id) for id in SETTINGS.staged_checkpoints()]},
+        arguments={"checkpoints": [str(id) for id in SETTINGS.list_staged_checkpoints()]},
     script:
         "../workflow_scripts/studies/chunking/quality.py"
 

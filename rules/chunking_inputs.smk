@@ -1,10 +1,10 @@
 """Build the parameters of the chunking study's rules: what to build, to measure, and in which plans."""
 
 from workflow_scripts.evaluation.requests import (
-    latency_request,
-    perplexity_request,
-    verify_request,
-    written_request,
+    build_latency_request,
+    build_perplexity_request,
+    build_verify_request,
+    build_written_request,
 )
 from workflow_scripts.hub.requests import build_request
 

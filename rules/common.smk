@@ -91,17 +91,24 @@ def all_hub_manifests(wildcards):
     """Every model and dataset that the studies of this config fetch."""
     if SETTINGS.source == "miniature":
         return []
-    mmlu, timed = SETTINGS.mmlu_checkpoints(), SETTINGS.chunking.timed_models
+    mmlu, timed = SETTINGS.list_mmlu_checkpoints(), SETTINGS.chunking.timed_models
     harmony = [CheckpointId.parse(name) for name in SETTINGS.harmony.models]
-    asked = [*harmony, *mmlu, *SETTINGS.compared_checkpoints(), *SETTINGS.prompt_checkpoints()]
+    asked = [
+        *harmony,
+        *mmlu,
+        *SETTINGS.list_compared_checkpoints(),
+        *SETTINGS.list_prompt_checkpoints(),
+    ]
     models = dict.fromkeys([*(checkpoint.model for checkpoint in asked), *timed])
     tasks = list(SETTINGS.harmony.tasks) if harmony else []
     tasks += [entry.task for entry in SETTINGS.suite.tasks] if SETTINGS.requests else []
     datasets = [SETTINGS.task(task).dataset for task in tasks]
-    datasets += MEASURED_TEXTS.values() if SETTINGS.compared_checkpoints() else []
+    datasets += MEASURED_TEXTS.values() if SETTINGS.list_compared_checkpoints() else []
     datasets += [QUESTIONS["mmlu"]] * bool(timed) + [MMLU_DATASET] * bool(mmlu)
-    stages = {checkpoint.stages[-1] for checkpoint in SETTINGS.trained_checkpoints()}
-    datasets += filter(None, (SETTINGS.stage_recipe(stage)[1].dataset for stage in sorted(stages)))
+    stages = {checkpoint.stages[-1] for checkpoint in SETTINGS.list_trained_checkpoints()}
+    datasets += filter(
+        None, (SETTINGS.get_stage_recipe(stage)[1].dataset for stage in sorted(stages))
+    )
     datasets += [name for run in SETTINGS.prompt_runs.values() for name in run.datasets]
     return [
         *(manifest_of("model", name) for name in models if name not in SETTINGS.served),
@@ -186,7 +193,7 @@ def explained_model(wildcards):
         raise UserError(
             "prompts.models is an empty list; expected a model, whose tokenizer explain_prompt uses."
         )
-    return measured_manifest(CheckpointId(SETTINGS.prompt_checkpoints()[0].model))
+    return measured_manifest(CheckpointId(SETTINGS.list_prompt_checkpoints()[0].model))
 
 
 def explained_datasets(wildcards):

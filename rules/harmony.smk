@@ -1,6 +1,6 @@
 """What a training before a test reads."""
 
-from workflow_scripts.grid.requests import explain_training_request
+from workflow_scripts.grid.requests import build_explain_request
 
 
 rule explain_training:
@@ -21,6 +21,6 @@ rule explain_training:
         runtime="30m",
     params:
         version="explain_training 1",
-        request=lambda wildcards: explain_training_request(SETTINGS).to_params(),
+        request=lambda wildcards: build_explain_request(SETTINGS).to_params(),
     script:
         "../workflow_scripts/grid/explain.py"

@@ -26,6 +26,6 @@ rule measure_corpus:
     params:
         version="measure_corpus 2",
         compute_threads=SETTINGS.compute.threads,
-        request=lambda wildcards: corpus_request(SETTINGS, wildcards.corpus).to_params(),
+        request=lambda wildcards: build_corpus_request(SETTINGS, wildcards.corpus).to_params(),
     script:
         "../workflow_scripts/steps/measure_corpus.py"

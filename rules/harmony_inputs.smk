@@ -1,6 +1,6 @@
 """What the rules of the Harmony grid share: its models, and what texts of one's own need."""
 
-from workflow_scripts.grid.requests import corpus_request, explained_task
+from workflow_scripts.grid.requests import build_corpus_request, find_explained_task
 
 HARMONY_MODELS = format_path_names(SETTINGS.harmony.models)
 
@@ -21,5 +21,5 @@ def explained_models(wildcards):
 
 
 def explained_task_data(wildcards):
-    task, _ = explained_task(SETTINGS)
+    task, _ = find_explained_task(SETTINGS)
     return [manifest_of("dataset", SETTINGS.task(task).dataset)]

@@ -1,15 +1,13 @@
 """Models that are folders on this machine, taken into the hub folder like those of the hub."""
 
 from workflow_scripts.core.ids import LOCAL
-from workflow_scripts.settings.folders import stat_model_files
+from workflow_scripts.settings.folders import list_file_stats
 
 
 rule take_local_model:
     """Take a model that is a folder on this machine, at the digest of its files."""
     input:
-        files=lambda wildcards: list(
-            stat_model_files(SETTINGS.folders[f"{LOCAL}/{wildcards.name}"])
-        ),
+        files=lambda wildcards: list(list_file_stats(SETTINGS.folders[f"{LOCAL}/{wildcards.name}"])),
     output:
         manifest=f"{HUB}/models/{LOCAL}/{{name}}/manifest.json",
     log:
@@ -30,7 +28,7 @@ rule take_local_model:
             "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
         },
         # A copy may keep the time of an older original, so that Snakemake alone would not see the change.
-        stat_model_files=lambda wildcards: stat_model_files(
+        list_file_stats=lambda wildcards: list_file_stats(
             SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]
         ),
     script:

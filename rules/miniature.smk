@@ -1,6 +1,6 @@
 """The generated world: everything that the hub would give, made on this machine or shipped."""
 
-from workflow_scripts.core.files import sha256_file
+from workflow_scripts.core.files import hash_file
 from workflow_scripts.miniature import catalogue
 
 _FOLDER = "retrained"
@@ -45,7 +45,7 @@ rule place_miniature_model:
         arguments={"hub": HUB},
         # It has the digests of all that is placed. As inputs the files would be compared by time, and by
         # where the repository lies.
-        made=lambda wildcards: sha256_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
+        made=lambda wildcards: hash_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
     script:
         "../workflow_scripts/miniature/shipped.py"
 
@@ -65,7 +65,7 @@ rule build_faulty_models:
     params:
         version="build_faulty_models 2",
         arguments={"hub": HUB},
-        tokenizer=sha256_file(catalogue.SHIPPED / catalogue.TOKENIZER),
+        tokenizer=hash_file(catalogue.SHIPPED / catalogue.TOKENIZER),
     script:
         "../workflow_scripts/miniature/faulty.py"
 

@@ -1,9 +1,9 @@
 """MMLU of each chunked model and its checkpoints, on all 57 subjects."""
 
-from workflow_scripts.evaluation.requests import mmlu_request
-from workflow_scripts.paper.requests import published_tables
+from workflow_scripts.evaluation.requests import build_mmlu_request
+from workflow_scripts.paper.requests import name_published_tables
 
-MMLU_CHECKPOINTS = SETTINGS.mmlu_checkpoints()
+MMLU_CHECKPOINTS = SETTINGS.list_mmlu_checkpoints()
 
 
 rule evaluate_mmlu:
@@ -28,7 +28,7 @@ rule evaluate_mmlu:
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
-        request=mmlu_request(SETTINGS).to_params(),
+        request=build_mmlu_request(SETTINGS).to_params(),
     script:
         "../workflow_scripts/evaluation/mmlu.py"
 
@@ -39,7 +39,7 @@ rule mmlu_by_subject:
         scores="results/scores/mmlu.parquet",
         published=[
             SETTINGS.resource(f"published/{table}.csv")
-            for table in published_tables(SETTINGS).values()
+            for table in name_published_tables(SETTINGS).values()
             if table
         ],
     output:
@@ -59,7 +59,7 @@ rule mmlu_by_subject:
         "../envs/reporting.yaml"
     params:
         version=3,
-        arguments={"checkpoints": published_tables(SETTINGS)},
+        arguments={"checkpoints": name_published_tables(SETTINGS)},
     script:
         "../workflow_scripts/studies/mmlu/by_subject.py"
 

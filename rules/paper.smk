@@ -2,12 +2,12 @@
 
 from workflow_scripts.paper.requests import (
     leaderboard_page,
-    published_cells,
-    reproduction_arguments,
-    shown_config,
+    list_published_cells,
+    describe_comparisons,
+    dump_shown_config,
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
-from workflow_scripts.studies.harmony.requests import harmony_comparison
+from workflow_scripts.studies.harmony.requests import describe_comparison
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
@@ -31,7 +31,7 @@ rule protocol_differences:
         "../envs/reporting.yaml"
     params:
         version=6,
-        arguments=published_cells(SETTINGS),
+        arguments=list_published_cells(SETTINGS),
     script:
         "../workflow_scripts/paper/protocol_differences.py"
 
@@ -63,7 +63,7 @@ rule reproduction:
         "../envs/reporting.yaml"
     params:
         version=4,
-        arguments=reproduction_arguments(SETTINGS),
+        arguments=describe_comparisons(SETTINGS),
     script:
         "../workflow_scripts/paper/reproduction.py"
 
@@ -186,7 +186,7 @@ rule gather_provenance:
         runtime="30m",
     params:
         version=2,
-        request=shown_config(SETTINGS),
+        request=dump_shown_config(SETTINGS),
     script:
         "../workflow_scripts/paper/provenance.py"
 

@@ -1,9 +1,12 @@
 """Prompt ablations: MMLU under many prompts, each a file in config/prompts."""
 
-from workflow_scripts.evaluation.prompts.requests import explain_arguments, prompt_request
+from workflow_scripts.evaluation.prompts.requests import (
+    build_explain_arguments,
+    build_prompt_request,
+)
 from workflow_scripts.studies.prompts.requests import describe_prompt_runs
 
-PROMPT_CHECKPOINTS = SETTINGS.prompt_checkpoints()
+PROMPT_CHECKPOINTS = SETTINGS.list_prompt_checkpoints()
 OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
 
 
@@ -33,7 +36,7 @@ rule ask_prompt_run:
     params:
         version="ask_prompt_run 2",  # raise it when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
-        request=lambda wildcards: prompt_request(SETTINGS, wildcards.run).to_params(),
+        request=lambda wildcards: build_prompt_request(SETTINGS, wildcards.run).to_params(),
     script:
         "../workflow_scripts/evaluation/prompts/ask_prompt_run.py"
 
@@ -77,7 +80,7 @@ rule explain_prompt:
         EVALUATION_ENVIRONMENT
     params:
         version="explain_prompt 1",
-        arguments=lambda wildcards: explain_arguments(SETTINGS),
+        arguments=lambda wildcards: build_explain_arguments(SETTINGS),
     script:
         "../workflow_scripts/evaluation/prompts/explain_prompt.py"
 

@@ -21,7 +21,7 @@ rule build_grid:
         arguments=lambda wildcards: settings_of_grid(wildcards)
         | {
             "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
-            "wanted": list_wanted_cells(SETTINGS, GRIDS[wildcards.grid]),
+            "wanted": list_requested_cells(SETTINGS, GRIDS[wildcards.grid]),
         },
     script:
         "../workflow_scripts/studies/ranking/build_grid.py"
@@ -372,7 +372,7 @@ rule panel:
     params:
         version=1,
         arguments=lambda wildcards: settings_of_grid(wildcards)
-        | {"families": {one.model: one.family for one in list_known_models(SETTINGS)}},
+        | {"families": {one.model: one.family for one in list_model_rows(SETTINGS)}},
     script:
         "../workflow_scripts/studies/ranking/panel.py"
 
@@ -458,7 +458,7 @@ OF_OWN_GRID = (
     rules.scores,
     *(OF_TEXTS if has_texts(SETTINGS) else ()),
 )
-RANKED = list_outputs(OF_OWN_GRID, OWN) if ranks_models(SETTINGS) else []
+RANKED = list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
 
 
 rule published:

@@ -1,15 +1,15 @@
 """The inputs and parameters of the tables of grids."""
 
 from workflow_scripts.scores.foreign.requests import describe_tasks, list_compared
-from workflow_scripts.settings.grids import OWN_GRID, grid_inputs
-from workflow_scripts.studies.records import has_texts, ranks_models
+from workflow_scripts.settings.grids import OWN_GRID, list_grid_files
+from workflow_scripts.studies.records import has_texts, has_ranked_models
 from workflow_scripts.studies.ranking.grid_settings import (
     choose_task_pair,
     count_training_tokens,
     list_grid_models,
-    list_known_models,
+    list_model_rows,
     list_shown_tasks,
-    list_wanted_cells,
+    list_requested_cells,
     read_grid_settings,
 )
 
@@ -37,7 +37,7 @@ def grid_sources(wildcards):
     """Return the files that a grid is built from, by name."""
     if wildcards.grid != OWN:
         grid = SETTINGS.grids[GRIDS[wildcards.grid]]
-        files = grid_inputs(grid, Path(SETTINGS.workflow_folder))
+        files = list_grid_files(grid, Path(SETTINGS.workflow_folder))
         return {name: paths if name == "scores" else paths[0] for name, paths in files.items()}
     published = ["published/harmony_leaderboard.csv", "published/harmony_cells.csv"]
     is_real = SETTINGS.source == "huggingface"  # what the published releases say of a training

@@ -1,6 +1,6 @@
 """The scores of each study, and those read from other people's harnesses."""
 
-from workflow_scripts.scores.foreign.requests import import_request
+from workflow_scripts.scores.foreign.requests import build_import_request
 
 
 rule collect_scores:
@@ -36,7 +36,7 @@ rule import_results:
     input:
         # A whole path: what this run shares may be read by another config in the same folder.
         folder=lambda wildcards: Path(
-            import_request(SETTINGS, wildcards.imported)["folder"]
+            build_import_request(SETTINGS, wildcards.imported)["folder"]
         ).absolute(),
     output:
         folder=directory("results/imports/{imported}"),
@@ -53,6 +53,6 @@ rule import_results:
         runtime="1h",
     params:
         version=5,
-        request=lambda wildcards: import_request(SETTINGS, wildcards.imported),
+        request=lambda wildcards: build_import_request(SETTINGS, wildcards.imported),
     script:
         "../workflow_scripts/scores/foreign/imports.py"

@@ -47,7 +47,7 @@ def get_suite_commit(wildcards, key):
     return commit
 
 
-def suite_model(wildcards):
+def get_suite_model(wildcards):
     """Return the manifest of a model at the commit that was checked, even if its branch has moved."""
     request = SUITE_ROWS[wildcards.row]
     if SETTINGS.source == "miniature" or request.is_local or request.checkpoint.variant:
@@ -55,7 +55,7 @@ def suite_model(wildcards):
     return manifest_of("model", f"{request.name}@{get_suite_commit(wildcards, 'commit')}")
 
 
-def suite_base(wildcards):
+def get_suite_base(wildcards):
     """Return the base of a delta, at the commit that was checked."""
     base = SUITE_ROWS[wildcards.row].base
     if base is None or SETTINGS.source == "miniature":
@@ -63,6 +63,6 @@ def suite_base(wildcards):
     return f"{base}@{get_suite_commit(wildcards, 'base_commit')}"
 
 
-def suite_base_manifest(wildcards):
-    base = suite_base(wildcards)
+def get_suite_base_manifest(wildcards):
+    base = get_suite_base(wildcards)
     return [manifest_of("model", base)] if base else []

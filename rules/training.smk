@@ -1,6 +1,6 @@
 """Train the stages of chunked checkpoints, and other models once."""
 
-from workflow_scripts.evaluation.requests import stage_perplexity_request
+from workflow_scripts.evaluation.requests import build_stage_perplexity_request
 from workflow_scripts.studies.records import list_trainings
 from workflow_scripts.studies.training.requests import list_text_names
 
@@ -83,7 +83,7 @@ rule measure_stage_perplexity:
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        request=stage_perplexity_request(SETTINGS).to_params(),
+        request=build_stage_perplexity_request(SETTINGS).to_params(),
     script:
         "../workflow_scripts/evaluation/measure_perplexity.py"
 
@@ -92,7 +92,7 @@ rule training_stages:
     """Tabulate the perplexity after each stage of training, and its trained parameters."""
     input:
         scores="results/scores/training.parquet",
-        records=list_trainings(SETTINGS.compared_checkpoints()),
+        records=list_trainings(SETTINGS.list_compared_checkpoints()),
     output:
         table=multiext("results/tables/training_stages", ".csv", ".md", ".tex"),
     log:
@@ -103,7 +103,7 @@ rule training_stages:
     params:
         version=1,
         arguments={
-            "checkpoints": [str(id) for id in SETTINGS.compared_checkpoints()],
+            "checkpoints": [str(id) for id in SETTINGS.list_compared_checkpoints()],
             "texts": list_text_names(SETTINGS),
         },
     script:
@@ -113,7 +113,7 @@ rule training_stages:
 rule training_curves:
     """Plot the loss of each stage of training."""
     input:
-        records=list_trainings(SETTINGS.compared_checkpoints()),
+        records=list_trainings(SETTINGS.list_compared_checkpoints()),
     output:
         figure=[
             "results/figures/training_curves.pdf",

@@ -5,8 +5,8 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 # All checkpoints that are compared, and those of them that are trained, by their names in paths.
-COMPARED = {id.in_path: id for id in SETTINGS.compared_checkpoints()}
-TRAINED = {id.in_path: id for id in SETTINGS.trained_checkpoints()}
+COMPARED = {id.in_path: id for id in SETTINGS.list_compared_checkpoints()}
+TRAINED = {id.in_path: id for id in SETTINGS.list_trained_checkpoints()}
 
 
 def list_recipe_sources(wildcards):
@@ -20,7 +20,7 @@ def get_base_manifest(wildcards):
 
 def get_stage_samples(wildcards):
     trained = TRAINED[wildcards.checkpoint]
-    recipe, _ = SETTINGS.stage_recipe(trained.stages[-1])
+    recipe, _ = SETTINGS.get_stage_recipe(trained.stages[-1])
     return f"results/samples/{recipe}/{CheckpointId(trained.model).in_path}/samples.json"
 
 
@@ -33,7 +33,7 @@ def build_samples_request(wildcards):
 
 def build_stage_request(wildcards):
     trained = TRAINED[wildcards.checkpoint]
-    name, recipe = SETTINGS.stage_recipe(trained.stages[-1])
+    name, recipe = SETTINGS.get_stage_recipe(trained.stages[-1])
     return StageRequest(
         id=str(trained),
         recipe=name,
@@ -41,6 +41,6 @@ def build_stage_request(wildcards):
         validation=recipe.validation,
         seed=SETTINGS.seed,
         device=SETTINGS.compute.device,
-        attention=SETTINGS.stage_attention(trained),
+        attention=SETTINGS.get_stage_attention(trained),
         threads=SETTINGS.compute.threads,
     ).to_params()

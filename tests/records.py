@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import (
     Cost,
@@ -23,7 +23,7 @@ from workflow_scripts.core.records import (
 from workflow_scripts.scores.foreign.cells import read_cells
 from workflow_scripts.scores.tidy import COLUMNS, collect, make_cell_rows, read_records, tidy
 
-DIGEST = sha256_text("example")
+DIGEST = hash_text("example")
 TRAINED = TrainingFacts(
     keys={},
     samples=1,
@@ -48,7 +48,7 @@ def make_items(
         Item(
             item=f"{subset or 'sst2'}/{at}",
             subset=subset,
-            prompt_sha256=sha256_text(str(at)),
+            prompt_sha256=hash_text(str(at)),
             gold=gold,
             prediction="0",
             correct=gold == "0",

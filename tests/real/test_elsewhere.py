@@ -13,7 +13,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.scores.foreign.imports import read_folder
-from workflow_scripts.scores.foreign.requests import import_request
+from workflow_scripts.scores.foreign.requests import build_import_request
 from workflow_scripts.settings.load import load_settings
 
 pytestmark = pytest.mark.real
@@ -80,7 +80,7 @@ def test_both_have_the_same_scores_item_by_item(hub, manifest, folder, tmp_path,
     theirs_folder = tmp_path / "theirs"
     python(there + own_program, *words, *saving, theirs_folder, **home)
     settings = load_settings(merged({"imports": [str(theirs_folder)]}), ROOT)
-    request = import_request(settings, "theirs")
+    request = build_import_request(settings, "theirs")
     names, tasks = request["names"], request["tasks"]
     ((theirs, their_items),) = read_folder(Path(theirs_folder), names, tasks)
     assert (theirs.model, theirs.task) == (record.model.id, task)

@@ -7,29 +7,29 @@ import yaml
 
 from tests.tables import table_beside
 from tests.unit.settings.merged import load
-from workflow_scripts.evaluation.prompts.requests import prompt_request
+from workflow_scripts.evaluation.prompts.requests import build_prompt_request
 from workflow_scripts.evaluation.requests import (
-    latency_request,
-    mmlu_request,
-    perplexity_request,
-    stage_perplexity_request,
-    verify_request,
-    written_request,
+    build_latency_request,
+    build_mmlu_request,
+    build_perplexity_request,
+    build_stage_perplexity_request,
+    build_verify_request,
+    build_written_request,
 )
-from workflow_scripts.grid.requests import explain_training_request
+from workflow_scripts.grid.requests import build_explain_request
 from workflow_scripts.hub.requests import build_request
 
 MODEL = "miniature/Qwen2-1M-Instruct"
 REQUESTS = {
     "build": lambda settings: build_request(settings, f"{MODEL}@k2m12"),
-    "verify": verify_request,
-    "perplexity": lambda settings: perplexity_request(settings, MODEL),
-    "stage_perplexity": stage_perplexity_request,
-    "written": lambda settings: written_request(settings, MODEL),
-    "latency": lambda settings: latency_request(settings, MODEL),
-    "mmlu": mmlu_request,
-    "prompt": lambda settings: prompt_request(settings, "run6"),
-    "explain_training": explain_training_request,
+    "verify": build_verify_request,
+    "perplexity": lambda settings: build_perplexity_request(settings, MODEL),
+    "stage_perplexity": build_stage_perplexity_request,
+    "written": lambda settings: build_written_request(settings, MODEL),
+    "latency": lambda settings: build_latency_request(settings, MODEL),
+    "mmlu": build_mmlu_request,
+    "prompt": lambda settings: build_prompt_request(settings, "run6"),
+    "explain_training": build_explain_request,
 }
 
 
@@ -55,7 +55,7 @@ def test_changed_key(change, expected):
 def list_timed_variants(checkpoints, model=MODEL, **measures):
     settings = load({"chunking": {"checkpoints": checkpoints, "measures": measures}})
     layers = settings.model(model).layers
-    return [plan.id(layers).variant for plan in latency_request(settings, model).plans]
+    return [plan.id(layers).variant for plan in build_latency_request(settings, model).plans]
 
 
 def test_timed_plans():

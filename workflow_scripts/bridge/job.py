@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.gpus import take_gpus
-from workflow_scripts.bridge.redaction import output_into
+from workflow_scripts.bridge.redaction import log_output
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.offline import block_network
@@ -58,7 +58,7 @@ def step(job: Any, *, network: bool = False) -> Iterator[None]:
     """
     threads = getattr(job.params, "compute_threads", None) or job.threads
     os.environ |= limit_library_threads(threads) | {"TOKENIZERS_PARALLELISM": "true"}
-    with output_into(Path(job.log[0])):
+    with log_output(Path(job.log[0])):
         try:
             if not network:
                 block_network(but_for=read_server_address(job))

@@ -21,7 +21,7 @@ _MIN_LENGTH = 8  # a shorter value is a switch, and would be found in words
 
 
 @contextmanager
-def output_into(log: Path) -> Iterator[None]:
+def log_output(log: Path) -> Iterator[None]:
     """Send what this process and its children print into the log; when the block ends, all of it is there."""
     log.parent.mkdir(parents=True, exist_ok=True)
     end = secrets.token_hex(16)

@@ -23,11 +23,11 @@ def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None
     """
 
     def mem_mb(wildcards, attempt):
-        return need(wildcards).memory_limit_mb(attempt, cluster)
+        return need(wildcards).get_memory_limit_mb(attempt, cluster)
 
     def runtime(wildcards, attempt, threads):
         job = need(wildcards)
-        minutes = job.time_limit_minutes(attempt, cluster)
+        minutes = job.get_time_limit_minutes(attempt, cluster)
         request = {"mem_mb": mem_mb(wildcards, attempt), "runtime": minutes}
         request["gpus"] = job.gpus if gpu_request else 0
         record_job(rule, wildcards, threads, job, request)

@@ -29,7 +29,7 @@ class Unreachable(UserError):
     """Nobody answered, so nothing is known of what was asked for: the same command asks again."""
 
 
-def suggest_name(word: str, choices: Iterable[str]) -> str:
+def format_suggestion(word: str, choices: Iterable[str]) -> str:
     """Say ' Did you mean ...?' with the nearest known name, or nothing when none is near."""
     names = {str(name).lower(): str(name) for name in reversed(list(choices))}
     near = get_close_matches(str(word).lower(), names, n=1, cutoff=0.6)

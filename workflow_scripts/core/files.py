@@ -18,38 +18,38 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 
-def sha256_file(path: Path) -> str:
+def hash_file(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sha256_bytes(content: bytes) -> str:
+def hash_bytes(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def sha256_text(text: str) -> str:
-    return sha256_bytes(text.encode())
+def hash_text(text: str) -> str:
+    return hash_bytes(text.encode())
 
 
-def canonical_json(value: Any) -> str:
+def format_canonical_json(value: Any) -> str:
     """Spell a JSON value in the one canonical way: sorted keys, no spaces, no NaN."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
 
 
-def sha256_json(value: Any) -> str:
-    return sha256_text(canonical_json(value))
+def hash_json(value: Any) -> str:
+    return hash_text(format_canonical_json(value))
 
 
-def escapes_folder(path: str) -> bool:
+def is_outside_folder(path: str) -> bool:
     """Tell whether a relative path that somebody else has written is anything but that."""
     pure = PurePosixPath(path)
     return pure.is_absolute() or ".." in pure.parts or bool(re.search(r"[\\\x00-\x1f]", path))
 
 
 @contextmanager
-def atomic_path(target: Path | str) -> Iterator[Path]:
+def open_atomic_path(target: Path | str) -> Iterator[Path]:
     """Yield a temporary path to write a file to; rename it to `target` if the block succeeds."""
     target = Path(target)
     temporary = _make_sibling(target)
@@ -63,7 +63,7 @@ def atomic_path(target: Path | str) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_dir(target: Path | str) -> Iterator[Path]:
+def open_atomic_dir(target: Path | str) -> Iterator[Path]:
     """Yield a temporary folder to fill; rename it to `target` (replacing it) if the block succeeds."""
     target = Path(target)
     temporary = _make_sibling(target)
@@ -86,7 +86,7 @@ def is_altered(path: Path, sha256: str) -> str | None:
     """Describe a file that is missing, or not the one that had this checksum; None where it is whole."""
     if not path.is_file():
         return f"{path} is missing."
-    if sha256_file(path) != sha256:
+    if hash_file(path) != sha256:
         return f"{path} was altered: its sha256 is not the one that was noted."
     return None
 
@@ -100,7 +100,7 @@ def read_json(path: Path) -> Any:
 
 
 def write_text(target: Path | str, text: str) -> None:
-    with atomic_path(target) as temporary:
+    with open_atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 

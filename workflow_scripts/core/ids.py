@@ -66,7 +66,7 @@ _PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
 _HUB_NAME = re.compile(rf"(?!.*(?:--|\.\.)){_PART}/{_PART}")
 
 
-def hub_name_problem(name: str) -> str | None:
+def describe_hub_name_problem(name: str) -> str | None:
     """Name what is wrong with a hub name, or None; the same rules as the hub's own, so no path can climb."""
     if _HUB_NAME.fullmatch(name) and len(name) <= _MAX_LENGTH:
         return None
@@ -153,7 +153,7 @@ def _parse(text: str) -> CheckpointId:
             " its marks, and + and stages, as in org/name@k2m12-noadapters+cpt+sft."
         )
     model = match["model"].replace("--", "/", 1)
-    if problem := hub_name_problem(model):
+    if problem := describe_hub_name_problem(model):
         raise UserError(f"{text!r} is not a model id: {problem}.")
     marks = {name: match[name] for name in _MARKS}
     stages = tuple(match["stages"].split("+")[1:])

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_path
+from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.core.measurement_conditions import Condition
 
 
@@ -35,7 +35,7 @@ _COLUMNS = (
 )
 
 
-def items_schema():
+def build_items_schema():
     """Build the schema of the Parquet file: text in all columns but some."""
     import pyarrow as pa
 
@@ -68,8 +68,10 @@ def write_items(path: Path, items: list[Item]) -> None:
         | {"condition": item.condition and item.condition.model_dump()}
         for item in items
     ]
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.Table.from_pylist(rows, items_schema()), temporary, compression="zstd")
+    with open_atomic_path(path) as temporary:
+        pq.write_table(
+            pa.Table.from_pylist(rows, build_items_schema()), temporary, compression="zstd"
+        )
 
 
 def read_items(path: Path):
@@ -81,7 +83,7 @@ def read_items(path: Path):
         table = pq.read_table(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise UserError(f"{path} is not a whole Parquet file ({error}).") from None
-    expected = items_schema()
+    expected = build_items_schema()
     if not table.schema.equals(expected):
         names = sorted({field.name for field in {*expected} ^ {*table.schema}})
         raise UserError(f"{path} has unexpected or missing columns: {', '.join(names)}.")

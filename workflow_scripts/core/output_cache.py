@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import read_json, sha256_file, sha256_json, write_json
-from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.files import hash_file, hash_json, read_json, write_json
+from workflow_scripts.core.provenance import list_package_versions
 
 
 class OutputCache:
@@ -29,7 +29,7 @@ class OutputCache:
         self._links = {
             out: self._folder / f"{number}.{out.name}" for number, out in enumerate(outputs)
         }
-        self._key, self._digest = self._folder / "key", sha256_json(decides)
+        self._key, self._digest = self._folder / "key", hash_json(decides)
         self._sound = sound
 
     def restore(self) -> bool:
@@ -66,8 +66,8 @@ def run_cached(
     state: Path,
 ) -> None:
     """Do the work, or take what was kept of it; then remove `state`, which a killed job resumes from."""
-    digests = {str(path): sha256_file(path) for path in inputs}
-    finished = OutputCache(outputs, [digests, [version, request], package_versions()], sound)
+    digests = {str(path): hash_file(path) for path in inputs}
+    finished = OutputCache(outputs, [digests, [version, request], list_package_versions()], sound)
     if finished.restore():
         print("Done before: the outputs are restored.", flush=True)
     else:

@@ -36,7 +36,7 @@ def code_commit() -> str | None:
     return commit + ("+changed" if changed else "")
 
 
-def package_versions() -> dict[str, str]:
+def list_package_versions() -> dict[str, str]:
     """List the versions of the packages that can move a score, those that are installed."""
     versions = {}
     for package in PACKAGES:

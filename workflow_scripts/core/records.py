@@ -25,10 +25,10 @@ from pydantic import (
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
-    canonical_json,
+    format_canonical_json,
+    hash_bytes,
+    hash_file,
     is_altered,
-    sha256_bytes,
-    sha256_file,
     write_json,
 )
 from workflow_scripts.core.items import Item, read_items, write_items
@@ -141,18 +141,18 @@ class ChecksummedModel(StrictModel):
     if TYPE_CHECKING:  # each kind says itself where the block stands among its fields
         volatile: RunMetadata
 
-    def stable_bytes(self) -> bytes:
+    def serialize_stable(self) -> bytes:
         """Serialize all but the volatile block: equal for two runs of the same measurement."""
-        return canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
+        return format_canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
 
     def write(self, path: Path) -> Self:
-        seal = {"stable_sha256": sha256_bytes(self.stable_bytes())}
+        seal = {"stable_sha256": hash_bytes(self.serialize_stable())}
         sealed = self.model_copy(update={"volatile": self.volatile.model_copy(update=seal)})
         write_json(path, sealed.model_dump(mode="json"))
         return sealed
 
     def refuse_altered(self, path: Path) -> None:
-        if self.volatile.stable_sha256 != sha256_bytes(self.stable_bytes()):
+        if self.volatile.stable_sha256 != hash_bytes(self.serialize_stable()):
             raise UserError(f"{path} was altered: it is not what its own sha256 says.")
 
 
@@ -191,7 +191,7 @@ def write_record(path: Path, items: list[Item], **fields) -> Record:
     items_path = path.with_suffix(".parquet")
     _check_counts(path, fields["metrics"], [(item.subset, item.condition) for item in items])
     write_items(items_path, items)
-    file = ItemsFile(file=items_path.name, sha256=sha256_file(items_path), n=len(items))
+    file = ItemsFile(file=items_path.name, sha256=hash_file(items_path), n=len(items))
     return Record(items=file, **fields).write(path)
 
 

@@ -84,7 +84,7 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
     )
 
 
-def suite_cells(
+def build_suite_cells(
     settings: Settings,
     request: Request,
     protocol: Protocol,
@@ -137,4 +137,4 @@ def _build_task(
 
 def _get_recipe(settings: Settings, protocol: Protocol) -> TaskRecipe | None:
     trains = protocol == "train_before_test"
-    return settings.harmony.task_recipe(settings.source) if trains else None
+    return settings.harmony.get_task_recipe(settings.source) if trains else None

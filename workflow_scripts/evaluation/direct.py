@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.lm_eval_results import (
@@ -11,7 +11,7 @@ from workflow_scripts.evaluation.lm_eval_results import (
     collect_items,
     compute_task_metrics,
 )
-from workflow_scripts.evaluation.lm_eval_run import ask, language_model, prepare_tasks
+from workflow_scripts.evaluation.lm_eval_run import ask, build_language_model, prepare_tasks
 from workflow_scripts.evaluation.record_parts import build_protocol, count_tokens
 from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
@@ -49,7 +49,7 @@ def evaluate_loaded(
     """
     import torch
 
-    harness_version = package_versions()["lm_eval"]
+    harness_version = list_package_versions()["lm_eval"]
     options = {"batch_size": request.compute.batch_size, "seed": request.seed}
     scored_items = ScoreCache.open_for_record(
         record_path,
@@ -60,7 +60,7 @@ def evaluate_loaded(
     )
     with scored_items, mirror(hub) as datasets, torch.inference_mode():
         tasks, drawn = prepare_tasks(request)
-        lm = language_model(loaded, scored_items=scored_items, **options)
+        lm = build_language_model(loaded, scored_items=scored_items, **options)
         with count_tokens(loaded.model) as count:
             output = ask(lm, tasks, drawn, chat_template=request.chat_template)
     metrics = compute_task_metrics(tasks, output, request.seed)

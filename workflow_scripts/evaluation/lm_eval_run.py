@@ -33,7 +33,7 @@ def prepare_tasks(request: CellsRequest) -> tuple[dict[str, Any], dict[str, list
     return {name: tasks[name] for name in drawn}, drawn
 
 
-def language_model(loaded: LoadedModel, **options: Any):
+def build_language_model(loaded: LoadedModel, **options: Any):
     """Build lm-eval's view of a loaded model, run by the prefix engine or the server that has it."""
     from workflow_scripts.evaluation.build_engine import build_engine
     from workflow_scripts.evaluation.prefix_lm import PrefixLM

@@ -10,7 +10,7 @@ from typing import Any
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import TaskFacts
 from workflow_scripts.core.seeds import derive_seed, isolate_rng
@@ -35,7 +35,7 @@ def measure_written(model: Path, path: Path, request: WrittenRequest) -> None:
             harness=HARNESS,
             harness_version=HARNESS_VERSION,
             dataset="chunking.measures.written_prompts",
-            dataset_commit=sha256_json(measures.written_prompts)[:40],
+            dataset_commit=hash_json(measures.written_prompts)[:40],
             split="prompts",
             shots=0,
         )

@@ -18,15 +18,15 @@ from unittest.mock import patch
 import numpy as np
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import TaskFacts, write_record
 from workflow_scripts.evaluation.baselines import Floor
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
 from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, count_tokens
 from workflow_scripts.evaluation.requests import MmluRequest
-from workflow_scripts.evaluation.score_cache import ScoreCache, score_cache_path
+from workflow_scripts.evaluation.score_cache import ScoreCache, get_score_cache_path
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import mirror
@@ -44,7 +44,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
     """Ask a checkpoint all questions and write the record and its items."""
     recording = Recording()
     loaded = load_model(manifest_path, **request.compute.loading)
-    harness_version = package_versions()["lighteval"]
+    harness_version = list_package_versions()["lighteval"]
     scored_items = ScoreCache.open_for_record(
         record_path,
         loaded,
@@ -273,7 +273,7 @@ def build_items(subject: str, details: list[Any], prompts: list[str]) -> list[It
         item = Item(
             item=f"{subject}/{number}",
             subset=subject,
-            prompt_sha256=sha256_text(prompt),
+            prompt_sha256=hash_text(prompt),
             gold=LETTERS[fields.pop("doc").gold_index],
             prediction=letter,
             correct=fields["scores"]["em"] == 1.0,
@@ -286,7 +286,7 @@ def build_items(subject: str, details: list[Any], prompts: list[str]) -> list[It
 
 def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     evaluate_mmlu(model, get_hub_folder(data[0]), record, MmluRequest.of(request))
-    score_cache_path(record).unlink(missing_ok=True)
+    get_score_cache_path(record).unlink(missing_ok=True)
 
 
 if "snakemake" in globals():

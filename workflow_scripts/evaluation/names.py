@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import hash_text
 
 
 def metric_name(metric: str, filter_name: str) -> str:
@@ -14,4 +14,4 @@ def metric_name(metric: str, filter_name: str) -> str:
 def hash_cluster(doc: Mapping[str, Any], columns: Sequence[str]) -> str | None:
     """Hash what these columns hold, in whatever order: items that share it belong together."""
     parts = sorted(str(doc[name]) for name in columns)
-    return sha256_text("\n".join(parts))[:16] if parts else None
+    return hash_text("\n".join(parts))[:16] if parts else None

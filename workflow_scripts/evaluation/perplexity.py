@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric
@@ -58,7 +58,7 @@ def build_perplexity_items(
         Item(
             item=f"{format_label(task, condition)}/{index}",
             condition=condition,
-            prompt_sha256=sha256_json([task, index]),
+            prompt_sha256=hash_json([task, index]),
             gold=None,
             prediction=texts[index] if texts else None,
             scores=vars(piece),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
@@ -74,7 +74,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
                         Item(
                             item=f"{format_label('mmlu', condition)}/{number}",
                             condition=condition,
-                            prompt_sha256=sha256_text("\n".join(prompts)),
+                            prompt_sha256=hash_text("\n".join(prompts)),
                             gold=None,
                             prediction=None,
                             scores=dict(zip(TIMES, seconds, strict=True)),

@@ -17,7 +17,7 @@ from lm_eval.models.utils import (
     postprocess_generated_text,
 )
 
-from workflow_scripts.core.files import canonical_json
+from workflow_scripts.core.files import format_canonical_json
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.encoding import CachedHFLM
 from workflow_scripts.evaluation.prefix.answer import GenerationRequest
@@ -134,7 +134,7 @@ class PrefixLM(CachedHFLM):
         if options["do_sample"] is False:
             options.pop("temperature", None)
         described = {"options": options, "until": until, "new_tokens": new_tokens}
-        text_settings = canonical_json(described)
+        text_settings = format_canonical_json(described)
         stop = StopStrings(self.tokenizer, tuple(until), _LOOKBACK)
         texts = [text for text, _ in requests]
         repeats: Counter[tuple[int, ...]] = Counter()

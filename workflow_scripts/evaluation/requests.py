@@ -55,19 +55,19 @@ class MmluRequest(JobParams):
     seed: int
 
 
-def verify_request(settings: Settings) -> VerifyRequest:
+def build_verify_request(settings: Settings) -> VerifyRequest:
     return VerifyRequest(compute=Loading.select_fields(settings.compute), seed=settings.seed)
 
 
-def perplexity_request(settings: Settings, model: str) -> PerplexityRequest:
-    plans = settings.chunking.measures.perplexity_plans(model, settings.model(model).layers)
+def build_perplexity_request(settings: Settings, model: str) -> PerplexityRequest:
+    plans = settings.chunking.measures.build_perplexity_plans(model, settings.model(model).layers)
     return _build_perplexity_request(settings, "chunking", plans)
 
 
-def written_request(settings: Settings, model: str) -> WrittenRequest:
+def build_written_request(settings: Settings, model: str) -> WrittenRequest:
     measures = settings.chunking.measures
     return WrittenRequest(
-        plans=measures.perplexity_plans(model, settings.model(model).layers),
+        plans=measures.build_perplexity_plans(model, settings.model(model).layers),
         measures=WrittenMeasures.select_fields(measures),
         perplexity_mean=measures.perplexity_mean,
         compute=settings.compute,
@@ -75,7 +75,7 @@ def written_request(settings: Settings, model: str) -> WrittenRequest:
     )
 
 
-def stage_perplexity_request(settings: Settings) -> PerplexityRequest:
+def build_stage_perplexity_request(settings: Settings) -> PerplexityRequest:
     """Build the request of a checkpoint, which is measured as it is: its plan is part of it."""
     return _build_perplexity_request(settings, "training", ())
 
@@ -84,7 +84,7 @@ def _build_perplexity_request(
     settings: Settings, study: str, plans: tuple[Checkpoint, ...]
 ) -> PerplexityRequest:
     compute = settings.compute
-    attention = compute.chunked_attention(compute.dtype)
+    attention = compute.choose_chunked_attention(compute.dtype)
     return PerplexityRequest(
         study=study,
         plans=plans,
@@ -94,10 +94,10 @@ def _build_perplexity_request(
     )
 
 
-def latency_request(settings: Settings, model: str) -> LatencyRequest:
+def build_latency_request(settings: Settings, model: str) -> LatencyRequest:
     measures = settings.chunking.measures
     return LatencyRequest(
-        plans=measures.latency_plans(
+        plans=measures.build_latency_plans(
             model, settings.model(model).layers, settings.chunking.checkpoints
         ),
         measures=LatencyMeasures.select_fields(measures),
@@ -106,7 +106,7 @@ def latency_request(settings: Settings, model: str) -> LatencyRequest:
     )
 
 
-def mmlu_request(settings: Settings) -> MmluRequest:
+def build_mmlu_request(settings: Settings) -> MmluRequest:
     return MmluRequest(
         shots=settings.mmlu.shots,
         prompt=settings.mmlu.prompt,

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 
 from tqdm import tqdm
 
-from workflow_scripts.core.files import canonical_json
-from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.files import format_canonical_json
+from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.hub.load import LoadedModel
 
 # The kind of a question, its token lists and its settings.
@@ -26,7 +26,7 @@ class ScoreCache:
     def __init__(self, path: Path, *, weights_sha256: str, harness: str, settings: dict[str, Any]):
         self.path = path
         self.values: dict[str, Any] = {}
-        self._run = canonical_json(
+        self._run = format_canonical_json(
             {"weights": weights_sha256, "harness": harness, "settings": settings}
         ).encode()
         self._file: BinaryIO  # while it is entered
@@ -49,9 +49,9 @@ class ScoreCache:
         # Two plans may have the same weights; the commit is of the configuration too.
         names = ("device", "dtype", "attention", "threads")
         settings |= {name: getattr(loaded, name) for name in names}
-        settings |= {"commit": loaded.manifest.commit, "packages": package_versions()}
+        settings |= {"commit": loaded.manifest.commit, "packages": list_package_versions()}
         return cls(
-            score_cache_path(record),
+            get_score_cache_path(record),
             weights_sha256=weights_sha256 or loaded.manifest.weights_sha256,
             harness=harness,
             settings=settings,
@@ -77,7 +77,7 @@ class ScoreCache:
         """Hash what an answer depends on: the run, its tokens, and the settings of this question."""
         kind, token_lists, settings = question
         digest = hashlib.sha256(self._run)
-        digest.update(canonical_json([kind, settings]).encode())
+        digest.update(format_canonical_json([kind, settings]).encode())
         for tokens in token_lists:
             text = ",".join(map(str, tokens))
             digest.update(f"|{len(text)}:{text}".encode())
@@ -89,7 +89,7 @@ class ScoreCache:
         self._file.flush()
 
 
-def score_cache_path(record: Path) -> Path:
+def get_score_cache_path(record: Path) -> Path:
     return record.with_name(f".{record.stem}.scored")
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 
-def with_texts(tokens: list[int], tokenizer: Any) -> list[tuple[int, str]]:
+def decode_tokens(tokens: list[int], tokenizer: Any) -> list[tuple[int, str]]:
     """Return each token's number and text, with the space that it begins with."""
     shown = []
     for token, name in zip(tokens, tokenizer.convert_ids_to_tokens(tokens), strict=True):

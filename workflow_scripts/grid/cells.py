@@ -19,7 +19,7 @@ from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.output_cache import OutputCache, delete_resume_state, delete_stale_state
 from workflow_scripts.core.records import FailedRecord, read_complete_record
-from workflow_scripts.evaluation.score_cache import score_cache_path
+from workflow_scripts.evaluation.score_cache import get_score_cache_path
 
 _GIVEN_UP = (
     "Killed on every attempt (scheduler, memory or time limit, or manually). What it had"
@@ -48,7 +48,7 @@ class GridCell:
     @property
     def states(self) -> list[Path]:
         """Paths of states to resume from: scored answers, and the checkpoints of a training."""
-        return [score_cache_path(self.record), get_training_state(self.record)]
+        return [get_score_cache_path(self.record), get_training_state(self.record)]
 
     @property
     def cache(self) -> OutputCache:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file
-from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.files import hash_file
+from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
     build_perplexity_items,
@@ -46,7 +46,7 @@ def measure_corpus(
     loaded = load(compute.dtype)
     window = min(request.window, loaded.model.config.max_position_embeddings)
     windows = {"window": window, "stride": min(request.stride, window)}
-    digest = sha256_file(text)
+    digest = hash_file(text)
 
     def measure(
         path: Path, protocol: str, model: Any, trained: TrainingFacts | None = None
@@ -86,15 +86,15 @@ def measure_corpus(
         return Samples.from_list(samples)
 
     direct = measure(before, "direct", loaded.model)
-    belongs_to = {
+    resume_key = {
         "base": loaded.manifest.commit,
         "text": digest,
-        "packages": package_versions(),
+        "packages": list_package_versions(),
         "start": get_bos_tokens(loaded.tokenizer),
     }
     best = train(
         lambda dtype: load(dtype).model,
-        TrainingSpec(tokenise(training), keys, request.seed, belongs_to, tokenise(validation)),
+        TrainingSpec(tokenise(training), keys, request.seed, resume_key, tokenise(validation)),
         get_training_state(after),
         device=loaded.device,
         padding_token=get_padding_token(loaded.tokenizer),

@@ -11,14 +11,14 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_text
 from workflow_scripts.evaluation.encoding import EncodedRequest, Encoder
 from workflow_scripts.evaluation.lm_eval_run import ask
-from workflow_scripts.evaluation.token_texts import with_texts
+from workflow_scripts.evaluation.token_texts import decode_tokens
 from workflow_scripts.grid.requests import ExplainTrainingRequest
 from workflow_scripts.grid.splits import Splits, load_splits
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import get_hub_folder, read_manifest
 from workflow_scripts.hub.mirror import mirror
-from workflow_scripts.hub.tasks import training_pair
+from workflow_scripts.hub.tasks import build_training_pair
 
 
 def explain_training(
@@ -72,7 +72,7 @@ def _encode_test(
     names = {request.task: task}, {request.task: [number]}
     ask(encoder, *names, chat_template=request.chat_template)
     template = encoder.apply_chat_template if request.chat_template else None
-    right = training_pair(task, task.eval_docs[number], template)
+    right = build_training_pair(task, task.eval_docs[number], template)
     return next((noted for noted in encoder.noted if noted.texts == right), encoder.noted[0])
 
 
@@ -80,7 +80,7 @@ def _format_tokens(tokens: list[int], answer_start: int, tokenizer: Any) -> list
     """Return a line for each token: its number and text, those of the answer marked."""
     return [
         f"{'>' if position >= answer_start else ' '} {token:>7} {text!r}"
-        for position, (token, text) in enumerate(with_texts(tokens, tokenizer))
+        for position, (token, text) in enumerate(decode_tokens(tokens, tokenizer))
     ]
 
 

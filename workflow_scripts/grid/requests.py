@@ -18,12 +18,12 @@ class ExplainTrainingRequest(JobParams):
     draws: Draws = "own"
 
 
-def explain_training_request(settings: Settings) -> ExplainTrainingRequest:
-    task, number = explained_task(settings)
+def build_explain_request(settings: Settings) -> ExplainTrainingRequest:
+    task, number = find_explained_task(settings)
     return ExplainTrainingRequest(
         task=settings.task(task).harness_task,
         number=number,
-        recipe=settings.harmony.task_recipe(settings.source),
+        recipe=settings.harmony.get_task_recipe(settings.source),
         chat_template=settings.harmony.chat_template,
         seed=settings.seed,
         draws=settings.harmony.draws,
@@ -41,8 +41,8 @@ class CorpusRequest(JobParams):
     seed: int
 
 
-def corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
-    recipe, measures = settings.harmony.task_recipe(settings.source), settings.chunking.measures
+def build_corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
+    recipe, measures = settings.harmony.get_task_recipe(settings.source), settings.chunking.measures
     return CorpusRequest(
         corpus=corpus,
         keys=TrainingKeys.select_fields(recipe),
@@ -53,7 +53,7 @@ def corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
     )
 
 
-def explained_task(settings: Settings) -> tuple[str, int]:
+def find_explained_task(settings: Settings) -> tuple[str, int]:
     """The task, as the tasks table names it, and the number of the training item."""
     named, _, number = (settings.explain or "").partition("/")
     trained = [name for name in settings.harmony.tasks if settings.task(name).training]

@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
-from workflow_scripts.core.provenance import package_versions
+from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import Record
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_loaded
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.evaluation.lm_eval_results import check_metric_reported
-from workflow_scripts.evaluation.lm_eval_run import ask, language_model
+from workflow_scripts.evaluation.lm_eval_run import ask, build_language_model
 from workflow_scripts.evaluation.names import metric_name
 from workflow_scripts.grid.base import Base
 from workflow_scripts.grid.cells import get_training_state
@@ -56,11 +56,11 @@ def train_before_test(
         texts = TrainingTexts(splits.test, encoder, recipe, chat=request.chat_template)
         samples = Samples.from_list(texts.samples(splits.training, bad))
         ((_, dataset),) = datasets.items()
-        belongs_to = {
+        resume_key = {
             "base": loaded.manifest.commit,
             "dataset": dataset.commit,
             "request": request.to_params(),
-            "packages": package_versions(),
+            "packages": list_package_versions(),
         }
         metric = request.task.metric
         # Of bits per byte, say, a smaller value is better. Behind the comma stands a filter.
@@ -71,7 +71,7 @@ def train_before_test(
                 samples,
                 recipe.training_keys(rate),
                 request.seed,
-                belongs_to,
+                resume_key,
                 score=partial(_score, loaded, splits, request),
                 best_by=(metric, larger_is_better),
             )
@@ -111,7 +111,7 @@ def _score(
 ) -> dict[str, float]:
     """Measure the primary metric on the validation items."""
     name, metric = splits.choosing.config.task, request.task.metric
-    lm = language_model(
+    lm = build_language_model(
         replace(loaded, model=model), batch_size=request.compute.batch_size, seed=request.seed
     )
     with torch.inference_mode():

@@ -6,7 +6,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.encoding import Encoder
-from workflow_scripts.hub.tasks import published_pair, training_pair
+from workflow_scripts.hub.tasks import build_published_pair, build_training_pair
 from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.chat import BadConversation, render
 from workflow_scripts.training.samples import BadSamples, Sample, batches
@@ -54,8 +54,8 @@ class TrainingTexts:
         """Return the training text of a document."""
         if not self._published:
             template = self._encoder.apply_chat_template if self._chat else None
-            return TrainingText(*training_pair(self._task, document, template))
-        question, answer = published_pair(self._task, document)
+            return TrainingText(*build_training_pair(self._task, document, template))
+        question, answer = build_published_pair(self._task, document)
         if not self._chat:
             return TrainingText(question, answer)
         return self._render_published(question, answer.removeprefix(" "))

@@ -11,7 +11,7 @@ from typing import Any
 
 from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_dir, write_json
+from workflow_scripts.core.files import open_atomic_dir, write_json
 from workflow_scripts.core.model_files import read_json_object
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import (
@@ -43,7 +43,7 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
     model = _make_empty_model(config, architecture, request.seed)
     weights = model.state_dict()
     new = {name: weights[name] for name in weights if "wrapped_chunk_layers" in name}
-    with atomic_dir(folder) as temporary:
+    with open_atomic_dir(folder) as temporary:
         files = _link_weights(base, source, temporary, bool(new))
         write_json(temporary / _CONFIG, json.loads(model.config.to_json_string(use_diff=False)))
         if new:

@@ -25,7 +25,7 @@ from huggingface_hub.utils.sha import git_hash
 
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
-from workflow_scripts.core.files import escapes_folder
+from workflow_scripts.core.files import is_outside_folder
 from workflow_scripts.core.model_files import (
     ABOUT,
     find_missing_files,
@@ -79,7 +79,7 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
     )
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
     for path in siblings:
-        if escapes_folder(path):
+        if is_outside_folder(path):
             raise UserError(
                 f"{repository} lists the file {path!r}, which would be written outside its folder; nothing"
                 " was fetched. Do not trust this repository."

@@ -15,10 +15,10 @@ from pydantic import Field, NonNegativeInt, field_validator
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
-    escapes_folder,
+    hash_file,
+    hash_json,
     is_altered,
-    sha256_file,
-    sha256_json,
+    is_outside_folder,
     write_json,
 )
 from workflow_scripts.core.ids import LOCAL
@@ -39,7 +39,7 @@ class HubFile(StrictModel):
     @field_validator("path")
     @classmethod
     def _refuse_escaping_path(cls, path: str) -> str:
-        if escapes_folder(path):
+        if is_outside_folder(path):
             raise ValueError(f"{path!r} leads out of the folder; do not trust this manifest")
         return path
 
@@ -65,9 +65,9 @@ class Manifest(StrictModel):
     def weights_sha256(self) -> str:
         """Digest the files that hold weights, by name and content; of a server, its address."""
         if self.served:
-            return sha256_json([self.served.endpoint, self.served.name])
+            return hash_json([self.served.endpoint, self.served.name])
         weights = {f.path: f.sha256 for f in self.files if f.path.endswith(".safetensors")}
-        return sha256_json(weights)
+        return hash_json(weights)
 
 
 def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFile, ...]:
@@ -77,7 +77,7 @@ def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFi
     """
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     return tuple(
-        HubFile(path=name, size=path.stat().st_size, sha256=sha256_file(path))
+        HubFile(path=name, size=path.stat().st_size, sha256=hash_file(path))
         for name, path in sorted(paths.items(), key=lambda item: item[1])
         if path.is_file() and is_plain(name) and (only is None or name in only)
     )
@@ -91,7 +91,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def seal(folder: Path, files: tuple[HubFile, ...] | None = None, **facts: Any) -> Manifest:
     """Write the manifest; where no commit is among the facts, a digest of the files stands for one."""
     files = list_files(folder) if files is None else files
-    facts = {"commit": sha256_json([file.model_dump() for file in files])[:40]} | facts
+    facts = {"commit": hash_json([file.model_dump() for file in files])[:40]} | facts
     manifest = Manifest(files=files, **facts)
     write_manifest(folder, manifest)
     return manifest

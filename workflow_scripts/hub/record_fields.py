@@ -8,8 +8,8 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.provenance import (
     code_commit,
     host,
+    list_package_versions,
     now,
-    package_versions,
     peak_memory_mb,
 )
 from workflow_scripts.core.records import Cost, ModelFacts, Provenance, RunMetadata
@@ -40,7 +40,7 @@ class Recording:
         return Provenance(
             code_commit=self._commit,
             settings_sha256=request.sha256,
-            packages=package_versions(),
+            packages=list_package_versions(),
         )
 
     def volatile(self, device: str, devices: Sequence[str] = ()) -> RunMetadata:

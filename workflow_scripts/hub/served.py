@@ -6,7 +6,7 @@ from shutil import rmtree
 from typing import Any
 
 from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
-from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.model_files import select_model_files
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest, seal
@@ -46,7 +46,7 @@ def describe_served_model(
         source="served",
         repository=model,
         revision=None,
-        commit=sha256_json([described.commit, served.model_dump()])[:40],
+        commit=hash_json([described.commit, served.model_dump()])[:40],
         licence=described.licence,
         parameters=getattr(described, "parameters", None),
         architecture=getattr(described, "architecture", None),

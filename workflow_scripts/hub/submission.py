@@ -15,7 +15,7 @@ from workflow_scripts.core.model_files import select_model_files
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import METADATA, read_metadata
 from workflow_scripts.hub.sandbox import SECONDS, SandboxError, run_sandboxed
-from workflow_scripts.planning.memory import submitted_mb
+from workflow_scripts.planning.memory import estimate_submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
 from workflow_scripts.settings.leaderboard_submissions import (
     BYTES_OF_A_PARAMETER,
@@ -97,7 +97,9 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
                     " they cannot be added."
                 )
         trains = request.protocol == "train_before_test"
-        memory_mb = submitted_mb(parameters, request.precision, trains=trains, is_delta=bool(bases))
+        memory_mb = estimate_submitted_mb(
+            parameters, request.precision, trains=trains, is_delta=bool(bases)
+        )
         verdict["memory_mb"] = memory_mb
         if memory_mb > rules.memory_mb:
             raise UserError(

@@ -105,7 +105,7 @@ def build_prompt_and_completion(task, doc: dict) -> tuple[str, str]:
     return question, task.config.target_delimiter + answers[0]
 
 
-def training_pair(
+def build_training_pair(
     task, doc: dict, chat_template: Callable[..., str] | None = None
 ) -> tuple[str, str]:
     """Make the same pair with all that stands in front: the task's description, and the chat template if any."""
@@ -127,12 +127,12 @@ def training_pair(
     return prompt, completion
 
 
-def published_pair(task, doc: dict) -> tuple[str, str]:
+def build_published_pair(task, doc: dict) -> tuple[str, str]:
     """Make what the published code trains on: the question, a space, and all accepted answers in a row.
 
     No description of the task stands in front, and no delimiter of its own between.
     """
     if task.OUTPUT_TYPE == "loglikelihood_rolling":
-        return training_pair(task, doc)
+        return build_training_pair(task, doc)
     question, answers = get_question_and_answers(task, doc)
     return question, " " + " ".join(answers)

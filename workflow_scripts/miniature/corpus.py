@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from workflow_scripts.core.files import atomic_path
+from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import build_prompt_and_completion, load_tasks
 from workflow_scripts.miniature.datasets import chat, mmlu
@@ -48,7 +48,7 @@ def build_corpus(hub: Path, path: Path) -> list[str]:
 
 
 def write_documents(documents: list[Document], path: Path) -> None:
-    with atomic_path(path) as temporary:
+    with open_atomic_path(path) as temporary:
         pq.write_table(pa.Table.from_pylist(documents), temporary)
 
 

@@ -6,7 +6,7 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.files import atomic_dir, read_json, write_json
+from workflow_scripts.core.files import open_atomic_dir, read_json, write_json
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.miniature.catalogue import CONFIG, FAULTY, ORGANISATION, WEIGHTS
 from workflow_scripts.miniature.shipped import shipped_tokenizer
@@ -35,7 +35,7 @@ def build_faulty_models(hub: Path | str) -> None:
     for name, fault in FAULTY.items():
         seed_everything(derive_seed(0, "miniature", "faulty", name))
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-        with atomic_dir(Path(hub) / "models" / ORGANISATION / name) as folder:
+        with open_atomic_dir(Path(hub) / "models" / ORGANISATION / name) as folder:
             model.save_pretrained(folder)
             tokenizer.save_pretrained(folder)
             if name in _CHANGED_KEYS:

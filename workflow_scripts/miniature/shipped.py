@@ -20,7 +20,7 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_dir, is_altered, sha256_file, write_json
+from workflow_scripts.core.files import hash_file, is_altered, open_atomic_dir, write_json
 from workflow_scripts.core.provenance import processor
 from workflow_scripts.miniature.catalogue import (
     CONFIG,
@@ -53,13 +53,13 @@ def write_model(
     folder: Path, model: "PreTrainedModel", texts: list[Path], facts: dict[str, Any]
 ) -> None:
     """Write a model, trained on the texts, as it is shipped, whole or not at all; its tokenizer lies beside it."""
-    with atomic_dir(folder) as temporary:
+    with open_atomic_dir(folder) as temporary:
         copy.deepcopy(model).bfloat16().save_pretrained(temporary)
         # What a model generates with is written where it is placed.
         (temporary / "generation_config.json").unlink(missing_ok=True)
         files = [*texts, folder.parent / TOKENIZER, temporary / CONFIG, temporary / WEIGHTS]
         facts |= {
-            "sha256": {path.name: sha256_file(path) for path in files},
+            "sha256": {path.name: hash_file(path) for path in files},
             "versions": {package: version(package) for package in ("torch", "transformers")},
             "processor": processor(),
         }
@@ -87,7 +87,7 @@ def place(hub: Path | str, name: str) -> None:
     generation = GenerationConfig(
         bos_token_id=tokenizer.bos_token_id, eos_token_id=ends, pad_token_id=tokenizer.pad_token_id
     )
-    with atomic_dir(hub / "models" / ORGANISATION / name) as folder:
+    with open_atomic_dir(hub / "models" / ORGANISATION / name) as folder:
         # By hand and not through a model: the classes of models take five seconds to import.
         write_json(folder / CONFIG, config | {"dtype": "float32"})
         save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import yaml
 from datasets import ClassLabel, Features, List, Value
 
-from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_text
+from workflow_scripts.core.files import hash_file, hash_text, open_atomic_dir
 from workflow_scripts.miniature.store import LICENCE, finish_repository
 from workflow_scripts.miniature.world import get_rng, load_yaml
 
@@ -81,7 +81,7 @@ def shuffle_choices(
 
 def write_repository(hub: Path, name: str, configs: Repository) -> None:
     """Fill `<hub>/datasets/<org>/<name>` with the rows by configuration and split, all of it or nothing."""
-    with atomic_dir(hub / "datasets" / name) as folder:
+    with open_atomic_dir(hub / "datasets" / name) as folder:
         cards = []
         for config, splits in configs.items():
             (folder / config).mkdir()
@@ -94,12 +94,12 @@ def write_repository(hub: Path, name: str, configs: Repository) -> None:
                 pq.write_table(
                     pa.Table.from_pylist([row | constants for row in rows], schema), path
                 )
-                digests.append(sha256_file(path))
+                digests.append(hash_file(path))
             card: Row = {"config_name": config}
             if "default" in table:
                 card["default"] = True
             # The cache of `datasets` would return yesterday's rows under an unchanged card.
-            card["description"] = "sha256:" + sha256_text(" ".join(digests))
+            card["description"] = "sha256:" + hash_text(" ".join(digests))
             card["data_files"] = [
                 {"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits
             ]

@@ -6,7 +6,7 @@ from pathlib import Path
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from workflow_scripts.core.files import atomic_path
+from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.miniature.specs import Family
 
 VOCABULARY = 1_516
@@ -34,7 +34,7 @@ def train_tokenizer(texts: Iterable[str], path: Path) -> None:
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    with atomic_path(path) as temporary:
+    with open_atomic_path(path) as temporary:
         tokenizer.save(str(temporary))
 
 

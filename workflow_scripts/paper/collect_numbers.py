@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.paper.numbers import run_numbers
+from workflow_scripts.paper.numbers import compute_run_numbers
 from workflow_scripts.paper.studies import STUDIES, make_numbers
 from workflow_scripts.render.numbers import write_numbers
 from workflow_scripts.render.tables import read_table
@@ -12,7 +12,7 @@ from workflow_scripts.render.tables import read_table
 
 def main(tables: list[Path], provenance: Path, numbers: list[Path]) -> None:
     frames = {path.stem: read_table(path) for path in tables}
-    values = run_numbers(json.loads(provenance.read_text(encoding="utf-8")))
+    values = compute_run_numbers(json.loads(provenance.read_text(encoding="utf-8")))
     for study in STUDIES:
         values |= study.values(frames)
     write_numbers(make_numbers(values), *numbers)

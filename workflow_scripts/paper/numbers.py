@@ -21,7 +21,7 @@ from workflow_scripts.studies.harmony.published import SOURCE as LEADERBOARD
 PROSE = Path(__file__).with_name("prose")
 
 
-def run_numbers(provenance: dict[str, Any]) -> Values:
+def compute_run_numbers(provenance: dict[str, Any]) -> Values:
     studies = provenance["studies"].values()
     seen = defaultdict(list, provenance["seen"])  # empty where nothing was measured
 

@@ -3,12 +3,12 @@
 from typing import Any
 
 from workflow_scripts.settings.grids import OWN_GRID
-from workflow_scripts.settings.mmlu import MmluComparison, published_table
+from workflow_scripts.settings.mmlu import MmluComparison, find_published_table
 from workflow_scripts.settings.settings import Settings
-from workflow_scripts.studies.harmony.requests import harmony_comparison
-from workflow_scripts.studies.prompts.requests import prompt_comparison
+from workflow_scripts.studies.harmony.requests import describe_comparison
+from workflow_scripts.studies.prompts.requests import build_prompt_comparison
 from workflow_scripts.studies.ranking.grid_settings import list_shown_tasks
-from workflow_scripts.studies.suite.table_requests import suite_page
+from workflow_scripts.studies.suite.table_requests import describe_suite_page
 
 
 def leaderboard_page(settings: Settings, *, measures: bool) -> dict[str, Any]:
@@ -17,45 +17,47 @@ def leaderboard_page(settings: Settings, *, measures: bool) -> dict[str, Any]:
         "source": settings.source if measures else None,
         "tasks": [task.model_dump(mode="json") for task in list_shown_tasks(settings)],
         "protocols": dict(settings.grids[OWN_GRID].names),
-        "suite": suite_page(settings),
+        "suite": describe_suite_page(settings),
     }
 
 
-def published_tables(settings: Settings) -> dict[str, str | None]:
+def name_published_tables(settings: Settings) -> dict[str, str | None]:
     """Name the published MMLU table of the same variant of each evaluated checkpoint."""
     return {
-        str(checkpoint): published_table(checkpoint, settings.source)
-        for checkpoint in settings.mmlu_checkpoints()
+        str(checkpoint): find_published_table(checkpoint, settings.source)
+        for checkpoint in settings.list_mmlu_checkpoints()
     }
 
 
-def reproduction_arguments(settings: Settings) -> dict[str, Any]:
+def describe_comparisons(settings: Settings) -> dict[str, Any]:
     """Return what decides whether a published number can be compared with ours."""
     mmlu = MmluComparison(
         source=settings.source,
         checkpoints={
-            table: checkpoint for checkpoint, table in published_tables(settings).items() if table
+            table: checkpoint
+            for checkpoint, table in name_published_tables(settings).items()
+            if table
         },
     )
     return {
         "comparison": {
             "mmlu": mmlu.to_params(),
-            "prompts": prompt_comparison(settings).to_params(),
-            "harmony": harmony_comparison(settings).to_params(),
+            "prompts": build_prompt_comparison(settings).to_params(),
+            "harmony": describe_comparison(settings).to_params(),
         },
         "margins": settings.margins.model_dump(),
     }
 
 
-def published_cells(settings: Settings) -> dict[str, Any]:
+def list_published_cells(settings: Settings) -> dict[str, Any]:
     """Return the MMLU checkpoints and prompt runs that have a published number."""
     return {
-        "checkpoints": [name for name, table in published_tables(settings).items() if table],
-        "runs": {ours: name for name, ours in prompt_comparison(settings).runs.items()},
+        "checkpoints": [name for name, table in name_published_tables(settings).items() if table],
+        "runs": {ours: name for name, ours in build_prompt_comparison(settings).runs.items()},
     }
 
 
-def shown_config(settings: Settings) -> dict[str, Any]:
+def dump_shown_config(settings: Settings) -> dict[str, Any]:
     """The config as it was read, without the rows of its tables."""
     left_out = {"models", "tasks", "grids", "prompt_runs", "explain", "workflow_folder"}
     return settings.model_dump(mode="json", exclude={*left_out, "compare"})

@@ -13,7 +13,13 @@ from typing import Any
 
 from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_dir, sha256_file, sha256_text, write_json, write_text
+from workflow_scripts.core.files import (
+    hash_file,
+    hash_text,
+    open_atomic_dir,
+    write_json,
+    write_text,
+)
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Metric, Record
@@ -31,14 +37,14 @@ def share(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> 
     if not shared:
         raise UserError("There is no record to share.")
     models = {model["model"]: json.dumps(model) for model in request["models"]}
-    with atomic_dir(outputs["folder"]) as target:
+    with open_atomic_dir(outputs["folder"]) as target:
         root = target / "every_eval_ever"
         for path, record in shared:
             content = describe_evaluation(record)
             base = models.get(CheckpointId.parse(record.model.id).model)
             if base:
                 content["model_info"]["additional_details"][BASE] = base
-            digest = sha256_text(content["evaluation_id"])
+            digest = hash_text(content["evaluation_id"])
             folder = root / f"data/chorus-{record.study}" / record.model.id
             file = folder / f"{uuid.UUID(hex=digest[:32], version=4)}.json"
             lines = list(list_lines(record, path, content["evaluation_id"]))
@@ -52,7 +58,7 @@ def share(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> 
                     "format": "jsonl",
                     "file_path": items.relative_to(root).as_posix(),
                     "hash_algorithm": "sha256",
-                    "checksum": sha256_file(items),
+                    "checksum": hash_file(items),
                     "total_rows": len(lines),
                 }
             check_schema(file, content)

@@ -55,12 +55,12 @@ class Need:
     gpu_mb: int = 0  # of each GPU
     disk_mb: int = 0  # what the job leaves on disk
 
-    def time_limit_minutes(self, attempt: int, cluster: Cluster) -> int:
+    def get_time_limit_minutes(self, attempt: int, cluster: Cluster) -> int:
         """Return the time limit: doubled with each retry, up to cluster.longest_hours."""
         expected = self.seconds * cluster.reserve / 60 + 10
         return min(math.ceil(expected * 2 ** (attempt - 1)), cluster.longest_hours * 60)
 
-    def memory_limit_mb(self, attempt: int, cluster: Cluster) -> int:
+    def get_memory_limit_mb(self, attempt: int, cluster: Cluster) -> int:
         """Return the memory limit: half as much more with each retry, up to cluster.node_memory_gb."""
         return min(int(self.mem_mb * (1 + attempt) / 2), cluster.node_memory_gb * 1_000)
 
@@ -99,7 +99,7 @@ class Planner:
         tokens = self._choose(70, 130)
         return self._load(checkpoint, self._read_seconds(checkpoint, items, tokens, new_tokens))
 
-    def suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
+    def estimate_suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite
         if request.checkpoint.model not in self._settings.models:
             return Need(_UNKNOWN_SECONDS, suite.memory_mb, gpus=int(self._on_gpus))
@@ -135,7 +135,7 @@ class Planner:
         """Return those of timing every plan, fused, as the loop and beside the unchanged model."""
         measures, layers = self._measures, self._get_row(checkpoint).layers
         model, variants = CheckpointId.parse(checkpoint).model, self._settings.chunking.checkpoints
-        plans = len(measures.latency_plans(model, layers, variants))
+        plans = len(measures.build_latency_plans(model, layers, variants))
         rounds = 3 * plans * len(measures.devices) * (1 + measures.repeats)
         tokens = self._choose(32, 100)
         seconds = rounds * sum(
@@ -150,7 +150,7 @@ class Planner:
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
         """Return those of training on each task with each seed and learning rate, choice of the epoch, and test."""
         harmony = self._settings.harmony
-        recipe = harmony.task_recipe(self._settings.source)
+        recipe = harmony.get_task_recipe(self._settings.source)
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
         rows = [self._get_work(task) for task in tasks]
         seconds = 0.0
@@ -170,7 +170,7 @@ class Planner:
 
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
         """Return those of training on a text, of some four bytes a token."""
-        recipe = self._settings.harmony.task_recipe(self._settings.source)
+        recipe = self._settings.harmony.get_task_recipe(self._settings.source)
         samples = recipe.epochs * megabytes * MB / 4 / recipe.max_length
         seconds = self._train_seconds(checkpoint, recipe, samples, recipe.max_length)
         return self._train(checkpoint, recipe, 2 * seconds, recipe.max_length)
@@ -178,7 +178,7 @@ class Planner:
     @cache
     def stage(self, checkpoint: str) -> Need:
         """Return those of the last stage of a checkpoint's training."""
-        _, recipe = self._settings.stage_recipe(CheckpointId.parse(checkpoint).stages[-1])
+        _, recipe = self._settings.get_stage_recipe(CheckpointId.parse(checkpoint).stages[-1])
         if recipe.data == "text":
             tokens = recipe.max_length
             samples = self._choose(_MINIATURE_TOKENS, _TEXT_TOKENS) // tokens

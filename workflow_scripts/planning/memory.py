@@ -20,7 +20,9 @@ def get_free_memory(device: Any) -> int | None:
     return torch.cuda.mem_get_info(device)[0] + reserved
 
 
-def submitted_mb(parameters: int, dtype: str, *, trains: bool, is_delta: bool = False) -> int:
+def estimate_submitted_mb(
+    parameters: int, dtype: str, *, trains: bool, is_delta: bool = False
+) -> int:
     """Estimate the memory of a model of which the size alone is known: twice its weights, and the libraries.
 
     In training they are there in four bytes more. A delta and its base are added in float32.

@@ -31,7 +31,7 @@ def sum_by_rule(jobs: Iterable[Mapping[str, Any]], cluster: Cluster) -> pd.DataF
     for job in jobs:
         need = Need(**job["need"])
         hours = need.seconds / 3600
-        reserved = need.time_limit_minutes(1, cluster) / 60
+        reserved = need.get_time_limit_minutes(1, cluster) / 60
         costs = [1, hours * need.gpus, hours * job["threads"], reserved * need.gpus, hours]
         sizes = [need.mem_mb / 1000, need.gpus, need.gpu_mb / 1000, need.disk_mb / 1000]
         rows.append([strip_batch_number(job["rule"]), *costs, *sizes])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.core.files import atomic_path
+from workflow_scripts.core.files import open_atomic_path
 
 # Okabe and Ito's palette, its pale yellow left out because it vanishes on paper.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
@@ -81,7 +81,7 @@ def save_both(fig, files: Sequence[Path]) -> None:
     """Save the figure as PDF and PNG, without a date or a version: the same figure has the same bytes."""
     metadata = {"pdf": ("CreationDate", "Producer", "Creator"), "png": ("Software",)}
     for path, (kind, keys) in zip(files, metadata.items(), strict=True):
-        with atomic_path(path) as temporary:
+        with open_atomic_path(path) as temporary:
             reason = {"Comment": fig.get_label()} if kind == "png" and fig.get_label() else {}
             fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys) | reason)
 
@@ -93,7 +93,7 @@ def draw_placeholder(axes, sentence: str) -> None:
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 
 
-def legend_below(fig, axes, ncols: int, **how: Any) -> None:
+def draw_legend_below(fig, axes, ncols: int, **how: Any) -> None:
     """Place the legend below the figure, in so many columns or as many as fit its width."""
     handles, names = axes.get_legend_handles_labels()
     for count in range(ncols, 0, -1):
@@ -121,7 +121,7 @@ def save_lines(
         else:
             draw(axes, table)
             axes.set_axisbelow(True)
-            legend_below(fig, axes, ncols)
+            draw_legend_below(fig, axes, ncols)
 
 
 def label_missing(axes, names: Iterable[str]) -> None:

@@ -68,11 +68,11 @@ def perplexity(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2f}"
 
 
-def p_value(value: float | None, below: str = "below") -> str | None:
+def format_p_value(value: float | None, below: str = "below") -> str | None:
     if not is_known(value):
         return None
     return f"{below} 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def millisecond(seconds: float) -> str:
+def format_milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:.1f}"

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.shares import share_error
+from workflow_scripts.stats.shares import compute_share_stderr
 
 # By the metric's name without its filter; the ranges of others are unknown.
 RANGES = {
@@ -45,5 +45,5 @@ def replace_zero_stderr(scores: pd.DataFrame) -> pd.DataFrame:
     n = n.fillna(n_by_task.transform("median"))
     error = error.mask(zero)
     sized = zero & (n >= 1)
-    error[sized] = share_error(value[sized], n[sized], lowest[sized])
+    error[sized] = compute_share_stderr(value[sized], n[sized], lowest[sized])
     return scores.assign(stderr=error.astype("Float64"))

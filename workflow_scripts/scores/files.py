@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow_scripts.core.clean_text import escape_csv
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_path
+from workflow_scripts.core.files import open_atomic_path
 
 
 def read_external_csv(path: Path, expected: str, **how: Any) -> pd.DataFrame:
@@ -30,5 +30,5 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
         for name in frame
         if not pd.api.types.is_numeric_dtype(frame[name])
     }
-    with atomic_path(path) as temporary:
+    with open_atomic_path(path) as temporary:
         frame.assign(**texts).to_csv(temporary, index=False, lineterminator="\n")

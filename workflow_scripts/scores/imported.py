@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, get_args
 import pandas as pd
 from pydantic import Field, FiniteFloat, ValidationError, ValidationInfo, model_validator
 
-from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.errors import RANGES, bare, replace_zero_stderr
@@ -56,7 +56,7 @@ class ImportedRow(Condition):
         metric = bare(self.metric)
         # Texts are no tasks, and have names of their own.
         if self.task not in metrics and metric != BITS:
-            hint = suggest_name(self.task, metrics)
+            hint = format_suggestion(self.task, metrics)
             raise ValueError(f"the task {self.task!r} is unknown.{hint}")
         if self.protocol not in protocols:
             raise ValueError(f"protocol is {self.protocol!r}; expected one of {list(protocols)}")
@@ -98,7 +98,7 @@ def read_imported(
     required = {"model", "task", "protocol", "metric", "value"}
     wrong = (required - set(frame)) | (set(frame) - set(ImportedRow.model_fields))
     if wrong:
-        hint = "".join(suggest_name(name, ImportedRow.model_fields) for name in wrong)
+        hint = "".join(format_suggestion(name, ImportedRow.model_fields) for name in wrong)
         raise UserError(f"{path} has missing or unknown columns: {', '.join(sorted(wrong))}.{hint}")
     if frame.empty:
         raise UserError(f"{path} has no score of a task.")

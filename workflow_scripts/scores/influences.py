@@ -13,7 +13,7 @@ from workflow_scripts.core.records import Metric, Record
 from workflow_scripts.scores.columns import describe_record
 from workflow_scripts.scores.errors import bare
 from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore
-from workflow_scripts.stats.item_errors import ItemErrors, measured_errors
+from workflow_scripts.stats.item_errors import ItemErrors, build_measured_errors
 
 _ROW = ("study", "protocol", "model", "variant", "dtype", "commit")
 COLUMNS = {
@@ -70,7 +70,7 @@ def _build_table(task: str, metric: str, by_row: dict[tuple, list[Influences]]) 
     means = [sum(seed.by_cluster for seed in group) / len(group) for group in seeds]
     by_cluster = pd.concat(means, axis=1)
     hidden = np.array([np.mean([seed.hidden for seed in group]) for group in seeds])
-    errors = measured_errors(by_cluster.fillna(0.0).to_numpy().T, hidden)
+    errors = build_measured_errors(by_cluster.fillna(0.0).to_numpy().T, hidden)
     return pd.DataFrame(rows, columns=list(_ROW)).assign(
         task=task,
         metric=metric,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_path
+from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.core.measurement_conditions import CONDITIONS, Condition
 from workflow_scripts.core.records import FailedRecord, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS, describe_record
@@ -96,7 +96,7 @@ def _describe_score(score: Metric | ImportedScore) -> dict[str, Any]:
 
 
 def write_parquet(scores: pd.DataFrame, path: Path) -> None:
-    with atomic_path(path) as temporary:
+    with open_atomic_path(path) as temporary:
         scores.to_parquet(temporary, index=False)
 
 

@@ -34,7 +34,7 @@ class MeasuredPlans(Section):
     latency_models: Listed[ModelName] | None = None
     """Models whose latency is measured; null takes those that the checkpoints are cut from."""
 
-    def perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
+    def build_perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
         """List the sequential and pruned plans that the layers allow."""
         sequential = [
             Checkpoint(
@@ -50,7 +50,7 @@ class MeasuredPlans(Section):
         ]
         return _drop_duplicates([*sequential, *self._list_pruned_plans(model, layers)], layers)
 
-    def latency_plans(
+    def build_latency_plans(
         self, model: str, layers: int, checkpoints: Iterable[Checkpoint] = ()
     ) -> tuple[Checkpoint, ...]:
         """List those of the latency grid that come out even, the layers alone; then what checkpoints are made of,

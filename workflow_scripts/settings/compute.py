@@ -33,11 +33,11 @@ class Loading(Section):
     """CPU threads of one job. Results on a CPU depend on it, so it is fixed here and not taken from
     what a machine offers."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         if self.attention == FLASH and (self.device == "cpu" or self.dtype == "float32"):
             yield f"attention is {FLASH}; expected a GPU, and bfloat16 or float16."
 
-    def chunked_attention(self, precision: str) -> str:
+    def choose_chunked_attention(self, precision: str) -> str:
         """Return the attention of trainings and perplexities of chunked models in this number format."""
         published = self.attention == "published" and self.finds_gpus
         return FLASH if published and precision != "float32" else self.attention

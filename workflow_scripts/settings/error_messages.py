@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 
 from workflow_scripts.core.clean_text import plain
-from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.core.errors import UserError, format_suggestion
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -87,12 +87,12 @@ def _describe(problem: Any, keys: list[str]) -> str:
     message = problem["msg"].removeprefix("Value error, ").removesuffix(".")
     near = ""
     if problem["type"] == "extra_forbidden":
-        near = suggest_name(re.sub(r"\[\d+]", "", key), keys)
+        near = format_suggestion(re.sub(r"\[\d+]", "", key), keys)
         for removed, instead in _REMOVED.items():
             if fnmatchcase(key, removed):
                 message, near = f"removed in 0.1.0; {instead}", ""
     elif problem["type"] == "literal_error":
-        near = suggest_name(str(value), re.findall(r"'([^']*)'", message))
+        near = format_suggestion(str(value), re.findall(r"'([^']*)'", message))
     if isinstance(value, str | int | float | None):
         key = f"{key} is {shown(value)}".strip()
     end = "" if message.endswith("?") else "."

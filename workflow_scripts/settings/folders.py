@@ -52,7 +52,7 @@ def read_folder_row(path: str, families: Iterable[str]) -> ModelRow:
     )
 
 
-def stat_model_files(path: str) -> dict[str, list[int]]:
+def list_file_stats(path: str) -> dict[str, list[int]]:
     """Return size and time of each file that is taken, by its path: they change when the file does."""
     stats = {file: Path(path, file).stat() for file in list_model_files(Path(path))}
     return {str(Path(path, file)): [stat.st_size, stat.st_mtime_ns] for file, stat in stats.items()}

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.names import find_file
 from workflow_scripts.settings.section import Count, Listed, Section, Words
@@ -121,13 +121,13 @@ class GridFile(Section):
     in_report: bool = True
     """Whether the report shows it; else its tables and figures are made where they are asked for"""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         if self.run == bool(self.scores):
             yield "expected either run: true, or files of scores."
         for protocol in self.protocols.values():
             for name in (protocol.floored_by, protocol.scores_of):
                 if name and name not in self.protocols:
-                    near = suggest_name(name, self.protocols)
+                    near = format_suggestion(name, self.protocols)
                     yield f"{name!r} is named; expected one of protocols.{near}"
 
     @property
@@ -153,7 +153,7 @@ class GridFile(Section):
         return [key for key, protocol in self.protocols.items() if protocol.in_figures]
 
     @property
-    def category_of(self) -> dict[str, str]:
+    def categories_by_task(self) -> dict[str, str]:
         return {task: name for name, tasks in self.categories.items() for task in tasks}
 
 
@@ -168,14 +168,14 @@ def read_grid_files(workflow_folder: Path, tasks: Collection[str]) -> dict[str, 
     for name, path in sorted(paths.items()):
         grids[name] = validate(GridFile, read_yaml(path), f"{path}: ")
         tables = [*grids[name].tasks, *tasks]
-        for task in grids[name].category_of:
+        for task in grids[name].categories_by_task:
             if task not in tables:
-                near = suggest_name(task, tables)
+                near = format_suggestion(task, tables)
                 raise UserError(f"{path}: categories has {task!r}; expected a known task.{near}")
     return grids
 
 
-def grid_inputs(grid: GridFile, workflow_folder: Path) -> dict[str, list[str]]:
+def list_grid_files(grid: GridFile, workflow_folder: Path) -> dict[str, list[str]]:
     """Return the files that its analyses are made from, under the names by which they ask for them."""
     files = {
         "scores": grid.scores,

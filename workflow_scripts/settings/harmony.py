@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.errors import suggest_name
+from workflow_scripts.core.errors import format_suggestion
 from workflow_scripts.settings.names import CheckpointName, CsvFile, LmEvalTaskName, TextFile
 from workflow_scripts.settings.section import Count, Listed, NonNegative, Positive, Section
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -36,8 +36,8 @@ class TaskRecipe(TrainingKeys):
     learning_rates: Listed[Positive] = ()
     """Rates to try instead of learning_rate; the best on the items to choose on is taken."""
 
-    def contradictions(self) -> Iterator[str]:
-        yield from super().contradictions()
+    def find_contradictions(self) -> Iterator[str]:
+        yield from super().find_contradictions()
         if len(self.learning_rates) > 1 and self.select == "last":
             yield "learning_rates are several and select is 'last', which scores none."
         if self.gpus > 1:
@@ -97,12 +97,12 @@ class Harmony(Section):
     bootstrap_draws: int = Field(1000, ge=10)
     """Draws behind each interval of agreement, components and ranks."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         if self.task_pair and len({*self.task_pair} & {*self.tasks}) != 2:
             yield f"task_pair is {list(self.task_pair)}; expected two of harmony.tasks, or none."
         if self.recipe is not None and self.recipe not in self.recipes:
-            near = suggest_name(self.recipe, self.recipes)
+            near = format_suggestion(self.recipe, self.recipes)
             yield f"recipe is {self.recipe!r}; expected one of the recipes.{near}"
 
-    def task_recipe(self, source: str) -> TaskRecipe:
+    def get_task_recipe(self, source: str) -> TaskRecipe:
         return self.recipes[self.recipe or ("miniature" if source == "miniature" else "published")]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.files import hash_json
 from workflow_scripts.settings.names import Folder, find_folder
 from workflow_scripts.settings.section import Listed
 
@@ -32,7 +32,7 @@ def hash_imported_files(folder: str, workflow_folder: Path) -> str:
         for path in list_imported_paths(place)
         if path.exists()
     }
-    return sha256_json({name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()})
+    return hash_json({name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()})
 
 
 def _refuse_shared_names(folders: tuple[str, ...]) -> tuple[str, ...]:

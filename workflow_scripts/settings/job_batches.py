@@ -92,7 +92,7 @@ def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str,
 
 def _build_whole(settings: Settings, study: Study, protocol: Protocol) -> TaskBatch:
     """Put all tasks into one batch."""
-    tasks = list_tasks_asked(settings, study, protocol)
+    tasks = list_study_tasks(settings, study, protocol)
     return TaskBatch(study, protocol, tasks, list_cell_seeds(settings, study, protocol))
 
 
@@ -101,7 +101,7 @@ def list_cell_names(task: str, seeds: tuple[int, ...]) -> list[str]:
     return [task, *(f"{task}.seed-{seed}" for seed in seeds[1:])]
 
 
-def list_tasks_asked(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
+def list_study_tasks(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
     """Return the tasks of a study that can be asked in this way.
 
     Training, and the worked examples of Harmony, come from the training split: a task without one is measured

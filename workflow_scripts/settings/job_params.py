@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.files import hash_json
 
 
 class JobParams(BaseModel):
@@ -28,4 +28,4 @@ class JobParams(BaseModel):
 
     @property
     def sha256(self) -> str:
-        return sha256_json(self.to_params())
+        return hash_json(self.to_params())

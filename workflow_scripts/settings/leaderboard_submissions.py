@@ -64,7 +64,7 @@ class Request(Section):
     """few_shot: evaluated with each task's shots; train_before_test: trained on each task before its
     test, by harmony.recipe, and evaluated zero-shot."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         is_plain = self.name == self.checkpoint.model
         if (self.checkpoint.plan is not None) != (self.model_type == "chunked"):
             yield f"model_type is {self.model_type!r}; expected 'chunked' for chunk plans and no others."

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.ids import CheckpointId, build_local_name, is_folder_path
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.error_messages import validate
@@ -56,7 +56,7 @@ def load_settings(
     # Requests come last: which checkpoints they may name, the rest of the config says.
     folder, variants = (
         find_folder(settings.suite.requests, workflow_folder),
-        settings.made_checkpoints,
+        settings.own_checkpoints,
     )
     requests, refused = read_requests(folder, source, variants, settings.suite.local_models)
     return settings.model_copy(update={"requests": requests, "refused_requests": refused})
@@ -72,14 +72,14 @@ def _collect_served(config: Config, models: dict[str, ModelRow]) -> dict[str, Se
 
 def _find_contradictions(settings: Settings) -> Iterator[str]:
     """Describe what does not go together between sections, each of which is fine by itself."""
-    variants = settings.made_checkpoints
+    variants = settings.own_checkpoints
     for section in ("harmony", "mmlu", "prompts"):
         for name in getattr(settings, section).models:
             if name not in settings.models and name not in variants:
                 yield (
                     f"{section}.models has {name!r}; expected a checkpoint that chunking.checkpoints names,"
                     " at a stage of training, or <model>+tuned of one that training.models names."
-                    f"{suggest_name(name, variants)}"
+                    f"{format_suggestion(name, variants)}"
                 )
     harmony = settings.harmony
     trains = "train_before_test" in harmony.protocols or harmony.corpora
@@ -102,4 +102,4 @@ def _find_contradictions(settings: Settings) -> Iterator[str]:
             )
     gpu, devices = settings.cluster.gpu, settings.devices
     if gpu not in devices:
-        yield f"cluster.gpu is {gpu!r}; expected a device of its table.{suggest_name(gpu, devices)}"
+        yield f"cluster.gpu is {gpu!r}; expected a device of its table.{format_suggestion(gpu, devices)}"

@@ -51,7 +51,7 @@ class MmluComparison(JobParams):
     checkpoints: dict[str, str]  # of the same variant, by published table
 
 
-def published_table(checkpoint: CheckpointId, source: str) -> str | None:
+def find_published_table(checkpoint: CheckpointId, source: str) -> str | None:
     """Return the published table of this variant, by its name in resources/published.
 
     The miniature world has no published numbers; in it the published model's stand in, and the usual adapters for

@@ -19,7 +19,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from workflow_scripts.core.clean_text import plain
-from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import write_text
 from workflow_scripts.core.ids import LOCAL, CheckpointId, build_local_name, is_folder_path
 from workflow_scripts.settings.error_messages import validate
@@ -80,7 +80,7 @@ def _add_row(
     if name in added:
         rows[name] = added[name]
         return
-    near = suggest_name(name, rows)
+    near = format_suggestion(name, rows)
     if look_up is None:
         raise ValueError(f"expected a name that the table has.{near}")
     try:

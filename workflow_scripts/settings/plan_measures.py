@@ -35,8 +35,8 @@ class LatencyMeasures(Section):
     """Over how many devices chunks are spread, each number timed: GPUs of one node, or on a
     processor shares of compute.threads. A plan is spread over as many as it has chunks at most."""
 
-    def contradictions(self) -> Iterator[str]:
-        yield from super().contradictions()
+    def find_contradictions(self) -> Iterator[str]:
+        yield from super().find_contradictions()
         if max(self.batch_sizes) > self.questions:
             yield (
                 f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
@@ -75,8 +75,8 @@ class PerplexityMeasures(Section):
     """What the loss is averaged over before the exponential: all tokens, or windows (of Magpie,
     responses), each by the mean of its tokens, as published."""
 
-    def contradictions(self) -> Iterator[str]:
-        yield from super().contradictions()
+    def find_contradictions(self) -> Iterator[str]:
+        yield from super().find_contradictions()
         if self.stride > self.window:
             yield (
                 f"stride is {self.stride}, more than window, {self.window}; tokens between two"

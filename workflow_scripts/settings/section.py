@@ -39,13 +39,13 @@ class Section(BaseModel):
         use_attribute_docstrings=True,
     )
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         """Yield a sentence for each of its values that do not go together."""
         yield from ()
 
     @model_validator(mode="after")
     def _check_contradictions(self) -> Self:
-        if problems := list(self.contradictions()):
+        if problems := list(self.find_contradictions()):
             raise ValueError(" ".join(problems))
         return self
 

@@ -71,12 +71,14 @@ class Settings(Config):
             for checkpoint in self.chunking.checkpoints
         }
 
-    def mmlu_checkpoints(self) -> list[CheckpointId]:
+    def list_mmlu_checkpoints(self) -> list[CheckpointId]:
         """List what MMLU is asked: models as they are, then each chunked variant at each stage."""
         names = [*self.chunking.models, *self.mmlu.models]
-        return list(dict.fromkeys([*map(CheckpointId.parse, names), *self.staged_checkpoints()]))
+        return list(
+            dict.fromkeys([*map(CheckpointId.parse, names), *self.list_staged_checkpoints()])
+        )
 
-    def staged_checkpoints(self) -> list[CheckpointId]:
+    def list_staged_checkpoints(self) -> list[CheckpointId]:
         """List the models that are cut, and each chunked variant untrained and after each stage.
 
         A variant that leaves the model unchanged, and untrained, is the model.
@@ -92,21 +94,21 @@ class Settings(Config):
             ]
         return staged
 
-    def compared_checkpoints(self) -> list[CheckpointId]:
+    def list_compared_checkpoints(self) -> list[CheckpointId]:
         """List what the study of training compares: those, and other models before and after their training."""
-        checkpoints = self.staged_checkpoints()
+        checkpoints = self.list_staged_checkpoints()
         for name in self.training.models:
             checkpoints += [CheckpointId(name), CheckpointId(name, stages=(TUNED,))]
         return list(dict.fromkeys(checkpoints))
 
-    def trained_checkpoints(self) -> list[CheckpointId]:
+    def list_trained_checkpoints(self) -> list[CheckpointId]:
         """List all that training makes: stages of chunked models, and models that are trained as they are."""
-        return [checkpoint for checkpoint in self.compared_checkpoints() if checkpoint.stages]
+        return [checkpoint for checkpoint in self.list_compared_checkpoints() if checkpoint.stages]
 
     @property
-    def made_checkpoints(self) -> dict[str, CheckpointId]:
+    def own_checkpoints(self) -> dict[str, CheckpointId]:
         """Return all that this config makes, by name."""
-        checkpoints = [*self.staged_checkpoints(), *self.trained_checkpoints()]
+        checkpoints = [*self.list_staged_checkpoints(), *self.list_trained_checkpoints()]
         return {str(checkpoint): checkpoint for checkpoint in checkpoints}
 
     @property
@@ -114,24 +116,24 @@ class Settings(Config):
         """Return whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
         return self.source != "miniature" and self.compute.finds_gpus
 
-    def stage_recipe(self, stage: str) -> tuple[str, Recipe]:
+    def get_stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Return the name of a stage's recipe, and the recipe."""
         kind, _, tokens = stage.partition(".")
-        name = self.training.recipe_name(kind, self.source)
+        name = self.training.get_recipe_name(kind, self.source)
         assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
         recipe = self.training.recipes[name]
         if tokens:
             recipe = self.training.limit_tokens(recipe, int(tokens.removesuffix("k")))
         return name, recipe
 
-    def stage_attention(self, trained: CheckpointId) -> str:
+    def get_stage_attention(self, trained: CheckpointId) -> str:
         """Return the attention under which the last stage of a checkpoint is trained."""
         if trained.plan is None:
             return self.compute.attention
-        _, recipe = self.stage_recipe(trained.stages[-1])
-        return self.compute.chunked_attention(recipe.precision)
+        _, recipe = self.get_stage_recipe(trained.stages[-1])
+        return self.compute.choose_chunked_attention(recipe.precision)
 
-    def prompt_checkpoints(self) -> list[CheckpointId]:
+    def list_prompt_checkpoints(self) -> list[CheckpointId]:
         """List the models and checkpoints that are asked in the prompt runs."""
         return [CheckpointId.parse(name) for name in self.prompts.models]
 

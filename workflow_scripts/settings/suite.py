@@ -47,7 +47,7 @@ class Suite(Section):
     open_licences: Listed[str] = ()
     """Licences that a model may have, as model cards spell them."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         names = [entry.task for entry in self.tasks]
         if twice := [name for name in names if names.count(name) > 1]:
             yield f"tasks names {twice[0]!r} twice; expected each task once."

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import hub_name_problem
+from workflow_scripts.core.ids import describe_hub_name_problem
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.section import Count, NonNegative, Positive, Section, Words
 
 
 def _check_hub_name(name: str) -> str:
-    if problem := hub_name_problem(name):
+    if problem := describe_hub_name_problem(name):
         raise ValueError(f"expected a hub name, organisation/name, but {problem}")
     return name
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from workflow_scripts.core.errors import suggest_name
+from workflow_scripts.core.errors import format_suggestion
 from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
 from workflow_scripts.settings.section import Count, Fraction, Listed, Section, Words
@@ -37,8 +37,8 @@ class SampleKeys(Section):
     max_samples: Count | None = None
     """Take the first so many blocks or conversations."""
 
-    def contradictions(self) -> Iterator[str]:
-        yield from super().contradictions()
+    def find_contradictions(self) -> Iterator[str]:
+        yield from super().find_contradictions()
         if (self.dataset is None) == (not self.files):
             yield "expected exactly one of dataset and files."
 
@@ -49,8 +49,8 @@ class Recipe(SampleKeys, TrainingKeys):
     validation: Fraction = 0.1
     """Share of the samples held out for evaluation, by seed."""
 
-    def contradictions(self) -> Iterator[str]:
-        yield from super().contradictions()
+    def find_contradictions(self) -> Iterator[str]:
+        yield from super().find_contradictions()
         if self.select != "last" and not self.validation:
             yield "validation is 0; expected a share to choose the best on."
 
@@ -87,11 +87,11 @@ class Training(Section):
     """Ways to train, by name. A recipe of your own is one more entry; of one that is here, write
     what differs."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         for stage in STAGES:
             name = getattr(self, stage)
             if name not in (None, USUAL, *self.recipes):
-                yield f"{stage} is {name!r}; expected one of the recipes.{suggest_name(name, self.recipes)}"
+                yield f"{stage} is {name!r}; expected one of the recipes.{format_suggestion(name, self.recipes)}"
         if (self.sft or self.cpt_tokens) and not self.cpt:
             yield "sft or cpt_tokens is set and cpt is null; expected a recipe, which they build on."
         if self.models and self.tuned is None:
@@ -102,7 +102,7 @@ class Training(Section):
         step = recipe.batch_size * recipe.max_length
         return recipe.model_copy(update={"max_steps": math.ceil(thousands * 1000 / step)})
 
-    def recipe_name(self, stage: str, source: str) -> str | None:
+    def get_recipe_name(self, stage: str, source: str) -> str | None:
         """Return the recipe's name; `usual` is the one that fits where models come from."""
         name = getattr(self, stage)
         if name != USUAL:
@@ -120,5 +120,5 @@ class Training(Section):
         return tuple(stages)
 
     def _can_train(self, stage: str, has_chunks: bool, source: str) -> bool:
-        name = self.recipe_name(stage, source)
+        name = self.get_recipe_name(stage, source)
         return name is not None and (has_chunks or not self.recipes[name].needs_chunks)

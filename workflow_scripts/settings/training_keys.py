@@ -86,8 +86,8 @@ class TrainingKeys(Section):
         """Return whether a model's own weights stay as they were loaded, so that the next training may have them."""
         return self.method == "lora" and not self.trains
 
-    def contradictions(self) -> Iterator[str]:
-        yield from super().contradictions()
+    def find_contradictions(self) -> Iterator[str]:
+        yield from super().find_contradictions()
         if self.method != "lora" and bool(self.trains) != (self.method == "freeze"):
             yield "expected trains with the method freeze, and none of it with full."
         if self.batch_size % (self.micro_batch_size or 1) or self.batch_size % self.gpus:

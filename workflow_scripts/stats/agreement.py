@@ -40,22 +40,22 @@ def kendall_matrix(scores: pd.DataFrame, pairs: Pairs | None = None) -> pd.DataF
     return pd.DataFrame(tau, scores.columns, scores.columns)
 
 
-def mean_of_pairs(matrix: pd.DataFrame) -> float:
+def average_pairs(matrix: pd.DataFrame) -> float:
     """Average over pairs of different tasks whose tau is defined; NaN if none is."""
     return float(pd.Series(matrix.to_numpy()[pair_all(len(matrix))]).mean())
 
 
 def mean_agreement(scores: pd.DataFrame) -> float:
     """Compute the mean of Kendall's tau-b over all pairs of different tasks for which it is defined."""
-    return mean_of_pairs(kendall_matrix(scores))
+    return average_pairs(kendall_matrix(scores))
 
 
-def agreement_by_task(matrix: pd.DataFrame) -> pd.Series:
+def average_by_task(matrix: pd.DataFrame) -> pd.Series:
     """Average tau of each task over the other tasks, undefined ones left out."""
     return _mask_diagonal(matrix).mean(axis=1)
 
 
-def agreement_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> pd.DataFrame:
+def average_by_category(matrix: pd.DataFrame, categories: Mapping[str, str]) -> pd.DataFrame:
     """Average tau over pairs of different tasks, one of the row's category and one of the column's.
 
     On the diagonal that is the agreement within a category; NaN where it has a single task.
@@ -69,7 +69,7 @@ def _mask_diagonal(matrix: pd.DataFrame) -> pd.DataFrame:
     return matrix.mask(np.eye(len(matrix), dtype=bool))
 
 
-def share_improving(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, int]:
+def count_rising_pairs(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, int]:
     """Compute the share of pairs of tasks with tau(second) > tau(first), and the number of pairs.
 
     Both are matrices of `kendall_matrix` over the same tasks. Pairs count that are defined in both.
@@ -78,7 +78,9 @@ def share_improving(first: pd.DataFrame, second: pd.DataFrame) -> tuple[float, i
     return float((rise > 0).mean()), len(rise)
 
 
-def shared_cells(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def select_shared_cells(
+    first: pd.DataFrame, second: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Reduce two protocols to the models, tasks and cells that both have; other cells become NaN.
 
     A model that one of them lacks on a task would change one side alone.
@@ -88,7 +90,7 @@ def shared_cells(first: pd.DataFrame, second: pd.DataFrame) -> tuple[pd.DataFram
     return first.where(measured), second.where(measured)
 
 
-def cross_agreement(
+def compute_cross_agreement(
     first: pd.DataFrame, second: pd.DataFrame
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Compute Kendall's tau-b, Pearson's r and the number of models of each column of `first` and each of `second`.

@@ -5,13 +5,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.principal import component_loadings
+from workflow_scripts.stats.principal import compute_loadings
 
 # Weight of the identity in the correlations of tasks: they come from few models in fewer families.
 _SHRINKAGE = 0.1
 
 
-def chosen(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list[str]:
+def select_tasks(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list[str]:
     """Choose the tasks of at most this price that leave least of the first principal component uncertain.
 
     With the correlations R of the tasks, drawn a tenth of the way to those of tasks that have nothing in
@@ -25,7 +25,7 @@ def chosen(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list[str]:
     price = prices.reindex(tasks).to_numpy(dtype=float)
     correlations = (1 - _SHRINKAGE) * np.corrcoef(scores.to_numpy(dtype=float), rowvar=False)
     correlations += _SHRINKAGE * np.eye(len(tasks))
-    with_component = correlations @ component_loadings(scores)["PC1"].to_numpy()
+    with_component = correlations @ compute_loadings(scores)["PC1"].to_numpy()
     best, most, improves = np.array([], dtype=int), 0.0, True
     while improves:
         improves = False
@@ -50,13 +50,15 @@ def _list_steps(best: list[int], count: int) -> list[np.ndarray]:
     return [np.sort(sets, axis=1) for sets in (larger, as_large) if sets]
 
 
-def cheapest(prices: pd.Series, budget: float) -> list[str]:
+def select_cheapest_tasks(prices: pd.Series, budget: float) -> list[str]:
     """Choose as many tasks as this price allows."""
     ordered = prices.sort_values(kind="stable")
     return list(ordered.index[ordered.cumsum() <= budget])
 
 
-def at_random(prices: pd.Series, budget: float, generator: np.random.Generator) -> list[str]:
+def select_random_tasks(
+    prices: pd.Series, budget: float, generator: np.random.Generator
+) -> list[str]:
     """Choose tasks in random order, each that the rest of the budget allows."""
     tasks = []
     for task in generator.permutation(prices.index):

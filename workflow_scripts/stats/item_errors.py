@@ -27,7 +27,7 @@ class ItemErrors:
     def variances(self) -> np.ndarray:
         return (self.shared**2).sum(axis=1) + self.own**2
 
-    def of_difference(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    def compute_difference_variance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Compute the variance of the difference of two models, by their positions; 0 between a model and itself."""
         covariance = np.einsum("pk,pk->p", self.shared[first], self.shared[second])
         variances = self.variances
@@ -49,13 +49,13 @@ class ItemErrors:
         return ItemErrors(shared, np.where(mask, self.own, other.own))
 
 
-def assumed_errors(stderrs: np.ndarray, correlation: float) -> ItemErrors:
+def build_assumed_errors(stderrs: np.ndarray, correlation: float) -> ItemErrors:
     """Build errors from standard errors, with the same correlation between any two models."""
     shared = np.sqrt(correlation) * stderrs[:, None]
     return ItemErrors(shared, np.sqrt(1 - correlation) * stderrs)
 
 
-def measured_errors(influences: np.ndarray, hidden: np.ndarray) -> ItemErrors:
+def build_measured_errors(influences: np.ndarray, hidden: np.ndarray) -> ItemErrors:
     """Build errors from what each cluster of items (columns) adds to each model's score (rows, which sum to 0).
 
     The covariance is that of a mean over clusters, the sum of products times m / (m - 1). Where all items
@@ -74,7 +74,9 @@ def measured_errors(influences: np.ndarray, hidden: np.ndarray) -> ItemErrors:
     return ItemErrors(shared, np.sqrt(own.clip(0)))
 
 
-def with_others(measured: ItemErrors, stderrs: np.ndarray, correlation: float) -> ItemErrors:
+def append_unmeasured_models(
+    measured: ItemErrors, stderrs: np.ndarray, correlation: float
+) -> ItemErrors:
     """Append models with nothing but standard errors, which move with the mean factor of the measured ones."""
     scaled = measured.shared / np.sqrt(measured.variances.clip(1e-300))[:, None]
     direction = scaled.mean(axis=0)

@@ -14,7 +14,7 @@ _MIN_FAMILIES = 4  # of fewer, models are left out instead
 _MAX_GROUPS, _RANDOM_GROUPS = 64, 24
 
 
-class Reach(NamedTuple):
+class JackknifeInterval(NamedTuple):
     """Ends of an interval for each number, with the number and kind of the groups that were left out in turn."""
 
     low: np.ndarray
@@ -23,7 +23,7 @@ class Reach(NamedTuple):
     of: str
 
 
-def few_groups(families: pd.Series) -> tuple[np.ndarray, str]:
+def group_families(families: pd.Series) -> tuple[np.ndarray, str]:
     """Number the group of each model: its family, or itself where the families are too few.
 
     A model of unknown family is a group by itself. More than 64 are dealt into 24 groups at random.
@@ -38,7 +38,9 @@ def few_groups(families: pd.Series) -> tuple[np.ndarray, str]:
     return (np.random.default_rng(0).permutation(count) % _RANDOM_GROUPS)[groups], "groups"
 
 
-def over_families(statistic: Callable[[np.ndarray], np.ndarray], families: pd.Series) -> Reach:
+def compute_family_jackknife(
+    statistic: Callable[[np.ndarray], np.ndarray], families: pd.Series
+) -> JackknifeInterval:
     """Compute the statistic's 95% interval by leaving out one family at a time.
 
     `statistic` takes the mask of the models to keep. With g families of n_j models, n together, and
@@ -48,15 +50,15 @@ def over_families(statistic: Callable[[np.ndarray], np.ndarray], families: pd.Se
     """
     from scipy.stats import t  # slow to import, and needed here alone
 
-    groups, unit = few_groups(families)
+    groups, unit = group_families(families)
     sizes = np.bincount(groups, minlength=1)
     whole = np.asarray(statistic(np.ones(len(groups), dtype=bool)), dtype=float)
     if len(sizes) < 3:
-        return Reach(whole * np.nan, whole * np.nan, len(sizes), unit)
+        return JackknifeInterval(whole * np.nan, whole * np.nan, len(sizes), unit)
     without = np.stack([statistic(groups != group) for group in range(len(sizes))])
     h = (len(groups) / sizes).reshape(-1, *[1] * whole.ndim)
     pseudo = h * whole - (h - 1) * without
     estimate = len(sizes) * whole - ((1 - 1 / h) * without).sum(axis=0)
     variance = ((pseudo - estimate) ** 2 / (h - 1)).mean(axis=0)
     half_width = t.ppf(TAILS[1], len(sizes) - 1) * np.sqrt(variance)
-    return Reach(whole - half_width, whole + half_width, len(sizes), unit)
+    return JackknifeInterval(whole - half_width, whole + half_width, len(sizes), unit)

@@ -9,7 +9,7 @@ _MAX_PAIRS = 50_000  # whose errors are held in memory at once
 SIGNIFICANT = 1.96  # standard errors of a difference: 5% of equal models seem to differ
 
 
-def partial_orders(errors: ScoreErrors) -> np.ndarray:
+def compute_partial_orders(errors: ScoreErrors) -> np.ndarray:
     """Compute [task, i, j]: whether model i lies above j by more than z = 1.96 standard errors of the difference.
 
     Errors are lengths d of differences of samples, so that d_ik <= d_ij + d_jk, and the order is partial: from
@@ -21,24 +21,26 @@ def partial_orders(errors: ScoreErrors) -> np.ndarray:
     above = np.empty((tasks, count, count), bool)
     for rows in np.array_split(np.arange(count), count**2 // _MAX_PAIRS + 1):
         first, second = np.repeat(rows, count), np.tile(np.arange(count), len(rows))
-        better = values[first] - values[second] > SIGNIFICANT * errors.of_differences(first, second)
+        better = values[first] - values[second] > SIGNIFICANT * errors.compute_difference_stderrs(
+            first, second
+        )
         above[:, rows] = better.T.reshape(tasks, len(rows), count)
     return above
 
 
-def rank_bounds(better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def compute_rank_bounds(better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute the best and the worst rank of each model in any ranking that keeps a task's partial order."""
     return 1 + better.sum(axis=0), len(better) - better.sum(axis=1)
 
 
-def joint_ranks(errors: ScoreErrors, above: np.ndarray) -> pd.DataFrame:
+def compute_joint_ranks(errors: ScoreErrors, above: np.ndarray) -> pd.DataFrame:
     """Rank models on each task within its partial order, as alike between the tasks as it allows.
 
     Models that a task does not separate stand in the order that all tasks together suggest: significant
     differences first, as long as no task contradicts them, then the mean of their ranks. So ranks that
     differ between tasks do so because some difference is significant. Models with the same scores and
     errors on all tasks share the best of their places. No cell may be missing. `above` has the orders of
-    the tasks (`partial_orders`).
+    the tasks (`compute_partial_orders`).
     """
     scores = errors.scores
     either = np.asarray(above.any(axis=0))
@@ -49,7 +51,7 @@ def joint_ranks(errors: ScoreErrors, above: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(places, scores.index, scores.columns).groupby(same).transform("min")
 
 
-def opposed_models(above: np.ndarray) -> np.ndarray:
+def count_opposed_models(above: np.ndarray) -> np.ndarray:
     """Count for each model the others that one of two tasks surely puts above it, the other below."""
     first, second = above
     return ((first & second.T) | (first.T & second)).sum(axis=1)

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.jackknife import few_groups
+from workflow_scripts.stats.jackknife import group_families
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.unseen_families import NORMAL, Learned, learn
+from workflow_scripts.stats.unseen_families import NORMAL, RidgeFit, fit_ridge
 
 
 class Fitted(NamedTuple):
@@ -17,7 +17,7 @@ class Fitted(NamedTuple):
     """The panel's scores on these tasks."""
     target: np.ndarray
     """The panel's first principal component, of all its tasks."""
-    learned: Learned
+    learned: RidgeFit
     coverage: float
     """Fraction of the panel's models that an interval holds, each placed by the other families."""
 
@@ -27,7 +27,7 @@ def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> dict[str, 
 
     The panel's first principal component is predicted from the standardised scores z on the measured
     tasks by ridge regression over the panel's models, b'z, with an interval as a family that the panel
-    lacks would need it (`unseen_families.learn`); siblings of the model in the panel may make it too
+    lacks would need it (`unseen_families.fit_ridge`); siblings of the model in the panel may make it too
     wide. The error from the model's own standard errors s, the normal quantile 1.96 times
     sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the panel's errors hold as much of the
     panel's own; an unknown error adds nothing. `fitted` is the result of `fit` for these tasks.
@@ -61,12 +61,14 @@ def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
     """Fit the prediction of models measured on these tasks."""
     tasks = [task for task in panel if task in tasks]
     standard, target, groups = _prepare(panel, tasks, families)
-    unseen = without_families(panel, tasks, families)
+    unseen = place_held_out_families(panel, tasks, families)
     coverage = float(unseen["pc1"].between(unseen["low"], unseen["high"]).mean())
-    return Fitted(panel[tasks], target, learn(standard, target, groups), coverage)
+    return Fitted(panel[tasks], target, fit_ridge(standard, target, groups), coverage)
 
 
-def without_families(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> pd.DataFrame:
+def place_held_out_families(
+    panel: pd.DataFrame, tasks: list[str], families: pd.Series
+) -> pd.DataFrame:
     """Place each panel model by the other families alone: columns pc1 (its own), predicted, low, high.
 
     Penalty and width of the interval are chosen again without the family, so that the fraction of
@@ -77,7 +79,7 @@ def without_families(panel: pd.DataFrame, tasks: list[str], families: pd.Series)
     placed = pd.DataFrame(index=panel.index, columns=columns, dtype=float)
     for group in np.unique(groups):
         out = groups == group
-        learned = learn(standard[~out], target[~out], groups[~out])
+        learned = fit_ridge(standard[~out], target[~out], groups[~out])
         predicted, half_width = (
             learned.predicted(standard[out]),
             learned.half_width(standard[out]),
@@ -94,4 +96,4 @@ def _prepare(
     values = panel[tasks].to_numpy(dtype=float)
     standard = (values - values.mean(axis=0)) / values.std(axis=0)
     target = principal_components(panel).scores["PC1"].to_numpy()
-    return standard, target, few_groups(families.reindex(panel.index))[0]
+    return standard, target, group_families(families.reindex(panel.index))[0]

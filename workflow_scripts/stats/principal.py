@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.jackknife import over_families
+from workflow_scripts.stats.jackknife import compute_family_jackknife
 
 
 class PrincipalComponents(NamedTuple):
@@ -34,7 +34,7 @@ def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
     standard = _standardise(scores.to_numpy(dtype=float))
     left, singular, right = np.linalg.svd(standard, full_matrices=False)
     signs = np.where(right.sum(axis=1) < 0, -1.0, 1.0)
-    names = component_names(len(singular))
+    names = list_component_names(len(singular))
     return PrincipalComponents(
         pd.DataFrame(100 * (left * signs) * singular, scores.index, names),
         pd.Series(singular**2 / (singular**2).sum(), names),
@@ -42,30 +42,30 @@ def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
     )
 
 
-def component_loadings(scores: pd.DataFrame) -> pd.DataFrame:
+def compute_loadings(scores: pd.DataFrame) -> pd.DataFrame:
     """Compute the loadings of `principal_components`."""
     return principal_components(scores).loadings
 
 
-def component_names(count: int) -> list[str]:
+def list_component_names(count: int) -> list[str]:
     return [f"PC{number}" for number in range(1, count + 1)]
 
 
-def explained_over_families(scores: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
+def compute_variance_intervals(scores: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
     """Compute the interval of each explained variance ratio, had other families been taken: low, high, groups, of.
 
     Within 0 and 1. The last components of few models hardly occur without a family: their intervals
     mean little. A task on which the remaining models score alike has no variance to share.
     """
     values = scores.to_numpy(dtype=float)
-    names = component_names(min(values.shape))
+    names = list_component_names(min(values.shape))
 
     def compute_ratios(mask: np.ndarray) -> np.ndarray:
         standard = _standardise(values[mask])
         variances = np.linalg.eigvalsh(standard.T @ standard)[::-1].clip(min=0)
         return (variances / (variances.sum() or np.nan))[: len(names)]
 
-    reach = over_families(compute_ratios, families)
+    reach = compute_family_jackknife(compute_ratios, families)
     ends = {"low": reach.low.clip(0, 1), "high": reach.high.clip(0, 1)}
     return pd.DataFrame(ends, names).assign(groups=reach.groups, of=reach.of)
 

@@ -19,7 +19,7 @@ def ranks(values: pd.Series) -> pd.Series:
     return values.astype(float).round(6).rank(ascending=False, method="min")
 
 
-def rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
+def compute_rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
     """Compute between which ranks each model lies by the first principal component: columns low and high.
 
     All scores are redrawn, components and ranks computed again, and the middle 95% of each model's

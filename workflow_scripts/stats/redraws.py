@@ -12,7 +12,7 @@ from workflow_scripts.stats.significance import TAILS
 Interval = tuple[float, float]  # both ends; NaN where it cannot be computed
 
 
-def interval_drawn(errors: ScoreErrors, draws: int, seed: int = 0) -> Interval:
+def bootstrap_agreement(errors: ScoreErrors, draws: int, seed: int = 0) -> Interval:
     """Compute the interval of the mean agreement, had each task other items and each model another training.
 
     A sample is noisier than what it is drawn from, and agrees less; so the spread of the samples is taken,
@@ -23,7 +23,7 @@ def interval_drawn(errors: ScoreErrors, draws: int, seed: int = 0) -> Interval:
     return max(low, -1.0), min(high, 1.0)
 
 
-def difference_drawn(
+def bootstrap_agreement_rise(
     first: ScoreErrors, second: ScoreErrors, draws: int, seed: int = 0
 ) -> Interval:
     """Compute the interval of the second's mean agreement minus the first's, for these very models.
@@ -49,7 +49,7 @@ def _center(value: float, samples: np.ndarray) -> Interval:
     return float(value + min(low, 0.0)), float(value + max(high, 0.0))
 
 
-def agree_with_redraw(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.Series:
+def compute_self_agreement(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.Series:
     """Compute each task's mean tau-b with its own scores redrawn around the measured ones.
 
     Cells without an error are left out; NaN where fewer than two models are left. Of many models a sample is redrawn.
@@ -66,7 +66,7 @@ def agree_with_redraw(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.Seri
     return pd.Series(total / draws, errors.scores.columns)
 
 
-def ceiling_of_pairs(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
+def compute_agreement_ceiling(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
     """Compute how far two tasks could agree at most if they differed in nothing but items and trainings: sqrt(r_a r_b).
 
     r is the agreement tau_b(x', x'') of two redraws of each task, its reliability, over the models that both tasks

@@ -48,7 +48,9 @@ class Reruns:
         return pd.DataFrame(np.outer(strays, usual) * unit, models.index, tasks)
 
 
-def differences_of(first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFrame) -> pd.DataFrame:
+def compute_rerun_differences(
+    first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFrame
+) -> pd.DataFrame:
     """Subtract the second scores from the first ones, where both come from trainings of their own.
 
     Equal scores are left out, which were not trained twice, or by chance came out alike, and so are
@@ -61,7 +63,7 @@ def differences_of(first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFram
     return differences.mask(at_floor | (differences.abs() < _PRECISION))
 
 
-def reordering(differences: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
+def subtract_task_lines(differences: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
     """Compute the part of the differences that can change an order of models: what is off the line of its task.
 
     A second run may put all models of a task higher, or the good ones by more than the poor ones, as
@@ -88,7 +90,7 @@ def size_band(parameters: float) -> int:
     return int(np.searchsorted(_SIZES, parameters, side="right"))
 
 
-def reruns_of(differences: pd.DataFrame, models: pd.DataFrame | None = None) -> Reruns:
+def estimate_rerun_errors(differences: pd.DataFrame, models: pd.DataFrame | None = None) -> Reruns:
     """Estimate from the pair's differences how far a further run may lie from either.
 
     The size of a task's differences is their 80 % quantile about zero: it sees a shift of the whole task

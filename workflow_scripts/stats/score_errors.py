@@ -35,7 +35,7 @@ class ScoreErrors:
     stream: int = 0
 
     @property
-    def items_alone(self) -> pd.DataFrame:
+    def item_stderrs(self) -> pd.DataFrame:
         """Standard errors of the scores from items; NaN where unknown."""
         errors = {task: np.sqrt(self.items[task].variances) for task in self.scores}
         return pd.DataFrame(errors, *self.scores.axes).where(self.scores.notna())
@@ -43,7 +43,7 @@ class ScoreErrors:
     @property
     def stderrs(self) -> pd.DataFrame:
         """Standard errors of the scores from items and trainings."""
-        return np.sqrt(self.items_alone**2 + self.training**2)
+        return np.sqrt(self.item_stderrs**2 + self.training**2)
 
     @property
     def are_known(self) -> bool:
@@ -67,7 +67,7 @@ class ScoreErrors:
                 sample[:, column] += errors.drawn(common, own[:, column])
             yield sample
 
-    def of_differences(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    def compute_difference_stderrs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Compute standard errors of first minus second on each task, of models by position: pairs down.
 
         These are lengths of differences of samples, so that of three models the error between the
@@ -76,14 +76,16 @@ class ScoreErrors:
         training = self.training.to_numpy(dtype=float) ** 2
         variance = np.where((first == second)[:, None], 0.0, training[first] + training[second])
         for column, task in enumerate(self.scores):
-            variance[:, column] += self.items[task].of_difference(first, second)
+            variance[:, column] += self.items[task].compute_difference_variance(first, second)
         return np.sqrt(variance)
 
-    def of_mean_differences(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    def compute_mean_difference_stderrs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Compute the same of the mean over the tasks that both have, whose errors are independent."""
         measured = self.scores.notna().to_numpy()
         shared = measured[first] & measured[second]
-        variances = np.where(shared, self.of_differences(first, second) ** 2, 0.0).sum(axis=1)
+        variances = np.where(shared, self.compute_difference_stderrs(first, second) ** 2, 0.0).sum(
+            axis=1
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.sqrt(variances) / shared.sum(axis=1)
 

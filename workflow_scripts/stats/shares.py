@@ -33,14 +33,14 @@ def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarra
     return np.minimum(low, value), np.maximum(high, value)  # rounding may leave an end out
 
 
-def share_error(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
+def compute_share_stderr(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
     """Compute the plain standard error, and where that is 0 half the width of Wilson's interval over z."""
     plain = standard_error(value, n, lowest)
     low, high = wilson(value, n, lowest)
     return np.where(plain > 0, plain, (high - low) / (2 * SIGNIFICANT))
 
 
-def score_interval(
+def compute_score_interval(
     value: Any, error: Any, n: Any, lowest: Any = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the 95% interval of a score: Wilson's where n and the range are known, else z errors each way."""
@@ -51,7 +51,7 @@ def score_interval(
     return np.where(is_fraction, low, value - reach), np.where(is_fraction, high, value + reach)
 
 
-def errors_above(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
+def compute_floor_z(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
     """Compute how many standard errors a score lies above its floor f: those of a model that is at the floor.
 
     That is sqrt((1 - f) (f - lowest) / n), with f at least one item from either end, and larger by as
@@ -69,7 +69,7 @@ def errors_above(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) 
         return np.where(null > 0, (value - floor) / null, np.nan)
 
 
-def coefficient_step(value: float, positive: int, negative: int) -> float:
+def compute_mcc_step(value: float, positive: int, negative: int) -> float:
     """Compute how far Matthews' coefficient may move when one answer changes, for any answers with this value.
 
     With a negative and b positive items called negative, of N and P, it is (a P - b N) / sqrt(m (n - m) P N),

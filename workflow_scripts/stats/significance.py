@@ -50,7 +50,7 @@ def compute_detectable_z(freedom: float) -> float:
     return brentq(lambda shift: nct.sf(quantile, freedom, shift) - POWER, 0, 2 * quantile + 3)
 
 
-def z_test(difference: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def run_z_test(difference: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute z = difference / stderr, and the two-sided p = 2 (1 - Phi(|z|)).
 
     The error is that of the difference. Of equal scores z is 0; of others without an error, or with one of 0,
@@ -73,7 +73,7 @@ class McNemar(NamedTuple):
     p: float
 
 
-def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
+def run_mcnemar_test(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     """Compute McNemar's exact test of two models on the same items, in the same order.
 
     Only items on which the two differ count. If neither is better, b is binomial with b + c trials of

@@ -13,7 +13,7 @@ PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
 FEWEST = 4  # models of a family, below which their errors say too little by themselves
 
 
-class Learned(NamedTuple):
+class RidgeFit(NamedTuple):
     """A ridge regression on models in rows, with the size of its errors on another family."""
 
     weights: np.ndarray
@@ -38,7 +38,7 @@ class Learned(NamedTuple):
         return NORMAL * self.spread * _model_size(self.slope, predicted, leverage)
 
 
-def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learned:
+def fit_ridge(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> RidgeFit:
     """Fit b = (X'X + n p D)^-1 X'y with a constant that D leaves free, and the errors of unseen families.
 
     Family g is predicted by the others, whose inverse A_g is without its part of X'X, with the errors e_g, and
@@ -75,7 +75,7 @@ def learn(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> Learn
     groups += [np.concatenate(small)] if small else []
     largest = max(float(squares[rows].mean()) for rows in groups)
     spread = np.sqrt(largest * (len(members) + 1) / len(members))
-    return Learned(inverse @ moment, inverse, error, slope, float(predicted.max()), spread)
+    return RidgeFit(inverse @ moment, inverse, error, slope, float(predicted.max()), spread)
 
 
 def _model_size(slope: float, predicted: np.ndarray, leverage: np.ndarray) -> np.ndarray:

@@ -43,7 +43,7 @@ class Variance(NamedTuple):
         model = max(self.model, 0.0)
         return model / (model + self.left / tasks)
 
-    def tasks_for(self, reliability: float) -> float:
+    def count_tasks_needed(self, reliability: float) -> float:
         """Count the tasks that this reliability takes; NaN where models do not differ beyond their tasks."""
         if not self.model > 0:
             return math.nan
@@ -51,7 +51,7 @@ class Variance(NamedTuple):
         return max(float(math.ceil(odds * self.left / self.model - 1e-9)), 1.0)
 
 
-def variance_of(
+def decompose_variance(
     scores: pd.DataFrame, stderrs: pd.DataFrame, training: pd.DataFrame | None = None
 ) -> Variance:
     """Split the variance of scores, each task standardised over the models, by the method of moments.
@@ -60,21 +60,21 @@ def variance_of(
     interaction of model and task, of the sampling of items and of chance in training. The variance of
     models is what of that within a task (1, as tasks are standardised) is not left. For items stands the
     mean square of the standardised standard errors, for training the variance in `training` of each cell
-    (`of_rerun` has it for two runs), and for the interaction what of the rest is then over. Missing cells are
-    allowed. Errors of items are taken as each model's own; where all models answer the same items a part
+    (`estimate_training_variance` has it for two runs), and for the interaction what of the rest is then over. Missing
+    cells are allowed. Errors of items are taken as each model's own; where all models answer the same items a part
     of them is the task's, and the share of items is rather too large.
     """
     spread = scores.std(ddof=1)
     spread = spread[spread > 1e-12]
     values = scores[spread.index] / spread
-    left = unexplained(values.to_numpy(dtype=float))
+    left = compute_residual_variance(values.to_numpy(dtype=float))
     items = _mean((stderrs[spread.index] / spread).where(values.notna()) ** 2)
     chance = math.nan if training is None else _mean(training[spread.index] / spread**2)
     together = left - float(np.nansum([items, chance]))
     return Variance(1 - left, left, together, items, chance, len(spread))
 
 
-def unexplained(values: np.ndarray) -> float:
+def compute_residual_variance(values: np.ndarray) -> float:
     """Compute the mean square of what models (rows) and tasks (columns) leave of the values; NaN if nothing is left.
 
     By least squares over the known cells; the divisor is their number less that of the effects.
@@ -94,7 +94,7 @@ def unexplained(values: np.ndarray) -> float:
     return float(rest.sub(rest.mean(axis=1), axis=0).pow(2).sum().sum() / freedom)
 
 
-def of_rerun(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+def estimate_training_variance(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     """Compute the variance that training has in each cell, from two runs that trained the same models: one number.
 
     Both ask the same items, which cancel in the differences; and a shift of a whole task or model is no
@@ -105,7 +105,7 @@ def of_rerun(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     spread = first.std(ddof=1)
     differences = (first - second.reindex_like(first)) / spread.where(spread > 1e-12)
     values = differences.dropna(axis=1, how="all").to_numpy(dtype=float)
-    return (first * 0 + unexplained(values) / 2) * spread**2
+    return (first * 0 + compute_residual_variance(values) / 2) * spread**2
 
 
 def _mean(values: pd.DataFrame) -> float:

@@ -21,7 +21,7 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
         ],
         "training": [
             f"results/records/training/perplexity/{checkpoint.in_path}/{text}.json"
-            for checkpoint in settings.compared_checkpoints()
+            for checkpoint in settings.list_compared_checkpoints()
             for text in MEASURED_TEXTS
         ],
         "corpora": [
@@ -33,18 +33,18 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
         "harmony": list_harmony_records(settings, format_path_names(settings.harmony.models)),
         "mmlu": [
             f"results/records/mmlu/few_shot/{checkpoint.in_path}/mmlu_helm.json"
-            for checkpoint in settings.mmlu_checkpoints()
+            for checkpoint in settings.list_mmlu_checkpoints()
         ],
         "prompts": [
             f"results/records/prompts/prompt_run/{checkpoint.in_path}/{run}.json"
-            for checkpoint in settings.prompt_checkpoints()
+            for checkpoint in settings.list_prompt_checkpoints()
             for run in settings.prompt_runs
         ],
         "suite": [],
     }
     is_enabled = {
-        "training": list_trainings(settings.compared_checkpoints()),
-        "harmony": ranks_models(settings),
+        "training": list_trainings(settings.list_compared_checkpoints()),
+        "harmony": has_ranked_models(settings),
         "suite": _has_requests(settings),
     }
     return {study: records for study, records in studies.items() if is_enabled.get(study, records)}
@@ -64,7 +64,7 @@ def list_trainings(checkpoints: Iterable[CheckpointId]) -> list[str]:
     return [f"results/training/{item.in_path}.json" for item in checkpoints if item.stages]
 
 
-def ranks_models(settings: Settings) -> Any:
+def has_ranked_models(settings: Settings) -> Any:
     """Tell whether there are scores to rank: of our models, or imported."""
     return settings.harmony.models or settings.harmony.imported_scores or settings.imports
 

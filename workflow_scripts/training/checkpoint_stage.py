@@ -40,7 +40,7 @@ def train_stage(
     rng = np.random.default_rng(derive_seed(request.seed, "held out", request.recipe))
     samples, held_out = all_samples.split(request.validation, rng)
     device = choose_device(request.device)
-    belongs_to = {
+    resume_key = {
         "base": base.commit,
         "data": data["sha256"],
         "validation": request.validation,
@@ -48,7 +48,7 @@ def train_stage(
         "packages": provenance.packages,
         "device": device,
     }
-    spec = TrainingSpec(samples, request.keys, request.seed, belongs_to, held_out)
+    spec = TrainingSpec(samples, request.keys, request.seed, resume_key, held_out)
     check_sample_count(spec, request)
     trained = train(
         partial(_load, base_manifest, device, request.attention),

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from workflow_scripts.core.files import atomic_dir, write_json
+from workflow_scripts.core.files import open_atomic_dir, write_json
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -35,7 +35,7 @@ def save_checkpoint(
     base, source = read_manifest(base_manifest), base_manifest.parent
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     dtype = config.get("dtype") or config.get("torch_dtype") or "float32"
-    with atomic_dir(folder) as temporary:
+    with open_atomic_dir(folder) as temporary:
         # In the dtype that it is stored in: trained parameters are rounded to it once.
         model = select_trainable(load(dtype), keys, exact=False)
         set_parameters(model, parameters)

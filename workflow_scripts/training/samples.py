@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import is_altered, sha256_file, write_json
+from workflow_scripts.core.files import hash_file, is_altered, write_json
 
 T = TypeVar("T")
 BLANK = -1  # the number of a sample of which nothing counts, to fill up with
@@ -94,7 +94,7 @@ def write_samples(
             counts["samples"] += len(batch)
             counts["tokens"] += sum(len(sample.tokens) for sample in batch)
             counts["counted_tokens"] += sum(int(sample.counted.sum()) for sample in batch)
-    sha256 = {_DATA: sha256_file(data)}
+    sha256 = {_DATA: hash_file(data)}
     summary = {**metadata, **counts, "bad": dict(sorted((+bad).items())), "sha256": sha256}
     write_json(summary_path, summary)
     return summary

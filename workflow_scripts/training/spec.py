@@ -15,14 +15,14 @@ Scorer = Callable[[Any], dict[str, float]]
 class TrainingSpec:
     """Specify what is trained on, and how.
 
-    `belongs_to` names what decides the outcome besides keys and seed: weights, data, versions. `score` measures more
+    `resume_key` names what decides the outcome besides keys and seed: weights, data, versions. `score` measures more
     at each evaluation, and `best_by` names the metric that selects, and whether larger is better.
     """
 
     samples: Samples
     keys: TrainingKeys
     seed: int
-    belongs_to: dict[str, Any]
+    resume_key: dict[str, Any]
     held_out: Samples | None = None
     score: Scorer | None = None
     best_by: tuple[str, bool] = ("loss", False)
@@ -34,7 +34,7 @@ class TrainingSpec:
         The number of GPUs does not, but for rounding.
         """
         keys = self.keys.model_dump(mode="json", exclude={"gpus"})
-        return {"keys": keys, "seed": self.seed, **self.belongs_to}
+        return {"keys": keys, "seed": self.seed, **self.resume_key}
 
     @property
     def evaluates(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from transformers import TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 
-from workflow_scripts.core.files import is_altered, read_json, sha256_file, sha256_json, write_json
+from workflow_scripts.core.files import hash_file, hash_json, is_altered, read_json, write_json
 
 _SEAL, _OWNER, _MEMORY = "seal.json", "training.json", "memory.json"
 
@@ -22,7 +22,7 @@ class StateFolder:
 
     def __init__(self, path: Path, fingerprint: dict[str, Any]):
         self.path = path
-        owner = {"training": sha256_json(fingerprint)}
+        owner = {"training": hash_json(fingerprint)}
         if read_json(path / _OWNER) != owner:
             if path.exists():
                 print("The state is of another training, with other settings: starting again.")
@@ -52,7 +52,7 @@ class StateFolder:
         """Write the seal of a checkpoint."""
         folder = self.get_checkpoint(step)
         files = [path for path in sorted(folder.iterdir()) if path.name != _SEAL]
-        write_json(folder / _SEAL, {path.name: sha256_file(path) for path in files})
+        write_json(folder / _SEAL, {path.name: hash_file(path) for path in files})
 
     @property
     def memory(self) -> dict[str, Any]:

@@ -8,11 +8,11 @@ import pytest
 
 from tests.processes import ROOT
 from workflow_scripts.core.files import (
-    atomic_dir,
-    atomic_path,
-    canonical_json,
-    sha256_file,
-    sha256_json,
+    format_canonical_json,
+    hash_file,
+    hash_json,
+    open_atomic_dir,
+    open_atomic_path,
     write_json,
     write_text,
 )
@@ -21,7 +21,7 @@ from workflow_scripts.core.files import (
 def test_failed_write(tmp_path):
     """The old file stays, and nothing else does."""
     write_text(tmp_path / "table.csv", "old")
-    with pytest.raises(RuntimeError), atomic_path(tmp_path / "table.csv") as temporary:
+    with pytest.raises(RuntimeError), open_atomic_path(tmp_path / "table.csv") as temporary:
         temporary.write_text("half of the n")
         raise RuntimeError
     with pytest.raises(ValueError):
@@ -35,10 +35,10 @@ def test_atomic_dir(tmp_path):
     target, base = tmp_path / "model", tmp_path / "config.json"
     base.write_text("base")
     for name in ("first", "second"):
-        with atomic_dir(target) as temporary:
+        with open_atomic_dir(target) as temporary:
             os.link(base, temporary / name)
             write_text(temporary / name, name)
-    with pytest.raises(RuntimeError), atomic_dir(target) as temporary:
+    with pytest.raises(RuntimeError), open_atomic_dir(target) as temporary:
         (temporary / "third").write_text("third")
         raise RuntimeError
     assert os.listdir(target) == ["second"] and (target / "second").read_text() == "second"
@@ -48,8 +48,8 @@ def test_atomic_dir(tmp_path):
 WRITER = """
 import sys, time
 from pathlib import Path
-from workflow_scripts.core.files import atomic_path
-with atomic_path(Path(sys.argv[1])) as temporary:
+from workflow_scripts.core.files import open_atomic_path
+with open_atomic_path(Path(sys.argv[1])) as temporary:
     temporary.write_text("half")
     print("writing", flush=True)
     time.sleep(600)
@@ -76,8 +76,8 @@ def test_killed_writer(tmp_path, killed):
 
 
 def test_digests(tmp_path):
-    assert canonical_json({"b": 1, "a": [1.5, None]}) == '{"a":[1.5,null],"b":1}'
-    assert sha256_json({"a": 1, "b": 2}) == sha256_json({"b": 2, "a": 1}) != sha256_json({"a": 1})
+    assert format_canonical_json({"b": 1, "a": [1.5, None]}) == '{"a":[1.5,null],"b":1}'
+    assert hash_json({"a": 1, "b": 2}) == hash_json({"b": 2, "a": 1}) != hash_json({"a": 1})
     (tmp_path / "empty").touch()
     # The digest of nothing is public knowledge, so this is a reference from outside.
-    assert sha256_file(tmp_path / "empty").startswith("e3b0c44298fc1c14")
+    assert hash_file(tmp_path / "empty").startswith("e3b0c44298fc1c14")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import CheckpointId, RowId, hub_name_problem
+from workflow_scripts.core.ids import CheckpointId, RowId, describe_hub_name_problem
 
 part = st.from_regex(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,12}[A-Za-z0-9])?", fullmatch=True).filter(
     lambda text: "--" not in text and ".." not in text
@@ -71,5 +71,5 @@ def test_parse_refused(text):
 
 @given(st.text(max_size=30))
 def test_hub_name_stays_in_folder(text):
-    if hub_name_problem(text) is None:
+    if describe_hub_name_problem(text) is None:
         assert text.count("/") == 1 and ".." not in text and not text.startswith(("/", "."))

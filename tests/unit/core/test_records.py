@@ -11,7 +11,7 @@ import yaml
 from tests.records import make_items, record_fields, write_example
 from tests.tables import table_beside
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file, write_json
+from workflow_scripts.core.files import hash_file, write_json
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import (
@@ -34,7 +34,7 @@ def test_write_record(tmp_path):
     first = write_example(tmp_path / "a" / "sst2.json", started="2026-01-01T00:00:00+00:00")
     second = write_example(tmp_path / "b" / "sst2.json", started="2027-01-01T00:00:00+00:00")
     assert read_record(tmp_path / "a" / "sst2.json") == first != second
-    assert first.stable_bytes() == second.stable_bytes()
+    assert first.serialize_stable() == second.serialize_stable()
     items = tmp_path / "a/sst2.parquet"
     assert items.read_bytes() == (tmp_path / "b/sst2.parquet").read_bytes()
     table = read_items(items)
@@ -76,7 +76,7 @@ def test_read_record_damaged_files(tmp_path):
         )
         assert "was altered" in problems_of(path)[0]
     pq.write_table(pa.table({"item": ["a"]}), items)
-    edit(path, "items.sha256", sha256_file(items))
+    edit(path, "items.sha256", hash_file(items))
     assert "columns" in problems_of(path)[0] and "gold" in problems_of(path)[0]
     items.unlink()
     assert "is missing" in problems_of(path)[0]

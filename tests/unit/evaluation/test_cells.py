@@ -3,7 +3,7 @@
 import json
 
 from tests.unit.settings.merged import ROOT, merged
-from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, suite_cells
+from workflow_scripts.evaluation.cells import CellsRequest, build_suite_cells, harmony_cells
 from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.settings.load import load_settings
 
@@ -16,7 +16,7 @@ def load(**override):
 
 def build_suite(settings, precision="float32", tasks=("mmlu", "arc_challenge")):
     row = Request(name="miniature/Llama-1.4M", precision=precision, model_type="pretrained")
-    return suite_cells(settings, row, "few_shot", tasks)
+    return build_suite_cells(settings, row, "few_shot", tasks)
 
 
 def test_cells_of_harmony_and_suite():

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.processes import python
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.mmlu import LETTERS
@@ -198,15 +198,15 @@ def test_each_question_is_asked_with_the_chosen_prompt(run, world):
                 mmlu_prompt([*order, test[int(number)]], BLANK_LINES[prompt])
                 for order in permutations(dev)
             )
-            assert item["prompt_sha256"] in map(sha256_text, prompts)
+            assert item["prompt_sha256"] in map(hash_text, prompts)
 
 
 def test_stopped_run_goes_on_to_the_same_bytes(run):
     output, record, items, out = run
     assert output["left"] > 0
     assert output["computed"] == len(items) * 5 - 20, "an answer and four letters each"
-    resumed = read_record(out / "resumed.json").stable_bytes()
-    assert resumed.replace(b"resumed", b"whole") == record.stable_bytes()
+    resumed = read_record(out / "resumed.json").serialize_stable()
+    assert resumed.replace(b"resumed", b"whole") == record.serialize_stable()
 
 
 def test_floor_is_what_a_fixed_answer_scores_under_the_metric_itself(run):

@@ -112,4 +112,4 @@ def test_killed_job_goes_on_to_the_bytes_of_one_that_was_not(
     whole_store = tmp_path / "whole" / ".record.scored"
     assert 4 <= stored < count_lines() == whole_store.read_bytes().count(b"\n")
     killed, whole = map(read_record, paths)
-    assert killed.stable_bytes() == whole.stable_bytes()
+    assert killed.serialize_stable() == whole.serialize_stable()

@@ -14,7 +14,7 @@ from workflow_scripts.core.failed_cells import (
 )
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
-from workflow_scripts.evaluation.score_cache import score_cache_path
+from workflow_scripts.evaluation.score_cache import get_score_cache_path
 from workflow_scripts.grid.cells import GridCell, mark_failed, run_cells
 
 
@@ -110,10 +110,10 @@ def test_a_cell_that_depends_on_something_else_or_was_altered_is_measured_again(
 
 def test_a_cell_that_was_killed_on_every_attempt_is_failed_and_a_finished_one_is_not(folder):
     run_cells(make_cells(folder, ["mnli"]), Measure())
-    score_cache_path(folder / "sst2.json").touch()
+    get_score_cache_path(folder / "sst2.json").touch()
     for path in (folder / "mnli.json", folder / "mnli.parquet"):
         path.unlink()  # as Snakemake does when a job is killed
     mark_failed(make_cells(folder))
     assert read_record(folder / "mnli.json").task.name == "mnli"
     assert [failed["record"][-9:] for failed in list_failed_cells()] == ["cola.json", "sst2.json"]
-    assert score_cache_path(folder / "sst2.json").exists(), "the next run resumes from there"
+    assert get_score_cache_path(folder / "sst2.json").exists(), "the next run resumes from there"

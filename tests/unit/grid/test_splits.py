@@ -4,7 +4,7 @@ import pytest
 
 from tests.processes import ROOT
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import canonical_json
+from workflow_scripts.core.files import format_canonical_json
 from workflow_scripts.grid.splits import HELD_OUT, load_splits
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
@@ -18,7 +18,7 @@ RECIPE = TaskRecipe(held_out_share=0.2, max_training_items=50_000, max_validatio
 
 
 def to_texts(documents) -> set[str]:
-    return {canonical_json(dict(document)) for document in documents}
+    return {format_canonical_json(dict(document)) for document in documents}
 
 
 @pytest.mark.parametrize("name", TASKS)

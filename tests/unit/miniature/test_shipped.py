@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file
+from workflow_scripts.core.files import hash_file
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.miniature import shipped
 from workflow_scripts.miniature.catalogue import MODELS, SHIPPED
@@ -33,7 +33,7 @@ def test_shipped_files_have_their_digests(name):
     assert all(digests.pop(text) for text in SPECS[name].texts)  # which are not shipped
     files = ("../tokenizer.json", "config.json", "model.safetensors")
     paths = [(SHIPPED / name / file).resolve() for file in files]
-    assert digests == {path.name: sha256_file(path) for path in paths}
+    assert digests == {path.name: hash_file(path) for path in paths}
 
 
 @pytest.mark.parametrize("name", [SMALL, "Llama-1.4M-Instruct"])

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from workflow_scripts.core.files import sha256_file
+from workflow_scripts.core.files import hash_file
 from workflow_scripts.miniature import catalogue
 from workflow_scripts.miniature.build_corpus import build_texts
 from workflow_scripts.miniature.reading import Library
@@ -48,7 +48,7 @@ def test_the_smallest_model_trained_again_is_the_shipped_one(world, tmp_path):
     assert again["sha256"]["config.json"] == first["sha256"]["config.json"]
     if all(again[key] == first[key] for key in ("processor", "versions")):
         assert again["sha256"] == first["sha256"]
-    assert again["sha256"]["model.safetensors"] == sha256_file(folders[0] / "model.safetensors")
+    assert again["sha256"]["model.safetensors"] == hash_file(folders[0] / "model.safetensors")
 
     spec = SPECS["Llama-1.4M-Instruct"]
     tokenizer = load_tokenizer(tmp_path / catalogue.TOKENIZER, spec.family)

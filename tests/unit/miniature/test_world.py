@@ -7,7 +7,7 @@ from bisect import bisect_left
 import pyarrow.parquet as pq
 import pytest
 
-from workflow_scripts.core.files import sha256_file
+from workflow_scripts.core.files import hash_file
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import build_prompt_and_completion, load_tasks
 from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS, SHIPPED
@@ -34,7 +34,7 @@ def documents(folder):
 def test_texts_are_those_that_the_shipped_models_read(folder):
     """And so they are the same for 24 test items as for the 200 with which they were made."""
     made = json.loads((SHIPPED / "Llama-1.4M-Instruct/made.json").read_text())["sha256"]
-    assert all(sha256_file(folder / name) == made[name] for name in (CORPUS, CONVERSATIONS))
+    assert all(hash_file(folder / name) == made[name] for name in (CORPUS, CONVERSATIONS))
 
 
 def test_test_questions_are_not_read(world, documents):

@@ -89,7 +89,7 @@ def test_the_published_recipes_of_the_settings_are_the_published_protocols():
     exact = settings("paper_exact")
     facts = PROTOCOLS["harmony"]["facts"]
     (each,) = (f["each"] for f in facts if f["what"] == "training" and "decides" not in f)
-    ours = exact.harmony.task_recipe(exact.source).model_dump(mode="json")
+    ours = exact.harmony.get_task_recipe(exact.source).model_dump(mode="json")
     assert {key: ours[key] for key in each} == each
     for stage, keys in PROTOCOLS["mmlu"]["recipes"].items():
         ours = settings("paper").training.recipes[stage].model_dump(mode="json")

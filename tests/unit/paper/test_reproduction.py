@@ -33,7 +33,7 @@ from workflow_scripts.studies.harmony.published import (
     compare_cells,
     compare_harmony,
 )
-from workflow_scripts.studies.harmony.requests import HarmonyComparison, harmony_comparison
+from workflow_scripts.studies.harmony.requests import HarmonyComparison, describe_comparison
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
@@ -137,7 +137,7 @@ def test_prompt_runs_are_compared_where_the_same_questions_were_asked(change, li
 
 @cache
 def known_models():
-    return harmony_comparison(load({})).models
+    return describe_comparison(load({})).models
 
 
 @cache

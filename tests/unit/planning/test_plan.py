@@ -3,7 +3,7 @@
 import pytest
 
 from workflow_scripts.planning.estimates import Need
-from workflow_scripts.planning.memory import submitted_mb
+from workflow_scripts.planning.memory import estimate_submitted_mb
 from workflow_scripts.planning.plan import format_plan, sum_by_rule
 from workflow_scripts.settings.cluster import Cluster
 
@@ -43,5 +43,5 @@ def test_format_plan():
 
 def test_submitted_mb():
     """Twice the weights, and four bytes more in training."""
-    assert submitted_mb(1_000_000_000, "bfloat16", trains=False) == 3_000 + 4_000
-    assert submitted_mb(1_000_000_000, "float32", trains=True) == 3_000 + 12_000
+    assert estimate_submitted_mb(1_000_000_000, "bfloat16", trains=False) == 3_000 + 4_000
+    assert estimate_submitted_mb(1_000_000_000, "float32", trains=True) == 3_000 + 12_000

@@ -13,7 +13,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.evaluation.names import hash_cluster
 from workflow_scripts.scores.foreign.cells import ImportedCell, read_cells
 from workflow_scripts.scores.foreign.imports import import_results, name_origins, read_folder
-from workflow_scripts.scores.foreign.requests import import_request
+from workflow_scripts.scores.foreign.requests import build_import_request
 from workflow_scripts.settings.load import load_settings
 
 DATE = "2026-01-02T03-04-05.000006"
@@ -97,11 +97,11 @@ def test_lm_evals_results_and_samples_have_scores_and_items(write, tmp_path):
 def test_a_folder_is_read_again_when_a_file_in_it_changes(here):
     (here / "other").mkdir()
     settings = load_settings(merged({"imports": ["other"]}), ROOT)
-    before = import_request(settings, "other")
+    before = build_import_request(settings, "other")
     assert before["names"]["lighteval"]["mmlu"] == "mmlu_helm"
     assert before["tasks"]["cola"]["metric"] == "mcc"
     (here / "other/results_1.json").write_text("{}")
-    assert import_request(settings, "other")["stamp"] != before["stamp"]
+    assert build_import_request(settings, "other")["stamp"] != before["stamp"]
 
 
 def test_a_group_of_lm_eval_has_its_own_score(tmp_path):

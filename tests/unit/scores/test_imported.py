@@ -12,7 +12,7 @@ from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.scores.tidy import collect, merge
 from workflow_scripts.settings.tables import TaskRow, read_table
-from workflow_scripts.stats.shares import share_error
+from workflow_scripts.stats.shares import compute_share_stderr
 
 ROOT = Path(__file__).parents[3]
 CELLS = ROOT / "resources/published/harmony_cells.csv"
@@ -54,8 +54,10 @@ def test_an_error_of_zero_becomes_that_of_the_items_which_the_file_or_the_task_t
         "a/b,mnli,direct,acc,0.0,0.0,\n"
         "a/b,my_text,direct,bits_per_byte,0.0,0.0,10\n",
     )["stderr"]
-    assert stderr["sst2", "a/b"] == pytest.approx(share_error(1.0, 200))
-    assert stderr["rte", "a/b"] == pytest.approx(share_error(0.0, 100)), "as the other score says"
+    assert stderr["sst2", "a/b"] == pytest.approx(compute_share_stderr(1.0, 200))
+    assert stderr["rte", "a/b"] == pytest.approx(compute_share_stderr(0.0, 100)), (
+        "as the other score says"
+    )
     assert stderr["cola"].tolist() == pytest.approx([0.05, 0.05], rel=0.02)
     assert pd.isna(stderr["mnli", "a/b"]), "how many items there were is not known"
     assert stderr["my_text", "a/b"] == 0, "of what is no share nothing is known better"

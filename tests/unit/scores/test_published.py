@@ -6,7 +6,7 @@ import pytest
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
-from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, published_table
+from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, find_published_table
 from workflow_scripts.settings.tables import ModelRow, TaskRow, read_table
 
 FOLDER = ROOT / "resources/published"
@@ -22,9 +22,12 @@ AVERAGES = {
 def test_each_variant_has_its_table_and_no_table_is_left_over():
     assert {path.stem for path in FOLDER.glob("mmlu_*.csv")} == set(AVERAGES)
     for variant, name in PUBLISHED.items():
-        assert published_table(CheckpointId.parse(PUBLISHED_MODEL + variant), "huggingface") == name
+        assert (
+            find_published_table(CheckpointId.parse(PUBLISHED_MODEL + variant), "huggingface")
+            == name
+        )
     ours = CheckpointId.parse(f"{PUBLISHED_MODEL}@k2m6-mlp.none+cpt")
-    assert published_table(ours, "huggingface") is None
+    assert find_published_table(ours, "huggingface") is None
 
 
 @pytest.mark.parametrize("name", AVERAGES)

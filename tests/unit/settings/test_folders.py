@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.hub.fake_hub import safetensors
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import CheckpointId, build_local_name, hub_name_problem
+from workflow_scripts.core.ids import CheckpointId, build_local_name, describe_hub_name_problem
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -52,7 +52,7 @@ def test_folder_as_model(here, source):
 @given(st.text(st.characters(codec="utf-8"), min_size=1))
 def test_build_local_name(text):
     name = build_local_name(f"./{text}")
-    assert hub_name_problem(name) is None
+    assert describe_hub_name_problem(name) is None
     assert str(CheckpointId.parse(name.replace("/", "--"))) == name
     long = build_local_name("/scratch/me/a--b/lr=1e-5, 3 epochs")
     assert long == "local/scratch.me.a-b.lr_1e-5_3_epochs"

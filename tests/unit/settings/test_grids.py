@@ -8,7 +8,7 @@ import yaml
 from tests.tables import cases_beside
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.grids import grid_inputs, read_grid_files
+from workflow_scripts.settings.grids import list_grid_files, read_grid_files
 from workflow_scripts.settings.tables import TaskRow, read_table
 
 TASKS = read_table(TaskRow, ROOT / "config/tasks.tsv")
@@ -43,8 +43,8 @@ def test_read_grid_files(write):
     grids = read_grid_files(ROOT, TASKS)
     assert list(grids) == ["a_paper", "own", "published", "test_task"]
     assert grids["a_paper"].baseline == "before"
-    assert grids["a_paper"].category_of == {"rte": "Ours", "riddles": "Theirs"}
-    for paths in grid_inputs(grids["published"], ROOT).values():
+    assert grids["a_paper"].categories_by_task == {"rte": "Ours", "riddles": "Theirs"}
+    for paths in list_grid_files(grids["published"], ROOT).values():
         assert all(Path(path).is_file() for path in paths)
 
 

@@ -6,7 +6,7 @@ import yaml
 from tests.processes import python
 from tests.unit.settings.merged import CONFIGS, load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.paper.requests import published_tables
+from workflow_scripts.paper.requests import name_published_tables
 
 MODEL = "miniature/Qwen2-1M-Instruct"
 
@@ -23,7 +23,7 @@ def test_configs_of_repository(configs):
     assert len(paper.checkpoints()) == 15
     assert paper.mmlu.max_items_per_subject is paper.prompts.max_items_per_subject is None
     trained = "DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{}_sft"
-    tables = published_tables(configs["published_checkpoints"])
+    tables = name_published_tables(configs["published_checkpoints"])
     assert {checkpoint: table for checkpoint, table in tables.items() if table} == {
         "Qwen/Qwen2.5-0.5B-Instruct": "mmlu_baseline",
         trained.format(12): "mmlu_k2m12_cpt_sft",
@@ -46,11 +46,11 @@ def test_checkpoints_of_each_stage(here):
     stages = ("+cpt.2k", "+cpt.4k")
     variants = [f"@{plan}{stage}" for plan in ("k2m6", "prune3-4") for stage in ("", *stages)]
     variants += [f"@k0m0{stage}" for stage in stages]
-    assert [str(checkpoint) for checkpoint in settings.mmlu_checkpoints()] == [
+    assert [str(checkpoint) for checkpoint in settings.list_mmlu_checkpoints()] == [
         *(MODEL, "miniature/Qwen2-1M"),
         *(f"{MODEL}{variant}" for variant in variants),
     ]
-    name, recipe = settings.stage_recipe("cpt.4k")
+    name, recipe = settings.get_stage_recipe("cpt.4k")
     assert (name, recipe.max_steps) == ("own", 4)
 
 
@@ -60,8 +60,8 @@ def test_tuned_model():
     tuned = {"models": [f"{model}+tuned"]}
     training = {"models": [model], "tuned": "sft-full"}
     settings = load({"training": training, "harmony": tuned, "mmlu": tuned})
-    assert str(settings.trained_checkpoints()[-1]) == f"{model}+tuned"
-    assert settings.stage_recipe("tuned")[0] == "sft-full"
+    assert str(settings.list_trained_checkpoints()[-1]) == f"{model}+tuned"
+    assert settings.get_stage_recipe("tuned")[0] == "sft-full"
     with pytest.raises(
         UserError, match=r"mmlu.models has 'miniature/Pythia-0.1M\+tuned'; expected"
     ):

@@ -8,7 +8,7 @@ import yaml
 from tests.tables import cases_beside, table_beside
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.prompts.requests import PromptRequest, prompt_request
+from workflow_scripts.evaluation.prompts.requests import PromptRequest, build_prompt_request
 from workflow_scripts.settings.prompts.templates import TemplateError, render
 
 
@@ -94,7 +94,7 @@ def test_explain_names_a_run():
 
 def test_request_excludes_parsers():
     settings = load({})
-    request = prompt_request(settings, "run6")
+    request = build_prompt_request(settings, "run6")
     params = request.to_params()
     assert not {"read", "changed", "after", "published", "extends"} & set(params["asking"])
     assert PromptRequest.of(params) == request

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.settings.tables import ModelRow, read_table
-from workflow_scripts.stats.item_errors import assumed_errors
+from workflow_scripts.stats.item_errors import build_assumed_errors
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 ROOT = Path(__file__).parents[3]
@@ -43,5 +43,7 @@ def format_with_errors(
     scores: pd.DataFrame, stderrs: pd.DataFrame, correlation: float = 0.0, training: float = 0.0
 ) -> ScoreErrors:
     """Build errors from standard errors with one correlation between models, and a spread over trainings."""
-    items = {task: assumed_errors(stderrs[task].to_numpy(float), correlation) for task in scores}
+    items = {
+        task: build_assumed_errors(stderrs[task].to_numpy(float), correlation) for task in scores
+    }
     return ScoreErrors(scores, items, scores * 0.0 + training)

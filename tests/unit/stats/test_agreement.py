@@ -9,19 +9,19 @@ from scipy.stats import kendalltau, pearsonr
 
 from tests.unit.stats.random_scores import format_with_errors, random_scores
 from workflow_scripts.stats.agreement import (
-    agreement_by_category,
-    agreement_by_task,
-    cross_agreement,
+    average_by_category,
+    average_by_task,
+    compute_cross_agreement,
+    count_rising_pairs,
     kendall_matrix,
     mean_agreement,
-    share_improving,
 )
 from workflow_scripts.stats.like_sizes import group_in_bands, pair_like
 from workflow_scripts.stats.redraws import (
-    agree_with_redraw,
-    ceiling_of_pairs,
-    difference_drawn,
-    interval_drawn,
+    bootstrap_agreement,
+    bootstrap_agreement_rise,
+    compute_agreement_ceiling,
+    compute_self_agreement,
 )
 from workflow_scripts.stats.score_errors import ScoreErrors
 
@@ -57,7 +57,7 @@ def test_tau_is_scipys_over_the_models_that_both_tasks_have(seed, models, gaps, 
 def test_cross_agreement_is_scipys(gaps):
     first = random_scores(1, models=30, tasks=3, gaps=gaps).iloc[::-1].add_prefix("text ")
     second = random_scores(2, models=24, gaps=gaps)
-    kendall, pearson, models = cross_agreement(first, second)
+    kendall, pearson, models = compute_cross_agreement(first, second)
     for text, task in ((text, task) for text in first for task in second):
         pair = first[[text]].join(second[[task]], how="inner").dropna().to_numpy().T
         assert models.at[text, task] == pair.shape[1]
@@ -68,13 +68,13 @@ def test_cross_agreement_is_scipys(gaps):
 def test_means_leave_a_task_itself_out_and_shares_count_pairs_that_both_know():
     matrix = kendall_matrix(random_scores(4, tasks=4))
     a, b, c, d = matrix
-    assert_same(agreement_by_task(matrix)[a], matrix.loc[a, [b, c, d]].mean())
-    table = agreement_by_category(matrix, {a: "x", b: "y", c: "x", d: "x"})
+    assert_same(average_by_task(matrix)[a], matrix.loc[a, [b, c, d]].mean())
+    table = average_by_category(matrix, {a: "x", b: "y", c: "x", d: "x"})
     assert_same(table.at["x", "x"], (matrix.at[a, c] + matrix.at[a, d] + matrix.at[c, d]) / 3)
     assert_same(table.loc["x", "y"], matrix.loc[b, [a, c, d]].mean())
     assert np.isnan(table.at["y", "y"]), "one task agrees with nothing"
     higher = (matrix + 0.1).mask(matrix == matrix.at[a, b])
-    assert share_improving(matrix, higher) == (1.0, 5)
+    assert count_rising_pairs(matrix, higher) == (1.0, 5)
 
 
 def test_models_of_like_size_do_not_agree_where_size_alone_ranks_them():
@@ -102,24 +102,24 @@ def test_intervals_and_ceilings_are_those_of_plain_loops(seed, models, gaps, dig
     low, high = np.quantile(means, [0.025, 0.975]) - np.mean(means)
     value = tau_mean(scores.to_numpy())
     expected = [max(value + min(low, 0), -1), min(value + max(high, 0), 1)]
-    assert_same(interval_drawn(errors, 4, seed), expected)
+    assert_same(bootstrap_agreement(errors, 4, seed), expected)
     other = ScoreErrors(scores.round(0), errors.items, errors.training, stream=1)
     rises = [tau_mean(sample) for sample in other.drawn(4, seed)] - np.array(means)
     rise = tau_mean(other.scores.to_numpy()) - value
     low, high = np.quantile(rises, [0.025, 0.975]) - rises.mean()
     expected = [rise + min(low, 0), rise + max(high, 0)]
-    assert_same(difference_drawn(errors, other, 4, seed), expected)
+    assert_same(bootstrap_agreement_rise(errors, other, 4, seed), expected)
     measured = scores.to_numpy()
     redrawn = [
         tau(measured[:, task], sample[:, task]) for sample in others for task in range(3 + seed)
     ]
-    assert_same(agree_with_redraw(errors, 4, seed), np.reshape(redrawn, (4, -1)).mean(axis=0))
+    assert_same(compute_self_agreement(errors, 4, seed), np.reshape(redrawn, (4, -1)).mean(axis=0))
 
     def reliability(task: int, other: int) -> float:
         rows = ~np.isnan(measured[:, other])
         taus = [tau(one[rows, task], two[rows, task]) for one, two in pairwise(samples)]
         return max(np.mean(taus), 0.0)
 
-    ceilings = ceiling_of_pairs(errors, 4, seed).to_numpy()
+    ceilings = compute_agreement_ceiling(errors, 4, seed).to_numpy()
     for a, b in combinations(range(3 + seed), 2):
         assert_same(ceilings[a, b], np.sqrt(reliability(a, b) * reliability(b, a)))

@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 
 from tests.unit.stats.random_scores import format_with_errors, random_scores
-from workflow_scripts.stats.partial_order import joint_ranks, partial_orders, rank_bounds
+from workflow_scripts.stats.partial_order import (
+    compute_joint_ranks,
+    compute_partial_orders,
+    compute_rank_bounds,
+)
 
 
 def draw_errors(scores: pd.DataFrame, seed: int, most: float = 0.6) -> pd.DataFrame:
@@ -24,7 +28,9 @@ def test_bounds_are_the_extreme_ranks_of_all_orders_that_keep_the_published_rule
     above = np.argwhere(np.subtract.outer(value, value) > margin)
     orders = np.array(list(permutations(range(6))))  # ranks of the models, from 0
     allowed = orders[(orders[:, above[:, 0]] < orders[:, above[:, 1]]).all(axis=1)]
-    best, worst = rank_bounds(partial_orders(format_with_errors(scores, stderrs))[0])
+    best, worst = compute_rank_bounds(
+        compute_partial_orders(format_with_errors(scores, stderrs))[0]
+    )
     assert (best == 1 + allowed.min(axis=0)).all() and (worst == 1 + allowed.max(axis=0)).all()
 
 
@@ -32,11 +38,11 @@ def test_bounds_are_the_extreme_ranks_of_all_orders_that_keep_the_published_rule
 def test_ranks_keep_the_transitive_order_of_their_task_within_its_bounds(seed):
     scores = random_scores(seed, models=25, tasks=2)
     errors = format_with_errors(scores, draw_errors(scores, seed), 0.1 * seed, 0.05)
-    orders = partial_orders(errors)
-    ranks = joint_ranks(errors, orders)
+    orders = compute_partial_orders(errors)
+    ranks = compute_joint_ranks(errors, orders)
     for task, above in zip(scores, orders, strict=True):
         assert ((above.astype(int) @ above > 0) <= above).all(), "it is transitive"
-        best, worst = rank_bounds(above)
+        best, worst = compute_rank_bounds(above)
         assert sorted(ranks[task]) == list(range(1, 26))
         assert ranks[task].between(best, worst).all()
         first, second = np.nonzero(above)

@@ -1,13 +1,13 @@
-"""A new model on the panel: intervals that hold as often as they say, and scikit-learn's predictions."""
+"""A new model on the panel: intervals that hold as often as they say, and scikit-fit_ridge's predictions."""
 
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import Ridge
 
 from tests.unit.stats.random_scores import published_scores, read_families
-from workflow_scripts.stats.placement import fit, place, without_families
+from workflow_scripts.stats.placement import fit, place, place_held_out_families
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.unseen_families import PENALTIES, learn
+from workflow_scripts.stats.unseen_families import PENALTIES, fit_ridge
 
 PANEL = published_scores()
 FAMILIES = read_families().reindex(PANEL.index)
@@ -21,7 +21,7 @@ def test_intervals_hold_models_of_each_family_placed_without_their_family():
     for tasks in (1, 3, 8, 16):
         for seed in range(3):
             names = list(np.random.default_rng([seed, tasks]).choice(PANEL.columns, tasks, False))
-            placed = without_families(PANEL, names, FAMILIES)
+            placed = place_held_out_families(PANEL, names, FAMILIES)
             inside.append(placed["pc1"].between(placed["low"], placed["high"]))
     shares = pd.concat(inside, axis=1).mean(axis=1)
     assert 0.94 <= shares.mean() <= 0.99
@@ -30,7 +30,7 @@ def test_intervals_hold_models_of_each_family_placed_without_their_family():
 
 def test_errors_of_an_unseen_family_are_those_of_a_regression_without_it():
     families, learned, distances = FAMILIES.to_numpy(), None, []
-    learned = learn(STANDARD, TARGET, families)
+    learned = fit_ridge(STANDARD, TARGET, families)
     for penalty in PENALTIES:
         errors = np.empty(len(TARGET))
         for family in set(families):

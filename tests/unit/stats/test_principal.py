@@ -13,9 +13,9 @@ from tests.unit.stats.random_scores import (
     random_scores,
     read_families,
 )
-from workflow_scripts.stats.jackknife import over_families
-from workflow_scripts.stats.principal import explained_over_families, principal_components
-from workflow_scripts.stats.ranks import rank_ranges, ranks, tiers
+from workflow_scripts.stats.jackknife import compute_family_jackknife
+from workflow_scripts.stats.principal import compute_variance_intervals, principal_components
+from workflow_scripts.stats.ranks import compute_rank_ranges, ranks, tiers
 
 SWAPPED = ["01-ai/Yi-1.5-6B", "01-ai/Yi-1.5-6B-Chat"]
 
@@ -63,7 +63,7 @@ def test_intervals_over_the_published_families():
     def share(mask):
         return principal_components(scores[mask]).explained_variance_ratio.iloc[0]
 
-    row = explained_over_families(scores, families).loc["PC1"]
+    row = compute_variance_intervals(scores, families).loc["PC1"]
     expected = jackknife(share, families.to_numpy())
     assert tuple(row[["low", "high"]]) == pytest.approx(expected, abs=1e-12)
     assert (row["groups"], row["of"]) == (6, "families")
@@ -79,7 +79,7 @@ def test_intervals_over_the_published_families():
 )
 def test_too_few_families_leave_models_out_and_two_models_have_no_interval(families, groups, unit):
     values = np.arange(float(len(families)))
-    reach = over_families(lambda mask: values[mask].mean(), pd.Series(families))
+    reach = compute_family_jackknife(lambda mask: values[mask].mean(), pd.Series(families))
     assert (reach.groups, reach.of) == (groups, unit)
     assert reach.low < values.mean() < reach.high or (groups == 2 and np.isnan(reach.low))
 
@@ -92,7 +92,7 @@ def test_ranges_are_quantiles_of_redrawn_ranks_and_joint_ones_hold_all_ranks_at_
     for seed in range(40):
         scores = truth + 0.15 * generator.standard_normal(truth.shape)
         errors = format_with_errors(scores, truth * 0 + 0.15)
-        ranges = rank_ranges(errors, draws=60, seed=seed)
+        ranges = compute_rank_ranges(errors, draws=60, seed=seed)
         alone.append(true_ranks.between(ranges["low"], ranges["high"]).all())
         jointly.append(true_ranks.between(ranges["joint_low"], ranges["joint_high"]).all())
     assert np.mean(alone) < np.mean(jointly) and np.mean(jointly) >= 0.9

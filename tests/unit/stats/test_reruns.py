@@ -6,8 +6,12 @@ import pytest
 
 from tests.unit.stats.random_scores import format_with_errors, random_scores
 from workflow_scripts.render.verdict import BY_LUCK
-from workflow_scripts.stats.item_errors import measured_errors, with_others
-from workflow_scripts.stats.reruns import differences_of, reordering, reruns_of
+from workflow_scripts.stats.item_errors import append_unmeasured_models, build_measured_errors
+from workflow_scripts.stats.reruns import (
+    compute_rerun_differences,
+    estimate_rerun_errors,
+    subtract_task_lines,
+)
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 # Differences of tasks, and how strongly whole tasks move, as in the published pair.
@@ -26,7 +30,7 @@ def test_a_rerun_of_the_same_protocol_differs_as_seldom_as_stated():
     for seed in range(6):
         generator, df = np.random.default_rng(seed), (2.5, 5)[seed % 2]
         pair = simulate(generator, df)
-        reruns = reruns_of(pair.mask(generator.random(pair.shape) < 0.25))
+        reruns = estimate_rerun_errors(pair.mask(generator.random(pair.shape) < 0.25))
         rerun = simulate(generator, df)
         exceeding.append((rerun.abs() > [reruns.most(task, 0) for task in rerun]).to_numpy().mean())
     assert 0.5 * BY_LUCK < np.mean(exceeding) <= 1.2 * BY_LUCK
@@ -39,7 +43,7 @@ def test_what_moves_a_task_or_stretches_it_reorders_no_models_and_is_taken_out()
     first, second = (pd.DataFrame(truth + part) for part in noise)
     moved = first * generator.uniform(0.8, 1.2, 24) + generator.normal(0, 0.05, 24)
     moved.loc[3, 5] -= 0.4  # which did not learn
-    rest = reordering(moved - second, (moved + second) / 2)
+    rest = subtract_task_lines(moved - second, (moved + second) / 2)
     spread = rest.drop(index=3).std() / (noise[0] - noise[1]).std(axis=0)
     assert spread.to_numpy() == pytest.approx(1, abs=0.2)
     assert rest.loc[3, 5] == pytest.approx(-0.4, abs=0.1)
@@ -50,26 +54,26 @@ def test_scores_that_were_not_trained_twice_or_lie_at_their_floor_are_left_out()
         pd.DataFrame({"task": values})
         for values in ([0.50, 0.60, 0.40, 0.71], [0.52, 0.60, 0.43, 0.70], [0.30, 0.30, 0.40, 0.30])
     )
-    differences = differences_of(first, second, floor)["task"]
+    differences = compute_rerun_differences(first, second, floor)["task"]
     assert differences.to_list() == pytest.approx([-0.02, np.nan, np.nan, 0.01], nan_ok=True)
 
 
 def test_samples_have_the_covariance_and_differences_the_errors_that_they_say():
-    errors = measured_errors(np.random.default_rng(0).normal(size=(4, 90)), np.full(4, 95.0))
+    errors = build_measured_errors(np.random.default_rng(0).normal(size=(4, 90)), np.full(4, 95.0))
     normal = np.random.default_rng(1).normal(size=(20_000, 2, 4))
     samples = np.array([errors.drawn(common, own) for common, own in normal])
     covariance = errors.shared @ errors.shared.T + np.diag(errors.own**2)
     assert np.cov(samples.T) == pytest.approx(covariance, abs=3)
     first, second = np.triu_indices(4, 1)
     expected = (samples[:, first] - samples[:, second]).var(axis=0)
-    assert errors.of_difference(first, second) == pytest.approx(expected, rel=0.04)
+    assert errors.compute_difference_variance(first, second) == pytest.approx(expected, rel=0.04)
 
 
 def test_models_without_items_move_with_the_others_by_the_assumed_correlation():
     generator = np.random.default_rng(5)
     influences = generator.normal(size=(1, 300)) + 0.8 * generator.normal(size=(6, 300))
-    errors = with_others(
-        measured_errors(influences, np.zeros(6)), np.array([20.0, 10.0, np.nan]), 0.36
+    errors = append_unmeasured_models(
+        build_measured_errors(influences, np.zeros(6)), np.array([20.0, 10.0, np.nan]), 0.36
     )
     assert errors.variances[6:] == pytest.approx([400, 100, np.nan], nan_ok=True)
     assert errors.shared[6] @ errors.shared[7] == pytest.approx(0.36 * 200)
@@ -83,4 +87,4 @@ def test_the_error_of_a_mean_over_tasks_is_that_of_samples():
     first, second = np.array([0, 1, 2]), np.array([3, 2, 0])
     samples = np.array(list(errors.drawn(1000, 0)))
     spread = np.nanmean(samples[:, first] - samples[:, second], axis=2).std(axis=0)
-    assert errors.of_mean_differences(first, second) == pytest.approx(spread, rel=0.1)
+    assert errors.compute_mean_difference_stderrs(first, second) == pytest.approx(spread, rel=0.1)

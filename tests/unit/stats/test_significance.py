@@ -8,17 +8,17 @@ from scipy.stats import binomtest, norm, t
 from sklearn.metrics import matthews_corrcoef
 
 from workflow_scripts.stats.shares import (
-    coefficient_step,
-    errors_above,
-    share_error,
+    compute_floor_z,
+    compute_mcc_step,
+    compute_share_stderr,
     wilson,
 )
 from workflow_scripts.stats.significance import (
     compute_detectable_z,
     estimate_difference,
     holm,
-    mcnemar,
-    z_test,
+    run_mcnemar_test,
+    run_z_test,
 )
 
 
@@ -27,11 +27,11 @@ def test_mcnemar_is_the_binomial_test_of_the_items_that_differ(seed):
     first, second = np.random.default_rng(seed).random((2, 80)) < [[0.6], [0.4 + 0.1 * seed]]
     b, c = (first & ~second).sum(), (second & ~first).sum()
     expected = (b, c, pytest.approx(binomtest(b, b + c).pvalue))
-    assert mcnemar(first.tolist(), second) == expected
+    assert run_mcnemar_test(first.tolist(), second) == expected
 
 
 def test_z_is_the_normal_test_and_equal_scores_do_not_differ():
-    z, p = z_test(np.array([0.1, 0.0, 0.1, 0.1]), np.array([0.05, 0.0, 0.0, np.nan]))
+    z, p = run_z_test(np.array([0.1, 0.0, 0.1, 0.1]), np.array([0.05, 0.0, 0.0, np.nan]))
     assert z == pytest.approx([2, 0, np.nan, np.nan], nan_ok=True)
     assert p == pytest.approx([2 * norm.sf(2), 1, np.nan, np.nan], nan_ok=True)
 
@@ -81,7 +81,7 @@ def test_the_interval_of_a_share_is_scipys_wilson_interval(n):
 @pytest.mark.parametrize(("floor", "n"), [(0.25, 40), (0.65, 1000)])
 def test_a_model_at_the_floor_clears_it_as_seldom_as_two_standard_errors_say(floor, n):
     scores = np.random.default_rng(n).binomial(n, floor, 20_000) / n
-    above = errors_above(scores, share_error(scores, n), floor, n)
+    above = compute_floor_z(scores, compute_share_stderr(scores, n), floor, n)
     assert 0.005 < (above >= 2).mean() < 0.035
 
 
@@ -96,17 +96,17 @@ def test_a_model_at_the_floor_clears_it_as_seldom_as_two_standard_errors_say(flo
     ],
 )
 def test_errors_above_a_floor_are_those_of_the_floor(value, error, floor, n, expected):
-    assert errors_above(value, error, floor, n) == pytest.approx(expected, nan_ok=True)
+    assert compute_floor_z(value, error, floor, n) == pytest.approx(expected, nan_ok=True)
 
 
 def test_one_answer_moves_a_coefficient_by_its_step_at_most():
     gold, generator = np.repeat([1, 0], (721, 322)), np.random.default_rng(5)
     other = np.append(np.ones(1042, int), 0)
-    assert coefficient_step(0.0, 721, 322) == pytest.approx(matthews_corrcoef(gold, other))
+    assert compute_mcc_step(0.0, 721, 322) == pytest.approx(matthews_corrcoef(gold, other))
     for share in (0.02, 0.5):
         answers = np.where(generator.random(1043) < share, gold, 1)
         value = matthews_corrcoef(gold, answers)
-        step = coefficient_step(value, 721, 322)
+        step = compute_mcc_step(value, 721, 322)
         for item in generator.choice(1043, 20):
             turned = np.where(np.arange(1043) == item, 1 - answers, answers)
             assert abs(matthews_corrcoef(gold, turned) - value) <= step + 1e-12

@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 
 from tests.unit.stats.random_scores import random_scores
-from workflow_scripts.stats.variance import of_rerun, unexplained, variance_of
+from workflow_scripts.stats.variance import (
+    compute_residual_variance,
+    decompose_variance,
+    estimate_training_variance,
+)
 
 MODELS, TASKS = 30, 16
 TRUE = {"model": 0.4, "together": 0.3, "items": 0.2, "training": 0.1}
@@ -32,7 +36,9 @@ def test_simulated_components_are_estimated_without_bias(gaps):
     shares = []
     for seed in range(60):
         scores, errors, second = simulate(seed, gaps)
-        shares.append(variance_of(scores, errors, of_rerun(scores, second)).shares)
+        shares.append(
+            decompose_variance(scores, errors, estimate_training_variance(scores, second)).shares
+        )
     table = pd.DataFrame(shares)
     # To a fiftieth, which the ratio to the spread of few models is off by, and what 60 draws leave.
     assert ((table.mean() - pd.Series(TRUE)).abs() <= 0.02 + 3 * table.std() / 60**0.5).all()
@@ -47,4 +53,4 @@ def test_the_unexplained_is_the_rest_of_least_squares_on_models_and_tasks(seed):
     design = np.hstack([np.eye(12)[rows], np.eye(5)[columns]])
     effects, _, rank, _ = np.linalg.lstsq(design, scores[rows, columns], rcond=None)
     rest = ((scores[rows, columns] - design @ effects) ** 2).sum()
-    assert unexplained(scores) == pytest.approx(rest / (len(rows) - rank))
+    assert compute_residual_variance(scores) == pytest.approx(rest / (len(rows) - rank))

@@ -43,7 +43,7 @@ def train_small(
     spec = TrainingSpec(
         draw_samples(24) if samples is None else samples,
         seed=changes.pop("seed", 0),
-        belongs_to=changes.pop("belongs_to", {"weights": kind}),
+        resume_key=changes.pop("resume_key", {"weights": kind}),
         keys=make_keys(**changes),
         held_out=held_out,
         **options,

@@ -165,7 +165,7 @@ def test_damaged_best_state_is_trained_again(undisturbed, tmp_path, monkeypatch)
 
 
 def test_state_of_another_training_is_not_used(tmp_path, monkeypatch, capsys):
-    for change in ({}, {"learning_rate": 2e-3}, {"seed": 1}, {"belongs_to": {"weights": "others"}}):
+    for change in ({}, {"learning_rate": 2e-3}, {"seed": 1}, {"resume_key": {"weights": "others"}}):
         interrupt(tmp_path, LORA | change, monkeypatch, "step", 5, "before")
     assert "Resuming" not in capsys.readouterr().out
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Record, write_record
 from workflow_scripts.core.seeds import derive_seed
@@ -25,7 +25,7 @@ from workflow_scripts.evaluation.record_parts import (
     build_protocol,
     build_task_facts,
 )
-from workflow_scripts.evaluation.score_cache import Answers, ScoreCache, score_cache_path
+from workflow_scripts.evaluation.score_cache import Answers, ScoreCache, get_score_cache_path
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
@@ -102,7 +102,7 @@ def run_prompts(
         Item(
             item=question.id,
             subset=question.subject,
-            prompt_sha256=sha256_text(prompt.text),
+            prompt_sha256=hash_text(prompt.text),
             choices=list(question.choices),
             gold=LETTERS[question.gold],
             prediction=None,
@@ -151,7 +151,7 @@ def _score_letters(engine, prompts, scored_items) -> list[dict]:
 
 def main(model: Path, data: list[Path], answers: Path, request: dict[str, Any]) -> None:
     ask_prompt_run(model, get_hub_folder(data[0]), answers, PromptRequest.of(request))
-    score_cache_path(answers).unlink(missing_ok=True)
+    get_score_cache_path(answers).unlink(missing_ok=True)
 
 
 if "snakemake" in globals():

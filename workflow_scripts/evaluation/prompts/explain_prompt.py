@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.errors import UserError, suggest_name
-from workflow_scripts.core.files import sha256_text, write_text
+from workflow_scripts.core.errors import UserError, format_suggestion
+from workflow_scripts.core.files import hash_text, write_text
 from workflow_scripts.evaluation.prompts.ask_prompt_run import build_renderer
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
-from workflow_scripts.evaluation.token_texts import with_texts
+from workflow_scripts.evaluation.token_texts import decode_tokens
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.settings.prompts.spec import Asking
@@ -21,7 +21,7 @@ def get_question(questions: list[Question], subject: str | None, number: int) ->
         subjects = list(dict.fromkeys(question.subject for question in questions))
         raise UserError(
             f"explain names the question {number} of {subject!r}, which has {len(members)}; expected a lower"
-            f" number and one of {', '.join(subjects)}.{suggest_name(subject or '', subjects)}"
+            f" number and one of {', '.join(subjects)}.{format_suggestion(subject or '', subjects)}"
         )
     return members[number]
 
@@ -52,12 +52,12 @@ def main(
         f"run         {run}",
         f"question    {question.id}",
         f"answer      {LETTERS[question.gold]}, {question.answer!r}",
-        f"prompt      {len(prompt.tokens)} tokens, sha256 {sha256_text(prompt.text)}{truncated}",
+        f"prompt      {len(prompt.tokens)} tokens, sha256 {hash_text(prompt.text)}{truncated}",
     ]
     for letter, tokens in zip(LETTERS, prompt.continuations, strict=False):
-        lines.append(f"scored {letter}    {with_texts(tokens, tokenizer)}")
+        lines.append(f"scored {letter}    {decode_tokens(tokens, tokenizer)}")
     lines += ["", "---- text ----", prompt.text, "---- tokens ----"]
-    lines += [f"{token:>7} {part!r}" for token, part in with_texts(prompt.tokens, tokenizer)]
+    lines += [f"{token:>7} {part!r}" for token, part in decode_tokens(prompt.tokens, tokenizer)]
     write_text(text, "\n".join([*lines, ""]))
 
 

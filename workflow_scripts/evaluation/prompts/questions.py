@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import hash_text
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.settings.prompts.spec import DATASETS
@@ -84,7 +84,7 @@ def _make_questions(rows: list[dict[str, Any]]) -> list[Question]:
     for row in rows:
         subject, text, choices = row["subject"], row["question"], tuple(row["choices"])
         content = "\n".join(" ".join(part.split()) for part in (text, *choices))
-        id = f"{subject}/{sha256_text(content)[:12]}"
+        id = f"{subject}/{hash_text(content)[:12]}"
         counts[id] += 1
         if counts[id] > 1:
             id += f"-{counts[id]}"

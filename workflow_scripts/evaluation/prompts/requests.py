@@ -18,7 +18,7 @@ class PromptRequest(JobParams):
     seed: int
 
 
-def prompt_request(settings: Settings, run: str) -> PromptRequest:
+def build_prompt_request(settings: Settings, run: str) -> PromptRequest:
     asking = Asking.select_fields(settings.prompt_runs[run])
     dtype = settings.prompts.dtype or (None if settings.source == "miniature" else asking.dtype)
     return PromptRequest(
@@ -30,7 +30,7 @@ def prompt_request(settings: Settings, run: str) -> PromptRequest:
     )
 
 
-def explain_arguments(settings: Settings) -> dict[str, Any]:
+def build_explain_arguments(settings: Settings) -> dict[str, Any]:
     """Return run, subject and number of the question that the key `explain` names, and its prompt."""
     run, subject, number = settings.explained()
     asking = Asking.select_fields(settings.prompt_runs[run or ""]).model_dump(mode="json")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.files import sha256_json
+from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item, read_items
 from workflow_scripts.core.records import Metric, Record, read_complete_record, write_record
 from workflow_scripts.evaluation.baselines import Floor
@@ -39,7 +39,7 @@ def score_prompt_run(outputs_path: Path, record_path: Path, spec: Reading) -> Re
         request=request,
         protocol=stored.protocol.model_copy(update={"generation": generation}),
         metrics=compute_metrics(outputs, items, spec),
-        provenance=stored.provenance.model_copy(update={"settings_sha256": sha256_json(request)}),
+        provenance=stored.provenance.model_copy(update={"settings_sha256": hash_json(request)}),
         **{name: getattr(stored, name) for name in names},
     )
 

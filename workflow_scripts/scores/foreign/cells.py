@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import Field, TypeAdapter
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import build_local_name, hub_name_problem
+from workflow_scripts.core.ids import build_local_name, describe_hub_name_problem
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import ItemsFile, ProtocolName, StrictModel, name_file_in_errors
 
@@ -84,4 +84,4 @@ def get_model_name(name: object, path: Path) -> str:
     """Return the name on the hub; that of a folder is made of its path."""
     if not isinstance(name, str) or not name:
         raise UserError(f"{path} names no model.")
-    return build_local_name(name) if hub_name_problem(name) else name
+    return build_local_name(name) if describe_hub_name_problem(name) else name

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_file, sha256_text
+from workflow_scripts.core.files import hash_file, hash_text
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
@@ -107,7 +107,7 @@ def _read_items(path: Path, content: dict[str, Any]) -> dict[str, list[Item]]:
     if details is None:
         return {}
     file = path.with_name(f"{path.stem}_samples.jsonl")
-    if details.get("checksum") != sha256_file(file):
+    if details.get("checksum") != hash_file(file):
         raise UserError(f"{file} was altered: its sha256 is not the one in {path.name}.")
     lines: dict[str, dict[str, list[dict[str, Any]]]] = {}
     with file.open(encoding="utf-8") as texts:
@@ -125,7 +125,7 @@ def _read_item(lines: list[dict[str, Any]]) -> Item:
     likelihoods = metadata.get("loglikelihoods")
     return Item(
         item=first["sample_id"],
-        prompt_sha256=metadata.get("prompt_sha256") or sha256_text(first["input"]["raw"]),
+        prompt_sha256=metadata.get("prompt_sha256") or hash_text(first["input"]["raw"]),
         gold=gold[0] if gold else None,
         prediction=answers[-1]["extracted_value"] if answers else None,
         correct=None if "graded" in metadata else bool(first["evaluation"]["is_correct"]),

@@ -10,7 +10,7 @@ from typing import Any
 
 from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import atomic_dir, sha256_file, write_json
+from workflow_scripts.core.files import hash_file, open_atomic_dir, write_json
 from workflow_scripts.core.items import Item, write_items
 from workflow_scripts.core.records import ItemsFile
 from workflow_scripts.scores.errors import RANGES, bare
@@ -27,13 +27,13 @@ def import_results(inputs: InputFiles, request: dict[str, Any], outputs: OutputF
     """Write the cells of a folder with their scores, and the items of each where there are some."""
     folder = Path(request["folder"])
     cells: list[ImportedCell] = []
-    with atomic_dir(outputs["folder"]) as target:
+    with open_atomic_dir(outputs["folder"]) as target:
         for cell, items in read_folder(folder, request["names"], request["tasks"]):
             update: dict[str, Any] = {"file": Path(cell.file).relative_to(folder).as_posix()}
             if items:
                 path = target / f"{len(cells):05}.parquet"
                 write_items(path, items)
-                digest = sha256_file(path)
+                digest = hash_file(path)
                 update["items"] = ItemsFile(file=path.name, sha256=digest, n=len(items))
             cells.append(cell.model_copy(update=update))
         named = name_origins(request["name"], cells)

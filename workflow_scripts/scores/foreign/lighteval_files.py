@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import sha256_text
+from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.scores.foreign.cells import (
     ImportedCell,
@@ -105,7 +105,7 @@ def _read_item(name: str, subset: str | None, rows: list[dict[str, Any]]) -> Ite
     gold = right[0] if isinstance(right, list) else right
     return Item(
         item=name,
-        prompt_sha256=sha256_text(doc["query"]),
+        prompt_sha256=hash_text(doc["query"]),
         gold=choices[gold].strip() if gold is not None and gold < len(choices) else None,
         prediction=texts[-1].strip() if texts else None,
         correct={0.0: False, 1.0: True}.get(next(iter(scores.values()), -1.0)),

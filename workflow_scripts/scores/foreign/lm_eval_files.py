@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import canonical_json
+from workflow_scripts.core.files import format_canonical_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
 from workflow_scripts.scores.foreign.cells import (
@@ -103,7 +103,7 @@ def _read_item(task: str, samples: list[dict[str, Any]], spec: dict[str, Any]) -
     item = Item(
         item=f"{task}/{first['doc_id']}",
         prompt_sha256=first.get("prompt_hash", ""),  # which old versions do not write
-        gold=target if isinstance(target, str) else canonical_json(target),
+        gold=target if isinstance(target, str) else format_canonical_json(target),
         prediction=str(first["filtered_resps"][0]),
         correct={0.0: False, 1.0: True}.get(scores.get(metric, -1.0)),
         cluster=hash_cluster(first["doc"], spec["cluster"]),

@@ -21,7 +21,7 @@ def describe_tasks(settings: Settings) -> dict[str, Any]:
     return {"names": names, "tasks": tasks}
 
 
-def import_request(settings: Settings, name: str) -> dict[str, Any]:
+def build_import_request(settings: Settings, name: str) -> dict[str, Any]:
     """Describe a folder of imports; the stamp of its files makes Snakemake read them again when one changes."""
     folder, here = settings.import_folders[name], Path(settings.workflow_folder)
     return {

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.errors import UserError, suggest_name
+from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
 from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
@@ -60,7 +60,7 @@ def read_runs(files: dict[str, Path], names: Iterable[str]) -> dict[str, PromptR
 def _read_run(files: dict[str, Path], name: Any, key: str, children: tuple[str, ...]) -> PromptRun:
     """Read a run that a key names, with what it inherits."""
     if name not in files or name in children:
-        near = suggest_name(str(name), files)
+        near = format_suggestion(str(name), files)
         raise UserError(
             f"{key} has {name!r}; expected the name of a run that extends no run in a circle.{near}"
         )

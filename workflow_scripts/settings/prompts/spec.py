@@ -43,7 +43,7 @@ class Example(Section):
     answer: Words
     """The correct choice, word for word."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         if self.answer not in self.choices:
             yield f"answer is {self.answer!r}; expected one of the choices, word for word."
 
@@ -62,7 +62,7 @@ class Shots(Section):
     examples: Listed[Example] = ()
     """The hand-made examples."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         limits = {"none": 0, "hand_made": len(self.examples), "subject_dev": 5}
         limit = limits.get(self.source, 285)
         if not min(1, limit) <= self.number <= limit:
@@ -93,7 +93,7 @@ class Decoding(Section):
     continuation: Words = " {{ letter }}"
     """With likelihood: the template of what is scored after the prompt."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         if self._sampling and self.method != "sample":
             yield f"{next(iter(self._sampling))} is set; expected null with the method {self.method}."
         if (self.new_tokens is None) != (self.method == "likelihood"):
@@ -122,7 +122,7 @@ class Link(Section):
     """When the answer is correct: equal, it is the correct choice's text, ignoring case; occurs,
     it contains that text; letter, it is the correct choice's letter."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         if (self.parser in LETTER_PARSERS) != (self.right == "letter"):
             yield (
                 f"parser is {self.parser!r} and right {self.right!r}; expected 'letter' with parsers that"
@@ -187,7 +187,7 @@ class PromptRun(Asking):
     read: Reading
     """How outputs are parsed and judged."""
 
-    def contradictions(self) -> Iterator[str]:
+    def find_contradictions(self) -> Iterator[str]:
         if (self.messages is None) == (self.text is None):
             yield "expected either messages or text."
         if self.shots.source == "vendor" != self.questions:

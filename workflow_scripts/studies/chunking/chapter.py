@@ -10,7 +10,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.studies.chunking.frame import TEXT
-from workflow_scripts.studies.mmlu.numbers import mmlu_numbers
+from workflow_scripts.studies.mmlu.numbers import compute_mmlu_numbers
 
 
 def get_quality_numbers(table: pd.DataFrame) -> Values:
@@ -90,6 +90,6 @@ CHUNKING = Study(
         ("chunking_perplexity", get_ratio_numbers),
         ("chunking_latency", get_speedup_numbers),
         ("chunking_pruning", get_pruning_numbers),
-        ("mmlu_by_subject", mmlu_numbers),
+        ("mmlu_by_subject", compute_mmlu_numbers),
     ),
 )

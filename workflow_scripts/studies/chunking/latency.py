@@ -7,7 +7,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import label_missing, pick_model_colours, save_lines
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_with_errors, millisecond, numbers
+from workflow_scripts.render.text import format_milliseconds, format_with_errors, numbers
 from workflow_scripts.studies.chunking.frame import (
     USUAL_ADAPTERS,
     name_variant,
@@ -80,7 +80,7 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
 def format_seconds(table: pd.DataFrame, kind: str) -> list[str | None]:
     """Format the median and the spread in milliseconds."""
     return format_with_errors(
-        table[f"{kind}_seconds"], table[f"{kind}_seconds_spread"], millisecond
+        table[f"{kind}_seconds"], table[f"{kind}_seconds_spread"], format_milliseconds
     )
 
 

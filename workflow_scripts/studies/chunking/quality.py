@@ -12,8 +12,8 @@ from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
 from workflow_scripts.render.figures import (
+    draw_legend_below,
     drawing,
-    legend_below,
     pick_model_colours,
     rule,
     set_log_axis,
@@ -160,7 +160,7 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
             set_log_axis(panels[0], perplexity)
         panels[0].set_yticks(table.index, names, fontsize=7.5)
         panels[0].invert_yaxis()
-        legend_below(fig, panels[0], 6)
+        draw_legend_below(fig, panels[0], 6)
 
 
 def main(

@@ -9,8 +9,8 @@ from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.agreement_by_size import add_keys, tell_by_size
-from workflow_scripts.studies.ranking.variance import tell_variance
+from workflow_scripts.studies.ranking.agreement_by_size import add_keys, summarize_sizes
+from workflow_scripts.studies.ranking.variance import summarize_variance
 
 _AGREEMENT = {
     frame.MEAN: "agreement",
@@ -90,10 +90,10 @@ HARMONY = Study(
     computed=(
         ("harmony_scores", _describe_scores),
         ("harmony_agreement", _describe_agreement),
-        ("harmony_agreement_by_size", partial(tell_by_size, study="harmony")),
+        ("harmony_agreement_by_size", partial(summarize_sizes, study="harmony")),
         ("harmony_leaderboard", _describe_ranking),
         ("harmony_components", _describe_components),
-        ("harmony_variance", partial(tell_variance, study="harmony")),
+        ("harmony_variance", partial(summarize_variance, study="harmony")),
         ("harmony_significance", _describe_significance),
         ("harmony_panel", _describe_panel),
     ),

@@ -15,7 +15,7 @@ from workflow_scripts.render.verdict import (
 )
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.reruns import Reruns
-from workflow_scripts.stats.shares import coefficient_step, share_error
+from workflow_scripts.stats.shares import compute_mcc_step, compute_share_stderr
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.ranking.frame import DIRECT, ERROR, FLOORED, OWN, TRAINED
 
@@ -50,7 +50,7 @@ def compare_harmony(
         for task in tasks:
             value, stderr = row[task] / 100, None
             if task != _CORRELATION:
-                stderr = float(share_error(value, TEST_ITEMS[task] - 1))
+                stderr = float(compute_share_stderr(value, TEST_ITEMS[task] - 1))
             error = _compute_training_error(reruns, task, model, value)
             numbers = _compare(cell, task, value, stderr, error, general, _PRINTED_TO)
             yield base | {"metric": AFTER_TRAINING} | numbers
@@ -109,7 +109,7 @@ def _compute_training_error(reruns: Reruns, task: str, model: str, value: float)
 
 def _compute_step(task: str, value: float) -> float:
     """Compute the least difference of a score: that of one answer."""
-    return coefficient_step(value, *COLA) if task == _CORRELATION else 1 / TEST_ITEMS[task]
+    return compute_mcc_step(value, *COLA) if task == _CORRELATION else 1 / TEST_ITEMS[task]
 
 
 def _index_models(ours: pd.DataFrame | None, protocol: str) -> dict[str, dict]:

@@ -3,7 +3,7 @@
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.settings import Settings
-from workflow_scripts.studies.ranking.grid_settings import list_known_models
+from workflow_scripts.studies.ranking.grid_settings import list_model_rows
 
 
 class HarmonyComparison(JobParams):
@@ -14,6 +14,6 @@ class HarmonyComparison(JobParams):
     """Those of the hub that are known: how far they stray goes by family and size"""
 
 
-def harmony_comparison(settings: Settings) -> HarmonyComparison:
-    models = list_known_models(settings, "huggingface")
+def describe_comparison(settings: Settings) -> HarmonyComparison:
+    models = list_model_rows(settings, "huggingface")
     return HarmonyComparison(source=settings.source, models=models)

@@ -12,7 +12,7 @@ from workflow_scripts.render.figures import drawing
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_with_errors, numbers
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.stats.shares import errors_above
+from workflow_scripts.stats.shares import compute_floor_z
 
 METRICS = ("qem", "em", "acc")
 MICRO, MACRO = "micro", "macro"
@@ -69,7 +69,7 @@ def compute_by_subject(
         values = scores[scores["metric"] == metric]
         table[[metric, f"{metric}_stderr"]] = values[["value", "stderr"]]
         columns = (table[name] for name in (metric, f"{metric}_stderr", "floor", "n"))
-        table[f"{metric}_z"] = errors_above(*columns)
+        table[f"{metric}_z"] = compute_floor_z(*columns)
     numeric = dict.fromkeys(_COLUMNS[len(_KEYS) :], "float64") | {"n": "Int64"}
     return table.reset_index()[_COLUMNS].astype(numeric)
 

@@ -7,7 +7,7 @@ from workflow_scripts.render.words import CLEAR
 from workflow_scripts.studies.mmlu.by_subject import METRICS, MICRO
 
 
-def mmlu_numbers(table: pd.DataFrame) -> Values:
+def compute_mmlu_numbers(table: pd.DataFrame) -> Values:
     micro = table[(table["subject"] == MICRO) & table["n"].notna()]  # without failed cells
     if micro.empty:
         return {}

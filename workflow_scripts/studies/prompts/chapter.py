@@ -7,7 +7,7 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
-from workflow_scripts.stats.shares import errors_above
+from workflow_scripts.stats.shares import compute_floor_z
 from workflow_scripts.stats.significance import holm
 
 
@@ -17,7 +17,7 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
         return {}
     # A run of fewer questions is comparable with no other.
     complete = table[table["n"] == table["n"].max()].set_index("run")
-    z = errors_above(*(complete[name] for name in ("micro", "micro_stderr", "floor", "n")))
+    z = compute_floor_z(*(complete[name] for name in ("micro", "micro_stderr", "floor", "n")))
     steps = table[table["p"].notna()]
     changed = steps[holm(steps["p"]) < LEVEL]
     return {

@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
 from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict
-from workflow_scripts.stats.shares import share_error
+from workflow_scripts.stats.shares import compute_share_stderr
 from workflow_scripts.studies.prompts.requests import PromptComparison
 
 _QUESTIONS = 14_042
@@ -25,7 +25,7 @@ def compare_prompts(
         questions = _QUESTIONS_OF_RUN_4 if str(line.run) == "4" else _QUESTIONS
         row = measured.get((settings.checkpoint, settings.runs.get(str(line.run))), {})
         # No standard error can be computed of a mean of subjects that were not printed.
-        stderr = float(share_error(value, questions)) if line.metric == "micro" else None
+        stderr = float(compute_share_stderr(value, questions)) if line.metric == "micro" else None
         scores = (value, stderr, row.get(line.metric), row.get(f"{line.metric}_stderr"))
         names = ("published", "published_stderr", "ours", "ours_stderr")
         reason = _get_obstacle(row.get("n"), questions, settings)

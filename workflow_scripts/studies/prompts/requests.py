@@ -25,7 +25,7 @@ def describe_prompt_runs(settings: Settings) -> dict[str, Any]:
     return {
         "checkpoints": {
             str(checkpoint): settings.source == "miniature" or str(checkpoint) == PUBLISHED_MODEL
-            for checkpoint in settings.prompt_checkpoints()
+            for checkpoint in settings.list_prompt_checkpoints()
         },
         "runs": [
             {"name": name, **{field: getattr(run, field) for field in fields}}
@@ -34,7 +34,7 @@ def describe_prompt_runs(settings: Settings) -> dict[str, Any]:
     }
 
 
-def prompt_comparison(settings: Settings) -> PromptComparison:
+def build_prompt_comparison(settings: Settings) -> PromptComparison:
     checkpoints = describe_prompt_runs(settings)["checkpoints"]
     names = [name for name, is_published in checkpoints.items() if is_published]
     return PromptComparison(

@@ -13,9 +13,9 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
 from workflow_scripts.render.figures import drawing, pick_model_colours, rule
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_with_errors, numbers, p_value
+from workflow_scripts.render.text import format_p_value, format_with_errors, numbers
 from workflow_scripts.stats.shares import wilson
-from workflow_scripts.stats.significance import mcnemar
+from workflow_scripts.stats.significance import run_mcnemar_test
 
 NOTE = (
     "MMLU under different prompts. Micro: accuracy over all n questions ± standard error; macro: mean over"
@@ -106,7 +106,7 @@ def _compare_pairs(right: pd.Series | None, right_before: pd.Series | None) -> d
     before, after = right_before.align(right, join="inner")
     if before.empty:
         return {"pairs": 0}
-    test = mcnemar(before.to_numpy(dtype=bool), after.to_numpy(dtype=bool))
+    test = run_mcnemar_test(before.to_numpy(dtype=bool), after.to_numpy(dtype=bool))
     difference = (test.c - test.b) / len(after)
     return {
         "pairs": len(after),
@@ -131,7 +131,7 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Format met": numbers(table["format_met"]),
         "Strict": numbers(table["strict_share"]),
         "Difference": difference + " to " + table["after"].astype("string"),
-        "p": [p_value(p, below="<") for p in table["p"]],
+        "p": [format_p_value(p, below="<") for p in table["p"]],
         "Published": micro + (", macro " + macro).fillna(""),
     }
     if shown["Model"].nunique() == 1:

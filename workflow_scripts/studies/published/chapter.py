@@ -9,10 +9,10 @@ from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.agreement_by_size import tell_by_size
+from workflow_scripts.studies.ranking.agreement_by_size import summarize_sizes
 from workflow_scripts.studies.ranking.components import ALL
-from workflow_scripts.studies.ranking.price import tell_price
-from workflow_scripts.studies.ranking.variance import tell_variance
+from workflow_scripts.studies.ranking.price import summarize_price
+from workflow_scripts.studies.ranking.variance import summarize_variance
 
 BOTH, QWEN = (frame.DIRECT, frame.TRAINED), "Qwen"
 RELEASE, LEADERBOARD = "harmony_cells", "harmony_leaderboard"
@@ -125,16 +125,16 @@ PUBLISHED = Study(
     prose=Path(__file__).with_name("chapter.md.j2"),
     computed=(
         ("published_agreement", _describe_agreement),
-        ("published_agreement_by_size", partial(tell_by_size, study="published")),
+        ("published_agreement_by_size", partial(summarize_sizes, study="published")),
         ("published_categories", _describe_categories),
         ("published_components", _describe_components),
-        ("published_variance", partial(tell_variance, study="published")),
+        ("published_variance", partial(summarize_variance, study="published")),
         ("published_compute", _describe_compute),
         ("published_text_agreement", _describe_texts),
         ("published_bits", _describe_bits),
         ("published_text_pairs", _describe_text_pairs),
         ("published_task_pair", _describe_ranks),
         ("published_releases", _describe_releases),
-        ("published_price", partial(tell_price, study="published")),
+        ("published_price", partial(summarize_price, study="published")),
     ),
 )

@@ -11,19 +11,19 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.text import intervals, number
 from workflow_scripts.stats.agreement import (
-    agreement_by_category,
-    agreement_by_task,
+    average_by_category,
+    average_by_task,
+    average_pairs,
+    count_rising_pairs,
     kendall_matrix,
-    mean_of_pairs,
-    share_improving,
-    shared_cells,
+    select_shared_cells,
 )
-from workflow_scripts.stats.jackknife import over_families
+from workflow_scripts.stats.jackknife import compute_family_jackknife
 from workflow_scripts.stats.redraws import (
-    agree_with_redraw,
-    ceiling_of_pairs,
-    difference_drawn,
-    interval_drawn,
+    bootstrap_agreement,
+    bootstrap_agreement_rise,
+    compute_agreement_ceiling,
+    compute_self_agreement,
 )
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
@@ -82,26 +82,26 @@ def _compute_statistics(
         for first, second in combinations(matrix, 2)
     ]
     defined = sum(pd.notna(pair["value"]) for pair in pairs)
-    mean = {"statistic": frame.MEAN, "value": mean_of_pairs(matrix), "pairs": defined}
-    rows = [mean, *_name_tasks(frame.TASK, agreement_by_task(matrix))]
+    mean = {"statistic": frame.MEAN, "value": average_pairs(matrix), "pairs": defined}
+    rows = [mean, *_name_tasks(frame.TASK, average_by_task(matrix))]
 
     def compute_means(is_left: np.ndarray) -> np.ndarray:
         left = compute_correlations(scores[is_left], measure)
-        return np.array([mean_of_pairs(left), *agreement_by_task(left)])
+        return np.array([average_pairs(left), *average_by_task(left)])
 
-    reach = over_families(compute_means, grid.models.loc[scores.index, "family"])
+    reach = compute_family_jackknife(compute_means, grid.models.loc[scores.index, "family"])
     for row, low, high in zip(rows, reach.low.clip(-1), reach.high.clip(None, 1), strict=True):
         row |= {"families_low": low, "families_high": high, "groups": reach.groups, "of": reach.of}
     if measure == "kendall":
         errors, fewer = grid.errors.part(scores), max(draws // 5, 10)
-        mean["items_low"], mean["items_high"] = interval_drawn(errors, draws, seed)
+        mean["items_low"], mean["items_high"] = bootstrap_agreement(errors, draws, seed)
         factor = 1.0 if errors.are_known else np.nan
-        redraw = agree_with_redraw(errors, fewer, seed).mean() * factor
+        redraw = compute_self_agreement(errors, fewer, seed).mean() * factor
         # Over the pairs of tasks that the mean is over; of none where a score that it is of has no error.
-        ceilings = ceiling_of_pairs(errors, fewer, seed).where(matrix.notna()) * factor
+        ceilings = compute_agreement_ceiling(errors, fewer, seed).where(matrix.notna()) * factor
         rows.append({"statistic": frame.OWN_REDRAW, "value": redraw})
-        rows.append({"statistic": frame.CEILING, "value": mean_of_pairs(ceilings)})
-        rows += _name_tasks(frame.TASK_CEILING, agreement_by_task(ceilings))
+        rows.append({"statistic": frame.CEILING, "value": average_pairs(ceilings)})
+        rows += _name_tasks(frame.TASK_CEILING, average_by_task(ceilings))
     rows += [
         {"statistic": frame.CATEGORY, "first": first, "second": second, "value": value}
         for first, second, value in average_categories(matrix, settings)
@@ -118,30 +118,30 @@ def average_categories(
     matrix: pd.DataFrame, settings: GridSettings
 ) -> list[tuple[str, str, float]]:
     """List each two categories, and the mean over pairs of their tasks."""
-    means = agreement_by_category(matrix, {task.task: task.category for task in settings.tasks})
+    means = average_by_category(matrix, {task.task: task.category for task in settings.tasks})
     return [(*pair, means.at[pair]) for pair in combinations_with_replacement(means, 2)]
 
 
 def _compare_with_direct(
     direct: Grid, other: Grid, measure: str, draws: int, seed: int
 ) -> list[dict[str, Any]]:
-    before, after = shared_cells(direct.values, other.values)
+    before, after = select_shared_cells(direct.values, other.values)
     before = before.dropna(how="all").dropna(axis=1, how="all")
     after = after.loc[before.index, before.columns]
     if min(before.shape) < 2:
         return []
-    share, pairs = share_improving(
+    share, pairs = count_rising_pairs(
         compute_correlations(before, measure), compute_correlations(after, measure)
     )
 
     def compute_rise(is_left: np.ndarray) -> np.ndarray:
         means = [
-            mean_of_pairs(compute_correlations(scores[is_left], measure))
+            average_pairs(compute_correlations(scores[is_left], measure))
             for scores in (before, after)
         ]
         return np.array(means[1] - means[0])
 
-    reach = over_families(compute_rise, direct.models.loc[before.index, "family"])
+    reach = compute_family_jackknife(compute_rise, direct.models.loc[before.index, "family"])
     rise = {
         "statistic": frame.DIFFERENCE,
         "value": compute_rise(np.full(len(before), True)).item(),
@@ -152,7 +152,9 @@ def _compare_with_direct(
     }
     if measure == "kendall":
         errors = direct.errors.part(before), other.errors.part(after)
-        rise["items_low"], rise["items_high"] = difference_drawn(*errors, draws=draws, seed=seed)
+        rise["items_low"], rise["items_high"] = bootstrap_agreement_rise(
+            *errors, draws=draws, seed=seed
+        )
     rows = [rise, {"statistic": frame.SHARE, "value": share}]
     return [{"models": len(before), "pairs": pairs} | row for row in rows]
 

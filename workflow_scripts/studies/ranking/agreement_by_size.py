@@ -9,12 +9,12 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.stats.agreement import (
+    average_pairs,
+    count_rising_pairs,
     kendall_matrix,
-    mean_of_pairs,
-    share_improving,
-    shared_cells,
+    select_shared_cells,
 )
-from workflow_scripts.stats.jackknife import over_families
+from workflow_scripts.stats.jackknife import compute_family_jackknife
 from workflow_scripts.stats.like_sizes import (
     FACTOR,
     FEWEST,
@@ -23,7 +23,7 @@ from workflow_scripts.stats.like_sizes import (
     group_in_bands,
     pair_like,
 )
-from workflow_scripts.stats.redraws import ceiling_of_pairs
+from workflow_scripts.stats.redraws import compute_agreement_ceiling
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import format_intervals
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
@@ -69,9 +69,9 @@ def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int)
         for group in (every, Group(LIKE, sized), *bands):
             row = _describe_group(grid, group, draws, seed)
             if direct and grid is not direct:
-                sides = shared_cells(direct.values, grid.values.loc[group.models])
+                sides = select_shared_cells(direct.values, grid.values.loc[group.models])
                 matrices = (_compute_matrix(side, grid, group.kind) for side in sides)
-                row["rising"], row["pairs"] = share_improving(*matrices)
+                row["rising"], row["pairs"] = count_rising_pairs(*matrices)
             if row["pairs_of_models"] or group.kind == ALL:
                 rows.append(row)
     columns = dict.fromkeys([*rows[0], "ceiling", "rising", "pairs"])
@@ -86,9 +86,9 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
     def compute_mean(is_left: np.ndarray) -> np.ndarray:
         # The pairs of like size, which may be drawn, stay the same: of them those left.
         left = scores.mul(np.where(is_left, 1.0, np.nan), axis=0) if is_like else scores[is_left]
-        return np.array(mean_of_pairs(_compute_matrix(left, grid, group.kind)))
+        return np.array(average_pairs(_compute_matrix(left, grid, group.kind)))
 
-    reach = over_families(compute_mean, models["family"])
+    reach = compute_family_jackknife(compute_mean, models["family"])
     pairs = len(pair_like(models["parameters"])[0]) if is_like else count * (count - 1) // 2
     row = {
         "protocol": grid.protocol,
@@ -106,9 +106,9 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
         "of": reach.of,
     }
     if not is_like:
-        ceilings = ceiling_of_pairs(grid.errors.part(scores), max(draws // 5, 10), seed)
+        ceilings = compute_agreement_ceiling(grid.errors.part(scores), max(draws // 5, 10), seed)
         defined = kendall_matrix(scores).notna()  # the pairs of tasks that the mean is over
-        row["ceiling"] = mean_of_pairs(ceilings.where(defined))
+        row["ceiling"] = average_pairs(ceilings.where(defined))
     return row
 
 
@@ -136,7 +136,7 @@ def add_keys(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(key=table["protocol"].map(frame.KEYS)).dropna(subset=["key"])
 
 
-def tell_by_size(table: pd.DataFrame, study: str) -> Values:
+def summarize_sizes(table: pd.DataFrame, study: str) -> Values:
     """Name the mean over pairs of like size, and that within the band of the most models."""
     like, band = add_keys(table[table["group"] == LIKE]), find_largest_band(table)
     values: Values = {}

@@ -17,7 +17,7 @@ from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.scores.tidy import read_all_imported
 from workflow_scripts.settings.grids import GridAttributes
-from workflow_scripts.stats.shares import share_error
+from workflow_scripts.stats.shares import compute_share_stderr
 from workflow_scripts.studies.ranking.errors import (
     Cells,
     KnownErrors,
@@ -167,7 +167,7 @@ def average_seeds(scores: pd.DataFrame) -> pd.DataFrame:
 def find_errors(scores: pd.DataFrame) -> pd.Series:
     """Find standard errors, from the number of items where only that is known and the metric allows it."""
     value, n, stderr = scores[["value", "n", "stderr"]].astype("Float64").astype(float).T.to_numpy()
-    inferred = share_error(value, n, get_metric_minimum(scores["metric"]).to_numpy())
+    inferred = compute_share_stderr(value, n, get_metric_minimum(scores["metric"]).to_numpy())
     return pd.Series(np.where(np.isnan(stderr), inferred, stderr), scores.index)
 
 

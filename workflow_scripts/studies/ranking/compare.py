@@ -11,17 +11,17 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.errors import UserError, suggest_name
-from workflow_scripts.core.files import sha256_json, write_text
+from workflow_scripts.core.errors import UserError, format_suggestion
+from workflow_scripts.core.files import hash_json, write_text
 from workflow_scripts.core.ids import build_local_name, is_folder_path
-from workflow_scripts.render.figures import PALETTE, drawing, legend_below, rule
+from workflow_scripts.render.figures import PALETTE, draw_legend_below, drawing, rule
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.scores.foreign.imports import read_folder
 from workflow_scripts.stats.score_errors import ScoreErrors
-from workflow_scripts.stats.shares import errors_above
-from workflow_scripts.stats.significance import estimate_difference, holm, z_test
+from workflow_scripts.stats.shares import compute_floor_z
+from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -59,7 +59,7 @@ def compare_scores(pair: pd.DataFrame, *, trains: bool) -> Iterator[dict[str, An
         about = {"question": question, "task": OVERALL, "tasks": count}
         about["at_baseline"] = bool(pair["at_baseline"].all())
         yield about | estimate_difference(float(difference.mean()), *error)
-    z, p = z_test(difference, stderr)
+    z, p = run_z_test(difference, stderr)
     question = "trainings" if trains and of_both > of_items else "items"
     for at, (task, p_holm) in enumerate(zip(pair.index, holm(p), strict=True)):
         about = {"question": question, "task": task, "tasks": 1, "z": z[at], "p_holm": p_holm}
@@ -97,7 +97,7 @@ def compare_grids(
                     about | row for row in compare_scores(table, trains=protocol.after_training)
                 ]
     if not rows:
-        hints = [suggest_name(name, known) for name in names if name not in known]
+        hints = [format_suggestion(name, known) for name in names if name not in known]
         raise UserError(
             f"{names[0]} and {names[1]} have no scores on a common task; expected two models of this run, once"
             " `snakemake harmony` has measured them, of a grid in config/grids, or two folders with results of"
@@ -117,7 +117,7 @@ def _measure_errors(errors: ScoreErrors, baselines: pd.DataFrame) -> pd.DataFram
     about = baselines.reindex(errors.scores.columns)
     values = {
         "difference": errors.scores.iloc[0] - errors.scores.iloc[1],
-        "items": untrained.of_differences(first, second)[0],
+        "items": untrained.compute_difference_stderrs(first, second)[0],
         "trainings": np.hypot(*errors.training.to_numpy(float)),
         "at_baseline": _are_at_baseline(errors.scores.to_numpy(float), about["floor"], about["n"]),
     }
@@ -126,7 +126,7 @@ def _measure_errors(errors: ScoreErrors, baselines: pd.DataFrame) -> pd.DataFram
 
 def _are_at_baseline(scores: np.ndarray, baseline: pd.Series, n: pd.Series) -> np.ndarray:
     """Tell of each task whether no score was shown to be above the baseline; not where that is not known."""
-    above = [errors_above(row, np.nan, baseline, n) for row in scores]
+    above = [compute_floor_z(row, np.nan, baseline, n) for row in scores]
     return np.array(above).max(axis=0) < CLEAR
 
 
@@ -174,7 +174,7 @@ def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> 
         about = {"task": cell.task, "model": cell.model + cell.variant, "shots": cell.shots}
         about["harness"] = f"{cell.harness} {cell.harness_version}"
         about["dtype"] = cell.dtype or "unknown"
-        about["prompts"] = sha256_json(hashes)[:8] if hashes and all(hashes) else "unknown"
+        about["prompts"] = hash_json(hashes)[:8] if hashes and all(hashes) else "unknown"
         for score in cell.scores:
             if score.subset is None:
                 values = {
@@ -243,7 +243,7 @@ def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path
         axes.set_ylim(len(labels) - 0.4, -0.6)
         axes.set_xlabel(f"{names[0]} minus {names[1]}, percentage points, 95% CI", fontsize=8)
         rule(axes, "x")
-        legend_below(fig, axes, 2)
+        draw_legend_below(fig, axes, 2)
 
 
 def main(  # noqa: PLR0913  (files and config values of a job, by name)

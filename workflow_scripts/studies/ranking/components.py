@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import PALETTE, legend_below, rule
+from workflow_scripts.render.figures import PALETTE, draw_legend_below, rule
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
-    component_loadings,
-    component_names,
-    explained_over_families,
+    compute_loadings,
+    compute_variance_intervals,
+    list_component_names,
     principal_components,
 )
 from workflow_scripts.studies.ranking import frame, plots
@@ -74,7 +74,7 @@ def _compute_shares(
     if len(scores) < 2 or scores.empty:
         return pd.DataFrame([{"component": ""}], columns=_COLUMNS).assign(**about)
     shares = principal_components(scores).explained_variance_ratio
-    table = explained_over_families(scores, families).assign(**about, share=shares)
+    table = compute_variance_intervals(scores, families).assign(**about, share=shares)
     if completed and filled:
         # What is expected of missing cells lies on fewer components than what would have been measured.
         draws = [
@@ -85,7 +85,7 @@ def _compute_shares(
         for name in ("low", "high", "share"):
             table[name] += moved
         table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
-    loadings = component_loadings(scores).T.add_prefix(frame.LOADING)
+    loadings = compute_loadings(scores).T.add_prefix(frame.LOADING)
     return table.join(loadings).rename_axis("component").reset_index()
 
 
@@ -114,13 +114,13 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
                     color=PALETTE[place],
                     label=settings.grid.names[protocol],
                 )
-            axis.set_xticks(range(SHOWN), component_names(SHOWN))
+            axis.set_xticks(range(SHOWN), list_component_names(SHOWN))
             count = table.loc[table["group"] == group, "models"].max()
             axis.set_title(f"{count} models, {_name_group(group)}", fontsize=9)
             axis.set_ylim(0, 100)
             rule(axis, "y")
         axes[0].set_ylabel("share of the variance, %")
-        legend_below(fig, axes[0], 3)
+        draw_legend_below(fig, axes[0], 3)
 
 
 def main(
@@ -138,7 +138,7 @@ def main(
     components = compute_components(
         read_grids(cells, models), grid_settings, seed, read_panel(release) if release else None
     )
-    rows = components[components["component"].isin(["", *component_names(SHOWN)])]
+    rows = components[components["component"].isin(["", *list_component_names(SHOWN)])]
     shown = {
         "Scores": [releases.get(name, "all scores") for name in rows["release"]],
         "Protocol": "{protocol}",

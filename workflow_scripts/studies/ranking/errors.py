@@ -9,8 +9,17 @@ import pandas as pd
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.influences import get_row_errors
 from workflow_scripts.scores.published_leaderboard import convert_to_fractions
-from workflow_scripts.stats.item_errors import ItemErrors, assumed_errors, with_others
-from workflow_scripts.stats.reruns import Reruns, differences_of, reordering, reruns_of
+from workflow_scripts.stats.item_errors import (
+    ItemErrors,
+    append_unmeasured_models,
+    build_assumed_errors,
+)
+from workflow_scripts.stats.reruns import (
+    Reruns,
+    compute_rerun_differences,
+    estimate_rerun_errors,
+    subtract_task_lines,
+)
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -73,12 +82,14 @@ def _combine_items(
     correlation = sources.correlations.get(task, float(usual))
     measured = sources.measured
     if measured is None or task not in set(measured["task"]):
-        return others.index, assumed_errors(others.to_numpy(), correlation)
+        return others.index, build_assumed_errors(others.to_numpy(), correlation)
     index, errors = get_row_errors(measured[measured["task"] == task], _ROW)
     others = others[~others.index.isin(index)]
     if others.empty:
         return index, errors
-    return index.append(others.index), with_others(errors, others.to_numpy(), correlation)
+    return index.append(others.index), append_unmeasured_models(
+        errors, others.to_numpy(), correlation
+    )
 
 
 def _estimate_training_errors(
@@ -120,7 +131,9 @@ def estimate_reruns(
     scores beside their code, a long one in fractions. They are two runs of 61 models on 24 tasks.
     """
     about = pd.DataFrame(map(dict, models)).set_index("model")
-    return reruns_of(differences_of(*read_releases(leaderboard, cells)), about)
+    return estimate_rerun_errors(
+        compute_rerun_differences(*read_releases(leaderboard, cells)), about
+    )
 
 
 def estimate_trainings(
@@ -128,7 +141,9 @@ def estimate_trainings(
 ) -> Reruns:
     """Estimate from two releases what trainings alone move, one model and not the other."""
     levels = (first + second.reindex_like(first)) / 2
-    return reruns_of(reordering(differences_of(first, second, floor), levels), models)
+    return estimate_rerun_errors(
+        subtract_task_lines(compute_rerun_differences(first, second, floor), levels), models
+    )
 
 
 def read_releases(

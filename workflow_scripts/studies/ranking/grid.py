@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.core.files import atomic_path
+from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.stats.item_errors import ItemErrors
 from workflow_scripts.stats.missing import Completed, complete
 from workflow_scripts.stats.score_errors import ScoreErrors
@@ -79,7 +79,7 @@ def write_grids(grids: Grids, cells: Path, models: Path) -> None:
             scores.append(table.assign(protocol=protocol, task=task, stream=grid.errors.stream))
         labels.append(grid.models.rename_axis("label").reset_index().assign(protocol=protocol))
     for tables, path in ((scores, cells), (labels, models)):
-        with atomic_path(path) as temporary:
+        with open_atomic_path(path) as temporary:
             pd.concat(tables, ignore_index=True).to_parquet(temporary)
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.grids import OWN_GRID, GridFile
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe
-from workflow_scripts.settings.job_batches import list_tasks_asked
+from workflow_scripts.settings.job_batches import list_study_tasks
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import CATEGORIES, TaskRow
@@ -60,7 +60,7 @@ def list_ranked_tasks(rows: Iterable[TaskRow]) -> tuple[RankedTask, ...]:
     )
 
 
-def list_known_models(settings: Settings, source: str | None = None) -> tuple[KnownModel, ...]:
+def list_model_rows(settings: Settings, source: str | None = None) -> tuple[KnownModel, ...]:
     """List the rows of the models table, or those of one source."""
     names = set(KnownModel.model_fields)
     rows = [row for row in settings.models.values() if source in (None, row.source)]
@@ -83,7 +83,7 @@ def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, An
     if grid.categories:
         tasks = {
             task: tasks[task].model_copy(update={"category": category})
-            for task, category in grid.category_of.items()
+            for task, category in grid.categories_by_task.items()
         }
     return GridSettings(grid=grid, tasks=tuple(tasks.values())).to_params()
 
@@ -91,10 +91,10 @@ def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, An
 def list_grid_models(settings: Settings, name: str) -> list[dict[str, Any]]:
     """List the models that are known of a grid, as plain values; of others' grids those of the hub."""
     source = None if settings.grids[name].run else "huggingface"
-    return [model.model_dump(mode="json") for model in list_known_models(settings, source)]
+    return [model.model_dump(mode="json") for model in list_model_rows(settings, source)]
 
 
-def list_wanted_cells(settings: Settings, name: str) -> dict[str, dict[str, list[str]]]:
+def list_requested_cells(settings: Settings, name: str) -> dict[str, dict[str, list[str]]]:
     """List by protocol the models and tasks that this run measures; of others' scores no cell is wanted."""
     harmony = settings.harmony
     if not settings.grids[name].run or not harmony.models:
@@ -102,7 +102,7 @@ def list_wanted_cells(settings: Settings, name: str) -> dict[str, dict[str, list
     return {
         protocol: {
             "models": list(harmony.models),
-            "tasks": list(list_tasks_asked(settings, "harmony", protocol)),
+            "tasks": list(list_study_tasks(settings, "harmony", protocol)),
         }
         for protocol in get_args(Protocol)
         if protocol in harmony.protocols

@@ -12,7 +12,7 @@ from workflow_scripts.render.figures import draw_placeholder, drawing
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.stats.missing import FEWEST
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ranks import FEWEST_DRAWS, rank_ranges, ranks, tiers
+from workflow_scripts.stats.ranks import FEWEST_DRAWS, compute_rank_ranges, ranks, tiers
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -58,7 +58,7 @@ def _rank_models(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.Data
     table = grid.models[_MODEL].rename_axis("label").assign(pc1=pc1, rank=ranks(pc1))
     ranges = pd.DataFrame(columns=["low", "high", "joint_low", "joint_high"], dtype=float)
     if len(pc1):
-        ranges = rank_ranges(completed.errors.part(grid.ranked), draws=draws, seed=seed)
+        ranges = compute_rank_ranges(completed.errors.part(grid.ranked), draws=draws, seed=seed)
     table = table.join(ranges.add_prefix("rank_"))
     table["tier"] = tiers(ranges["joint_low"], ranges["joint_high"])
     ranked, lacking = table["rank"].notna(), measured.isna().sum(axis=1)

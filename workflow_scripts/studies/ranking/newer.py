@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import PALETTE, drawing, legend_below
+from workflow_scripts.render.figures import PALETTE, draw_legend_below, drawing
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.studies.ranking.compute import OPERATIONS, count_operations
 from workflow_scripts.studies.ranking.frame import write_grid_table
@@ -101,7 +101,7 @@ def plot_newer(newer: pd.DataFrame, settings: GridSettings, files: list[Path]) -
             panel.text(0.03, 0.97, f"{step:+.3f}", transform=panel.transAxes, va="top", fontsize=7)
         for is_newer, name in enumerate(("older models", "newer models")):
             axes[0, 0].plot([], [], "o-", color=PALETTE[is_newer], label=name)
-        legend_below(
+        draw_legend_below(
             fig, axes[0, 0], 2, title=f"{OPERATIONS} × parameters × tokens of pre-training"
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, draw_placeholder, drawing, legend_below
+from workflow_scripts.render.figures import PALETTE, draw_legend_below, draw_placeholder, drawing
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame
 
@@ -174,4 +174,4 @@ def draw_family_legend(
         axis.plot([], [], marker, color=colour, label=family)
     if table["name"].str.endswith(IMPORTED).any():
         axis.plot([], [], " ", label=f"{IMPORTED} imported scores")
-    legend_below(fig, axis, columns)
+    draw_legend_below(fig, axis, columns)

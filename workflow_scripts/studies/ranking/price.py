@@ -12,9 +12,13 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.stats.few_tasks import at_random, cheapest, chosen
-from workflow_scripts.stats.principal import component_loadings, principal_components
-from workflow_scripts.stats.unseen_families import FEWEST, learn
+from workflow_scripts.stats.few_tasks import (
+    select_cheapest_tasks,
+    select_random_tasks,
+    select_tasks,
+)
+from workflow_scripts.stats.principal import compute_loadings, principal_components
+from workflow_scripts.stats.unseen_families import FEWEST, fit_ridge
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -58,7 +62,7 @@ def compute_price(
     # The second release on the first one's component, and on its own.
     models = pd.DataFrame(
         {
-            "target": 100 * standard @ component_loadings(trained)["PC1"],
+            "target": 100 * standard @ compute_loadings(trained)["PC1"],
             "second": principal_components(second).scores["PC1"],
             "family": families,
         }
@@ -79,8 +83,12 @@ def compute_price(
     for budget in BUDGETS:
         choose = partial(chosen, prices=prices, budget=budget)
         rows.append({"way": CHOSEN, "budget": budget, **place(choose(trained), choose)})
-        rows.append({"way": CHEAPEST, "budget": budget, **place(cheapest(prices, budget))})
-        draws = pd.DataFrame([place(at_random(prices, budget, generator)) for _ in range(RANDOM)])
+        rows.append(
+            {"way": CHEAPEST, "budget": budget, **place(select_cheapest_tasks(prices, budget))}
+        )
+        draws = pd.DataFrame(
+            [place(select_random_tasks(prices, budget, generator)) for _ in range(RANDOM)]
+        )
         means = draws.drop(columns="chosen").mean()
         rows.append({"way": DRAWN, "budget": budget, **means})
     return pd.DataFrame(rows, columns=_COLUMNS)
@@ -98,7 +106,7 @@ def _place(
         others_scores = scores[others]
         standard = ((scores - others_scores.mean()) / others_scores.std(ddof=0)).to_numpy()
         target, groups = (models.loc[others, name].to_numpy() for name in ("target", "family"))
-        learned = learn(standard[others], target, groups)
+        learned = fit_ridge(standard[others], target, groups)
         own = standard[~others]
         placed[~others] = np.column_stack([learned.predicted(own), learned.half_width(own)])
     off = placed["pc1"] - models["target"]
@@ -116,7 +124,7 @@ def _compute_tau(first: pd.Series, second: pd.Series) -> float:
     return float(kendall_matrix(pd.concat([first, second], axis=1)).iloc[0, 1])
 
 
-def tell_price(table: pd.DataFrame, study: str) -> Values:
+def summarize_price(table: pd.DataFrame, study: str) -> Values:
     """Name what a tenth of the trainings and what all of them again are worth."""
     tau = table.set_index(["way", "budget"])["tau"]
     return {

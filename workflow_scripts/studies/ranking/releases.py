@@ -29,7 +29,7 @@ def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) ->
     """Compute a row per task, and a last one of all."""
     second = second.reindex_like(first.values)
     off = (second - first.values).abs()
-    z = off / (np.sqrt(2) * first.errors.items_alone)  # as if each run had items of its own
+    z = off / (np.sqrt(2) * first.errors.item_stderrs)  # as if each run had items of its own
     z.loc[:, z.columns == "cola"] = (
         np.nan
     )  # a correlation: no error follows from the value, and the leaderboard prints none

@@ -8,14 +8,14 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import drawing, legend_below, pick_model_colours, rule
+from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.foreign.cells import KnownModel, add_imported_models
 from workflow_scripts.scores.tidy import read_all_imported
-from workflow_scripts.stats.shares import errors_above, score_interval
+from workflow_scripts.stats.shares import compute_floor_z, compute_score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, format_rows
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.plots import IMPORTED
@@ -51,7 +51,7 @@ def compute_scores(
     table = table.join(rows, on="task").join(about[["parameters", "family"]], on="base")
     table[_SCORE] = table[_SCORE].apply(pd.to_numeric)
     value, error, n, floor = (table[name] for name in ("value", "stderr", "n", "floor"))
-    table["z"] = errors_above(value, error, floor, n, get_metric_minimum(table["metric"]))
+    table["z"] = compute_floor_z(value, error, floor, n, get_metric_minimum(table["metric"]))
     order = rows.index.get_indexer(table["task"])
     table = table.assign(task=table["display_name"], order=order).sort_values(
         "order", kind="stable"
@@ -67,7 +67,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
     """
     tasks = pd.Index(table["task"].unique())
     value, error, n = (table[name] for name in ("value", "stderr", "n"))
-    low, high = score_interval(value, error, n, get_metric_minimum(table["metric"]))
+    low, high = compute_score_interval(value, error, n, get_metric_minimum(table["metric"]))
     named = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED)
     table = table.assign(name=named, low=low, high=high).sort_values("parameters", kind="stable")
     if named.nunique() > _NAMED:
@@ -89,7 +89,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
         axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
         axes.set_xlabel("score, with its 95% confidence interval")
         rule(axes, "x")
-        legend_below(fig, axes, 4)
+        draw_legend_below(fig, axes, 4)
 
 
 def main(  # noqa: PLR0913  (files and config values of a job, by name)

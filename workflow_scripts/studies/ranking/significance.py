@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import format_with_errors, number, p_value
+from workflow_scripts.render.text import format_p_value, format_with_errors, number
 from workflow_scripts.render.words import LEVEL
-from workflow_scripts.stats.significance import holm, z_test
+from workflow_scripts.stats.significance import holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, write_grid_table
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -47,13 +47,13 @@ def _compare_pairs(grid: Grid) -> pd.DataFrame:
     errors = grid.errors.part(scores)
     difference = pd.DataFrame(scores.to_numpy()[above] - scores.to_numpy()[below])
     difference.columns = scores.columns
-    stderr = pd.DataFrame(errors.of_differences(above, below), columns=scores.columns)
-    stderr.insert(0, OVERALL, errors.of_mean_differences(above, below))
+    stderr = pd.DataFrame(errors.compute_difference_stderrs(above, below), columns=scores.columns)
+    stderr.insert(0, OVERALL, errors.compute_mean_difference_stderrs(above, below))
     pairs = pd.DataFrame({"first": scores.index[above], "second": scores.index[below]})
     pairs = pairs.assign(first_place=above + 1, second_place=below + 1)
     pairs["tasks"] = difference.count(axis=1)
     difference.insert(0, OVERALL, difference.mean(axis=1))
-    z, p = (pd.DataFrame(test, columns=stderr.columns) for test in z_test(difference, stderr))
+    z, p = (pd.DataFrame(test, columns=stderr.columns) for test in run_z_test(difference, stderr))
     p_holm = p.apply(holm)
     differs = (p_holm < LEVEL).drop(columns=OVERALL)
     for name, sign in (("won", 1), ("lost", -1)):
@@ -82,7 +82,7 @@ def main(cells: Path, models: Path, table: list[Path], settings: dict[str, Any])
             points["difference"], points["stderr"], lambda value: number(value, ".2f")
         ),
         "z": "{z:.1f}",
-        "p (Holm)": list(map(p_value, rows["p_holm"])),
+        "p (Holm)": list(map(format_p_value, rows["p_holm"])),
         "Tasks won": "{won:.0f}",
         "Tasks lost": "{lost:.0f}",
     }

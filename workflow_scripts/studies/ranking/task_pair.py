@@ -10,10 +10,10 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.stats.partial_order import (
     SIGNIFICANT,
-    joint_ranks,
-    opposed_models,
-    partial_orders,
-    rank_bounds,
+    compute_joint_ranks,
+    compute_partial_orders,
+    compute_rank_bounds,
+    count_opposed_models,
 )
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
@@ -43,11 +43,11 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
             continue
         values = grid.values[tasks].dropna()
         errors = grid.errors.part(values)
-        above = partial_orders(errors)
-        ranks = joint_ranks(errors, above)
-        models = grid.models.loc[values.index].assign(opposed=opposed_models(above))
+        above = compute_partial_orders(errors)
+        ranks = compute_joint_ranks(errors, above)
+        models = grid.models.loc[values.index].assign(opposed=count_opposed_models(above))
         for task, better in zip(tasks, above, strict=True):
-            best, worst = rank_bounds(better)
+            best, worst = compute_rank_bounds(better)
             table = models.assign(protocol=protocol, task=task, best=best, worst=worst)
             table = table.assign(value=values[task], stderr=errors.stderrs[task], rank=ranks[task])
             table = table.rename_axis("label").reset_index().sort_values("rank")

@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.settings.grids import GridFile
-from workflow_scripts.stats.agreement import cross_agreement
+from workflow_scripts.stats.agreement import compute_cross_agreement
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -53,7 +53,7 @@ def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
 
     Fewer bits are better: a positive number says that both find the same models good.
     """
-    measures = dict(zip(_COLUMNS[3:], cross_agreement(-bits, scores), strict=True))
+    measures = dict(zip(_COLUMNS[3:], compute_cross_agreement(-bits, scores), strict=True))
     tables = []
     for text in bits:
         tasks = pd.DataFrame({name: matrix.loc[text] for name, matrix in measures.items()})

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.stats.agreement import cross_agreement
+from workflow_scripts.stats.agreement import compute_cross_agreement
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.plots import pivot_pairs, plot_heat_maps
@@ -24,7 +24,7 @@ def compare_text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Compare each two texts under each protocol; `value` is Kendall's tau-b."""
     rows = []
     for protocol, wide in bits.items():
-        measures = cross_agreement(wide, wide)
+        measures = compute_cross_agreement(wide, wide)
         for pair in combinations(wide, 2):
             rows.append((protocol, *pair, *(matrix.at[pair] for matrix in measures)))
     columns = ["protocol", "first", "second", "value", "pearson", "models"]

@@ -8,7 +8,13 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_panel
-from workflow_scripts.stats.variance import PARTS, RELIABLE, WANTED, of_rerun, variance_of
+from workflow_scripts.stats.variance import (
+    PARTS,
+    RELIABLE,
+    WANTED,
+    decompose_variance,
+    estimate_training_variance,
+)
 from workflow_scripts.studies.ranking.agreement_by_size import (
     ALL,
     add_keys,
@@ -49,8 +55,8 @@ def compute_variance(
             errors = grid.errors.part(scores)
             training = errors.training**2 if errors.training.to_numpy().any() else None
             if second is not None and release and release.protocol == grid.protocol:
-                training = of_rerun(scores, second)
-            variance = variance_of(scores, errors.items_alone, training)
+                training = estimate_training_variance(scores, second)
+            variance = decompose_variance(scores, errors.item_stderrs, training)
             rows.append(
                 {
                     "protocol": grid.protocol,
@@ -65,7 +71,7 @@ def compute_variance(
                     "reliability": variance.reliability(variance.tasks),
                     **variance.shares,
                     **{
-                        name: variance.tasks_for(reliability)
+                        name: variance.count_tasks_needed(reliability)
                         for reliability, name in _TASKS_FOR.items()
                     },
                 }
@@ -73,7 +79,7 @@ def compute_variance(
     return pd.DataFrame(rows)
 
 
-def tell_variance(table: pd.DataFrame, study: str) -> Values:
+def summarize_variance(table: pd.DataFrame, study: str) -> Values:
     """Name the shares of all models and of the band with the most, and the tasks that a ranking needs."""
     columns = {"enough_tasks": _TASKS_FOR[RELIABLE], **{f"variance_{part}": part for part in PARTS}}
     groups = {"": add_keys(table[table["group"] == ALL]), "within_": find_largest_band(table)}

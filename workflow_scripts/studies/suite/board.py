@@ -13,7 +13,7 @@ from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.settings import leaderboard_submissions
-from workflow_scripts.stats.shares import share_error
+from workflow_scripts.stats.shares import compute_share_stderr
 from workflow_scripts.studies.suite import checks
 
 # An icon and a sentence for each model type that a request may have.
@@ -77,7 +77,7 @@ def _make_baselines(board: pd.DataFrame, page: dict[str, Any]) -> list[Cells]:
         rows.append({"model": name, "average": average, **scores.dropna().to_dict()})
     for published in page["baselines"]:
         score = float(published["percent"]) / 100
-        stderr = float(share_error(score, int(published["items"])))
+        stderr = float(compute_share_stderr(score, int(published["items"])))
         row = {published["task"]: score, f"{published['task']}_stderr": stderr}
         note = f"{published['what']} {published['source']}."
         rows.append(row | {"model": published["name"], "checks": note})

@@ -111,7 +111,7 @@ def _compute_gap_stderr(
             return np.full(len(keys), np.nan)
         index, items = get_row_errors(errors[is_task], _KEY)
         positions = index.get_indexer(pd.MultiIndex.from_frame(keys))
-        variances += items.part(positions).of_difference(rows, np.zeros_like(rows))
+        variances += items.part(positions).compute_difference_variance(rows, np.zeros_like(rows))
     stderrs = np.sqrt(variances) / len(tasks)
     stderrs[0] = np.nan
     return stderrs

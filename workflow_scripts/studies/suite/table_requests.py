@@ -28,7 +28,7 @@ def describe_tables(settings: Settings) -> dict[str, Any]:
     return {"tasks": list_tasks(settings), "flags": flags}
 
 
-def suite_page(settings: Settings) -> dict[str, Any]:
+def describe_suite_page(settings: Settings) -> dict[str, Any]:
     """Describe the leaderboard's tab and the rules of its About page."""
     return {
         **settings.suite.model_dump(mode="json"),

@@ -8,7 +8,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import TUNED, CheckpointId
 from workflow_scripts.core.training_record import read_training_record
-from workflow_scripts.render.figures import drawing, legend_below, pick_model_colours, rule
+from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
 
 _TITLES = {
     "cpt": "Continued pre-training",
@@ -43,7 +43,7 @@ def main(records: list[Path], figure: list[Path]) -> None:
             style |= {"marker": "o", "markersize": 4, "linewidth": 1.6, "label": name}
             panels[stage].plot(held_out["step"], held_out["held_out"].str["loss"], **style)
         grid[0][0].set_ylabel("loss, nats per token")
-        legend_below(fig, grid[0][0], 3)
+        draw_legend_below(fig, grid[0][0], 3)
 
 
 if "snakemake" in globals():

@@ -27,7 +27,7 @@ from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.grid import Grid, write_grids
 from workflow_scripts.studies.ranking.grid_settings import (
     GridSettings,
-    list_known_models,
+    list_model_rows,
     list_ranked_tasks,
 )
 
@@ -36,7 +36,7 @@ LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
 _TASKS = read_table(TaskRow, ROOT / "config/tasks.tsv")
 METRICS = {name: row.full_metric for name, row in _TASKS.items()}
 TASK_ROWS = list_ranked_tasks(_TASKS.values())
-MODEL_ROWS = list_known_models(load({}))
+MODEL_ROWS = list_model_rows(load({}))
 ABOUT = pd.DataFrame(map(dict, MODEL_ROWS)).set_index("model")
 MODELS = [
     "miniature/Qwen2-0.2M",

@@ -9,7 +9,7 @@ import pandas as pd
 from tests.made_once import temporary_folder
 from tests.unit.settings.merged import load
 from workflow_scripts.render.tables import read_table
-from workflow_scripts.settings.grids import grid_inputs
+from workflow_scripts.settings.grids import list_grid_files
 from workflow_scripts.studies.ranking import (
     agreement,
     agreement_by_size,
@@ -36,7 +36,7 @@ CONFIG = load({})
 
 def build(name: str, folder: Path, config=CONFIG) -> dict[str, Any]:
     """Build a grid of others as its rule does, and return its files and settings by the names of arguments."""
-    sources: dict[str, Any] = grid_inputs(config.grids[name], ROOT)
+    sources: dict[str, Any] = list_grid_files(config.grids[name], ROOT)
     paths = {key: [Path(path) for path in files] for key, files in sources.items()}
     given = {key: files if key == "scores" else files[0] for key, files in paths.items()}
     grid = {"cells": folder / "cells.parquet", "models": folder / "models.parquet"}

@@ -16,7 +16,7 @@ from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.checks import find_suspicious_rows
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
-from workflow_scripts.studies.suite.table_requests import suite_page
+from workflow_scripts.studies.suite.table_requests import describe_suite_page
 
 GOOD, FAIR, POOR = ([True] * n + [False] * (10 - n) for n in (8, 7, 2))
 FLAG = {"model": "org/net", "precision": "bfloat16", "revision": COMMIT[:7]}
@@ -85,7 +85,7 @@ def test_suspicious_rows(table, entries):
 def test_tab(table, entries):
     published = {"name": "A model", "task": "truth", "metric": "acc", "percent": "20.0"}
     published |= {"items": "400", "what": "Of another protocol.", "source": "A paper"}
-    page = suite_page(load({})) | {"tasks": TASKS, "baselines": [published]}
+    page = describe_suite_page(load({})) | {"tasks": TASKS, "baselines": [published]}
     files = Path("leaderboard.csv"), Path("checks.csv")
     write_csv(table, files[0])
     write_csv(find_suspicious_rows(table, entries, TASKS), files[1])
@@ -100,7 +100,7 @@ def test_tab(table, entries):
 def test_about_has_the_config_s_rules_and_every_key_of_a_request():
     tasks = [{"task": "sciq", "shots": 7, "max_items": None}]
     suite = {"tasks": tasks, "max_items": 50, "memory_mb": 23_456, "open_licences": ["zlib"]}
-    about = render_texts(suite_page(load({"suite": suite})))["About"]
+    about = render_texts(describe_suite_page(load({"suite": suite})))["About"]
     for words in ("<td>7</td>", "<td>50</td>", "23,456 MB", "none of: zlib.", "config/flags.yaml"):
         assert words in about
     assert all(f"<td>{name}" in about for name in Request.model_fields)
