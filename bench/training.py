@@ -112,15 +112,15 @@ def ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
         lora_rank=ADAPTERS["r"],
         lora_alpha=ADAPTERS["lora_alpha"],
         lora_dropout=ADAPTERS["lora_dropout"],
-        lora_targets=tuple(TARGETS),
+        lora_target_modules=tuple(TARGETS),
         learning_rate=RATE,
         weight_decay=0.01,
-        schedule="constant",
-        warm_up=0.0,
+        lr_scheduler="constant",
+        warmup_ratio=0.0,
         batch_size=BATCH,
         micro_batch_size=BATCH,
         max_length=LONGEST,
-        save_every=10_000,
+        save_steps=10_000,
     )
     with tempfile.TemporaryDirectory() as folder, _with_callback(clock):
         trained = train(

@@ -71,7 +71,7 @@ def settings_of_grid(wildcards):
 
 def drawn_settings(wildcards):
     """Return the same with the number of bootstrap draws and the seed."""
-    draws = {"bootstrap_draws": SETTINGS.harmony.bootstrap_draws, "seed": SETTINGS.seed}
+    draws = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
     return settings_of_grid(wildcards) | draws
 
 

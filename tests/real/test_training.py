@@ -59,12 +59,12 @@ def fine_tune(hub: Path, manifest: Path, state: Path, steps: int, **changes):
     keys = TrainingKeys(
         **{
             "method": "freeze",
-            "trains": ("chunked_layers", "wrapper"),
+            "trainable_modules": ("chunked_layers", "wrapper"),
             "learning_rate": 3e-4,
             "batch_size": 2,
             "max_length": 192,
             "max_steps": steps,
-            "save_every": 5,
+            "save_steps": 5,
         }
         | changes
     )
@@ -78,7 +78,7 @@ def fine_tune(hub: Path, manifest: Path, state: Path, steps: int, **changes):
 
 
 def test_held_out_loss_falls(hub, manifest, tmp_path):
-    trained = fine_tune(hub, manifest, tmp_path / "state", 200, evaluate_every=100, save_every=200)
+    trained = fine_tune(hub, manifest, tmp_path / "state", 200, eval_steps=100, save_steps=200)
     losses = [entry["eval_loss"] for entry in trained.history if "eval_loss" in entry]
     first = np.mean([entry["loss"] for entry in trained.history if "loss" in entry][:10])
     print(f"loss of the first ten steps {first:.3f}; held out {losses}")

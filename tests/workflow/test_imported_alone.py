@@ -9,7 +9,7 @@ from tests.workflow.snakemake import jobs_of, run_snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG = """
-harmony: {models: [], imported_scores: [theirs.csv], bootstrap_draws: 20}
+harmony: {models: [], imported_scores: [theirs.csv], num_bootstrap: 20}
 chunking: {checkpoints: []}
 prompts: {models: []}
 suite: {requests: none}

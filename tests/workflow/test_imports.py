@@ -9,7 +9,7 @@ from tests.workflow.snakemake import jobs_of, run_snakemake, with_config
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG = """
 imports: [theirs]
-harmony: {models: [], bootstrap_draws: 20}
+harmony: {models: [], num_bootstrap: 20}
 chunking: {checkpoints: []}
 prompts: {models: []}
 suite: {requests: none}

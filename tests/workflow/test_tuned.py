@@ -21,7 +21,7 @@ training:
 chunking: {{checkpoints: []}}
 prompts: {{models: []}}
 suite: {{requests: none}}
-harmony: {{models: [{model}, {model}+tuned], tasks: [rte], protocols: [direct], bootstrap_draws: 20}}
+harmony: {{models: [{model}, {model}+tuned], tasks: [rte], protocols: [direct], num_bootstrap: 20}}
 mmlu: {{models: [{model}+tuned], max_items_per_subject: 1}}
 miniature: {{items: 16}}
 """

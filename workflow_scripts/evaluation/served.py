@@ -31,7 +31,7 @@ class ServedEngine:
             base_url=f"{facts.endpoint}/completions",
             model=facts.name,
             tokenizer_backend=None,
-            num_concurrent=facts.at_once,
+            num_concurrent=facts.max_concurrency,
         )
         self._client.tokenized_requests = True
 

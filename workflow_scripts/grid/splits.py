@@ -3,7 +3,7 @@
 A task that has a validation and a test split of its own is used as it is. Of any other, a share of
 the training split is held out for validation, and the split that lm-eval evaluates is the test. So nothing is
 selected on the test, also where a task names one split for both, as medmcqa does; unless the recipe's
-`choose_on_test` asks for what the published code does.
+`select_on_test` asks for what the published code does.
 """
 
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ def load_splits(name: str, recipe: TaskRecipe, seed: int, draws: Draws = "own") 
             f"The task {name!r} has no training split; it can be measured directly only."
         )
     split, tested = choosing.config.validation_split, choosing.config.test_split
-    if not (split and tested and (recipe.choose_on_test or split != tested)):
-        _hold_out(choosing, name, recipe.held_out_share, seed, draws)
+    if not (split and tested and (recipe.select_on_test or split != tested)):
+        _hold_out(choosing, name, recipe.val_fraction, seed, draws)
         split = HELD_OUT
     choosing.set_config("validation_split", split)
     choosing.set_config("test_split", None)

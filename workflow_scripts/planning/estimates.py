@@ -2,7 +2,8 @@
 
 Memory is parameters times bytes, and tokens of a batch times a constant. Time is FLOPs over the device's peak times
 cluster.utilisation, but at least what reading the weights and launching the kernels of each pass takes. A job asks
-for cluster.reserve times the time, and for more with each retry. config/work.tsv has the items and tokens of tasks.
+for cluster.time_safety_factor times the time, and for more with each retry. config/work.tsv has the items and
+tokens of tasks.
 """
 
 # ruff: noqa: B019  (there is one planner, which lives as long as the process)
@@ -56,9 +57,9 @@ class Need:
     disk_mb: int = 0  # what the job leaves on disk
 
     def get_time_limit_minutes(self, attempt: int, cluster: Cluster) -> int:
-        """Return the time limit: doubled with each retry, up to cluster.longest_hours."""
-        expected = self.seconds * cluster.reserve / 60 + 10
-        return min(math.ceil(expected * 2 ** (attempt - 1)), cluster.longest_hours * 60)
+        """Return the time limit: doubled with each retry, up to cluster.max_job_hours."""
+        expected = self.seconds * cluster.time_safety_factor / 60 + 10
+        return min(math.ceil(expected * 2 ** (attempt - 1)), cluster.max_job_hours * 60)
 
     def get_memory_limit_mb(self, attempt: int, cluster: Cluster) -> int:
         """Return the memory limit: half as much more with each retry, up to cluster.node_memory_gb."""
@@ -323,7 +324,7 @@ class Planner:
         return math.sqrt((row.active_parameters or row.parameters) / (12 * row.layers))
 
     def _count_trained(self, checkpoint: str, keys: TrainingKeys) -> int:
-        """Return how many parameters are trained: all, on the safe side, where `trains` names some."""
+        """Return how many parameters are trained: all, on the safe side, where `trainable_modules` names some."""
         row = self._get_row(checkpoint)
         if keys.adapters_alone:
             return int(

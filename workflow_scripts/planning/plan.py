@@ -14,7 +14,7 @@ _HOW = {
     "gpu_hours": "sum",
     "cpu_hours": "sum",
     "reserved_gpu_hours": "sum",
-    "longest_hours": "max",
+    "max_job_hours": "max",
     "mem_gb": "max",
     "gpus": "max",
     "gpu_gb": "max",
@@ -45,9 +45,9 @@ def format_plan(table: pd.DataFrame, cluster: Cluster, gpu_gb: int, *, unchecked
     """Return the table as text, and what is known not to fit."""
     lines = [table.round(2).to_string(), ""]
     rules = table.drop(index="all")
-    if late := ", ".join(rules.index[rules["longest_hours"] > cluster.longest_hours]):
+    if late := ", ".join(rules.index[rules["max_job_hours"] > cluster.max_job_hours]):
         lines.append(
-            f"Expected to take longer than cluster.longest_hours ({cluster.longest_hours}): {late}."
+            f"Expected to take longer than cluster.max_job_hours ({cluster.max_job_hours}): {late}."
             " Jobs resume when they are tried again; cluster.tasks_per_job makes them shorter."
         )
     if large := ", ".join(rules.index[rules["gpu_gb"] > gpu_gb]):

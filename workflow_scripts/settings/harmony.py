@@ -21,10 +21,10 @@ class TaskRecipe(TrainingKeys):
     """Training items, drawn as harmony.draws says; null takes all of them."""
     max_validation_items: Count | None = 1_000
     """Items to choose the epoch on, drawn as harmony.draws says; null takes all of them."""
-    held_out_share: float = Field(0.2, gt=0, lt=1)
+    val_fraction: float = Field(0.2, gt=0, lt=1)
     """Share of the training items held out to choose on, for tasks without a validation split
     beside their test split."""
-    choose_on_test: bool = False
+    select_on_test: bool = False
     """Choose the epoch on items of the test where a task names one split for both, as the published
     code does on medmcqa; false holds out training items instead."""
     loss_on: Literal["all", "completion"] = "all"
@@ -94,7 +94,7 @@ class Harmony(Section):
     corpora: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")], TextFile] = Field({})
     """Text files of your own, by name: bits per byte of their last tenth, before and after training
     on their first eight."""
-    bootstrap_draws: int = Field(1000, ge=10)
+    num_bootstrap: int = Field(1000, ge=10)
     """Draws behind each interval of agreement, components and ranks."""
 
     def find_contradictions(self) -> Iterator[str]:

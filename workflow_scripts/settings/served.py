@@ -10,7 +10,7 @@ class Served(Section):
     """Address of a completions API, such as http://node7:8000/v1."""
     name: Words | None = None
     """The server's name for the model; null is its name on the hub."""
-    at_once: Count = 8
+    max_concurrency: Count = 8
     """Number of concurrent requests."""
 
 

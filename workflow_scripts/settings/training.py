@@ -59,7 +59,7 @@ class Recipe(SampleKeys, TrainingKeys):
         """Return whether it trains what only a chunked model has."""
         return any(
             part in (WRAPPER, CHUNKED_LAYERS) or "wrapped_chunk_layers" in part
-            for part in self.trains
+            for part in self.trainable_modules
         )
 
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from workflow_scripts.settings.section import Count, Fraction, Listed, Positive, Section
 
-# What `trains` may say besides a pattern of parameter names.
+# Names in `trainable_modules` that are no pattern of parameter names.
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
 LAYERS = re.compile(r"layers (\d+)(?: to (\d+))?")
 LAST_LAYERS = re.compile(r"last (\d+) layers")
@@ -18,34 +18,34 @@ class TrainingKeys(Section):
     """Training keys, shared by stages of checkpoints and by the training before a test."""
 
     method: Literal["full", "freeze", "lora"] = "full"
-    """full: all parameters; freeze: those that `trains` names; lora: low-rank adapters in
-    `lora_targets`, and in full what `trains` names."""
-    trains: Listed[str] = ()
-    """What is trained in full: wrapper (adapters and aggregation of a chunked model),
+    """full: all parameters; freeze: those that `trainable_modules` names; lora: low-rank adapters in
+    `lora_target_modules`, and in full what `trainable_modules` names."""
+    trainable_modules: Listed[str] = ()
+    """Parameters that are trained in full: wrapper (adapters and aggregation of a chunked model),
     chunked_layers (the layers inside its chunks), 'layers 6 to 17' (counted from 0), 'last 16
     layers', or a pattern of parameter names such as '*.mlp.*'."""
     lora_rank: Count = 8
     """Rank of the low-rank adapters."""
     lora_alpha: Positive = 16.0
-    """Their scale is this over the rank."""
+    """LoRA scaling is lora_alpha / lora_rank."""
     lora_dropout: Fraction = 0.0
-    """Dropout in front of them."""
-    lora_targets: Listed[str] = Field(("all-linear",), min_length=1)
-    """Linear layers that get one, by the last part of their names; all-linear is all but the output
+    """Dropout before the LoRA adapters."""
+    lora_target_modules: Listed[str] = Field(("all-linear",), min_length=1)
+    """Linear layers that get an adapter, by the last part of their names; all-linear is all but the output
     layer, usual those that PEFT takes for the architecture."""
     lora_output: Literal["merged", "adapter"] = "merged"
     """Whether a checkpoint holds the sum, or the base and the adapter."""
 
     learning_rate: Positive = 1e-5
-    """Its peak."""
-    schedule: Literal["constant", "linear", "cosine"] = "cosine"
-    """How the rate falls after the warm-up."""
-    warm_up: Fraction = 0.1
-    """Share of the steps in which the rate rises."""
+    """Peak learning rate."""
+    lr_scheduler: Literal["constant", "linear", "cosine"] = "cosine"
+    """Learning rate schedule after the warm-up."""
+    warmup_ratio: Fraction = 0.1
+    """Fraction of the steps in which the learning rate rises linearly."""
     weight_decay: float = Field(0.0, ge=0)
     """AdamW's weight decay."""
-    max_gradient_norm: Positive = 1.0
-    """Longer gradients are cut to this."""
+    max_grad_norm: Positive = 1.0
+    """Maximum norm of the gradient; it is clipped to this."""
 
     epochs: Count = 1
     """Passes over the training samples."""
@@ -62,20 +62,20 @@ class TrainingKeys(Section):
     """Put samples into one row without padding, none seeing another; false pads them, as the
     published code does."""
 
-    evaluate_every: Count | None = None
+    eval_steps: Count | None = None
     """Evaluate after each so many steps; null is after each epoch."""
-    select: Literal["best", "last", "patience"] = "last"
-    """Which state is kept: the best of the evaluations, or the last; patience is the best, and ends
+    select: Literal["best", "last", "early_stopping"] = "last"
+    """Which state is kept: the best of the evaluations, or the last; early_stopping is the best, and ends
     the training with the first evaluation that is no better than the best before it."""
-    save_every: Count | None = None
+    save_steps: Count | None = None
     """Keep a state to resume from after each so many steps; null is every five minutes."""
 
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Of the calculations; what is trained is kept in float32. auto is bfloat16 on GPUs that have
+    """Dtype of the forward and backward pass; trained parameters stay in float32. auto is bfloat16 on GPUs that have
     it."""
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
-    """Calculate twice to save memory; auto: on a GPU, once memory has run out with one sample at a
-    time."""
+    """Recompute activations in the backward pass to save memory; auto: on a GPU, once
+    memory has run out with one sample at a time."""
     compile: bool = False
     """Compile the model with torch.compile."""
     gpus: Count = 1
@@ -84,11 +84,11 @@ class TrainingKeys(Section):
     @property
     def adapters_alone(self) -> bool:
         """Return whether a model's own weights stay as they were loaded, so that the next training may have them."""
-        return self.method == "lora" and not self.trains
+        return self.method == "lora" and not self.trainable_modules
 
     def find_contradictions(self) -> Iterator[str]:
         yield from super().find_contradictions()
-        if self.method != "lora" and bool(self.trains) != (self.method == "freeze"):
-            yield "expected trains with the method freeze, and none of it with full."
+        if self.method != "lora" and bool(self.trainable_modules) != (self.method == "freeze"):
+            yield "expected trainable_modules with the method freeze, and none of it with full."
         if self.batch_size % (self.micro_batch_size or 1) or self.batch_size % self.gpus:
             yield f"expected micro_batch_size and gpus that divide batch_size, {self.batch_size}."

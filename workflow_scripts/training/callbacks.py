@@ -76,5 +76,5 @@ class StopOnNonFiniteLoss(TrainerCallback):
                 raise UserError(
                     f"Training stopped at step {state.global_step} of {state.max_steps}: {name} is"
                     f" {logs[name]}. The last good state is kept. A lower learning_rate or a longer"
-                    " warm_up is the usual remedy."
+                    " warmup_ratio is the usual remedy."
                 )

@@ -160,9 +160,9 @@ def _train_once(
     print("\n".join(f"{name}: {value}" for name, value in report.items()), flush=True)
     ranks = processes.get_rank(), processes.count_processes()
     order = MicroBatchSampler(len(spec.samples), keys.batch_size, micro, spec.seed, *ranks)
-    saver = CheckpointOnSignal(state, by_time=keys.save_every is None)
+    saver = CheckpointOnSignal(state, by_time=keys.save_steps is None)
     callbacks: list[TrainerCallback] = [StopOnNonFiniteLoss(), saver]
-    if keys.select == "patience" and spec.evaluates:
+    if keys.select == "early_stopping" and spec.evaluates:
         callbacks.append(EarlyStoppingCallback(1))
     trainer = PackedTrainer(
         model,
@@ -231,18 +231,18 @@ def _make_training_arguments(
         gradient_accumulation_steps=math.ceil(keys.batch_size / keys.gpus / micro),
         max_steps=spec.steps,
         learning_rate=keys.learning_rate,
-        lr_scheduler_type=keys.schedule.replace("constant", "constant_with_warmup"),
-        warmup_steps=round(keys.warm_up * spec.steps),
+        lr_scheduler_type=keys.lr_scheduler.replace("constant", "constant_with_warmup"),
+        warmup_steps=round(keys.warmup_ratio * spec.steps),
         weight_decay=keys.weight_decay,
-        max_grad_norm=keys.max_gradient_norm,
+        max_grad_norm=keys.max_grad_norm,
         logging_steps=1,
         logging_nan_inf_filter=False,
         # By steps also for epochs: the evaluation after an epoch comes after the step is saved, and a kill between
         # the two would lose it.
         eval_strategy="steps" if spec.evaluates else "no",
-        eval_steps=keys.evaluate_every or spec.steps_per_epoch,
+        eval_steps=keys.eval_steps or spec.steps_per_epoch,
         save_strategy="steps",
-        save_steps=keys.save_every or spec.steps,
+        save_steps=keys.save_steps or spec.steps,
         save_total_limit=3,
         metric_for_best_model=f"eval_{spec.best_by[0]}" if selects else None,
         greater_is_better=spec.best_by[1] if selects else None,

@@ -23,7 +23,11 @@ _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
     """Return the model with gradients on for trained parameters, in float32 where `exact`, and off for all else."""
     parameters = dict(model.named_parameters())
-    in_full = set(parameters) if keys.method == "full" else _match(model, parameters, keys.trains)
+    in_full = (
+        set(parameters)
+        if keys.method == "full"
+        else _match(model, parameters, keys.trainable_modules)
+    )
     if keys.method == "lora":
         model = _add_adapters(model, in_full, keys)
     else:
@@ -42,7 +46,7 @@ def _match(model, parameters: dict[str, Any], trains: tuple[str, ...]) -> set[st
         names = {name for name in parameters if _belongs(model, name, part)}
         if not names:
             raise UserError(
-                f"trains names {part!r}, of which {type(model).__name__} has no parameter; expected a"
+                f"trainable_modules names {part!r}, of which {type(model).__name__} has no parameter; expected a"
                 " part of the model."
             )
         matches |= names
@@ -81,7 +85,7 @@ def _add_adapters(model, in_full: set[str], keys: TrainingKeys):
         r=keys.lora_rank,
         lora_alpha=keys.lora_alpha,
         lora_dropout=keys.lora_dropout,
-        target_modules=_get_target_modules(model, list(keys.lora_targets)),
+        target_modules=_get_target_modules(model, list(keys.lora_target_modules)),
         exclude_modules="|".join(map(re.escape, sorted(excluded))) or None,
         task_type="CAUSAL_LM",
     )

@@ -14,7 +14,7 @@ from workflow_scripts.settings.tables import TaskRow, read_table
 
 ROWS = read_table(TaskRow, ROOT / "config/tasks.tsv")
 TASKS = [ROWS[task].harness_task for task in TEST_ITEMS]
-RECIPE = TaskRecipe(held_out_share=0.2, max_training_items=50_000, max_validation_items=1_000)
+RECIPE = TaskRecipe(val_fraction=0.2, max_training_items=50_000, max_validation_items=1_000)
 
 
 def to_texts(documents) -> set[str]:
@@ -40,7 +40,7 @@ def test_training_validation_and_test_share_no_item(world, name):
 
 
 @pytest.mark.parametrize(
-    ("name", "choose_on_test", "split"),
+    ("name", "select_on_test", "split"),
     [
         # lm-eval names one split as both; as published, the epoch was selected on the test.
         ("medmcqa", False, HELD_OUT),
@@ -48,8 +48,8 @@ def test_training_validation_and_test_share_no_item(world, name):
         ("sst2", True, HELD_OUT),
     ],
 )
-def test_the_test_is_selected_on_only_where_the_recipe_says_so(world, name, choose_on_test, split):
-    recipe = RECIPE.model_copy(update={"choose_on_test": choose_on_test})
+def test_the_test_is_selected_on_only_where_the_recipe_says_so(world, name, select_on_test, split):
+    recipe = RECIPE.model_copy(update={"select_on_test": select_on_test})
     with mirror(world):
         assert load_splits(name, recipe, seed=0).choosing_split == split
 

@@ -13,8 +13,13 @@ from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.training.trainer import PackedTrainer
 
 RECIPE = TaskRecipe(
-    **{"method": "lora", "lora_targets": ("all-linear",), "learning_rate": 5e-3, "epochs": 2},
-    **{"batch_size": 8, "max_length": 512, "select": "best", "save_every": 2},
+    **{
+        "method": "lora",
+        "lora_target_modules": ("all-linear",),
+        "learning_rate": 5e-3,
+        "epochs": 2,
+    },
+    **{"batch_size": 8, "max_length": 512, "select": "best", "save_steps": 2},
     **{"max_training_items": 24, "max_validation_items": 8},
 )
 

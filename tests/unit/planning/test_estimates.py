@@ -92,7 +92,7 @@ def test_served_model():
 
 def test_limits_of_retries():
     """Time and memory grow with each retry, and stop at what the cluster has."""
-    cluster = Cluster(longest_hours=2, node_memory_gb=20, reserve=2.0)
+    cluster = Cluster(max_job_hours=2, node_memory_gb=20, time_safety_factor=2.0)
     need, attempts = Need(seconds=600, mem_mb=10_000), (1, 2, 3, 4)
     minutes = [need.get_time_limit_minutes(attempt, cluster) for attempt in attempts]
     assert minutes == [30, 60, 120, 120]

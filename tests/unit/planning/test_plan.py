@@ -28,15 +28,15 @@ def test_sum_by_rule():
     assert (batches["jobs"], batches["gpus"]) == (2, 1)
     assert (batches["gpu_hours"], batches["cpu_hours"]) == (3, 12)
     assert batches["reserved_gpu_hours"] == pytest.approx(2 * 3 + 2 / 6)
-    assert (batches["mem_gb"], batches["gpu_gb"], batches["longest_hours"]) == (9, 30, 2)
+    assert (batches["mem_gb"], batches["gpu_gb"], batches["max_job_hours"]) == (9, 30, 2)
     assert TABLE.loc["all", ["gpu_hours", "disk_gb"]].tolist() == [43, 2]
     assert sum_by_rule([], Cluster()).loc["all", "jobs"] == 0
 
 
 def test_format_plan():
     """What does not fit is named."""
-    text = format_plan(TABLE, Cluster(longest_hours=8), 80, unchecked=True)
-    assert "longer than cluster.longest_hours (8): train_checkpoint." in text
+    text = format_plan(TABLE, Cluster(max_job_hours=8), 80, unchecked=True)
+    assert "longer than cluster.max_job_hours (8): train_checkpoint." in text
     assert "more than the 80 GB of A100-80GB: train_checkpoint." in text
     assert "as if accepted" in text
 

@@ -1,4 +1,4 @@
-"""A new model on the panel: intervals that hold as often as they say, and scikit-fit_ridge's predictions."""
+"""A new model on the panel: intervals that hold as often as they say, and scikit-learn's predictions."""
 
 import numpy as np
 import pandas as pd

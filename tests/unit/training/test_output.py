@@ -32,7 +32,7 @@ def get_loader(manifest):
 def train_and_save(manifest, folder, **changes):
     """Return the logits of the trained model, whose checkpoint is in the folder."""
     load, state = get_loader(manifest), folder.with_name("state")
-    trained = train_small(state, load=load, max_steps=3, schedule="constant", **changes)
+    trained = train_small(state, load=load, max_steps=3, lr_scheduler="constant", **changes)
     keys = make_keys(**changes)
     save_checkpoint(load, trained.parameters, manifest, folder, id="org/base+cpt", keys=keys)
     return compute_logits(trained.model)
@@ -43,7 +43,7 @@ def compute_logits(model):
     return model.eval()(input_ids=IDS, use_cache=False).logits
 
 
-@pytest.mark.parametrize("keys", [{}, LORA, ADAPTER, ADAPTER | {"trains": ["layers 2"]}])
+@pytest.mark.parametrize("keys", [{}, LORA, ADAPTER, ADAPTER | {"trainable_modules": ["layers 2"]}])
 def test_checkpoint_loads_anywhere(base, tmp_path, keys):
     expected = train_and_save(base, tmp_path / "trained", **keys)
     assert not torch.allclose(expected, compute_logits(get_loader(base)("float32")), atol=1e-2)

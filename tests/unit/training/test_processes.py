@@ -53,7 +53,7 @@ def start(tmp_path_factory):
         request = StageRequest(
             id="org/base+cpt",
             recipe="own",
-            keys=make_keys(learning_rate=1e-4, warm_up=0.5, epochs=12, gpus=gpus),
+            keys=make_keys(learning_rate=1e-4, warmup_ratio=0.5, epochs=12, gpus=gpus),
             validation=0.1,
             seed=0,
             device="cpu",

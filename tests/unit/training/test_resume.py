@@ -27,7 +27,7 @@ from workflow_scripts.training.state import StateFolder, is_sealed
 # Twenty steps, an evaluation each epoch, a state each three steps.
 LORA = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.2, "epochs": 2}
 # Learns too fast to stay at its best until the end; a state is saved with each new best.
-BEST = {"epochs": 2, "schedule": "linear", "select": "best", "evaluate_every": 4}
+BEST = {"epochs": 2, "lr_scheduler": "linear", "select": "best", "eval_steps": 4}
 BEST["learning_rate"] = 5e-3
 PLACES = {
     "weights": (trainer, "save_file"),
@@ -210,7 +210,7 @@ def test_out_of_memory_halves_the_micro_batch(tmp_path, capsys):
         model.forward = limited
         return model
 
-    options = {"samples": draw_samples(64), "batch_size": 8, "save_every": 2}
+    options = {"samples": draw_samples(64), "batch_size": 8, "save_steps": 2}
     trained = train_small(tmp_path / "a", load=load, **options)
     assert "Resuming from checkpoint-6." in capsys.readouterr().out
     assert trained.facts["micro_batch_size"] == 2

@@ -16,8 +16,8 @@ from workflow_scripts.training.trainer import compute_summed_loss
 
 HELD_OUT = draw_samples(7, seed=1)
 # Twelve steps in two epochs, and too fast to stay at its best.
-OPTIONS = {"held_out": HELD_OUT, "epochs": 2, "learning_rate": 2e-2, "schedule": "constant"}
-OPTIONS["warm_up"] = 0.0
+OPTIONS = {"held_out": HELD_OUT, "epochs": 2, "learning_rate": 2e-2, "lr_scheduler": "constant"}
+OPTIONS["warmup_ratio"] = 0.0
 
 
 def get_evaluations(trained, name="loss"):
@@ -25,7 +25,7 @@ def get_evaluations(trained, name="loss"):
 
 
 @pytest.mark.parametrize(
-    ("packing", "keys", "steps"), [(True, {}, [6, 12]), (False, {"evaluate_every": 5}, [5, 10, 12])]
+    ("packing", "keys", "steps"), [(True, {}, [6, 12]), (False, {"eval_steps": 5}, [5, 10, 12])]
 )
 def test_held_out_loss_is_per_counted_token(tmp_path, packing, keys, steps):
     trained = train_small(tmp_path, packing=packing, **keys, **OPTIONS)
@@ -41,7 +41,7 @@ def test_held_out_loss_is_per_counted_token(tmp_path, packing, keys, steps):
 
 
 def test_select_best_by_loss(tmp_path):
-    options = OPTIONS | {"evaluate_every": 1, "learning_rate": 0.1, "max_steps": 8}
+    options = OPTIONS | {"eval_steps": 1, "learning_rate": 0.1, "max_steps": 8}
     trained = train_small(tmp_path / "a", select="best", **options)
     values = get_evaluations(trained)
     step = min(values, key=values.get)
@@ -58,7 +58,7 @@ def test_select_best_by_loss(tmp_path):
     [
         ("best", True, [0.5, 0.1, 0.5, 0.9, float("nan"), 0.9], 8, 12),
         ("best", False, [0.5, 0.1, 0.5, 0.9, float("nan"), 0.1], 4, 12),
-        ("patience", True, [0.1, 0.5, 0.4, 0.9, 0.8, 0.2], 4, 6),
+        ("early_stopping", True, [0.1, 0.5, 0.4, 0.9, 0.8, 0.2], 4, 6),
     ],
 )
 def test_select_by_own_score(tmp_path, select, larger, scores, step, end):
@@ -68,7 +68,7 @@ def test_select_by_own_score(tmp_path, select, larger, scores, step, end):
         assert not model.training
         return {"accuracy": next(values), "other": 1.0}
 
-    options = {"evaluate_every": 2, "max_steps": 12, "epochs": 2}
+    options = {"eval_steps": 2, "max_steps": 12, "epochs": 2}
     options |= {"score": score, "best_by": ("accuracy", larger), "select": select}
     trained = train_small(tmp_path, **options)
     value = scores[step // 2 - 1]
@@ -97,7 +97,7 @@ def test_evaluation_changes_no_training(tmp_path, method):
             logits.append(model(input_ids=tokens).logits)
         return {}
 
-    often = train_small(tmp_path / "a", load=load, score=score, evaluate_every=1, **keys)
+    often = train_small(tmp_path / "a", load=load, score=score, eval_steps=1, **keys)
     never = train_small(tmp_path / "b", load=load, **keys)
     exact = train_small(tmp_path / "c", load=load, **keys | {"precision": "float32"})
     losses = list_losses(often)

@@ -21,12 +21,14 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "trains", "pattern"), PARTS)
+@pytest.mark.parametrize(("kind", "trainable_modules", "pattern"), PARTS)
 def test_named_parameters_change(tmp_path, kind, trains, pattern):
     before = {n: p.clone() for n, p in make_model(kind).named_parameters()}
     expected = {name for name in before if re.search(pattern, name)}
     method = "freeze" if trains else "full"
-    trained = train_small(tmp_path, kind, method=method, trains=trains, max_steps=1, warm_up=0.0)
+    trained = train_small(
+        tmp_path, kind, method=method, trainable_modules=trains, max_steps=1, warmup_ratio=0.0
+    )
     after = dict(trained.model.named_parameters())
     assert {n for n in before if not torch.equal(before[n], after[n])} == expected
     assert set(trained.parameters) == expected
@@ -38,13 +40,15 @@ def test_named_parameters_change(tmp_path, kind, trains, pattern):
 )
 def test_adapters_by_name(targets, layers):
     """PEFT's usual layers of a chunked model are those of its base."""
-    model = select_trainable(make_model("fused"), make_keys(method="lora", lora_targets=targets))
+    model = select_trainable(
+        make_model("fused"), make_keys(method="lora", lora_target_modules=targets)
+    )
     names = [n for n, p in model.named_parameters() if p.requires_grad]
     assert {name.split(".lora_")[0].rpartition(".")[2] for name in names} == layers
 
 
 def test_trained_parameters_are_float32():
-    keys = make_keys(method="freeze", trains=["layers 0"])
+    keys = make_keys(method="freeze", trainable_modules=["layers 0"])
     model = select_trainable(make_model("qwen2").bfloat16(), keys)
     dtypes = {(p.requires_grad, p.dtype) for p in model.parameters()}
     assert dtypes == {(True, torch.float32), (False, torch.bfloat16)}
@@ -53,4 +57,6 @@ def test_trained_parameters_are_float32():
 @pytest.mark.parametrize("part", ["wrapper", "layers 6 to 7", "*.mpl.*"])
 def test_missing_parts_are_refused(part):
     with pytest.raises(UserError, match=re.escape(repr(part))):
-        select_trainable(make_model("qwen2"), make_keys(method="freeze", trains=["layers 0", part]))
+        select_trainable(
+            make_model("qwen2"), make_keys(method="freeze", trainable_modules=["layers 0", part])
+        )

@@ -195,11 +195,11 @@ def main(
     table: list[Path],
     figure: list[Path],
     settings: dict[str, Any],
-    bootstrap_draws: int,
+    num_bootstrap: int,
     seed: int,
 ) -> None:
     grid_settings = GridSettings.of(settings)
-    agreement = compute_agreement(read_grids(cells, models), grid_settings, bootstrap_draws, seed)
+    agreement = compute_agreement(read_grids(cells, models), grid_settings, num_bootstrap, seed)
     rows = agreement[agreement["statistic"].isin(list(frame.STATISTICS))]
     measure = {"Measure": rows["measure"].map(frame.MEASURES)} if "measure" in rows else {}
     shown = {

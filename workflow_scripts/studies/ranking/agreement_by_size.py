@@ -156,11 +156,11 @@ def main(
     models: Path,
     table: list[Path],
     settings: dict[str, Any],
-    bootstrap_draws: int,
+    num_bootstrap: int,
     seed: int,
 ) -> None:
     grid_settings = GridSettings.of(settings)
-    by_size = compute_by_size(read_grids(cells, models), grid_settings, bootstrap_draws, seed)
+    by_size = compute_by_size(read_grids(cells, models), grid_settings, num_bootstrap, seed)
     shown = {
         "Protocol": "{protocol}",
         "Of": name_groups(by_size),

@@ -121,11 +121,11 @@ def main(
     table: list[Path],
     figure: list[Path],
     settings: dict[str, Any],
-    bootstrap_draws: int,
+    num_bootstrap: int,
     seed: int,
 ) -> None:
     grid_settings = GridSettings.of(settings)
-    ranking = compute_leaderboard(read_grids(cells, models), bootstrap_draws, seed)
+    ranking = compute_leaderboard(read_grids(cells, models), num_bootstrap, seed)
     names = {task: name for task, name in grid_settings.names.items() if task in ranking}
     marks = ranking["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
     shown = {

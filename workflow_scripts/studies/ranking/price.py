@@ -15,7 +15,6 @@ from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.few_tasks import (
     select_cheapest_tasks,
     select_random_tasks,
-    select_tasks,
 )
 from workflow_scripts.stats.principal import compute_loadings, principal_components
 from workflow_scripts.stats.unseen_families import FEWEST, fit_ridge
@@ -81,7 +80,7 @@ def compute_price(
     rows[0]["tau"] = _compute_tau(first, models["second"])
     generator = np.random.default_rng(seed)
     for budget in BUDGETS:
-        choose = partial(chosen, prices=prices, budget=budget)
+        choose = partial(select_tasks, prices=prices, budget=budget)
         rows.append({"way": CHOSEN, "budget": budget, **place(choose(trained), choose)})
         rows.append(
             {"way": CHEAPEST, "budget": budget, **place(select_cheapest_tasks(prices, budget))}

@@ -96,7 +96,7 @@ def run_all(made: dict[str, Grid], folder: Path) -> None:
     grid_files = folder / "cells.parquet", folder / "models.parquet"
     write_grids(made, *grid_files)
     families = {row.model: row.family for row in MODEL_ROWS}
-    arguments = {"settings": SETTINGS.to_params(), "bootstrap_draws": 10, "seed": 0}
+    arguments = {"settings": SETTINGS.to_params(), "num_bootstrap": 10, "seed": 0}
     arguments |= {"panel": LEADERBOARD, "task_pair": ["rte", "mnli"], "families": families}
     for module in OF_OWN_GRID:
         name = module.__name__.rpartition(".")[2]

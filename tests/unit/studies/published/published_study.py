@@ -56,7 +56,7 @@ def make(module, folder: Path, arguments: dict[str, Any], takes: str, **more) ->
 
 _GRID = "cells models settings table"
 _SEED = {"seed": CONFIG.seed}
-_DRAWS = {"bootstrap_draws": 50, **_SEED}  # no test depends on how many
+_DRAWS = {"num_bootstrap": 50, **_SEED}  # no test depends on how many
 MODULES: dict[str, tuple] = {
     "agreement": (agreement, f"{_GRID} figure", _DRAWS),
     "agreement_by_size": (agreement_by_size, _GRID, _DRAWS),
