@@ -378,7 +378,7 @@ rule panel:
 
 
 rule scores:
-    """Scores of the Harmony grid as the models are, beside their floors."""
+    """Scores of the Harmony grid as the models are, beside their baselines."""
     input:
         scores=["results/scores/harmony.parquet"],
         imports=list_import_folders(SETTINGS),

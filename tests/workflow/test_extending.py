@@ -131,8 +131,8 @@ def copy_repository(folder: Path) -> Path:
 EXPECTED = {
     "A task": ("tables/harmony_scores.csv", "TruthfulQA (mc1)"),
     "A model": None,
-    "A table": ("tables/harmony_floors.md", "# Which tasks show something"),
-    "A figure": ("figures/harmony_floors.png", ""),
+    "A table": ("tables/harmony_baselines.md", "# Which tasks show something"),
+    "A figure": ("figures/harmony_baselines.png", ""),
     "A prompt run": ("tables/prompt_runs.csv", "run10"),
     "A training recipe": ("training/miniature--Qwen2-1M-Instruct@k3m6+cpt.json", "gentle"),
     "A grid": ("tables/riddles_agreement.md", "# Riddles: agreement"),

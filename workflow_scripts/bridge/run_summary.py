@@ -76,7 +76,7 @@ def _describe_models(path: Path) -> list[str]:
     scores = _read_rows(path.with_name("harmony_scores.csv"))
     columns = [name for row in rows[:1] for name in row if f"{name}_stderr" in row]
     names = dict(zip(columns, dict.fromkeys(row["task"] for row in scores), strict=False))
-    zero_shot = {(row["model"], row["task"], row["value"]): row["floor"] for row in scores}
+    zero_shot = {(row["model"], row["task"], row["value"]): row["baseline"] for row in scores}
     lines = []
     for label in dict.fromkeys(row["label"] for row in rows):
         by_protocol = {row["protocol"]: row for row in rows if row["label"] == label}

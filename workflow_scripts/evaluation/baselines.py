@@ -15,7 +15,7 @@ RANDOM_DRAWS = 200  # for metrics that are not a mean over items
 
 
 @dataclass(frozen=True)
-class Floor:
+class Baseline:
     """The score of each fixed answer, and the mean score of random answers."""
 
     constants: dict[str, float]
@@ -26,25 +26,25 @@ class Floor:
         return max(self.constants.values(), default=None)
 
 
-def compute_floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
-    """Compute the floors of each (metric, filter) of a task on these documents.
+def compute_baselines(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Baseline]:
+    """Compute the baselines of each (metric, filter) of a task on these documents.
 
-    None for perplexities, and none where lower is better: a floor is what is to be exceeded.
+    None for perplexities, and none where lower is better: a baseline is what is to be exceeded.
     """
     result = {}
     if task.OUTPUT_TYPE == "multiple_choice":
-        result = _compute_choice_floors(task, docs, seed)
+        result = _compute_choice_baselines(task, docs, seed)
     elif task.OUTPUT_TYPE == "generate_until":
-        result = _compute_generation_floors(task, docs)
+        result = _compute_generation_baselines(task, docs)
     better = task.higher_is_better()
-    return {key: floor for key, floor in result.items() if better.get(key[0], True)}
+    return {key: baseline for key, baseline in result.items() if better.get(key[0], True)}
 
 
-def average(members: list[Floor], weights: np.ndarray) -> Floor:
-    """Average floors over several tasks: one fixed answer for all of them."""
+def average(members: list[Baseline], weights: np.ndarray) -> Baseline:
+    """Average baselines over several tasks: one fixed answer for all of them."""
     shared = set.intersection(*(set(member.constants) for member in members))
     chances = [member.chance for member in members if member.chance is not None]
-    return Floor(
+    return Baseline(
         {
             text: float(np.dot(weights, [member.constants[text] for member in members]))
             for text in sorted(shared)
@@ -53,7 +53,7 @@ def average(members: list[Floor], weights: np.ndarray) -> Floor:
     )
 
 
-def _compute_choice_floors(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Floor]:
+def _compute_choice_baselines(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Baseline]:
     choices = [task.doc_to_choice(doc) for doc in docs]
     # scores[i][j]: what item i scores, metric by metric, when a model is certain of choice j.
     scores = [
@@ -96,11 +96,11 @@ def _compute_choice_floors(task, docs: list[dict], seed: int) -> dict[tuple[str,
                 aggregate([row[choice][metric] for row, choice in zip(scores, draw, strict=True)])
                 for draw in draws
             ]
-        result[metric, "none"] = Floor(constants, float(np.mean(chances)))
+        result[metric, "none"] = Baseline(constants, float(np.mean(chances)))
     return result
 
 
-def _compute_generation_floors(task, docs: list[dict]) -> dict[tuple[str, str], Floor]:
+def _compute_generation_baselines(task, docs: list[dict]) -> dict[tuple[str, str], Baseline]:
     targets = []
     for doc in docs:
         target = task.doc_to_target(doc)
@@ -115,7 +115,7 @@ def _compute_generation_floors(task, docs: list[dict]) -> dict[tuple[str, str], 
                 values = [result[metric] for result in results]
                 constants[metric][answer] = float(task.aggregation()[metric](values))
         for metric, by_answer in constants.items():
-            result[metric, ensemble.name] = Floor(by_answer, None)
+            result[metric, ensemble.name] = Baseline(by_answer, None)
     return result
 
 

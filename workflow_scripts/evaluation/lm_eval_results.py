@@ -14,12 +14,12 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.evaluation.baselines import Floor, average, compute_floors, gold_index
+from workflow_scripts.evaluation.baselines import Baseline, average, compute_baselines, gold_index
 from workflow_scripts.evaluation.cells import TaskRequest
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
 
 KEPT_CHARACTERS = 1_000  # of a prompt: the question; the examples before it are in the task
-NO_FLOOR = Floor(constants={}, chance=None)
+NO_BASELINE = Baseline(constants={}, chance=None)
 
 
 def check_metric_reported(task: TaskRequest, reported: Collection[str]) -> None:
@@ -32,14 +32,14 @@ def check_metric_reported(task: TaskRequest, reported: Collection[str]) -> None:
 
 @dataclass(frozen=True)
 class MetricWithBaseline:
-    """A metric of one task with its floor, before it is a row of the record."""
+    """A metric of one task with its baseline, before it is a row of the record."""
 
     task: str
     name: str
     value: float
     stderr: float | None
     n: int
-    floor: Floor = NO_FLOOR
+    baseline: Baseline = NO_BASELINE
 
     def to_metric(self, subset: str | None) -> Metric:
         return Metric(
@@ -48,8 +48,8 @@ class MetricWithBaseline:
             value=self.value,
             stderr=self.stderr,
             n=self.n,
-            best_constant=self.floor.best_constant,
-            chance=self.floor.chance,
+            best_constant=self.baseline.best_constant,
+            chance=self.baseline.chance,
         )
 
 
@@ -62,7 +62,7 @@ def compute_task_metrics(
         docs = list(
             {sample["doc_id"]: sample["doc"] for sample in output["samples"][name]}.values()
         )
-        task_floors = compute_floors(task, docs, derive_seed(seed, "chance", name))
+        task_baselines = compute_baselines(task, docs, derive_seed(seed, "chance", name))
         results = output["results"][name]
         for key, value in results.items():
             metric, separator, filter_name = key.partition(",")
@@ -76,7 +76,7 @@ def compute_task_metrics(
                     value=float(value),
                     stderr=float(stderr) if isinstance(stderr, int | float) else None,
                     n=len(docs),
-                    floor=task_floors.get((metric, filter_name), NO_FLOOR),
+                    baseline=task_baselines.get((metric, filter_name), NO_BASELINE),
                 )
             )
     if len(tasks) == 1:
@@ -100,7 +100,7 @@ def add_group_averages(measured: list[MetricWithBaseline]) -> tuple[Metric, ...]
                 value=float(np.dot(share, [metric.value for metric in members])),
                 stderr=None if None in stderrs else float(np.linalg.norm(share * stderrs)),
                 n=int(sizes.sum()),
-                floor=average([metric.floor for metric in members], share),
+                baseline=average([metric.baseline for metric in members], share),
             )
             rows.append(mean.to_metric(None))
     return tuple(rows)

@@ -22,7 +22,7 @@ from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import TaskFacts, write_record
-from workflow_scripts.evaluation.baselines import Floor
+from workflow_scripts.evaluation.baselines import Baseline
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
 from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, count_tokens
 from workflow_scripts.evaluation.requests import MmluRequest
@@ -228,13 +228,13 @@ def measure_subject(
             value=float(results[metric.metric_name]),
             stderr=results.get(f"{metric.metric_name}_stderr"),
             n=len(docs),
-            floor=compute_floor(metric, docs),
+            baseline=compute_baseline(metric, docs),
         )
         for metric in config.metrics
     ]
 
 
-def compute_floor(metric: Any, docs: list[Any]) -> Floor:
+def compute_baseline(metric: Any, docs: list[Any]) -> Baseline:
     """Compute what each fixed answer scores on these questions under lighteval's own metric."""
     from lighteval.models.model_output import ModelResponse
     from lighteval.tasks.requests import SamplingMethod
@@ -254,7 +254,7 @@ def compute_floor(metric: Any, docs: list[Any]) -> Floor:
         for text, response in responses.items()
     }
     chance = np.mean([scores[letter] for letter in LETTERS])
-    return Floor({text: float(np.mean(row)) for text, row in scores.items()}, float(chance))
+    return Baseline({text: float(np.mean(row)) for text, row in scores.items()}, float(chance))
 
 
 def build_items(subject: str, details: list[Any], prompts: list[str]) -> list[Item]:

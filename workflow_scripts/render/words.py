@@ -1,6 +1,8 @@
 """Words and thresholds that all the stories share."""
 
-CLEAR = 2  # standard errors from the floor, or from each other, from which on something was shown
+CLEAR = (
+    2  # standard errors from the baseline, or from each other, from which on something was shown
+)
 LEVEL = 0.05  # of significance, after Holm's correction
 
 

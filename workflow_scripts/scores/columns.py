@@ -19,7 +19,7 @@ COLUMNS = {
     "stderr": "Float64",
     "n": "Int64",
     "seed": "Int64",
-    "floor": "Float64",
+    "baseline": "Float64",
     "chance": "Float64",
     # Two rows of the leaderboard may differ in nothing else.
     "dtype": "string",

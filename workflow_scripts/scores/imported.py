@@ -43,7 +43,7 @@ class ImportedRow(Condition):
     stderr: FiniteFloat | None = Field(None, ge=0)
     n: int | None = Field(None, ge=1)
     seed: int | None = None
-    floor: FiniteFloat | None = None
+    baseline: FiniteFloat | None = None
     chance: FiniteFloat | None = None
     dtype: str | None = None
     commit: str | None = None
@@ -126,7 +126,7 @@ def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> lis
                 problems.append(f"{path}, line {record['line']}: {name}: {problem['msg']}.")
             continue
         fields = row.model_dump(exclude={"unit", "line"})
-        for name in ("value", "stderr", "floor", "chance"):
+        for name in ("value", "stderr", "baseline", "chance"):
             if fields[name] is not None:
                 fields[name] /= row.scale
         rows.append(fields | {"metric": context["metrics"].get(row.task, row.metric)})

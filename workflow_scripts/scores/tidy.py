@@ -89,9 +89,11 @@ def make_cell_rows(cell: ImportedCell) -> list[dict[str, Any]]:
 
 
 def _describe_score(score: Metric | ImportedScore) -> dict[str, Any]:
-    """Return the columns of a score; its floor is the better of a fixed and a random answer."""
-    floors = [floor for floor in (score.best_constant, score.chance) if floor is not None]
-    columns = {"metric": score.name, "floor": max(floors, default=None)}
+    """Return the columns of a score; its baseline is the better of a fixed and a random answer."""
+    baselines = [
+        baseline for baseline in (score.best_constant, score.chance) if baseline is not None
+    ]
+    columns = {"metric": score.name, "baseline": max(baselines, default=None)}
     return columns | score.model_dump(include={"subset", "value", "stderr", "n", "chance"})
 
 

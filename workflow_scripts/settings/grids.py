@@ -27,10 +27,10 @@ class GridProtocol(Section):
     """Name in tables and figures"""
     after_training: bool = False
     """Whether each model was trained before it was tested"""
-    floored_by: Name | None = None
+    clipped_by: Name | None = None
     """Another protocol, whose score is taken where it is the better one"""
     scores_of: Name | None = None
-    """The protocol whose scores are floored, where this one has none of its own"""
+    """The protocol whose scores are clipped, where this one has none of its own"""
     in_figures: bool = True
     """Whether figures show it; tables always do"""
 
@@ -125,7 +125,7 @@ class GridFile(Section):
         if self.run == bool(self.scores):
             yield "expected either run: true, or files of scores."
         for protocol in self.protocols.values():
-            for name in (protocol.floored_by, protocol.scores_of):
+            for name in (protocol.clipped_by, protocol.scores_of):
                 if name and name not in self.protocols:
                     near = format_suggestion(name, self.protocols)
                     yield f"{name!r} is named; expected one of protocols.{near}"
@@ -136,11 +136,11 @@ class GridFile(Section):
         return next(iter(self.protocols))
 
     @property
-    def floor_note(self) -> str:
-        """Say within a sentence about its scores that some are floored."""
-        if not any(protocol.floored_by for protocol in self.protocols.values()):
+    def clip_note(self) -> str:
+        """Say within a sentence about its scores that some are clipped."""
+        if not any(protocol.clipped_by for protocol in self.protocols.values()):
             return ""
-        return ", those after training floored by the direct ones"
+        return ", those after training clipped by the direct ones"
 
     @property
     def names(self) -> dict[str, str]:

@@ -49,18 +49,18 @@ class Reruns:
 
 
 def compute_rerun_differences(
-    first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFrame
+    first: pd.DataFrame, second: pd.DataFrame, zero_shot: pd.DataFrame
 ) -> pd.DataFrame:
     """Subtract the second scores from the first ones, where both come from trainings of their own.
 
     Equal scores are left out, which were not trained twice, or by chance came out alike, and so are
-    scores at their floor (the score without training) in either: a floored table hides there
+    scores at the zero-shot score in either: a clipped table hides there
     what the training did.
     """
-    floor, second = floor.reindex_like(first), second.reindex_like(first)
+    zero_shot, second = zero_shot.reindex_like(first), second.reindex_like(first)
     differences = first - second
-    at_floor = (first <= floor + _PRECISION) | (second <= floor + _PRECISION)
-    return differences.mask(at_floor | (differences.abs() < _PRECISION))
+    at_zero_shot = (first <= zero_shot + _PRECISION) | (second <= zero_shot + _PRECISION)
+    return differences.mask(at_zero_shot | (differences.abs() < _PRECISION))
 
 
 def subtract_task_lines(differences: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:

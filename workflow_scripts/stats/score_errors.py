@@ -103,12 +103,14 @@ class ScoreErrors:
         rows = np.random.default_rng(0).choice(count, SAMPLE, replace=False)
         return self.part(self.scores.iloc[np.sort(rows)])
 
-    def floored_by(self, floor: "ScoreErrors", scores: pd.DataFrame) -> "ScoreErrors":
-        """Take for each of `scores` the errors of the better of this and the floor's score, where both exist."""
-        higher = floor.scores.reindex_like(scores) > self.scores.reindex_like(scores)
-        raw, floor = self.part(scores), floor.part(scores)
+    def clipped_by(self, zero_shot: "ScoreErrors", scores: pd.DataFrame) -> "ScoreErrors":
+        """Take for each of `scores` the errors of the better of this and of the zero-shot scores, where both exist."""
+        higher = zero_shot.scores.reindex_like(scores) > self.scores.reindex_like(scores)
+        raw, zero_shot = self.part(scores), zero_shot.part(scores)
         items = {
-            task: floor.items[task].where(higher[task].to_numpy(), raw.items[task])
+            task: zero_shot.items[task].where(higher[task].to_numpy(), raw.items[task])
             for task in scores
         }
-        return ScoreErrors(scores, items, raw.training.mask(higher, floor.training), self.stream)
+        return ScoreErrors(
+            scores, items, raw.training.mask(higher, zero_shot.training), self.stream
+        )

@@ -1,4 +1,4 @@
-"""Errors of fractions where the plain formula fails: where no item or every item is right, and at a floor."""
+"""Errors of fractions where the plain formula fails: where no item or every item is right, and at a baseline."""
 
 from typing import Any
 
@@ -51,22 +51,24 @@ def compute_score_interval(
     return np.where(is_fraction, low, value - reach), np.where(is_fraction, high, value + reach)
 
 
-def compute_floor_z(value: Any, error: Any, floor: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
-    """Compute how many standard errors a score lies above its floor f: those of a model that is at the floor.
+def compute_baseline_z(
+    value: Any, error: Any, baseline: Any, n: Any, lowest: Any = 0.0
+) -> np.ndarray:
+    """Compute how many standard errors a score lies above its baseline f: those of a model that is at the baseline.
 
     That is sqrt((1 - f) (f - lowest) / n), with f at least one item from either end, and larger by as
     much as the score's own error is larger than its plain one, as where parts of a task weigh more than
     others. Where n or the metric's range is unknown it is the score's own error; NaN without any.
     """
-    value, error, floor, n, lowest = _to_floats(value, error, floor, n, lowest)
+    value, error, baseline, n, lowest = _to_floats(value, error, baseline, n, lowest)
     with np.errstate(divide="ignore", invalid="ignore"):
         step = (1 - lowest) / n
-        at_floor = standard_error(np.clip(floor, lowest + step, 1 - step), n, lowest)
+        at_baseline = standard_error(np.clip(baseline, lowest + step, 1 - step), n, lowest)
         plain, own = standard_error(value, n, lowest), np.where(error > 0, error, np.nan)
         wider = np.fmax(np.where(plain > 0, own / plain, 1.0), 1.0)
         is_fraction = ~np.isnan(n) & (value >= lowest) & (value <= 1)
-        null = np.where(is_fraction, at_floor * wider, own)
-        return np.where(null > 0, (value - floor) / null, np.nan)
+        null = np.where(is_fraction, at_baseline * wider, own)
+        return np.where(null > 0, (value - baseline) / null, np.nan)
 
 
 def compute_mcc_step(value: float, positive: int, negative: int) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from workflow_scripts.evaluation.baselines import compute_floors
+from workflow_scripts.evaluation.baselines import compute_baselines
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
@@ -18,11 +18,11 @@ def read(world, repository: str, pattern: str) -> list[dict]:
     return pq.read_table(path).to_pylist()
 
 
-def test_floors_equal_plain_counts(world):
+def test_baselines_equal_plain_counts(world):
     def compute(name: str):
         with mirror(world):
             (task,) = load_tasks([name]).values()
-            return compute_floors(task, list(task.eval_docs), seed=0)
+            return compute_baselines(task, list(task.eval_docs), seed=0)
 
     labels = [row["label"] for row in read(world, "nyu-mll/glue", "sst2/validation*.parquet")]
     sst2 = compute("sst2")["acc", "none"]

@@ -120,10 +120,10 @@ ScoreCache.add = lambda self, *item: (computed.append(1), add(self, *item))
 mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", asked)
 said["computed"] = len(computed)
 
-# floors of two questions whose key is A and one whose key is C
+# baselines of two questions whose key is A and one whose key is C
 docs = [Doc(query="", choices=[" A", " B", " C", " D"], gold_index=at) for at in (0, 0, 2)]
-said["floors"] = {
-    metric.metric_name: [(floor := mmlu.compute_floor(metric, docs)).constants, floor.chance]
+said["baselines"] = {
+    metric.metric_name: [(baseline := mmlu.compute_baseline(metric, docs)).constants, baseline.chance]
     for metric in configs[0].metrics
 }
 assert "lm_eval" not in sys.modules
@@ -209,11 +209,11 @@ def test_stopped_run_goes_on_to_the_same_bytes(run):
     assert resumed.replace(b"resumed", b"whole") == record.serialize_stable()
 
 
-def test_floor_is_what_a_fixed_answer_scores_under_the_metric_itself(run):
-    floors = run[0]["floors"]
+def test_baseline_is_what_a_fixed_answer_scores_under_the_metric_itself(run):
+    baselines = run[0]["baselines"]
     letters = {"A": 2 / 3, "B": 0, "C": 1 / 3, "D": 0}
-    assert floors["acc"][0] == pytest.approx(letters)
-    assert floors["em"][0] == pytest.approx(letters | {".": 0})
+    assert baselines["acc"][0] == pytest.approx(letters)
+    assert baselines["em"][0] == pytest.approx(letters | {".": 0})
     # HELM's normalisation leaves nothing of "A", and nothing of a full stop.
-    assert floors["qem"][0] == pytest.approx(letters | {".": 2 / 3})
-    assert {chance for _, chance in floors.values()} == {0.25}
+    assert baselines["qem"][0] == pytest.approx(letters | {".": 2 / 3})
+    assert {chance for _, chance in baselines.values()} == {0.25}

@@ -24,7 +24,7 @@ def test_text_of_strangers_cannot_end_the_data_it_stands_in():
 @pytest.mark.parametrize("measures", [True, False])
 def test_a_study_that_is_not_there_has_no_tab(tmp_path, measures):
     run = {"model": "a/b", "variant": None, "run": "run2", "changed": "JSON", "n": 4, "micro": 0.5}
-    run |= {"micro_stderr": 0.25, "macro": 0.5, "macro_stderr": 0.25, "floor": 0.25, "p": None}
+    run |= {"micro_stderr": 0.25, "macro": 0.5, "macro_stderr": 0.25, "baseline": 0.25, "p": None}
     run |= {"format_met": 1.0, "strict_share": None, "after": "run1", "pairs": 4.0, "won": 2.0}
     run |= {"difference": -0.25, "lost": 3.0, "published_micro": None, "published_macro": None}
     pd.DataFrame([run]).to_csv(tmp_path / "prompt_runs.csv", index=False)

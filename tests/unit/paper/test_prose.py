@@ -94,13 +94,13 @@ def test_without_any_table_nothing_is_told():
 
 def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
     values = {"run.items": 14_042, "run.devices": "a & b_c@k2m12", "prompts.lowest": 0.25}
-    values |= {"mmlu.floor": 0.3, "run.tokens": None, "run.hosts": float("inf")}
+    values |= {"mmlu.baseline": 0.3, "run.tokens": None, "run.hosts": float("inf")}
     numbers = numbers_of(values)
     json_path, tex = tmp_path / "numbers.json", tmp_path / "numbers.tex"
     write_numbers(numbers, json_path, tex)
     assert read_numbers(json_path) == numbers
     texts = {name: number["text"] for name, number in json.loads(json_path.read_text()).items()}
-    assert (texts["run.items"], texts["mmlu.floor"]) == ("14,042", "0.300")
+    assert (texts["run.items"], texts["mmlu.baseline"]) == ("14,042", "0.300")
     assert not {"run.tokens", "run.hosts"} & set(texts), "nothing finite"
     text = tex.read_text()
     assert r"\defval{prompts.lowest}{25\%}% lowest accuracy" in text

@@ -36,7 +36,7 @@ def test_agreement_rises_or_falls_only_where_its_interval_says_so(difference, lo
 
 @pytest.mark.parametrize(("p", "changed"), [(1e-5, 1), (0.4, 0)])
 def test_prompt_runs_tell_of_significant_steps(p, changed):
-    names = ["run", "micro", "floor", "p"]
+    names = ["run", "micro", "baseline", "p"]
     table = pd.DataFrame([("run1", 0.3, 0.26, None), ("run2", 0.2, 0.26, p)], columns=names)
     table = table.assign(model="a/b", variant=None, n=100, micro_stderr=0.01)
     values = PROMPTS.values({"prompt_runs": table})

@@ -29,7 +29,7 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import (
-    NO_FLOOR,
+    NO_DIRECT,
     compare_cells,
     compare_harmony,
 )
@@ -38,7 +38,7 @@ from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
 from workflow_scripts.studies.ranking.errors import estimate_reruns
-from workflow_scripts.studies.ranking.frame import DIRECT, FLOORED, TRAINED
+from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, TRAINED
 
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
 MODEL, LLAMA = "Qwen/Qwen2.5-0.5B-Instruct", "meta-llama/Llama-3.2-1B-Instruct"
@@ -163,7 +163,7 @@ def read_release(protocol: str) -> pd.DataFrame:
 
 
 def test_cells_and_ranks_that_differ_differ_alone():
-    ours, panel = make_leaderboard(FLOORED, read_panel_scores()), read("harmony_leaderboard")
+    ours, panel = make_leaderboard(CLIPPED, read_panel_scores()), read("harmony_leaderboard")
     ours = ours.assign(rank=panel["rank"], pc1=panel["pc1"])
     ours = ours.assign(rank_low=panel["rank"] - 1, rank_high=panel["rank"] + 1)
     ours.loc[0, "cola"] += 0.1
@@ -183,7 +183,7 @@ def test_the_second_release_differs_from_the_first_as_seldom_as_stated():
     panel, scores, parts = read("harmony_leaderboard"), read_release(TRAINED), []
     for at in range(3):
         models = tuple(panel["model"][at::3])
-        ours = make_leaderboard(FLOORED, scores.loc[list(models)])
+        ours = make_leaderboard(CLIPPED, scores.loc[list(models)])
         part = panel[panel["model"].isin(models)]
         rows = make_table(compare_harmony(part, ours, HARMONY, estimate(models)))
         rows = rows.query("metric == 'score'").set_index(["of", "item"])
@@ -198,7 +198,7 @@ def test_the_second_release_differs_from_the_first_as_seldom_as_stated():
 def test_a_zero_shot_score_may_differ_by_a_few_answers_alone(moved, expected):
     scores = read_release(DIRECT)[:6] + moved
     published = read("harmony_cells").query("model in @scores.index and task == 'sciq'")
-    for protocol, trained in ((DIRECT, NOT_MEASURED), (TRAINED, NO_FLOOR)):
+    for protocol, trained in ((DIRECT, NOT_MEASURED), (TRAINED, NO_DIRECT)):
         ours = make_leaderboard(protocol, scores)
         table = make_table(compare_cells(published, ours, HARMONY, estimate()))
         is_direct = table["metric"] == DIRECT

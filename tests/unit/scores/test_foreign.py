@@ -90,7 +90,7 @@ def test_lm_evals_results_and_samples_have_scores_and_items(write, tmp_path):
     assert items["correct"] == [True, False, True, True]
     assert items["loglikelihoods"] == list(map(list, ANSWERS))
     assert items["cluster"][1] == hash_cluster({"question": "q1"}, ["question"])
-    row = imported_scores(target)[["study", "task", "value", "stderr", "n", "floor", "chance"]]
+    row = imported_scores(target)[["study", "task", "value", "stderr", "n", "baseline", "chance"]]
     assert row.to_numpy().tolist() == [["other", "rte", 0.75, 0.25, 4, 0.5, 0.5]]
 
 

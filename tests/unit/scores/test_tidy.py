@@ -8,14 +8,14 @@ from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.tidy import collect, collect_scores, read_records
 
 
-def test_each_metric_becomes_a_row_with_its_floor(tmp_path):
+def test_each_metric_becomes_a_row_with_its_baseline(tmp_path):
     write_example(tmp_path / "a.json", model="miniature/Llama-1.4M", value=0.75)
     write_example(tmp_path / "b.json", model="org/net@k2m12+cpt+sft", value=0.25, seed=3)
     records = read_records([tmp_path / "b.json", tmp_path / "a.json"])
     scores = collect(record for _, record in records)
     assert list(scores.columns) == list(COLUMNS)
-    # Of the floors, chance 0.5 is above the best constant's 0.45.
-    shown = scores[["model", "variant", "value", "n", "protocol", "floor", "seed"]]
+    # Of the baselines, chance 0.5 is above the best constant's 0.45.
+    shown = scores[["model", "variant", "value", "n", "protocol", "baseline", "seed"]]
     assert shown.to_numpy().tolist() == [
         ["miniature/Llama-1.4M", "", 0.75, 4, "direct", 0.5, 0],
         ["org/net", "@k2m12+cpt+sft", 0.25, 4, "direct", 0.5, 3],

@@ -17,7 +17,7 @@ STRANGER = {
     "scores": ["theirs.csv"],
     "protocols": {
         "before": {"name": "before"},
-        "after": {"name": "after", "after_training": True, "floored_by": "before"},
+        "after": {"name": "after", "after_training": True, "clipped_by": "before"},
     },
     "categories": {"Ours": ["rte"], "Theirs": ["riddles"]},
     "tasks": {"riddles": {"name": "Riddles", "metric": "acc"}},

@@ -8,7 +8,7 @@ from scipy.stats import binomtest, norm, t
 from sklearn.metrics import matthews_corrcoef
 
 from workflow_scripts.stats.shares import (
-    compute_floor_z,
+    compute_baseline_z,
     compute_mcc_step,
     compute_share_stderr,
     wilson,
@@ -78,15 +78,15 @@ def test_the_interval_of_a_share_is_scipys_wilson_interval(n):
         assert 0 <= low <= right / n <= high <= 1 and low < high
 
 
-@pytest.mark.parametrize(("floor", "n"), [(0.25, 40), (0.65, 1000)])
-def test_a_model_at_the_floor_clears_it_as_seldom_as_two_standard_errors_say(floor, n):
-    scores = np.random.default_rng(n).binomial(n, floor, 20_000) / n
-    above = compute_floor_z(scores, compute_share_stderr(scores, n), floor, n)
+@pytest.mark.parametrize(("baseline", "n"), [(0.25, 40), (0.65, 1000)])
+def test_a_model_at_the_baseline_clears_it_as_seldom_as_two_standard_errors_say(baseline, n):
+    scores = np.random.default_rng(n).binomial(n, baseline, 20_000) / n
+    above = compute_baseline_z(scores, compute_share_stderr(scores, n), baseline, n)
     assert 0.005 < (above >= 2).mean() < 0.035
 
 
 @pytest.mark.parametrize(
-    ("value", "error", "floor", "n", "expected"),
+    ("value", "error", "baseline", "n", "expected"),
     [
         (1.0, 0.0, 0.5, 100, 10),
         (0.0, 0.0, 0.5, 100, -10),
@@ -95,8 +95,8 @@ def test_a_model_at_the_floor_clears_it_as_seldom_as_two_standard_errors_say(flo
         (0.8, 0.0, 0.5, np.nan, np.nan),
     ],
 )
-def test_errors_above_a_floor_are_those_of_the_floor(value, error, floor, n, expected):
-    assert compute_floor_z(value, error, floor, n) == pytest.approx(expected, nan_ok=True)
+def test_errors_above_a_baseline_are_those_of_the_baseline(value, error, baseline, n, expected):
+    assert compute_baseline_z(value, error, baseline, n) == pytest.approx(expected, nan_ok=True)
 
 
 def test_one_answer_moves_a_coefficient_by_its_step_at_most():

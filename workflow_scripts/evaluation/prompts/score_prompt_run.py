@@ -12,9 +12,9 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item, read_items
 from workflow_scripts.core.records import Metric, Record, read_complete_record, write_record
-from workflow_scripts.evaluation.baselines import Floor
+from workflow_scripts.evaluation.baselines import Baseline
 from workflow_scripts.evaluation.lm_eval_results import (
-    NO_FLOOR,
+    NO_BASELINE,
     MetricWithBaseline,
     add_group_averages,
 )
@@ -100,13 +100,13 @@ def compute_metrics(outputs: list[Item], items: list[Item], spec: Reading) -> tu
                 value=float(values.mean()),
                 stderr=float(values.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
                 n=n,
-                floor=baseline if name in ("acc", "acc_strict") else NO_FLOOR,
+                baseline=baseline if name in ("acc", "acc_strict") else NO_BASELINE,
             )
             measured.append(metric)
     return add_group_averages(measured)
 
 
-def compute_baseline(outputs: list[Item], spec: Reading) -> Floor:
+def compute_baseline(outputs: list[Item], spec: Reading) -> Baseline:
     """Compute the scores of constant choices and of a random choice, under the rules of the run itself.
 
     Where "4" counts in "24", any answer scores more.
@@ -122,7 +122,7 @@ def compute_baseline(outputs: list[Item], spec: Reading) -> Floor:
         scores.append(row)
     columns = zip(LETTERS, zip_longest(*scores, fillvalue=0.0), strict=False)
     constants = {letter: float(np.mean(column)) for letter, column in columns}
-    return Floor(constants, float(np.mean([np.mean(row) for row in scores])))
+    return Baseline(constants, float(np.mean([np.mean(row) for row in scores])))
 
 
 def main(generations: Path, record: Path, read: dict[str, Any]) -> None:

@@ -85,7 +85,7 @@ def _read_file(
 
 
 def check_cell(cell: ImportedCell, items: Sequence[Item], is_known: bool) -> ImportedCell:
-    """Check each score against its range and its items, and complete its n and its floor from them.
+    """Check each score against its range and its items, and complete its n and its baseline from them.
 
     The range of a metric is checked on known tasks alone: on others some are percents.
     """

@@ -34,12 +34,12 @@ from workflow_scripts.studies.training.stages import UNTRAINED
 NOTE = (
     "Tokens: trained on in all stages. Perplexity ± standard error on wikitext, and its ratio to the unchanged model's."
     " Agreement: percent of MMLU's questions on which the likeliest letter is the unchanged model's. Accuracy: fraction"
-    " of these n questions on which the likeliest letter is right, ± standard error; floor: the baseline, the better of"
+    " of these n questions on which the likeliest letter is right, ± standard error; baseline: the better of"
     " a fixed and a random answer. Speedup: of generation over the unchanged model, which alternated with it, in the"
     " smallest batch on one device, by the faster of fused and loop, before training. A dash was not measured."
 )
 _COLUMNS = ["model", "variant", "stage", "tokens", "perplexity", "perplexity_stderr", "ratio"]
-_COLUMNS += ["agreement", "accuracy", "accuracy_stderr", "floor", "n", "speedup"]
+_COLUMNS += ["agreement", "accuracy", "accuracy_stderr", "baseline", "n", "speedup"]
 _PANELS = {
     "ratio": "perplexity relative to\nthe unchanged model",
     "agreement": "same likeliest letter\nas the unchanged model",
@@ -63,7 +63,7 @@ def compute_quality(
     models = [id.model for id in ids]
     columns = {"tokens": "tokens", TEXT: "perplexity", f"{TEXT} stderr": "perplexity_stderr"}
     texts = _select_checkpoints(stages, checkpoints, columns)
-    columns = {"acc": "accuracy", "acc_stderr": "accuracy_stderr", "floor": "floor", "n": "n"}
+    columns = {"acc": "accuracy", "acc_stderr": "accuracy_stderr", "baseline": "baseline", "n": "n"}
     table = texts.join(_select_checkpoints(mmlu[mmlu["subject"] == MICRO], checkpoints, columns))
     table = table.assign(
         model=models,
@@ -133,7 +133,7 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Ratio": shown(table["ratio"], perplexity),
         "Agreement": percents(table["agreement"]),
         "Accuracy": format_with_errors(table["accuracy"], table["accuracy_stderr"]),
-        "Floor": numbers(table["floor"]),
+        "Baseline": numbers(table["baseline"]),
         "n": numbers(table["n"], "d"),
         "Speedup": numbers(table["speedup"], ".2f"),
     }

@@ -11,7 +11,7 @@ from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.leaderboard import describe_missing
 
 # The tab shows the ranking by the first of these protocols that was measured.
-_PROTOCOLS = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT, frame.FLOORED)
+_PROTOCOLS = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT, frame.CLIPPED)
 
 
 def make_harmony_tab(
@@ -39,7 +39,7 @@ def make_harmony_tab(
             Column("rank_high", "Rank, high", "count", "95% interval of the rank."),
             Column("pc1", "PC1", "number", f"Of the {names[shown]} scores."),
             *(
-                Column(f"rank_{name}", f"Rank {names[name]}", "count", shown=name != frame.FLOORED)
+                Column(f"rank_{name}", f"Rank {names[name]}", "count", shown=name != frame.CLIPPED)
                 for name in others
             ),
             *(

@@ -17,9 +17,9 @@ from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS,
 from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.stats.shares import compute_mcc_step, compute_share_stderr
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
-from workflow_scripts.studies.ranking.frame import DIRECT, ERROR, FLOORED, OWN, TRAINED
+from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, TRAINED
 
-NO_FLOOR = "the direct score by which it would be floored was not measured here"
+NO_DIRECT = "the direct score by which it would be clipped was not measured here"
 SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
 AFTER_TRAINING = "score"  # the metric of the rows of scores after training
 _CORRELATION = "cola"  # whose error does not follow from its value
@@ -37,7 +37,7 @@ def compare_harmony(
     The same questions were asked, so that scores may differ by what another training changes.
     """
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
-    cells = _index_floored(ours)  # as the published look
+    cells = _index_clipped(ours)  # as the published look
     same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
@@ -70,7 +70,7 @@ def compare_cells(
     Published scores after training are the better of both scores (none lies below the direct one), and so are ours.
     """
     general = GENERATED if settings.source == "miniature" else None
-    cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_floored(ours)}
+    cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_clipped(ours)}
     for row in published[published["task"].isin(TEST_ITEMS)].to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
         if protocol == TRAINED:
@@ -95,7 +95,7 @@ def _compare(
     """Compare a published score with ours; `error` is the standard error of their difference."""
     score, score_stderr = cell.get(task), cell.get(f"{task}{ERROR}")
     if not why_not and is_known(cell.get("raw", {}).get(task)) and not is_known(score):
-        why_not = NO_FLOOR
+        why_not = NO_DIRECT
     numbers = {"item": task, "published": value, "published_stderr": stderr}
     numbers |= {"ours": score, "ours_stderr": score_stderr}
     return numbers | verdict(
@@ -121,9 +121,9 @@ def _index_models(ours: pd.DataFrame | None, protocol: str) -> dict[str, dict]:
     return {row["model"]: row for row in rows.to_dict("records")}
 
 
-def _index_floored(ours: pd.DataFrame | None) -> dict[str, dict]:
-    """Index the floored scores after training, with the raw ones, which no direct score may floor."""
-    floored = _index_models(ours, FLOORED)
+def _index_clipped(ours: pd.DataFrame | None) -> dict[str, dict]:
+    """Index the clipped scores after training, with the raw ones, which no direct score may clip."""
+    clipped = _index_models(ours, CLIPPED)
     for model, raw in _index_models(ours, TRAINED).items():
-        floored.setdefault(model, {})["raw"] = raw
-    return floored
+        clipped.setdefault(model, {})["raw"] = raw
+    return clipped

@@ -12,7 +12,7 @@ from workflow_scripts.render.figures import drawing
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_with_errors, numbers
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.stats.shares import compute_floor_z
+from workflow_scripts.stats.shares import compute_baseline_z
 
 METRICS = ("qem", "em", "acc")
 MICRO, MACRO = "micro", "macro"
@@ -28,7 +28,7 @@ NOTE = (
 _KEYS = ["subject", "model", "variant"]
 _COLUMNS = [
     *_KEYS,
-    *("n", "floor"),
+    *("n", "baseline"),
     *(f"{metric}{suffix}" for metric in METRICS for suffix in ("", "_stderr")),
     *("published_qem", "published_stderr"),
     *(f"{metric}_z" for metric in METRICS),
@@ -64,12 +64,12 @@ def compute_by_subject(
     table = pd.DataFrame(rows, columns=[*_KEYS, "published_qem", "published_stderr"])
     table = table.set_index(_KEYS)
     # The three metrics share a baseline: the frequency of the most frequent letter, or of a random one.
-    table[["n", "floor"]] = scores.groupby(_KEYS)[["n", "floor"]].max()
+    table[["n", "baseline"]] = scores.groupby(_KEYS)[["n", "baseline"]].max()
     for metric in METRICS:
         values = scores[scores["metric"] == metric]
         table[[metric, f"{metric}_stderr"]] = values[["value", "stderr"]]
-        columns = (table[name] for name in (metric, f"{metric}_stderr", "floor", "n"))
-        table[f"{metric}_z"] = compute_floor_z(*columns)
+        columns = (table[name] for name in (metric, f"{metric}_stderr", "baseline", "n"))
+        table[f"{metric}_z"] = compute_baseline_z(*columns)
     numeric = dict.fromkeys(_COLUMNS[len(_KEYS) :], "float64") | {"n": "Int64"}
     return table.reset_index()[_COLUMNS].astype(numeric)
 
@@ -89,7 +89,7 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Subject": table["subject"].replace(_TITLES).str.replace("_", " "),
         "Model": table["model"] + table["variant"],
         "n": numbers(table["n"], "d"),
-        "Baseline": numbers(table["floor"]),
+        "Baseline": numbers(table["baseline"]),
         "Published qem": format_with_errors(table["published_qem"], table["published_stderr"]),
     }
     for metric in METRICS:
@@ -102,7 +102,7 @@ def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Plot each score minus its baseline: subjects down, checkpoints and metrics across."""
     subjects = table["subject"].drop_duplicates().replace(_TITLES).str.replace("_", " ")
     columns = [
-        (f"{name} {metric}", rows[metric] - rows["floor"], rows[f"{metric}_z"] >= CLEAR)
+        (f"{name} {metric}", rows[metric] - rows["baseline"], rows[f"{metric}_z"] >= CLEAR)
         for name, rows in table.groupby(table["model"] + table["variant"], sort=False)
         for metric in METRICS
     ]

@@ -16,7 +16,7 @@ def compute_mmlu_numbers(table: pd.DataFrame) -> Values:
     values: Values = {
         "mmlu.models": len(micro),
         "mmlu.questions": micro["n"].max(),
-        "mmlu.floor": micro["floor"].max(),
+        "mmlu.baseline": micro["baseline"].max(),
         "mmlu.qem_gain": 100 * gain.max(),
         "mmlu.qem_gain_of": gain.idxmax(),
     }

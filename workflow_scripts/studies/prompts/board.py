@@ -12,7 +12,7 @@ _COLUMNS = [
     Column("changed", "What changed", "text"),
     Column("micro", "Micro", "score", "Accuracy over all questions."),
     Column("macro", "Macro", "score", "Mean over the subjects.", shown=False),
-    Column("floor", "Baseline", "score", "The better of a constant and a random answer."),
+    Column("baseline", "Baseline", "score", "The better of a constant and a random answer."),
     Column("format_met", "Format met", "score", "Outputs in the requested format."),
     Column("strict_share", "Strict", "score", "Correct answers in that format.", shown=False),
     Column("n", "n", "count", "Number of questions."),

@@ -7,7 +7,7 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
-from workflow_scripts.stats.shares import compute_floor_z
+from workflow_scripts.stats.shares import compute_baseline_z
 from workflow_scripts.stats.significance import holm
 
 
@@ -17,14 +17,14 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
         return {}
     # A run of fewer questions is comparable with no other.
     complete = table[table["n"] == table["n"].max()].set_index("run")
-    z = compute_floor_z(*(complete[name] for name in ("micro", "micro_stderr", "floor", "n")))
+    z = compute_baseline_z(*(complete[name] for name in ("micro", "micro_stderr", "baseline", "n")))
     steps = table[table["p"].notna()]
     changed = steps[holm(steps["p"]) < LEVEL]
     return {
         "prompts.models": table["model"].nunique(),
         "prompts.runs": table["run"].nunique(),
         "prompts.questions": complete["n"].max(),
-        "prompts.baseline": complete["floor"].max(),
+        "prompts.baseline": complete["baseline"].max(),
         "prompts.compared": len(complete),
         "prompts.clear": (z >= CLEAR).sum(),
         "prompts.lowest": complete["micro"].min(),

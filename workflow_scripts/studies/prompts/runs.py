@@ -33,7 +33,7 @@ _SCORES = {
     "micro_stderr": ("acc", "stderr"),
     "macro": ("acc_macro", "value"),
     "macro_stderr": ("acc_macro", "stderr"),
-    "floor": ("acc", "floor"),
+    "baseline": ("acc", "baseline"),
     "format_met": ("format_met", "value"),
     "strict_share": ("acc_strict", "value"),
 }
@@ -45,7 +45,7 @@ Right = dict[tuple[str, str], pd.Series]
 _LABEL_WIDTH = 34  # characters of a tick label
 # The marks of the figure by column, with their labels.
 _MARKS = {
-    "floor": ("|", "baseline"),
+    "baseline": ("|", "baseline"),
     "format_met": ("s", "outputs in the requested format"),
     "strict_share": ("x", "correct answers under strict parsing"),
 }
@@ -127,7 +127,7 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "n": numbers(table["n"], "d"),
         "Micro": format_with_errors(table["micro"], table["micro_stderr"]),
         "Macro": format_with_errors(table["macro"], table["macro_stderr"]),
-        "Baseline": numbers(table["floor"]),
+        "Baseline": numbers(table["baseline"]),
         "Format met": numbers(table["format_met"]),
         "Strict": numbers(table["strict_share"]),
         "Difference": difference + " to " + table["after"].astype("string"),

@@ -1,4 +1,4 @@
-"""Build a grid from the scores of a run or files of imported ones: its cells, their errors, and what is floored."""
+"""Build a grid from the scores of a run or files of imported ones: its cells, their errors, and what is clipped."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -93,7 +93,7 @@ def make_grids(
     models: pd.DataFrame,
     sources: KnownErrors,
 ) -> Grids:
-    """Make a grid for each protocol that has a score or should have one, floored where its grid says so."""
+    """Make a grid for each protocol that has a score or should have one, clipped where its grid says so."""
     scores = select_reported(scores[scores["subset"].isna()], settings)
     scores["origin"] = scores["study"].where(scores["study"] != STUDY, OWN)
     means, protocols = average_seeds(scores), settings.grid.protocols
@@ -109,11 +109,11 @@ def make_grids(
     for key, protocol in protocols.items():
         if key in parts:
             grids[key] = Grid(key, errors[key], parts[key].models, parts[key].absent)
-        raw, floor = grids.get(protocol.scores_of or key), grids.get(protocol.floored_by or "")
-        if raw and floor:
-            floored = apply_floor(key, raw, floor)
-            if floored.values.notna().to_numpy().any():
-                grids[key] = floored
+        raw, zero_shot = grids.get(protocol.scores_of or key), grids.get(protocol.clipped_by or "")
+        if raw and zero_shot:
+            clipped = clip_grid(key, raw, zero_shot)
+            if clipped.values.notna().to_numpy().any():
+                grids[key] = clipped
     return grids
 
 
@@ -171,14 +171,14 @@ def find_errors(scores: pd.DataFrame) -> pd.Series:
     return pd.Series(np.where(np.isnan(stderr), inferred, stderr), scores.index)
 
 
-def apply_floor(protocol: str, raw: Grid, floor: Grid) -> Grid:
+def clip_grid(protocol: str, raw: Grid, zero_shot: Grid) -> Grid:
     """Take the better of both scores where both are known: what published scores after training look like."""
-    direct = floor.values.reindex_like(raw.values)
+    direct = zero_shot.values.reindex_like(raw.values)
     both = direct.notna() & raw.values.notna()
     values = raw.values.mask(direct > raw.values, direct).where(both)
     rows = both.any(axis=1) | (raw.models["origin"] == OWN)
     values = values.loc[rows, both.any()]
-    errors = raw.errors.floored_by(floor.errors, values)
+    errors = raw.errors.clipped_by(zero_shot.errors, values)
     return Grid(protocol, errors, raw.models[rows], values.isna())
 
 

@@ -20,7 +20,7 @@ from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.scores.foreign.imports import read_folder
 from workflow_scripts.stats.score_errors import ScoreErrors
-from workflow_scripts.stats.shares import compute_floor_z
+from workflow_scripts.stats.shares import compute_baseline_z
 from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
@@ -119,14 +119,16 @@ def _measure_errors(errors: ScoreErrors, baselines: pd.DataFrame) -> pd.DataFram
         "difference": errors.scores.iloc[0] - errors.scores.iloc[1],
         "items": untrained.compute_difference_stderrs(first, second)[0],
         "trainings": np.hypot(*errors.training.to_numpy(float)),
-        "at_baseline": _are_at_baseline(errors.scores.to_numpy(float), about["floor"], about["n"]),
+        "at_baseline": _are_at_baseline(
+            errors.scores.to_numpy(float), about["baseline"], about["n"]
+        ),
     }
     return pd.DataFrame(values, errors.scores.columns)
 
 
 def _are_at_baseline(scores: np.ndarray, baseline: pd.Series, n: pd.Series) -> np.ndarray:
     """Tell of each task whether no score was shown to be above the baseline; not where that is not known."""
-    above = [compute_floor_z(row, np.nan, baseline, n) for row in scores]
+    above = [compute_baseline_z(row, np.nan, baseline, n) for row in scores]
     return np.array(above).max(axis=0) < CLEAR
 
 
@@ -218,11 +220,11 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
     """Read the baseline of the reported metric of each task, and its number of items, from scores of this run."""
-    empty = pd.DataFrame(columns=["task", "subset", "metric", "floor", "n"])
+    empty = pd.DataFrame(columns=["task", "subset", "metric", "baseline", "n"])
     scores = pd.concat([empty, *(pd.read_parquet(path, columns=list(empty)) for path in paths)])
     reported = scores["task"].map({task: about["metric"] for task, about in tasks.items()})
     scores = scores[scores["subset"].isna() & (scores["metric"] == reported)]
-    return scores.dropna(subset="floor").drop_duplicates("task").set_index("task")
+    return scores.dropna(subset="baseline").drop_duplicates("task").set_index("task")
 
 
 def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:

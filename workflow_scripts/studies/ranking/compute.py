@@ -15,7 +15,7 @@ from workflow_scripts.studies.ranking.leaderboard import compute_pc1
 
 OPERATIONS = 6  # of pre-training, for each parameter and token
 _NOTE = (
-    "PC1: 100 times the first principal component of the standardised scores{floored};"
+    "PC1: 100 times the first principal component of the standardised scores{clipped};"
     f" each protocol has its own. Compute: {OPERATIONS} × parameters × tokens of pre-training; of some models the"
     f" tokens are not known. {frame.ESTIMATED}: some of the model's scores are estimated from the others."
 )
@@ -87,7 +87,7 @@ def main(
         "Compute (FLOP)": "{compute:.3g}",
     }
     title = "The first component, parameters and compute"
-    note = _NOTE.format(floored=grid_settings.grid.floor_note)
+    note = _NOTE.format(clipped=grid_settings.grid.clip_note)
     frame.write_grid_table(
         sizes, table, grid_settings, title=title, note=note, shown=shown, rows=rows
     )

@@ -100,8 +100,8 @@ def _estimate_training_errors(
     if (cells.seeds > 1).to_numpy().any():
         return estimate_seed_errors(cells.between, cells.seeds)
     if sources.release is not None and release and release.protocol == protocol:
-        floor = parts[settings.grid.baseline].value
-        reruns = estimate_trainings(sources.release, cells.value, floor, cells.models)
+        zero_shot = parts[settings.grid.baseline].value
+        reruns = estimate_trainings(sources.release, cells.value, zero_shot, cells.models)
     if reruns is None or not settings.grid.protocols[protocol].after_training:
         return cells.value * 0.0
     return reruns.spread(cells.models["model"], list(cells.value))
@@ -137,12 +137,12 @@ def estimate_reruns(
 
 
 def estimate_trainings(
-    first: pd.DataFrame, second: pd.DataFrame, floor: pd.DataFrame, models: pd.DataFrame
+    first: pd.DataFrame, second: pd.DataFrame, zero_shot: pd.DataFrame, models: pd.DataFrame
 ) -> Reruns:
     """Estimate from two releases what trainings alone move, one model and not the other."""
     levels = (first + second.reindex_like(first)) / 2
     return estimate_rerun_errors(
-        subtract_task_lines(compute_rerun_differences(first, second, floor), levels), models
+        subtract_task_lines(compute_rerun_differences(first, second, zero_shot), levels), models
     )
 
 

@@ -15,7 +15,7 @@ STUDY = "harmony"
 OWN = "own"  # the origin of our scores; that of imported ones is their file's name
 # The protocols of a run, as config/grids/own.yaml describes them.
 DIRECT, FEW_SHOT, TRAINED = "direct", "few_shot", "train_before_test"
-FLOORED = "train_before_test_floored"
+CLIPPED = "train_before_test_clipped"
 # Their keys in the names of numbers.
 KEYS = {DIRECT: "direct", FEW_SHOT: "few_shot", TRAINED: "trained"}
 # Said under every table of the ranking of a run.

@@ -25,7 +25,7 @@ _NOTE = (
     "Least squares over slope, knee and step of score = chance + slope × max(log10 compute − knee, 0) + step"
     " where the model was trained in {since} or later; compute is {operations} × parameters × tokens of"
     " pre-training. The step has its standard error. Explained: share of the squared distances from chance."
-    " Printed: the step as the authors print it. Of the scores{floored}."
+    " Printed: the step as the authors print it. Of the scores{clipped}."
 )
 
 
@@ -129,7 +129,7 @@ def main(
         "Explained": "{explained:.3f}",
     }
     since = grid.newer.since if grid.newer else ""
-    note = _NOTE.format(since=since, operations=OPERATIONS, floored=grid.floor_note)
+    note = _NOTE.format(since=since, operations=OPERATIONS, clipped=grid.clip_note)
     title = "Newer and older models"
     write_grid_table(newer, table, grid_settings, title=title, note=note, shown=shown, rows=fits)
     plot_newer(newer, grid_settings, figure)

@@ -17,7 +17,7 @@ from workflow_scripts.studies.ranking.leaderboard import format_ranks
 
 _NOTE = (
     "PC1 that a model would have on the panel (where harmony.panel names no other, the published leaderboard of 61"
-    " models on 24 tasks, trained before tested, floored), predicted from the tasks it was"
+    " models on 24 tasks, trained before tested, clipped), predicted from the tasks it was"
     " measured on, with a 95% interval and the ranks"
     " it spans, as a model of a family that the panel lacks needs them. Coverage: the share of the panel's"
     " own models that lie in such an interval when they are placed from the same tasks by the other"
@@ -71,7 +71,7 @@ def _get_caution(name: str, panel: Panel, settings: GridSettings) -> str:
         return f"the panel's scores are {panel.protocol.replace('_', '-')}"
     if not protocol.after_training:
         return "not fine-tuned, unlike the panel: a lower bound"
-    return "" if protocol.floored_by else "raw; the published panel looks floored"
+    return "" if protocol.clipped_by else "raw; the published panel looks clipped"
 
 
 def main(

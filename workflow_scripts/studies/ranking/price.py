@@ -15,6 +15,7 @@ from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.few_tasks import (
     select_cheapest_tasks,
     select_random_tasks,
+    select_tasks,
 )
 from workflow_scripts.stats.principal import compute_loadings, principal_components
 from workflow_scripts.stats.unseen_families import FEWEST, fit_ridge

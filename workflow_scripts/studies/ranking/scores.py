@@ -15,7 +15,7 @@ from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.foreign.cells import KnownModel, add_imported_models
 from workflow_scripts.scores.tidy import read_all_imported
-from workflow_scripts.stats.shares import compute_floor_z, compute_score_interval
+from workflow_scripts.stats.shares import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, format_rows
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.plots import IMPORTED
@@ -28,7 +28,7 @@ _NOTE = (
     " scores: own, or their file."
 )
 _KEY = ["origin", "model", "task"]
-_SCORE = ["value", "stderr", "n", "chance", "floor"]
+_SCORE = ["value", "stderr", "n", "chance", "baseline"]
 
 
 def compute_scores(
@@ -50,8 +50,8 @@ def compute_scores(
     table = pd.concat([own, direct[origin != OWN]], ignore_index=True).drop(columns="metric")
     table = table.join(rows, on="task").join(about[["parameters", "family"]], on="base")
     table[_SCORE] = table[_SCORE].apply(pd.to_numeric)
-    value, error, n, floor = (table[name] for name in ("value", "stderr", "n", "floor"))
-    table["z"] = compute_floor_z(value, error, floor, n, get_metric_minimum(table["metric"]))
+    value, error, n, baseline = (table[name] for name in ("value", "stderr", "n", "baseline"))
+    table["z"] = compute_baseline_z(value, error, baseline, n, get_metric_minimum(table["metric"]))
     order = rows.index.get_indexer(table["task"])
     table = table.assign(task=table["display_name"], order=order).sort_values(
         "order", kind="stable"
@@ -82,9 +82,11 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
             ends = [end.clip(lower=0) for end in ends]
             look = {"fmt": "o", "markersize": 4, "linewidth": 0.8, "color": colour, "label": name}
             axes.errorbar(rows["value"], down, xerr=ends, **look)
-        floors = table.groupby("task")["floor"].max().dropna()
-        down = tasks.get_indexer(floors.index)
-        axes.vlines(floors, down - 0.42, down + 0.42, color="0.45", linewidth=1.4, label="baseline")
+        baselines = table.groupby("task")["baseline"].max().dropna()
+        down = tasks.get_indexer(baselines.index)
+        axes.vlines(
+            baselines, down - 0.42, down + 0.42, color="0.45", linewidth=1.4, label="baseline"
+        )
         axes.set_yticks(range(len(tasks)), tasks)
         axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
         axes.set_xlabel("score, with its 95% confidence interval")
@@ -119,7 +121,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         "Score": format_with_errors(direct["value"], direct["stderr"]),
         "n": "{n:.0f}",
         "Chance": "{chance:.3f}",
-        "Baseline": "{floor:.3f}",
+        "Baseline": "{baseline:.3f}",
         "Above baseline (SE)": "{z:+.1f}",
     }
     title = "Zero-shot scores"

@@ -71,7 +71,7 @@ def _make_baselines(board: pd.DataFrame, page: dict[str, Any]) -> list[Cells]:
     """Make rows of the best baseline and of random answers (the highest over rows), and of published scores."""
     rows: list[Cells] = []
     tasks = [task["task"] for task in page["tasks"]]
-    for name, part in (("Baseline", "floor"), ("Random answers", "chance")):
+    for name, part in (("Baseline", "baseline"), ("Random answers", "chance")):
         scores = board[[f"{task}_{part}" for task in tasks]].astype(float).max().set_axis(tasks)
         average = plain(scores.mean(skipna=False))
         rows.append({"model": name, "average": average, **scores.dropna().to_dict()})

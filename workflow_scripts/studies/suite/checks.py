@@ -10,7 +10,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.tables import read_table, write_table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
-from workflow_scripts.stats.shares import compute_floor_z
+from workflow_scripts.stats.shares import compute_baseline_z
 from workflow_scripts.studies.suite.leaderboard import Task, format_rows, match_flag
 from workflow_scripts.studies.suite.requests import read_checks, select_accepted
 
@@ -50,13 +50,13 @@ def find_suspicious_rows(
 
 
 def _check_score(row: pd.Series, task: Task, table: pd.DataFrame) -> Iterator[str]:
-    parts = [task["task"] + part for part in ("", "_stderr", "_floor", "_n")]
+    parts = [task["task"] + part for part in ("", "_stderr", "_baseline", "_n")]
     value, stderr, baseline, n = row[parts].astype("Float64").astype(float)
     minimum = get_metric_minimum(pd.Series([task["metric"]]))[0]
     if pd.isna(value):
         yield "missing"
         return
-    if compute_floor_z(value, stderr, baseline, n, minimum) < CLEAR:
+    if compute_baseline_z(value, stderr, baseline, n, minimum) < CLEAR:
         yield "at the baseline"
     if value > SUSPICIOUS:
         yield f"above {SUSPICIOUS:.0%}"

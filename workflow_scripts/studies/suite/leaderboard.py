@@ -25,7 +25,7 @@ _ENTRY_COLUMNS = ["model", "precision", "commit", "licence", "parameters", "mode
 _ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
 _AVERAGES = ["average", "average_stderr", "missing", "behind", "behind_stderr"]
 _FLAGS = ["flag", "flag_link"]
-_PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "floor": "_floor", "chance": "_chance"}
+_PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "baseline": "_baseline", "chance": "_chance"}
 # The columns by which a row finds its scores, and those that identify the errors of these.
 _MATCH = ["model", "variant", "dtype", "protocol", "revision"]
 _KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]

@@ -175,7 +175,7 @@ STAGES = pd.DataFrame(
     | {"wikitext": (10.0, 40.0, 15.0, 12.0, 30.0, 20.0), "wikitext stderr": 1.0}
 )
 MMLU = pd.DataFrame(
-    NAMES | {"subject": "micro", "acc": 0.5, "acc_stderr": 0.1, "floor": 0.3, "n": 4}
+    NAMES | {"subject": "micro", "acc": 0.5, "acc_stderr": 0.1, "baseline": 0.3, "n": 4}
 )
 
 

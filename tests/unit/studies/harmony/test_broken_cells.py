@@ -42,8 +42,8 @@ def write_cell(path, protocol, model, task, number):
     golds = tuple("01"[(number * item + len(task)) % 3 == 0] for item in range(12))
     fields = record_fields(model=model, task=task, n=len(golds))
     fields["protocol"] = Protocol(**fields["protocol"].model_dump() | {"name": protocol})
-    value, floors = golds.count("0") / len(golds), {"best_constant": 0.6, "chance": 0.5}
-    metric = Metric(name=METRICS[task], value=value, stderr=0.1, n=len(golds), **floors)
+    value, baselines = golds.count("0") / len(golds), {"best_constant": 0.6, "chance": 0.5}
+    metric = Metric(name=METRICS[task], value=value, stderr=0.1, n=len(golds), **baselines)
     write_record(path, make_items(golds=golds), **fields | {"metrics": (metric,)})
 
 

@@ -18,10 +18,10 @@ PUBLISHED = {
 }
 
 
-def score(metric, value, subset=None, variant="", stderr=0.05, floor=0.3):
+def score(metric, value, subset=None, variant="", stderr=0.05, baseline=0.3):
     row = {"study": "mmlu", "model": MODEL, "variant": variant, "task": "mmlu_helm"}
     row |= {"protocol": "few_shot", "metric": metric, "value": value, "subset": subset}
-    return row | {"stderr": stderr, "n": 12, "floor": floor, "chance": 0.25}
+    return row | {"stderr": stderr, "n": 12, "baseline": baseline, "chance": 0.25}
 
 
 ROWS = [
@@ -32,7 +32,7 @@ ROWS = [
     score("acc", 0.45, "anatomy"),
     score("qem", 1.0, "law", stderr=0.0),
     score("em", 0.0, "law", stderr=0.0),
-    score("format_met", 0.9, stderr=None, floor=None),
+    score("format_met", 0.9, stderr=None, baseline=None),
     score("qem", 0.35, "anatomy", variant="@k2m6+cpt"),
 ]
 
@@ -59,12 +59,17 @@ def test_rows_are_subjects_and_checkpoints_averages_first(make_files):
     ]
     micro, _, macro, _, anatomy, chunked, law, absent = table.to_dict("records")
     assert (micro["qem"], macro["qem"], anatomy["qem"], chunked["qem"]) == (0.5, 0.4, 0.2, 0.35)
-    assert (anatomy["em"], anatomy["acc"], anatomy["n"], anatomy["floor"]) == (0.1, 0.45, 12, 0.3)
+    assert (anatomy["em"], anatomy["acc"], anatomy["n"], anatomy["baseline"]) == (
+        0.1,
+        0.45,
+        12,
+        0.3,
+    )
     at_baseline = (0.3 * 0.7 / 12) ** 0.5  # the standard error of a model at the baseline
     assert anatomy["acc_z"] == pytest.approx(0.15 / at_baseline)
     assert law["qem_z"] == pytest.approx(0.7 / at_baseline)
     assert law["em_z"] == pytest.approx(-0.3 / at_baseline)
-    assert all(pd.isna(absent[key]) for key in ("qem", "n", "floor", "published_qem"))
+    assert all(pd.isna(absent[key]) for key in ("qem", "n", "baseline", "published_qem"))
     assert (anatomy["published_qem"], anatomy["published_stderr"]) == (0.25, 0.04)
     assert macro["published_qem"] == 0.3 and pd.isna(macro["published_stderr"])
     assert pd.isna(micro["published_qem"]) and pd.isna(chunked["published_qem"])

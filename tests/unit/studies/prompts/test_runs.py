@@ -108,7 +108,9 @@ def test_published_figures_are_the_printed_ones():
 def test_failed_run_costs_its_own_row(make_tables, runs):
     files = make_tables(failed=[(model, run) for model in CHECKPOINTS for run in runs])
     table = read_table(files["t.csv"]).set_index("run")
-    assert len(table) == 8 and table.loc[runs, ["n", "micro", "floor", "p"]].isna().all(axis=None)
+    assert len(table) == 8 and table.loc[runs, ["n", "micro", "baseline", "p"]].isna().all(
+        axis=None
+    )
     assert table.drop(index=runs)["micro"].notna().all()
     assert len(make_prompts_tab(files["t.csv"]).rows) == 8
     values = PROMPTS.values({"prompt_runs": table.reset_index()})

@@ -106,11 +106,11 @@ def shares(values: pd.DataFrame) -> np.ndarray:
     return PCA().fit(StandardScaler().fit_transform(values)).explained_variance_ratio_
 
 
-def test_the_components_are_those_of_scikit_learn_with_scores_floored_by_the_direct_ones():
+def test_the_components_are_those_of_scikit_learn_with_scores_clipped_by_the_direct_ones():
     table = read_made("components")
-    floored = np.maximum(scores(TRAINED), scores(DIRECT))
-    qwen = floored.index.str.startswith("Qwen/")
-    for protocol, values in ((DIRECT, scores(DIRECT)), (TRAINED, floored)):
+    clipped = np.maximum(scores(TRAINED), scores(DIRECT))
+    qwen = clipped.index.str.startswith("Qwen/")
+    for protocol, values in ((DIRECT, scores(DIRECT)), (TRAINED, clipped)):
         for group, of in (("all", values), ("Qwen", values[qwen])):
             rows = table[(table["release"] == "harmony_cells") & (table["protocol"] == protocol)]
             rows = rows[rows["group"] == group]

@@ -76,7 +76,7 @@ def test_there_are_three_verdicts_and_none_without_an_error(row, expected):
 
 
 def test_two_models_at_the_baseline_are_called_so(tmp_path):
-    scores = study(("direct",), (FIRST, SECOND)).assign(value=0.5, floor=0.48)
+    scores = study(("direct",), (FIRST, SECOND)).assign(value=0.5, baseline=0.48)
     scores.to_parquet(tmp_path / "scores.parquet")
     tasks = {task: {"metric": metric} for task, metric in METRICS.items()}
     baselines = read_baselines([str(tmp_path / "scores.parquet")], tasks)

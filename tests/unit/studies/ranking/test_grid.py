@@ -17,7 +17,7 @@ from tests.unit.studies.harmony.harmony_study import (
 )
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.studies.ranking.frame import FLOORED
+from workflow_scripts.studies.ranking.frame import CLIPPED
 from workflow_scripts.studies.ranking.grid import read_grids, write_grids
 
 LLAMA = "miniature/Llama-1.4M"
@@ -36,7 +36,7 @@ def test_missing_cells_stay_missing():
     assert grid.completed.errors.scores.notna().all(axis=None), "for ranks it is estimated"
 
 
-def test_floored_takes_the_better_score():
+def test_clipped_takes_the_better_score():
     rows = [
         score(LLAMA, "rte", "direct", 0.7, stderr=0.01),
         score(LLAMA, "rte", "train_before_test", 0.6, stderr=0.02),
@@ -46,11 +46,11 @@ def test_floored_takes_the_better_score():
         score(MODELS[4], "rte", "train_before_test", 0.5),
     ]
     by_protocol = grids(make_scores(rows), models=MODELS[4:], tasks=["rte", "mnli", "cola"])
-    floored = by_protocol[FLOORED]
-    assert list(floored.values) == ["rte", "mnli"], "no direct score on cola: nothing to floor at"
-    assert floored.values.loc[LLAMA].tolist() == [0.7, 0.8]
-    assert floored.stderrs.loc[LLAMA].tolist() == [0.01, 0.02]
-    assert floored.values.loc[MODELS[4]].isna().all()
+    clipped = by_protocol[CLIPPED]
+    assert list(clipped.values) == ["rte", "mnli"], "no direct score on cola: nothing to floor at"
+    assert clipped.values.loc[LLAMA].tolist() == [0.7, 0.8]
+    assert clipped.stderrs.loc[LLAMA].tolist() == [0.01, 0.02]
+    assert clipped.values.loc[MODELS[4]].isna().all()
     assert by_protocol["train_before_test"].values.loc[LLAMA, "rte"] == 0.6, "raw"
 
 

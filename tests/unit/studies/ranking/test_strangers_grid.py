@@ -1,4 +1,4 @@
-"""Read, floor and describe a grid of somebody else's scores by its file alone."""
+"""Read, baseline and describe a grid of somebody else's scores by its file alone."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def read_stranger(here):
     return read
 
 
-def test_foreign_grid_is_floored_and_described(read_stranger):
+def test_foreign_grid_is_clipped_and_described(read_stranger):
     grids = read_stranger()
     assert grids["before"].values.to_numpy().tolist() == BEFORE
     assert grids["after"].values.to_numpy().tolist() == [[0.5, 0.4], *AFTER[1:]]
