@@ -22,12 +22,17 @@ PARTS = [
 
 
 @pytest.mark.parametrize(("kind", "trainable_modules", "pattern"), PARTS)
-def test_named_parameters_change(tmp_path, kind, trains, pattern):
+def test_named_parameters_change(tmp_path, kind, trainable_modules, pattern):
     before = {n: p.clone() for n, p in make_model(kind).named_parameters()}
     expected = {name for name in before if re.search(pattern, name)}
-    method = "freeze" if trains else "full"
+    method = "freeze" if trainable_modules else "full"
     trained = train_small(
-        tmp_path, kind, method=method, trainable_modules=trains, max_steps=1, warmup_ratio=0.0
+        tmp_path,
+        kind,
+        method=method,
+        trainable_modules=trainable_modules,
+        max_steps=1,
+        warmup_ratio=0.0,
     )
     after = dict(trained.model.named_parameters())
     assert {n for n in before if not torch.equal(before[n], after[n])} == expected
