@@ -14,8 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
-PACKAGE_TOKENS = 210_200  # with the rules, six tokens a line
-TEST_TOKENS = 164_000
+PACKAGE_TOKENS = 195_000  # with the rules, six tokens a line
+TEST_TOKENS = 128_800
 TOKENS_OF_A_RULE_LINE = 6
 LAYOUT = {
     tokenize.COMMENT,
