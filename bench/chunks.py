@@ -24,7 +24,7 @@ LAYERS, VOCABULARY, CACHED, STEPS = 24, 1000, 64, 8
 SHAPES = ((128, 2), (128, 4), (256, 2), (256, 4), (512, 4), (896, 5))
 
 
-def shape(hidden: int, ratio: int) -> dict:
+def make_shape(hidden: int, ratio: int) -> dict:
     return {
         "vocab_size": VOCABULARY,
         "hidden_size": hidden,
@@ -36,12 +36,12 @@ def shape(hidden: int, ratio: int) -> dict:
     }
 
 
-def variants(hidden: int, ratio: int) -> dict[str, torch.nn.Module]:
-    base = Qwen2ForCausalLM(Qwen2Config(**shape(hidden, ratio))).eval()
+def make_variants(hidden: int, ratio: int) -> dict[str, torch.nn.Module]:
+    base = Qwen2ForCausalLM(Qwen2Config(**make_shape(hidden, ratio))).eval()
 
-    def chunked(**keys):
+    def make_chunked(**keys):
         config = ARCHITECTURES["qwen2"].config(
-            **shape(hidden, ratio), use_adapters=False, aggregation_mode="residual", **keys
+            **make_shape(hidden, ratio), use_adapters=False, aggregation_mode="residual", **keys
         )
         model = ARCHITECTURES["qwen2"].causal_lm(config).eval()
         model.load_state_dict(base.state_dict(), strict=False)
@@ -50,15 +50,15 @@ def variants(hidden: int, ratio: int) -> dict[str, torch.nn.Module]:
     two, four = ({"num_chunks": k, "num_layers_per_chunk": LAYERS // k} for k in (2, 4))
     return {
         "unchanged": base,
-        "lean": chunked(chunking_mode="sequential", num_layers_per_chunk=LAYERS),
-        "k2m12 loop": chunked(**two, chunk_execution="loop"),
-        "k2m12": chunked(**two),
-        "k4m6": chunked(**four),
+        "lean": make_chunked(chunking_mode="sequential", num_layers_per_chunk=LAYERS),
+        "k2m12 loop": make_chunked(**two, chunk_execution="loop"),
+        "k2m12": make_chunked(**two),
+        "k4m6": make_chunked(**four),
     }
 
 
 def decode(model) -> Callable[[], float]:
-    """Seconds of one new token on a cache of 64, the mean over a few."""
+    """Return a function that measures the mean seconds of one new token on a cache of 64."""
     cache = DynamicCache(config=model.config)
     token = torch.randint(VOCABULARY, (1, 1), device=model.device)
     with torch.inference_mode():
@@ -108,7 +108,7 @@ def train(model, rows: int, tokens: int) -> Callable[[], float]:
     return run
 
 
-def taking_turns(runs: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+def measure_in_turns(runs: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
     for run in runs.values():
         run()
     seconds: dict[str, list[float]] = {name: [] for name in runs}
@@ -121,9 +121,9 @@ def taking_turns(runs: dict[str, Callable[[], float]], rounds: int) -> dict[str,
 def report(title: str, seconds: dict[str, list[float]]) -> None:
     print(f"\n{title}")
     print(f"  {'variant':<12}{'ms':>9}{'faster':>9}{'from':>8}{'to':>8}")
-    for name, ours in seconds.items():
-        ratios = [a / b for a, b in zip(seconds["unchanged"], ours, strict=True)]
-        line = f"  {name:<12}{1000 * statistics.median(ours):>9.2f}"
+    for name, times in seconds.items():
+        ratios = [a / b for a, b in zip(seconds["unchanged"], times, strict=True)]
+        line = f"  {name:<12}{1000 * statistics.median(times):>9.2f}"
         line += f"{statistics.median(ratios):>9.2f}{min(ratios):>8.2f}{max(ratios):>8.2f}"
         print(line)
     loop = statistics.median(
@@ -144,12 +144,12 @@ def main() -> None:
     for hidden, ratio in SHAPES:
         if hidden > arguments.largest:
             continue
-        models = variants(hidden, ratio)
+        models = make_variants(hidden, ratio)
         rounds = arguments.rounds if hidden <= 256 else max(3, arguments.rounds // 3)
         title = f"hidden size {hidden}, inner {ratio * hidden}"
         report(
             f"{title}: one token, batch 1, {CACHED} in the cache",
-            taking_turns({name: decode(model) for name, model in models.items()}, rounds),
+            measure_in_turns({name: decode(model) for name, model in models.items()}, rounds),
         )
         if (hidden, ratio) not in ((128, 2), (512, 4)):
             continue
@@ -157,11 +157,11 @@ def main() -> None:
         for rows, tokens in ((1, 64), (8, 64)):
             report(
                 f"{title}: reading {rows} x {tokens} tokens",
-                taking_turns({n: prefill(m, rows, tokens) for n, m in models.items()}, few),
+                measure_in_turns({n: prefill(m, rows, tokens) for n, m in models.items()}, few),
             )
         report(
             f"{title}: a training step of 2 x 64 tokens",
-            taking_turns({n: train(m, 2, 64) for n, m in models.items()}, few),
+            measure_in_turns({n: train(m, 2, 64) for n, m in models.items()}, few),
         )
 
 

@@ -49,11 +49,11 @@ def main() -> None:
             count: _measure(Path(folder), paper, models[:count], tasks)
             for count in (len(models) // 4, len(models))
         }
-    for count, (ours, bare) in figures.items():
+    for count, (own, bare) in figures.items():
         cells = 2 * count * len(tasks)
-        ratios = [a[0] / b[0] for a, b in zip(ours, bare, strict=True)]
+        ratios = [a[0] / b[0] for a, b in zip(own, bare, strict=True)]
         print(
-            f"{cells} cells: {_median(ours, 0):.1f} s and {_median(ours, 1):.0f} MB, bare"
+            f"{cells} cells: {_median(own, 0):.1f} s and {_median(own, 1):.0f} MB, bare"
             f" {_median(bare, 0):.1f} s and {_median(bare, 1):.0f} MB; ratio of seconds"
             f" {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
         )
@@ -73,15 +73,15 @@ def _measure(folder: Path, paper: dict, models: list[str], tasks: list[str]):
     config.write_text(yaml.safe_dump(small), encoding="utf-8")
     names = [name.replace("/", "--") for name in models]
     bare.write_text(BARE.format(models=names, tasks=tasks), encoding="utf-8")
-    ours, theirs = [], []
+    own, bare_runs = [], []
     for _ in range(ROUNDS):
-        ours.append(
+        own.append(
             _dry_run(
                 folder, ["harmony", "-s", str(ROOT / "Snakefile"), "--configfile", str(config)]
             )
         )
-        theirs.append(_dry_run(folder, ["-s", str(bare)]))
-    return ours, theirs
+        bare_runs.append(_dry_run(folder, ["-s", str(bare)]))
+    return own, bare_runs
 
 
 def _dry_run(folder: Path, arguments: list[str]) -> tuple[float, float]:

@@ -21,12 +21,12 @@ from bench.exams import VOCABULARY, Exams, Pair
 WINDOW = 1024
 NEW_TOKENS = 16
 BATCH_SIZES = (2, 4, 8, 16, 32)
-MOST_TRIED = 12
+MAX_TRIED = 12
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A model of random weights, and what it is asked."""
+    """A model of random weights, and its requests."""
 
     model: dict[str, int]
     prompt: int  # tokens
@@ -93,32 +93,36 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
             [Instance("loglikelihood", {}, pair, 0) for pair in pairs], disable_tqdm=True
         )
 
-    def score_anew(pairs: list[Pair]) -> list:
-        prefix.tokenizer_cache = TokenizerCache(
-            exams.tokenizer
-        )  # nothing is known from the round before
+    def score_uncached(pairs: list[Pair]) -> list:
+        prefix.tokenizer_cache = TokenizerCache(exams.tokenizer)  # empty in each round
         return score(prefix)(pairs)
 
-    def continue_in_batches(contexts: list) -> list:
+    def generate_in_batches(contexts: list) -> list:
         return _generate(model, contexts, harness.batch_size)
 
-    def continue_shared(contexts: list) -> list:
+    def generate_shared(contexts: list) -> list:
         return engine.generate(
             [GenerationRequest(context, NEW_TOKENS) for context in contexts], {"do_sample": False}
         )
 
     makers: dict[str, Callable[[], Case]] = {
-        "letters": lambda: Case("letters", 4, exams.letters(2), score(harness), score_anew),
-        "endings": lambda: Case("endings", 9, exams.endings(), score(harness), score_anew),
+        "letters": lambda: Case(
+            "letters", 4, exams.make_letters(2), score(harness), score_uncached
+        ),
+        "endings": lambda: Case("endings", 9, exams.make_endings(), score(harness), score_uncached),
         "nothing shared": lambda: Case(
-            "nothing shared", 1, exams.nothing_shared(), score(harness), score_anew
+            "nothing shared", 1, exams.make_unshared(), score(harness), score_uncached
         ),
         "generation": lambda: Case(
-            "generation", 2, exams.encoded(exams.contexts(2)), continue_in_batches, continue_shared
+            "generation",
+            2,
+            exams.encode(exams.make_contexts(2)),
+            generate_in_batches,
+            generate_shared,
         ),
     }
     cases = [makers[name]() for name in shape.cases]
-    best = {case.name: _best_batch_size(harness, case) for case in cases if case.name != "endings"}
+    best = {case.name: _find_batch_size(harness, case) for case in cases if case.name != "endings"}
     best["endings"] = best["letters"]  # rows of the same length
     times: dict[str, list[tuple[float, float]]] = {case.name: [] for case in cases}
     differences = dict.fromkeys(times, 0.0)
@@ -126,17 +130,21 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
     for _ in range(rounds):
         for case in cases:
             harness.batch_size_per_gpu = best[case.name]
-            theirs, expected = _timed(case.harness, case.requests)
-            ours, found = _timed(case.engine, case.requests)
-            times[case.name].append((theirs, ours))
-            differences[case.name] = max(differences[case.name], _difference(found, expected))
-            greedy[case.name] += _other_flags(found, expected)
+            harness_seconds, expected = _measure_seconds(case.harness, case.requests)
+            engine_seconds, answers = _measure_seconds(case.engine, case.requests)
+            times[case.name].append((harness_seconds, engine_seconds))
+            differences[case.name] = max(
+                differences[case.name], _compute_difference(answers, expected)
+            )
+            greedy[case.name] += _count_other_flags(answers, expected)
     print(
         f"{'case':<16}{'target':>7}{'median':>8}{'from':>7}{'to':>7}{'HFLM s':>8}{'batch':>6}"
         f"{'ours s':>8}{'differ':>9}{'flags':>6}"
     )
     for case in cases:
-        ratios = [theirs / ours for theirs, ours in times[case.name]]
+        ratios = [
+            harness_seconds / engine_seconds for harness_seconds, engine_seconds in times[case.name]
+        ]
         print(
             f"{case.name:<16}{case.target:>7.1f}{statistics.median(ratios):>8.2f}"
             f"{min(ratios):>7.2f}{max(ratios):>7.2f}"
@@ -150,53 +158,53 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
     )
 
 
-def _timed(function: Callable[[list], list], requests: list) -> tuple[float, list]:
+def _measure_seconds(function: Callable[[list], list], requests: list) -> tuple[float, list]:
     start = time.perf_counter()
     result = function(requests)
     return time.perf_counter() - start, result
 
 
-def _best_batch_size(harness, case: Case) -> int:
-    """Tried on some of the requests, since HFLM is to be met at its best."""
-    some = case.requests[:: max(1, len(case.requests) // MOST_TRIED)]
+def _find_batch_size(harness, case: Case) -> int:
+    """Find the fastest batch size of HFLM on a part of the requests."""
+    batch = case.requests[:: max(1, len(case.requests) // MAX_TRIED)]
     times: dict[int, float] = {}
     for size in BATCH_SIZES:
         harness.batch_size_per_gpu = size
-        times[size] = _timed(case.harness, some)[0]
+        times[size] = _measure_seconds(case.harness, batch)[0]
         if times[size] > 1.2 * min(times.values()):
             break
     return min(times, key=times.__getitem__)
 
 
 def _generate(model, contexts: list[list[int]], batch_size: int) -> list[list[int]]:
-    """transformers' generate, padded to the left, longest prompts first."""
-    found: dict[int, list[int]] = {}
-    order = sorted(range(len(contexts)), key=lambda at: -len(contexts[at]))
+    """Generate by transformers, padded to the left, longest prompts first."""
+    answers: dict[int, list[int]] = {}
+    order = sorted(range(len(contexts)), key=lambda index: -len(contexts[index]))
     for start in range(0, len(order), batch_size):
-        some = order[start : start + batch_size]
-        longest = len(contexts[some[0]])
-        ids = torch.zeros(len(some), longest, dtype=torch.long)
+        batch = order[start : start + batch_size]
+        longest = len(contexts[batch[0]])
+        ids = torch.zeros(len(batch), longest, dtype=torch.long)
         mask = torch.zeros_like(ids)
-        for row, at in enumerate(some):
-            ids[row, longest - len(contexts[at]) :] = torch.tensor(contexts[at])
-            mask[row, longest - len(contexts[at]) :] = 1
+        for row, index in enumerate(batch):
+            ids[row, longest - len(contexts[index]) :] = torch.tensor(contexts[index])
+            mask[row, longest - len(contexts[index]) :] = 1
         new = model.generate(
             ids, attention_mask=mask, max_new_tokens=NEW_TOKENS, do_sample=False, pad_token_id=0
         )
-        found.update(zip(some, new[:, longest:].tolist(), strict=True))
-    return [found[at] for at in range(len(contexts))]
+        answers.update(zip(batch, new[:, longest:].tolist(), strict=True))
+    return [answers[index] for index in range(len(contexts))]
 
 
-def _difference(found: list, expected: list) -> float:
-    if isinstance(found[0], tuple):
-        return max(abs(a[0] - b[0]) for a, b in zip(found, expected, strict=True))
-    return sum(a != b for a, b in zip(found, expected, strict=True)) / len(found)
+def _compute_difference(answers: list, expected: list) -> float:
+    if isinstance(answers[0], tuple):
+        return max(abs(a[0] - b[0]) for a, b in zip(answers, expected, strict=True))
+    return sum(a != b for a, b in zip(answers, expected, strict=True)) / len(answers)
 
 
-def _other_flags(found: list, expected: list) -> int:
-    if not isinstance(found[0], tuple):
+def _count_other_flags(answers: list, expected: list) -> int:
+    if not isinstance(answers[0], tuple):
         return 0
-    return sum(a[1] != b[1] for a, b in zip(found, expected, strict=True))
+    return sum(a[1] != b[1] for a, b in zip(answers, expected, strict=True))
 
 
 if __name__ == "__main__":
@@ -208,6 +216,6 @@ if __name__ == "__main__":
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     for name in arguments.shape or SHAPES:
-        asked = {"questions": arguments.questions} if arguments.questions else {}
-        shape = replace(SHAPES[name], **asked)
+        changes = {"questions": arguments.questions} if arguments.questions else {}
+        shape = replace(SHAPES[name], **changes)
         main(shape, arguments.rounds, arguments.seed, arguments.threads)

@@ -21,43 +21,47 @@ class Exams:
         ]
         self._words = ["".join(self._rng.choices(syllables, k=self._rng.randint(1, 4)))
                        for _ in range(_WORDS)]  # fmt: skip
-        self.tokenizer = self._trained()
+        self.tokenizer = self._train_tokenizer()
         self._examples, self._questions = tokens - 80, questions
 
-    def contexts(self, subjects: int) -> list[str]:
-        found = []
+    def make_contexts(self, subjects: int) -> list[str]:
+        contexts = []
         for _ in range(subjects):
             examples = ""
-            while self._length(examples) < self._examples:
-                examples += f"{self._question()} {self._rng.choice('ABCD')}\n\n"
-            found += [examples + self._question() for _ in range(self._questions)]
-        return found
+            while self._count_tokens(examples) < self._examples:
+                examples += f"{self._make_question()} {self._rng.choice('ABCD')}\n\n"
+            contexts += [examples + self._make_question() for _ in range(self._questions)]
+        return contexts
 
-    def letters(self, subjects: int) -> list[Pair]:
-        return [(context, f" {letter}") for context in self.contexts(subjects) for letter in "ABCD"]
-
-    def endings(self) -> list[Pair]:
+    def make_letters(self, subjects: int) -> list[Pair]:
         return [
-            (context, " " + self._said(10, 40)) for context in self.contexts(1) for _ in range(4)
+            (context, f" {letter}") for context in self.make_contexts(subjects) for letter in "ABCD"
         ]
 
-    def nothing_shared(self) -> list[Pair]:
-        return [(self._said(40, 120), " " + self._said(5, 20)) for _ in range(128)]
+    def make_endings(self) -> list[Pair]:
+        return [
+            (context, " " + self._make_words(10, 40))
+            for context in self.make_contexts(1)
+            for _ in range(4)
+        ]
 
-    def encoded(self, texts: list[str]) -> list[list[int]]:
+    def make_unshared(self) -> list[Pair]:
+        return [(self._make_words(40, 120), " " + self._make_words(5, 20)) for _ in range(128)]
+
+    def encode(self, texts: list[str]) -> list[list[int]]:
         return self.tokenizer(texts)["input_ids"]
 
-    def _length(self, text: str) -> int:
+    def _count_tokens(self, text: str) -> int:
         return len(self.tokenizer(text)["input_ids"])
 
-    def _said(self, least: int, most: int) -> str:
-        return " ".join(self._rng.choices(self._words, k=self._rng.randint(least, most)))
+    def _make_words(self, minimum: int, maximum: int) -> str:
+        return " ".join(self._rng.choices(self._words, k=self._rng.randint(minimum, maximum)))
 
-    def _question(self) -> str:
-        choices = "\n".join(f"{letter}. {self._said(1, 6)}" for letter in "ABCD")
-        return f"{self._said(10, 70)}?\n{choices}\nAnswer:"
+    def _make_question(self) -> str:
+        choices = "\n".join(f"{letter}. {self._make_words(1, 6)}" for letter in "ABCD")
+        return f"{self._make_words(10, 70)}?\n{choices}\nAnswer:"
 
-    def _trained(self) -> PreTrainedTokenizerFast:
+    def _train_tokenizer(self) -> PreTrainedTokenizerFast:
         core = Tokenizer(models.BPE())
         core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         core.train_from_iterator(

@@ -94,11 +94,11 @@ def check_correctness(device: str, small: bool) -> None:
             ) in model.parameters():  # rotary frequencies, no parameters, are not rounded
                 parameter.data = parameter.data.to(dtype)
             engine = PrefixEngine(model)
-            found = [score for score, _ in engine.loglikelihoods(requests, window=256)]
+            shared = [score for score, _ in engine.loglikelihoods(requests, window=256)]
             plain = score_plainly(model, requests)
             errors = [
                 max(abs(a - b) for a, b in zip(scores, exact, strict=True))
-                for scores in (plain, found)
+                for scores in (plain, shared)
             ]
             verdict = "right" if errors[1] <= max(3 * errors[0], 1e-3) else "WRONG"
             print(
@@ -113,7 +113,7 @@ def measure_evaluation(device: str, small: bool) -> None:
     model = model.to(device, torch.float32 if small else torch.bfloat16).eval()
     contexts = draw_contexts(1, 4, 40) if small else draw_contexts(2, 32, 600)
     new = 4 if small else 128
-    batches = [contexts[at : at + 16] for at in range(0, len(contexts), 16)]
+    batches = [contexts[start : start + 16] for start in range(0, len(contexts), 16)]
     engine = PrefixEngine(model)
 
     def score() -> None:
@@ -134,28 +134,28 @@ def measure_evaluation(device: str, small: bool) -> None:
             ids, mask = pad_left(batch, device)
             model.generate(ids, attention_mask=mask, max_new_tokens=new, do_sample=False)
 
-    for name, theirs, ours in (
+    for name, baseline, engine_run in (
         ("letters", score_in_batches, score),
         ("generation", generate_in_batches, generate),
     ):
-        before, after = measure_seconds(theirs), measure_seconds(ours)
+        before, after = measure_seconds(baseline), measure_seconds(engine_run)
         print(f"{name:<12}{before:>8.2f} s{after:>8.2f} s  {before / after:.2f} times faster")
 
 
 def measure_chunks(device: str, small: bool) -> None:
     """Compare one decoded token of chunked models with the unchanged model's."""
-    models = chunks.variants(*((128, 2) if small else (896, 5)))
+    models = chunks.make_variants(*((128, 2) if small else (896, 5)))
     dtype = torch.float32 if small else torch.bfloat16
     runs = {name: chunks.decode(model.to(device, dtype)) for name, model in models.items()}
-    chunks.report("one token, batch 1", chunks.taking_turns(runs, 3))
+    chunks.report("one token, batch 1", chunks.measure_in_turns(runs, 3))
 
 
 def measure_training(device: str, small: bool) -> None:
     if not find_spec("trl"):
         print("TRL is not installed: `make bench-training` installs it.")
         return
-    for case in training.cases(24 if small else 400, 8 if small else 64):
-        training.measure(training.model_of(), case, 1, device)
+    for case in training.make_cases(24 if small else 400, 8 if small else 64):
+        training.measure(training.make_model(), case, 1, device)
 
 
 PARTS = {

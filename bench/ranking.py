@@ -28,9 +28,11 @@ def make_scores(models: int) -> pd.DataFrame:
     published = pd.read_csv(ROOT / "resources/published/harmony_cells.csv")
     published = published[published["metric"] != "bits_per_byte"]
     generator, copies = np.random.default_rng(0), []
-    for at in range(-(-models // published["model"].nunique())):
+    for number in range(-(-models // published["model"].nunique())):
         moved = published["value"] + NOISE * generator.standard_normal(len(published))
-        copy = published.assign(model=published["model"] + f"-{at}", value=moved.clip(0.001, 0.999))
+        copy = published.assign(
+            model=published["model"] + f"-{number}", value=moved.clip(0.001, 0.999)
+        )
         copies.append(copy[generator.random(len(copy)) > 0.1])
     scores = pd.concat(copies)
     return scores[scores["model"].isin(scores["model"].unique()[:models])]

@@ -44,12 +44,12 @@ RATE = 2e-5
 @dataclass(frozen=True)
 class Case:
     name: str
-    wanted: float
+    target: float
     samples: Samples
 
     @property
     def steps(self) -> list[list[int]]:
-        """The samples of each step, as our trainer takes them and TRL's is given them."""
+        """Return the samples of each step, for both trainers."""
         order = MicroBatchSampler(len(self.samples), BATCH, BATCH, SEED)
         return [step[0] for step in order.steps()]
 
@@ -60,9 +60,9 @@ class Case:
 
 @dataclass
 class Clock(TrainerCallback):
-    """From the end of the last warm-up step to the end of the last step: all that a step costs."""
+    """Time the steps from the end of the warm-up to the end of the last step."""
 
-    begun: float = 0.0
+    started: float = 0.0
     seconds: float = 0.0
 
     def on_step_end(self, args, state, control, **kwargs):
@@ -70,32 +70,32 @@ class Clock(TrainerCallback):
             torch.cuda.synchronize()
         now = time.perf_counter()
         if state.global_step == WARM_UP:
-            self.begun = now
+            self.started = now
         elif state.global_step == state.max_steps:
-            self.seconds = now - self.begun
+            self.seconds = now - self.started
 
 
-def random_samples(
+def draw_samples(
     lengths: np.ndarray, rng: np.random.Generator, vocabulary: int = VOCABULARY
 ) -> Samples:
-    made = []
+    samples = []
     for length in lengths:
         counted = np.ones(length, bool)
         counted[0] = False
-        made.append(Sample(rng.integers(4, vocabulary, length).astype(np.int32), counted))
-    return Samples.from_list(made)
+        samples.append(Sample(rng.integers(4, vocabulary, length).astype(np.int32), counted))
+    return Samples.from_list(samples)
 
 
-def cases(short: int, blocks: int) -> list[Case]:
+def make_cases(short: int, blocks: int) -> list[Case]:
     rng = np.random.default_rng(SEED)
     lengths = np.clip(np.exp(rng.normal(np.log(35), 0.5, short)).astype(int), 4, LONGEST)
     return [
-        Case("short", 1.7, random_samples(lengths, rng)),
-        Case("blocks", 1.0, random_samples(np.full(blocks, LONGEST), rng)),
+        Case("short", 1.7, draw_samples(lengths, rng)),
+        Case("blocks", 1.0, draw_samples(np.full(blocks, LONGEST), rng)),
     ]
 
 
-def model_of() -> Qwen2ForCausalLM:
+def make_model() -> Qwen2ForCausalLM:
     torch.manual_seed(SEED)
     config = Qwen2Config(
         vocab_size=VOCABULARY, hidden_size=256, intermediate_size=1024, num_hidden_layers=6,
@@ -105,8 +105,8 @@ def model_of() -> Qwen2ForCausalLM:
     return Qwen2ForCausalLM(config)
 
 
-def ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
-    """Trains as a task's training does; the loss of the last step."""
+def train_by_ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
+    """Train as a task's training does; return the loss of the last step."""
     keys = TrainingKeys(
         method="lora",
         lora_rank=ADAPTERS["r"],
@@ -122,7 +122,7 @@ def ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
         max_length=LONGEST,
         save_steps=10_000,
     )
-    with tempfile.TemporaryDirectory() as folder, _with_callback(clock):
+    with tempfile.TemporaryDirectory() as folder, _add_callback(clock):
         trained = train(
             lambda dtype: copy_sharing_weights(base),
             TrainingSpec(case.samples, keys, SEED, {}),
@@ -133,7 +133,7 @@ def ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     return trained.history[-1]["loss"]
 
 
-def theirs(base, case: Case, clock: Clock, device: str = "cpu") -> float:
+def train_by_trl_adapters(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     rows = [case.samples[n].tokens.tolist() for step in case.steps for n in step]
     lora = {"target_modules": TARGETS, **ADAPTERS}
     history = train_by_trl(base, rows, lora, {"learning_rate": RATE}, [clock], device)
@@ -148,7 +148,7 @@ def train_by_trl(
     callbacks: list[TrainerCallback],
     device: str = "cpu",
 ) -> list[dict[str, float]]:
-    """An epoch over tokens in their order, as the published LM-Harmony sets TRL; what it logs."""
+    """Train an epoch over tokens in their order, as the published LM-Harmony sets TRL; return the log."""
     from peft import LoraConfig
     from torch.utils.data import SequentialSampler
     from trl import SFTConfig, SFTTrainer
@@ -157,7 +157,7 @@ def train_by_trl(
         def _get_train_sampler(self, dataset=None):
             return SequentialSampler(self.train_dataset)
 
-    usual = {"lr_scheduler_type": "constant", "weight_decay": 0.01, "max_length": LONGEST}
+    defaults = {"lr_scheduler_type": "constant", "weight_decay": 0.01, "max_length": LONGEST}
     with tempfile.TemporaryDirectory() as folder:
         trainer = InThisOrder(
             copy.deepcopy(base),
@@ -165,10 +165,10 @@ def train_by_trl(
                 output_dir=folder, per_device_train_batch_size=BATCH, num_train_epochs=1,
                 packing=False, save_strategy="no", report_to=[], use_cpu=device == "cpu",
                 bf16=device == "cuda", activation_checkpointing=False, disable_tqdm=True,
-                **usual | settings,
+                **defaults | settings,
             ),
             train_dataset=Dataset.from_list([{"input_ids": row} for row in rows]),
-            processing_class=_tokenizer(),
+            processing_class=_make_tokenizer(),
             peft_config=LoraConfig(task_type="CAUSAL_LM", **lora),
             callbacks=callbacks,
         )  # fmt: skip
@@ -178,18 +178,18 @@ def train_by_trl(
 
 
 @contextmanager
-def _with_callback(clock: Clock) -> Iterator[None]:
+def _add_callback(clock: Clock) -> Iterator[None]:
     real = PackedTrainer.__init__
 
     def init(self, *args, callbacks, **kwargs):
         real(self, *args, callbacks=[*callbacks, clock], **kwargs)
 
-    with _replaced(PackedTrainer, "__init__", init):
+    with _replace_attribute(PackedTrainer, "__init__", init):
         yield
 
 
 @contextmanager
-def _replaced(owner: type, name: str, value: Callable) -> Iterator[None]:
+def _replace_attribute(owner: type, name: str, value: Callable) -> Iterator[None]:
     real = getattr(owner, name)
     setattr(owner, name, value)
     try:
@@ -198,7 +198,7 @@ def _replaced(owner: type, name: str, value: Callable) -> Iterator[None]:
         setattr(owner, name, real)
 
 
-def _tokenizer():
+def _make_tokenizer():
     from tokenizers import Tokenizer, models
     from transformers import PreTrainedTokenizerFast
 
@@ -210,20 +210,20 @@ def _tokenizer():
 
 def measure(base, case: Case, rounds: int, device: str = "cpu") -> None:
     ratios = []
-    speeds: dict[str, list[float]] = {"theirs": [], "ours": []}
+    speeds: dict[str, list[float]] = {"TRL": [], "ours": []}
     for _ in range(rounds):
         per_second = {}
-        for name, run in (("theirs", theirs), ("ours", ours)):
+        for name, run in (("TRL", train_by_trl_adapters), ("ours", train_by_ours)):
             clock = Clock()
             with redirect_stdout(StringIO()):
                 run(base, case, clock, device)
             per_second[name] = case.timed_tokens / clock.seconds
             speeds[name].append(per_second[name])
-        ratios.append(per_second["ours"] / per_second["theirs"])
+        ratios.append(per_second["ours"] / per_second["TRL"])
     print(
-        f"{case.name:<8}{case.timed_tokens:>8}{statistics.median(speeds['theirs']):>9.0f}"
+        f"{case.name:<8}{case.timed_tokens:>8}{statistics.median(speeds['TRL']):>9.0f}"
         f"{statistics.median(speeds['ours']):>9.0f}{statistics.median(ratios):>8.2f}"
-        f"{min(ratios):>7.2f}{max(ratios):>7.2f}{case.wanted:>8.1f}",
+        f"{min(ratios):>7.2f}{max(ratios):>7.2f}{case.target:>8.1f}",
         flush=True,
     )
 
@@ -241,13 +241,13 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     disable_progress_bars()
     warnings.filterwarnings("ignore", category=FutureWarning)
-    base = model_of()
+    base = make_model()
     print(f"{base.num_parameters():,} parameters, float32, {torch.get_num_threads()} threads")
     print(
         f"{'case':<8}{'tokens':>8}{'TRL t/s':>9}{'ours t/s':>9}{'ratio':>8}{'from':>7}{'to':>7}"
-        f"{'wanted':>8}"
+        f"{'target':>8}"
     )
-    for case in cases(arguments.short, arguments.blocks):
+    for case in make_cases(arguments.short, arguments.blocks):
         rounds = arguments.rounds if case.name == "short" else max(3, arguments.rounds // 2)
         measure(base, case, rounds)
     print("tokens: of the samples, without padding, in the steps that are timed.")
