@@ -17,7 +17,7 @@ make_model = partial(tiny_model, layers=4)
 
 
 def make_samples(lengths, seed: int = 0, counted_from: int = 1) -> Samples:
-    """Draw tokens; those from a position on count, of a sample too short for that its last."""
+    """Draw tokens that count from a position on; a sample too short for that counts its last."""
     rng = np.random.default_rng(seed)
     samples = []
     for length in lengths:

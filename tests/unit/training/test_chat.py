@@ -108,16 +108,16 @@ def label(template, text: str) -> list[tuple[int, bool]]:
 
 @pytest.mark.parametrize("form", [to_messages, to_sharegpt])
 @pytest.mark.parametrize("name", LABELLED)
-def test_marks_are_those_a_person_made(name, form):
+def test_conversation_marks(name, form):
     template, turns, text = LABELLED[name]
     assert tokenise(template, form(turns)) == ([label(template, text)], {})
 
 
-def test_system_message_of_a_recipe():
-    """Where a conversation has none."""
+def test_recipe_system_message():
+    """The recipe's message is used where a conversation has none."""
     rows = to_sharegpt(ONE_TURN), to_sharegpt(WITH_SYSTEM)
-    (alone, with_own), _ = tokenise(QWEN, *rows, system="Be brief.")
-    assert alone == label(QWEN, f"<|im_start|>system\nBe brief.<|im_end|>\n{QWEN_ONE}")
+    (without_own, with_own), _ = tokenise(QWEN, *rows, system="Be brief.")
+    assert without_own == label(QWEN, f"<|im_start|>system\nBe brief.<|im_end|>\n{QWEN_ONE}")
     assert with_own == label(QWEN, LABELLED["qwen, system"][2])
 
 

@@ -58,7 +58,7 @@ def test_checkpoint_loads_anywhere(base, tmp_path, keys):
     assert not verify(folder, read_manifest(folder / "manifest.json"))
 
 
-def test_checkpoint_with_adapter_is_trained_further(base, tmp_path):
+def test_adapter_checkpoint_is_trained_further(base, tmp_path):
     """transformers would save the adapter alone, and the base's own change would be lost."""
     train_and_save(base, tmp_path / "one", **ADAPTER)
     expected = train_and_save(tmp_path / "one/manifest.json", tmp_path / "two", method="full")
@@ -67,7 +67,7 @@ def test_checkpoint_with_adapter_is_trained_further(base, tmp_path):
     assert not list((tmp_path / "two").glob("adapter*"))
 
 
-def test_weights_keep_the_dtype_of_the_base(base, tmp_path):
+def test_weights_keep_base_dtype(base, tmp_path):
     edit_config(base.parent, dtype="bfloat16")
     sealed(base.parent)
     train_and_save(base, tmp_path / "one", **LORA)

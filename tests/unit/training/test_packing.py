@@ -39,7 +39,7 @@ def compute_gradients(model, loss):
         *((kind, "none") for kind in ("gpt2", "gemma2", "cohere")),
     ],
 )
-def test_loss_and_gradients_of_whole_logits(kind, packing):
+def test_summed_loss_and_gradients(kind, packing):
     options = {} if kind == "fused" else {"initializer_range": 0.02}
     packed, whole = (tiny_model(kind, **options) for _ in range(2))
     keys = make_keys(packing=packing != "none", compile=packing == "row")
@@ -67,7 +67,7 @@ def test_loss_and_gradients_of_whole_logits(kind, packing):
         assert float((gradient - expected[name]).abs().max()) <= 1e-4 * scale, name
 
 
-def test_padding_where_samples_see_one_another(monkeypatch):
+def test_choose_packing_without_isolation(monkeypatch):
     model = make_model("qwen2")
     forward = model.forward
 
@@ -81,13 +81,15 @@ def test_padding_where_samples_see_one_another(monkeypatch):
 
 @pytest.mark.parametrize(("samples", "batch", "micro"), [(20, 8, 4), (21, 8, 3), (5, 8, 8)])
 @pytest.mark.parametrize("processes", [1, 2, 3])
-def test_order_takes_every_sample_once(samples, batch, micro, processes):
+def test_sampler_takes_every_sample_once(samples, batch, micro, processes):
     orders = [
         MicroBatchSampler(samples, batch, micro, 7, rank, processes) for rank in range(processes)
     ]
     steps = list(zip(*(order.steps() for order in orders), strict=True))
     for micro_batches in steps:  # all take the same number, or one would wait for ever
-        assert len({len(own) for own in micro_batches}) == 1
-    numbers = [n for step in steps for own in step for batch in own for n in batch if n != BLANK]
+        assert len({len(batches) for batches in micro_batches}) == 1
+    numbers = [
+        n for step in steps for batches in step for batch in batches for n in batch if n != BLANK
+    ]
     assert sorted(numbers) == list(range(samples))
     assert [len(list(order)) for order in orders] == [len(order) for order in orders]

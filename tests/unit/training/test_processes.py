@@ -71,7 +71,7 @@ def start(tmp_path_factory):
     return start
 
 
-def outcome(folder):
+def load_outcome(folder):
     return read_training_record(folder / "record.json").curve, load_file(
         folder / "out/model.safetensors"
     )
@@ -83,16 +83,18 @@ def test_two_processes_equal_one(start, tmp_path):
         folder.mkdir()
     for gpus, folder in zip((1, 2), folders[:2], strict=True):
         assert start(folder, gpus).wait() == 0, (folder / "log.txt").read_text()
-    (one, one_weights), (two, two_weights) = map(outcome, folders[:2])
-    for alone, both in zip(one, two, strict=True):
-        assert alone.step == both.step
-        if alone.loss is None:
-            assert both.held_out["loss"] == pytest.approx(alone.held_out["loss"], abs=1e-4)
+    (single_curve, single_weights), (parallel_curve, parallel_weights) = map(
+        load_outcome, folders[:2]
+    )
+    for single, parallel in zip(single_curve, parallel_curve, strict=True):
+        assert single.step == parallel.step
+        if single.loss is None:
+            assert parallel.held_out["loss"] == pytest.approx(single.held_out["loss"], abs=1e-4)
         else:
-            assert both.loss == pytest.approx(alone.loss, abs=1e-4)
-            assert both.grad_norm == pytest.approx(alone.grad_norm, rel=1e-3)
-    for name, weights in one_weights.items():
-        assert torch.allclose(two_weights[name], weights, atol=1e-4), name
+            assert parallel.loss == pytest.approx(single.loss, abs=1e-4)
+            assert parallel.grad_norm == pytest.approx(single.grad_norm, rel=1e-3)
+    for name, weights in single_weights.items():
+        assert torch.allclose(parallel_weights[name], weights, atol=1e-4), name
 
     folder = folders[2]
     process, log = start(folder, 2), folder / "log.txt"
@@ -101,6 +103,6 @@ def test_two_processes_equal_one(start, tmp_path):
     assert process.wait() == 75, log.read_text()
     assert start(folder, 2).wait() == 0, log.read_text()
     assert "Resuming from" in log.read_text()
-    curve, weights = outcome(folder)
-    assert curve == two
-    assert all(torch.equal(weights[name], tensor) for name, tensor in two_weights.items())
+    curve, weights = load_outcome(folder)
+    assert curve == parallel_curve
+    assert all(torch.equal(weights[name], tensor) for name, tensor in parallel_weights.items())

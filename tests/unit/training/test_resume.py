@@ -46,27 +46,27 @@ def train(folder, changes):
     return train_small(folder, "llama", **samples | changes)
 
 
-def kill_in(patch, place, call, moment, kill=None):
+def schedule_kill(patch, place, call, moment, kill=None):
     """Kill in the n-th call of a function, before or after its work, or amid the file that it writes."""
     owner, name = PLACES[place]
-    real, calls = getattr(owner, name), count(1)
+    original, calls = getattr(owner, name), count(1)
 
-    def mortal(*args, **kwargs):
+    def call_until_killed(*args, **kwargs):
         is_last = next(calls) == call
         if is_last and moment == "amid":
             Path(args[1]).write_bytes(b"half a file")
-        result = None if is_last and moment != "after" else real(*args, **kwargs)
+        result = None if is_last and moment != "after" else original(*args, **kwargs)
         if is_last:
             kill() if kill else None
             raise Killed
         return result
 
-    patch.setattr(owner, name, mortal)
+    patch.setattr(owner, name, call_until_killed)
 
 
 def interrupt(folder, changes, monkeypatch, *where):
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        kill_in(patch, *where)
+        schedule_kill(patch, *where)
         train(folder, changes)
 
 
@@ -102,7 +102,7 @@ def test_resume_after_kill(undisturbed, tmp_path, monkeypatch, changes, place, c
 
 
 def train_until_killed(folder):
-    kill_in(pytest.MonkeyPatch(), "step", 9, "before", lambda: os.kill(os.getpid(), 9))
+    schedule_kill(pytest.MonkeyPatch(), "step", 9, "before", lambda: os.kill(os.getpid(), 9))
     train(folder, LORA)
 
 
@@ -119,14 +119,14 @@ def test_resume_after_sigkill(undisturbed, tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
 def test_resume_after_signal(undisturbed, tmp_path, monkeypatch, number):
     """The step is finished and saved, and the job exits with 75."""
-    real, calls = trainer.PackedTrainer.training_step, count(1)
+    original, calls = trainer.PackedTrainer.training_step, count(1)
 
-    def signalled(*args, **kwargs):
+    def send_signal(*args, **kwargs):
         if next(calls) == 5:
             os.kill(os.getpid(), number)
-        return real(*args, **kwargs)
+        return original(*args, **kwargs)
 
-    monkeypatch.setattr(trainer.PackedTrainer, "training_step", signalled)
+    monkeypatch.setattr(trainer.PackedTrainer, "training_step", send_signal)
     with pytest.raises(Interrupted, match="after step 5 of 20") as error:
         train(tmp_path, LORA)
     assert error.value.exit_code == 75
@@ -155,7 +155,7 @@ def test_damaged_state_is_removed(undisturbed, tmp_path, monkeypatch, capsys, da
 
 
 def test_damaged_best_state_is_trained_again(undisturbed, tmp_path, monkeypatch):
-    """From a state before it: no later one has its weights."""
+    """Resume from a state before it: no later one has its weights."""
     expected = undisturbed(BEST)
     interrupt(tmp_path, BEST, monkeypatch, "step", 20, "before")
     best = expected.selected["step"]
@@ -164,7 +164,7 @@ def test_damaged_best_state_is_trained_again(undisturbed, tmp_path, monkeypatch)
     assert_same_outcome(train(tmp_path, BEST), expected)
 
 
-def test_state_of_another_training_is_not_used(tmp_path, monkeypatch, capsys):
+def test_foreign_state_is_not_used(tmp_path, monkeypatch, capsys):
     for change in ({}, {"learning_rate": 2e-3}, {"seed": 1}, {"resume_key": {"weights": "others"}}):
         interrupt(tmp_path, LORA | change, monkeypatch, "step", 5, "before")
     assert "Resuming" not in capsys.readouterr().out
@@ -172,11 +172,11 @@ def test_state_of_another_training_is_not_used(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(("factor", "name"), [("nan", "loss"), ("inf", "grad_norm")])
 def test_non_finite_loss_stops(undisturbed, tmp_path, monkeypatch, factor, name):
-    """At that step, with the last good state kept, from which the training resumes."""
-    real = trainer.PackedTrainer.compute_loss
+    """The training stops at that step, keeps the last good state and resumes from it."""
+    original = trainer.PackedTrainer.compute_loss
 
     def compute_loss(self, *args, **kwargs):
-        loss = real(self, *args, **kwargs)
+        loss = original(self, *args, **kwargs)
         if self.state.global_step == 7 and name == "loss":
             return loss * float(factor)
         if self.state.global_step == 7:
@@ -191,8 +191,8 @@ def test_non_finite_loss_stops(undisturbed, tmp_path, monkeypatch, factor, name)
     assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
 
 
-def test_out_of_memory_halves_the_micro_batch(tmp_path, capsys):
-    """From the last state on, and with the same samples in a step."""
+def test_memory_error_halves_micro_batch(tmp_path, capsys):
+    """Continue from the last state, with the same samples in a step."""
     error = RuntimeError("DefaultCPUAllocator: can't allocate memory")
     calls = count(1)
 
@@ -200,14 +200,14 @@ def test_out_of_memory_halves_the_micro_batch(tmp_path, capsys):
         model = make_model("llama")
         forward = model.forward
 
-        def limited(*args, **kwargs):
+        def forward_with_limit(*args, **kwargs):
             positions = kwargs.get("position_ids")
             # Two calls try the packing out, and each step is one.
             if positions is not None and next(calls) > 8 and int((positions == 0).sum()) > 2:
                 raise error
             return forward(*args, **kwargs)
 
-        model.forward = limited
+        model.forward = forward_with_limit
         return model
 
     options = {"samples": draw_samples(64), "batch_size": 8, "save_steps": 2}

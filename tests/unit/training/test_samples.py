@@ -19,16 +19,16 @@ def to_lists(samples):
 
 
 @pytest.mark.parametrize("count", [0, 600])
-def test_write_and_read(tmp_path, count):
+def test_write_and_read_samples(tmp_path, count):
     samples, path = draw_samples(count), tmp_path / "samples.json"
     summary = write_samples(path, samples, BadSamples(odd=1), a="b")
-    read, again = read_samples(path)
-    assert to_lists(read) == to_lists(samples)
-    assert again == summary and (summary["samples"], summary["bad"]) == (count, {"odd": 1})
-    assert read.lengths.tolist() == [len(tokens) for tokens, _ in to_lists(samples)]
+    loaded, loaded_summary = read_samples(path)
+    assert to_lists(loaded) == to_lists(samples)
+    assert loaded_summary == summary and (summary["samples"], summary["bad"]) == (count, {"odd": 1})
+    assert loaded.lengths.tolist() == [len(tokens) for tokens, _ in to_lists(samples)]
 
 
-def test_split_is_a_partition():
+def test_split_is_partition():
     samples = draw_samples(50)
     rest, part = samples.split(0.3, np.random.default_rng(0))
     assert (len(rest), len(part)) == (35, 15)

@@ -27,7 +27,7 @@ def get_evaluations(trained, name="loss"):
 @pytest.mark.parametrize(
     ("packing", "keys", "steps"), [(True, {}, [6, 12]), (False, {"eval_steps": 5}, [5, 10, 12])]
 )
-def test_held_out_loss_is_per_counted_token(tmp_path, packing, keys, steps):
+def test_held_out_loss_per_token(tmp_path, packing, keys, steps):
     trained = train_small(tmp_path, packing=packing, **keys, **OPTIONS)
     assert list(get_evaluations(trained)) == steps
     total = count = 0.0
@@ -75,13 +75,13 @@ def test_select_by_own_score(tmp_path, select, larger, scores, step, end):
     assert trained.selected == {"step": step, "by": "accuracy", "value": value}
     assert list(get_evaluations(trained, "other")) == list(range(2, end + 1, 2))
     # Killed before its record was written it ends where it ended, and evaluates nothing.
-    again = train_small(tmp_path, **options)
-    assert again.facts == trained.facts and again.selected == trained.selected
+    rerun = train_small(tmp_path, **options)
+    assert rerun.facts == trained.facts and rerun.selected == trained.selected
 
 
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_evaluation_changes_no_training(tmp_path, method):
-    """In bfloat16: evaluated in the dtype that it was loaded in, and trained in float32."""
+    """Evaluate in the dtype of loading, bfloat16, and train in float32."""
     keys = {"method": method, "lora_dropout": 0.2, "max_steps": 4, "precision": "bfloat16"}
     tokens, logits = torch.arange(3, 40)[None], []
 
@@ -91,21 +91,21 @@ def test_evaluation_changes_no_training(tmp_path, method):
         return model
 
     def score(model):
-        exact = [n for n, p in model.named_parameters() if p.dtype != torch.bfloat16]
-        assert all("lora_" in name for name in exact)
+        other_names = [n for n, p in model.named_parameters() if p.dtype != torch.bfloat16]
+        assert all("lora_" in name for name in other_names)
         with torch.no_grad():
             logits.append(model(input_ids=tokens).logits)
         return {}
 
-    often = train_small(tmp_path / "a", load=load, score=score, eval_steps=1, **keys)
-    never = train_small(tmp_path / "b", load=load, **keys)
+    with_evaluation = train_small(tmp_path / "a", load=load, score=score, eval_steps=1, **keys)
+    without_evaluation = train_small(tmp_path / "b", load=load, **keys)
     exact = train_small(tmp_path / "c", load=load, **keys | {"precision": "float32"})
-    losses = list_losses(often)
-    assert losses == list_losses(never) == pytest.approx(list_losses(exact), rel=2e-2)
-    assert is_same(often.parameters, never.parameters)
-    assert all(tensor.dtype == torch.float32 for tensor in often.parameters.values())
+    losses = list_losses(with_evaluation)
+    assert losses == list_losses(without_evaluation) == pytest.approx(list_losses(exact), rel=2e-2)
+    assert is_same(with_evaluation.parameters, without_evaluation.parameters)
+    assert all(tensor.dtype == torch.float32 for tensor in with_evaluation.parameters.values())
     with torch.no_grad():
-        assert torch.equal(logits[-1], to_eval_mode(often.model)(input_ids=tokens).logits)
+        assert torch.equal(logits[-1], to_eval_mode(with_evaluation.model)(input_ids=tokens).logits)
 
 
 def test_distilled_model_adds_its_losses(tmp_path):

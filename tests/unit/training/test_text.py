@@ -53,7 +53,7 @@ def test_bad_rows_are_counted():
         ([5, 6, 7], "completion", 3, None, ["too long, cut", "nothing left that counts"]),
     ],
 )
-def test_pair_counts_its_completion_or_all(prompt, counted, length, marks, kinds):
+def test_pair_counted_tokens(prompt, counted, length, marks, kinds):
     bad = BadSamples()
     samples = cut_sample(make_pair_sample(prompt, [8, 9], counted), length, bad)
     pairs = [(sample.tokens.tolist(), sample.counted.tolist()) for sample in samples]
