@@ -21,11 +21,11 @@ def loads(monkeypatch):
     """Record the dtype of each load."""
     dtypes = []
 
-    def spy(manifest_path, *, dtype, **options):
+    def record_load(manifest_path, *, dtype, **options):
         dtypes.append(dtype)
         return load_model(manifest_path, dtype=dtype, **options)
 
-    monkeypatch.setattr(module, "load_model", spy)
+    monkeypatch.setattr(module, "load_model", record_load)
     return dtypes
 
 
@@ -33,26 +33,26 @@ def make_request(*tasks: str) -> CellsRequest:
     requests = [
         cell(task, TASKS[task], protocol="train_before_test", recipe=SMALL) for task in tasks
     ]
-    together = {
+    merged = {
         name: task.model_copy(update={"dataset": DATASETS[name]})
         for request in requests
         for name, task in request.tasks.items()
     }
-    return requests[0].model_copy(update={"tasks": together})
+    return requests[0].model_copy(update={"tasks": merged})
 
 
-def test_cells_of_a_job_share_a_load_and_come_out_as_they_do_alone(
-    world, model_manifest, tmp_path, loads
-):
-    """Through the job; each with fresh adapters, whatever was trained before it."""
+def test_job_cells_share_load(world, model_manifest, tmp_path, loads):
+    """Compare a job's cell with the same cell alone: each has fresh adapters, whatever was trained before it."""
     datasets = [world / f"datasets/{name}/manifest.json" for name in DATASETS.values()]
     request = make_request(*TASKS)
     records = [tmp_path / f"{name}.json" for name in request.cells()]
     run_job(model_manifest, datasets, records, tmp_path / "log", request, version="1")
     assert loads == ["float32"]
     path = records[-1]
-    together, alone = read_complete_record(path), tmp_path / "alone" / path.name
-    train_before_test(model_manifest, world, alone, make_request(list(TASKS)[-1]))
-    assert read_complete_record(alone).training == together.training
-    assert read_complete_record(alone).metrics == together.metrics
-    assert alone.with_suffix(".parquet").read_bytes() == path.with_suffix(".parquet").read_bytes()
+    shared, lone_path = read_complete_record(path), tmp_path / "alone" / path.name
+    train_before_test(model_manifest, world, lone_path, make_request(list(TASKS)[-1]))
+    assert read_complete_record(lone_path).training == shared.training
+    assert read_complete_record(lone_path).metrics == shared.metrics
+    assert (
+        lone_path.with_suffix(".parquet").read_bytes() == path.with_suffix(".parquet").read_bytes()
+    )

@@ -31,7 +31,7 @@ def make_cells(folder, tasks=("mnli", "sst2", "cola"), **decides):
 
 
 class Measure:
-    """Writes a record for each cell, and fails on those with an error."""
+    """Write a record for each cell, and fail on those with an error."""
 
     def __init__(self, **errors):
         self.errors, self.measured = errors, []
@@ -43,7 +43,7 @@ class Measure:
         write_example(cell.record, task=cell.name)
 
 
-def test_a_failed_cell_stops_no_other_and_says_why(folder):
+def test_failed_cell_stops_no_other(folder):
     run_cells(make_cells(folder), Measure(sst2=UserError("The data are gone.")))
     assert read_record(folder / "mnli.json").task.name == "mnli"
     assert read_record(folder / "cola.json").task.name == "cola"
@@ -63,7 +63,7 @@ def test_a_failed_cell_stops_no_other_and_says_why(folder):
     ],
     ids=["disk", "memory", "interruption"],
 )
-def test_errors_of_the_machine_fail_the_job_and_no_cell(folder, error):
+def test_machine_error_fails_job(folder, error):
     """A failed cell would count as done: nobody would ask for more memory, and try again."""
     measure = Measure(sst2=error)
     with pytest.raises(type(error)):
@@ -72,7 +72,7 @@ def test_errors_of_the_machine_fail_the_job_and_no_cell(folder, error):
     assert not list_failed_cells() and not (folder / "sst2.json").exists()
 
 
-def test_the_next_run_tries_the_failed_cell_again_and_no_other(folder):
+def test_next_run_retries_failed_cell(folder):
     run_cells(make_cells(folder), Measure(sst2=ValueError("once")))
     clear_failed_cells()
     assert not (folder / "sst2.json").exists() and not (folder / "sst2.parquet").exists()
@@ -93,9 +93,7 @@ def test_the_next_run_tries_the_failed_cell_again_and_no_other(folder):
         ("0.sst2.parquet", {}, ["sst2"]),
     ],
 )
-def test_a_cell_that_depends_on_something_else_or_was_altered_is_measured_again(
-    folder, name, decides, measured
-):
+def test_changed_cell_is_measured_again(folder, name, decides, measured):
     run_cells(make_cells(folder), Measure())
     for path in (folder / "sst2.json", folder / "sst2.parquet"):
         path.unlink()
@@ -108,7 +106,7 @@ def test_a_cell_that_depends_on_something_else_or_was_altered_is_measured_again(
     assert read_record(folder / "sst2.json").task.name == "sst2"
 
 
-def test_a_cell_that_was_killed_on_every_attempt_is_failed_and_a_finished_one_is_not(folder):
+def test_mark_failed_spares_finished_cell(folder):
     run_cells(make_cells(folder, ["mnli"]), Measure())
     get_score_cache_path(folder / "sst2.json").touch()
     for path in (folder / "mnli.json", folder / "mnli.parquet"):

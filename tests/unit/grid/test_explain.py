@@ -19,13 +19,13 @@ RECIPE = TaskRecipe(max_training_items=24, max_length=30)
 
 
 def read_tokens(part: str) -> list[tuple[bool, int]]:
-    """Read of each token whether it is in the answer, and its number."""
+    """Read for each token whether it is in the answer, and its number."""
     lines = re.findall(r"^([> ]) +(\d+) ['\"]", part, re.MULTILINE)
     return [(mark == ">", int(token)) for mark, token in lines]
 
 
 @pytest.mark.parametrize("name", ["sst2", "nq_open"])
-def test_the_tokens_shown_are_those_of_the_sample(world, tmp_path, monkeypatch, name):
+def test_explained_tokens_equal_sample(world, tmp_path, monkeypatch, name):
     from transformers import AutoConfig, AutoModelForCausalLM
 
     monkeypatch.delattr(AutoModelForCausalLM, "from_pretrained")  # it needs no weights
@@ -40,8 +40,8 @@ def test_the_tokens_shown_are_those_of_the_sample(world, tmp_path, monkeypatch, 
         encoder = Encoder(load_tokenizer(manifest), AutoConfig.from_pretrained(manifest.parent))
         texts = TrainingTexts(splits.test, encoder, RECIPE, chat=False)
         (sample,) = texts.samples([splits.training[3]], BadSamples())
-        trained, tested = map(read_tokens, part.split("---- tested ----"))
-        assert [token for _, token in trained] == sample.tokens.tolist()
+        training_tokens, test_tokens = map(read_tokens, part.split("---- tested ----"))
+        assert [token for _, token in training_tokens] == sample.tokens.tolist()
         assert texts.text(splits.training[3]).whole in part
         generated = splits.test.OUTPUT_TYPE == "generate_until"
-        assert any(marked for marked, _ in tested) != generated, "of a generated answer none"
+        assert any(marked for marked, _ in test_tokens) != generated, "of a generated answer none"

@@ -46,12 +46,10 @@ def load_shortened(names: list[str], rows: int) -> dict:
 
 # Items above the cap, and training rows of which .8 and .2 are rounded in each way.
 @pytest.mark.parametrize(
-    ("name", "metric", "over", "rows"),
+    ("name", "metric", "excess", "rows"),
     [("sst2", "acc", 0, 1_198), ("sst2", "acc", 5, 1_199), ("arc_easy", "acc_norm", 5, 1_199)],
 )
-def test_the_four_draws_are_lm_harmonys(
-    world, model_manifest, tmp_path, monkeypatch, name, metric, over, rows
-):
+def test_published_draws(world, model_manifest, tmp_path, monkeypatch, name, metric, excess, rows):
     monkeypatch.setattr(splits_module, "load_tasks", partial(load_shortened, rows=rows))
     with mirror(world):
         (task,) = load_shortened([name], rows).values()
@@ -61,15 +59,15 @@ def test_the_four_draws_are_lm_harmonys(
         else:
             training, choosing = hold_out(training)
         recipe = TaskRecipe(
-            max_training_items=len(training) - over, max_validation_items=len(choosing) - over
+            max_training_items=len(training) - excess, max_validation_items=len(choosing) - excess
         )
-        changes = {"max_test_items": len(test) - over, "draws": "published", "seed": SEED}
+        changes = {"max_test_items": len(test) - excess, "draws": "published", "seed": SEED}
         request = cell(name, metric, protocol="train_before_test", recipe=recipe, **changes)
         splits = load_splits(name, recipe, SEED, request.draws)
-        found = [splits.choosing.eval_docs[number] for number in splits.choosing_items]
+        choosing_documents = [splits.choosing.eval_docs[number] for number in splits.choosing_items]
     assert splits.training == cap_items(training, recipe.max_training_items)
     ids = [str(document) for document in cap_items(choosing, recipe.max_validation_items)]
-    assert sorted(map(str, found)) == sorted(ids)
+    assert sorted(map(str, choosing_documents)) == sorted(ids)
     evaluate_direct(model_manifest, world, tmp_path / "r.json", cell(name, metric, **changes))
     items = read_items(tmp_path / "r.parquet").column("item").to_pylist()
     numbers = sorted(cap_items(test, changes["max_test_items"]))

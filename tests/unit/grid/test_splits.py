@@ -22,7 +22,7 @@ def to_texts(documents) -> set[str]:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_training_validation_and_test_share_no_item(world, name):
+def test_splits_share_no_item(world, name):
     with mirror(world):
         splits = load_splits(name, RECIPE, seed=0)
         (task,) = load_tasks([name]).values()
@@ -48,12 +48,12 @@ def test_training_validation_and_test_share_no_item(world, name):
         ("sst2", True, HELD_OUT),
     ],
 )
-def test_the_test_is_selected_on_only_where_the_recipe_says_so(world, name, select_on_test, split):
+def test_select_on_test(world, name, select_on_test, split):
     recipe = RECIPE.model_copy(update={"select_on_test": select_on_test})
     with mirror(world):
         assert load_splits(name, recipe, seed=0).choosing_split == split
 
 
-def test_a_task_without_training_items_is_refused(world):
+def test_missing_training_split_is_refused(world):
     with mirror(world), pytest.raises(UserError, match="has no training split"):
         load_splits("truthfulqa_mc2", RECIPE, seed=0)

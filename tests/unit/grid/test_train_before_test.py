@@ -43,21 +43,19 @@ def assert_same(first, second):
     ("task", "metric", "split"),
     [("medmcqa", "acc_norm", "held_out_of_training"), ("openbookqa", "acc_norm", "validation")],
 )
-def test_the_test_is_read_once_and_after_all_validation(
-    world, model_manifest, tmp_path, monkeypatch, task, metric, split
-):
-    """Of one task without and one with a validation split of its own."""
+def test_reading_order(world, model_manifest, tmp_path, monkeypatch, task, metric, split):
+    """The test is read once, after all validation, of a task with and a task without a validation split."""
     prompts = []
     ask = lm_eval_run.ask
 
-    def spy(*arguments, **options):
+    def record_prompts(*arguments, **options):
         output = ask(*arguments, **options)
         (samples,) = output["samples"].values()
         prompts.append({sample["prompt_hash"] for sample in samples})
         return output
 
-    monkeypatch.setattr(direct, "ask", spy)
-    monkeypatch.setattr(module, "ask", spy)
+    monkeypatch.setattr(direct, "ask", record_prompts)
+    monkeypatch.setattr(module, "ask", record_prompts)
     record = run(model_manifest, world, tmp_path / "record.json", task, metric)
     *validation, test = prompts
     assert len(validation) == RECIPE.epochs
@@ -71,9 +69,7 @@ def test_the_test_is_read_once_and_after_all_validation(
     assert training.selected == {"by": metric, "step": step, "value": max(scores)}
 
 
-def test_the_best_of_several_rates_is_selected_on_the_validation_items(
-    world, model_manifest, tmp_path
-):
+def test_best_learning_rate_is_selected(world, model_manifest, tmp_path):
     first, second, both = (
         run(model_manifest, world, tmp_path / f"{number}.json", **rates)
         for number, rates in enumerate(
@@ -85,10 +81,8 @@ def test_the_best_of_several_rates_is_selected_on_the_validation_items(
     assert both.training.keys["learning_rate"] == best.training.keys["learning_rate"]
 
 
-def test_a_test_after_a_kill_is_that_of_a_training_that_went_through(
-    world, model_manifest, tmp_path, monkeypatch
-):
-    """All was trained and the job ended before the test: the last state is restored, and tested as
+def test_evaluation_after_kill(world, model_manifest, tmp_path, monkeypatch):
+    """End the job between training and test: the last state is restored, and tested as
     the model in memory would have been, in the same dtype.
     """
     changes = {"precision": "bfloat16", "epochs": 1}
@@ -114,8 +108,8 @@ run(*map(Path, sys.argv[1:]))
 
 
 @pytest.mark.slow
-def test_a_killed_training_resumes_to_the_same_bytes(world, model_manifest, tmp_path):
-    """Killed while it trains, then while the test is read."""
+def test_killed_training_resumes(world, model_manifest, tmp_path):
+    """Kill it while it trains, then while the test is read."""
     run(model_manifest, world, tmp_path / "undisturbed.json")
     record = tmp_path / "killed.json"
     for pattern in (".killed.training/*/checkpoint-2/seal.json", ".killed.scored"):

@@ -55,8 +55,8 @@ def make_samples(task, documents, family, *, chat, recipe=RECIPE):
 
 @pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
 @pytest.mark.parametrize("name", TASKS)
-def test_training_has_the_tokens_of_the_test(world, name, chat):
-    """Of a third of the families of tokenizers, in turn: start token, spaces, template and all."""
+def test_training_tokens_equal_test(world, name, chat):
+    """Compare a third of the families of tokenizers, in turn: start token, spaces, template and all."""
     families = list(FAMILIES)[(TASKS.index(name) + chat) % 3 :: 3]
     with mirror(world):
         (task,) = load_tasks([name]).values()
@@ -84,12 +84,12 @@ SYSTEM = "<|start_header_id|>system<|end_header_id|>\n\nYou are helpful<|eot_id|
 PUBLISHED = RECIPE.model_copy(update={"training_text": "published"})
 
 
-def published_question_and_answer(task, row):
-    """What resources/published/README.md says of their texts, written out once more."""
+def build_published_pair(task, row):
+    """Build the texts anew from what resources/published/README.md says of them."""
     question, target = task.doc_to_text(row), task.doc_to_target(row)
     if task.config.task == "winogrande":
-        before, behind = row["sentence"].split("_")
-        return before + row[f"option{row['answer']}"], behind.strip()
+        beginning, ending = row["sentence"].split("_")
+        return beginning + row[f"option{row['answer']}"], ending.strip()
     if isinstance(target, list):
         return question, " ".join(row["answer"])
     if isinstance(target, int):
@@ -98,12 +98,12 @@ def published_question_and_answer(task, row):
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_the_published_text_is_theirs_to_the_letter(world, name):
+def test_published_text(world, name):
     with mirror(world):
         (task,) = load_tasks([name]).values()
         plain, chat = (make_texts(task, PUBLISHED, chat=chat) for chat in (False, True))
         for row in list(task.training_docs())[:10]:
-            question, answer = published_question_and_answer(task, row)
+            question, answer = build_published_pair(task, row)
             assert plain.text(row).whole == f"{question} {answer}"
             rendered = chat.text(row)
             user = f"<|start_header_id|>user<|end_header_id|>\n\n{question.strip()}<|eot_id|>"
@@ -115,8 +115,8 @@ def test_the_published_text_is_theirs_to_the_letter(world, name):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_published_text_has_one_start_token_and_one_end(world, family):
-    """As TRL tokenises: with the start token, and the end of text where no template closes a turn."""
+def test_published_text_tokens(world, family):
+    """Tokenise as TRL does: with the start token, and the end of text where no template closes a turn."""
     tokenizer, starts = tokenizer_like(family), FAMILIES[family]
     with mirror(world):
         (task,) = load_tasks(["nq_open"]).values()
