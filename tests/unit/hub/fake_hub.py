@@ -24,7 +24,7 @@ PARAMETERS = 500_000  # of every model, as this hub counts
 
 @dataclass
 class Fault:
-    """What goes wrong with the next `times` requests for contents whose path holds `path`."""
+    """A fault of the next `times` requests for contents whose path holds `path`."""
 
     path: str
     times: int = 1

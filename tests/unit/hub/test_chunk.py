@@ -22,7 +22,7 @@ COMPUTE = {"device": "cpu", "dtype": "float32", "attention": "auto"}
 K2M2 = {"num_layers_per_chunk": 2, "num_chunks": 2}
 
 
-def hub_model(folder, **options):
+def make_hub_model(folder, **options):
     base = base_model("qwen2", layers=6)
     return base, put_in_hub(base, folder, smallest_tokenizer(), **options)
 
@@ -38,7 +38,7 @@ def build(manifest, folder, seed=0, **keys):
 @torch.no_grad()
 def test_build_chunked(tmp_path, shard):
     """A checkpoint loads whole and shares its base on disk."""
-    base, manifest = hub_model(tmp_path / "base", max_shard_size=shard)
+    base, manifest = make_hub_model(tmp_path / "base", max_shard_size=shard)
     built = build(manifest, tmp_path / "built")
     _, report = AutoModelForCausalLM.from_pretrained(built.parent, output_loading_info=True)
     assert not report["missing_keys"] and not report["unexpected_keys"]
@@ -55,7 +55,7 @@ def test_build_chunked(tmp_path, shard):
 
 
 def test_build_chunked_without_new_weights(tmp_path):
-    _, manifest = hub_model(tmp_path / "base")
+    _, manifest = make_hub_model(tmp_path / "base")
     built = build(manifest, tmp_path / "built", mode="prune", layers_to_prune=[2, 3])
     assert not (built.parent / NEW_WEIGHTS).exists()
     assert load_model(built, **COMPUTE).model(fresh_ids(1, 3)).logits.isfinite().all()
@@ -64,7 +64,7 @@ def test_build_chunked_without_new_weights(tmp_path):
 def test_build_chunked_refused(model_manifest, tmp_path):
     with pytest.raises(UserError, match="of the type 'gpt_neox'; only qwen2, qwen3, llama"):
         build(model_manifest, tmp_path / "built")
-    _, manifest = hub_model(tmp_path / "base")
+    _, manifest = make_hub_model(tmp_path / "base")
     (tmp_path / "base" / "model.safetensors").write_bytes(b"cut off")
     with pytest.raises(UserError, match=r"model\.safetensors has 7 bytes"):
         build(manifest, tmp_path / "built")
@@ -74,7 +74,7 @@ def test_build_chunked_refused(model_manifest, tmp_path):
 @pytest.mark.parametrize("init", ["identity", "normal"])
 def test_adapter_init(tmp_path, init):
     """Adapters start as the config says and are drawn from the seed."""
-    base, manifest = hub_model(tmp_path / "base")
+    base, manifest = make_hub_model(tmp_path / "base")
     keys = {"adapter_hidden_size": 2000, "adapter_init": init, "aggregation_mode": "residual"}
     built, again, other = (
         build(manifest, tmp_path / str(n), seed, **keys) for n, seed in enumerate((0, 0, 1))
@@ -93,7 +93,7 @@ def test_adapter_init(tmp_path, init):
 
 def test_parity(tmp_path):
     request = VerifyRequest(compute=COMPUTE, seed=0)
-    _, manifest = hub_model(tmp_path / "base")
+    _, manifest = make_hub_model(tmp_path / "base")
     report = parity(build(manifest, tmp_path / "built"), manifest, request)
     assert report["plan"] == "0 → [1 3 | 2 4] → 5"
     assert report["depth"] == 4 and report["fused_from_loop"] < 1e-5

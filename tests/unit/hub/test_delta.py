@@ -25,7 +25,7 @@ def make_model(kind, seed, **changes):
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @torch.no_grad()
 def test_load_delta(kind, dtype, tmp_path):
-    """Bit for bit: weights are rounded once, and what is no weight, as the angles of positions, is not."""
+    """Compare bit for bit: weights are rounded once, and what is no weight, as the angles of positions, is not."""
     models = {name: make_model(kind, seed) for seed, name in enumerate(["whole", "base", "delta"])}
     for difference, weight, before in zip(
         *(models[name].parameters() for name in ("delta", "whole", "base")), strict=True

@@ -32,7 +32,7 @@ def list_names(folder: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "wanted", "refused"),
+    ("kind", "accepted", "refused"),
     [
         (
             "model",
@@ -47,20 +47,20 @@ def list_names(folder: Path) -> set[str]:
         ),
     ],
 )
-def test_fetch(hub, folder, kind, wanted, refused):
+def test_fetch(hub, folder, kind, accepted, refused):
     """Safetensors, data and small files come, and neither code nor pickles nor second copies of weights."""
-    files = wanted | dict.fromkeys(refused.split(), b"no")
+    files = accepted | dict.fromkeys(refused.split(), b"no")
     [commit] = hub.add(kind, MODEL, [files], card={"license": ["mit", "apache-2.0"]})
     manifest = fetch(kind, MODEL, None, folder)
-    wanted = {name: body for name, body in wanted.items() if name != ".gitattributes"}
+    accepted = {name: body for name, body in accepted.items() if name != ".gitattributes"}
     assert manifest == read_manifest(folder / MANIFEST) and verify(folder, manifest) == []
     assert (manifest.revision, manifest.commit) == (None, commit)
     assert manifest.licence == "mit, apache-2.0"
     expected = (500_000, "Qwen2ForCausalLM") if kind == "model" else (None, None)
     assert (manifest.parameters, manifest.architecture) == expected
-    assert hub.get_fetched() == [file.path for file in manifest.files] == sorted(wanted)
-    assert list_names(folder) == {*wanted, MANIFEST}
-    assert all((folder / name).read_bytes() == body for name, body in wanted.items())
+    assert hub.get_fetched() == [file.path for file in manifest.files] == sorted(accepted)
+    assert list_names(folder) == {*accepted, MANIFEST}
+    assert all((folder / name).read_bytes() == body for name, body in accepted.items())
 
 
 def test_fetch_revisions_and_lock(hub, folder):

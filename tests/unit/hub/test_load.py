@@ -17,7 +17,7 @@ FLASH = "flash_attention_2"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "architecture", "dtype", "expected"),
+    ("attention", "architecture", "dtype", "expected"),
     [
         ("auto", "Qwen2ForCausalLM", "bfloat16", None),
         ("auto", "Gemma2ForCausalLM", "bfloat16", "eager"),
@@ -27,8 +27,8 @@ FLASH = "flash_attention_2"
         ("published", None, "float32", "sdpa"),
     ],
 )
-def test_choose_attention(wanted, architecture, dtype, expected):
-    assert choose_attention(wanted, architecture, dtype) == expected
+def test_choose_attention(attention, architecture, dtype, expected):
+    assert choose_attention(attention, architecture, dtype) == expected
 
 
 @pytest.fixture
@@ -55,9 +55,9 @@ def test_choose_device(monkeypatch):
     assert choose_device("auto") == "cpu", "of a job that asks for none"
     take_gpus({"gres": "gpu:a100:1"})
     assert has_gpu() and choose_device("cpu") == "cpu"
-    for wanted in ("auto", "cuda"):
+    for device in ("auto", "cuda"):
         with pytest.raises(HardwareError, match="No CUDA GPUs are available") as raised:
-            choose_device(wanted)
+            choose_device(device)
         assert describe_hardware_error(raised.value)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert choose_device("auto") == choose_device("cuda") == "cuda"
@@ -125,6 +125,8 @@ def test_load_quantized(model_manifest, precision):
     )
     assert small.dtype == precision
     ids = torch.arange(3, 35, device="cuda")[None]
-    likely, less_exact = (m.model(ids).logits.float().softmax(-1) for m in (exact, small))
-    assert 0 < (likely - less_exact).abs().sum(-1).mean() < 0.5
+    probabilities, quantized_probabilities = (
+        m.model(ids).logits.float().softmax(-1) for m in (exact, small)
+    )
+    assert 0 < (probabilities - quantized_probabilities).abs().sum(-1).mean() < 0.5
     assert small.model.get_memory_footprint() < exact.model.get_memory_footprint()

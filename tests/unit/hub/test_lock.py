@@ -10,7 +10,7 @@ HEADER = "kind\trepository\tcommit\n"
 A, B = "a" * 40, "b" * 40
 
 
-def manifest(repository: str, commit: str, kind="model", source="huggingface") -> Manifest:
+def make_manifest(repository: str, commit: str, kind="model", source="huggingface") -> Manifest:
     facts = {"revision": None, "licence": None, "files": ()}
     return Manifest(kind=kind, source=source, repository=repository, commit=commit, **facts)
 
@@ -19,9 +19,9 @@ def test_write_lock(tmp_path):
     """Rows of other runs are kept, and the miniature world and folders are not locked."""
     path = tmp_path / "config" / "hub.lock.tsv"
     assert read_lock(path) == {}
-    write_lock(path, [manifest("z/z", A), manifest("m/m", A)])
-    own = [manifest("x/x", B, source="miniature"), manifest("local/x", B, source="local")]
-    write_lock(path, [manifest("m/m", B), manifest("m/m", B, "dataset"), *own])
+    write_lock(path, [make_manifest("z/z", A), make_manifest("m/m", A)])
+    own = [make_manifest("x/x", B, source="miniature"), make_manifest("local/x", B, source="local")]
+    write_lock(path, [make_manifest("m/m", B), make_manifest("m/m", B, "dataset"), *own])
     assert path.read_text() == f"{HEADER}dataset\tm/m\t{B}\nmodel\tm/m\t{B}\nmodel\tz/z\t{A}\n"
     assert read_lock(path) == {("dataset", "m/m"): B, ("model", "m/m"): B, ("model", "z/z"): A}
 
@@ -42,23 +42,23 @@ def test_read_lock_refused(tmp_path, text, words):
     path = tmp_path / "hub.lock.tsv"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(UserError, match=f"hub.lock.tsv.*{words}"):
-        write_lock(path, [manifest("m/m", A)])
+        write_lock(path, [make_manifest("m/m", A)])
     assert path.read_bytes() == text.encode("latin-1"), "a broken lock was overwritten"
 
 
 def test_find_lock_conflicts(tmp_path):
     lock, folder = tmp_path / "hub.lock.tsv", tmp_path / "hub" / "models" / "m" / "m"
-    write_lock(lock, [manifest("m/m", A), manifest("not/fetched", A)])
-    write_manifest(folder, manifest("m/m", A))
+    write_lock(lock, [make_manifest("m/m", A), make_manifest("not/fetched", A)])
+    write_manifest(folder, make_manifest("m/m", A))
     assert find_lock_conflicts(lock, tmp_path / "hub") == []
-    write_manifest(folder, manifest("m/m", B))
+    write_manifest(folder, make_manifest("m/m", B))
     [problem] = find_lock_conflicts(lock, tmp_path / "hub")
     assert str(folder) in problem and A in problem and B in problem
     assert find_lock_conflicts(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]) == []
 
 
 def test_lock_hub(tmp_path):
-    write_manifest(tmp_path / "m", manifest("m/m", A))
+    write_manifest(tmp_path / "m", make_manifest("m/m", A))
     request = {"lock": str(tmp_path / "lock.tsv")}
     lock_hub({"manifests": [tmp_path / "m" / MANIFEST]}, request, {})
     assert read_lock(tmp_path / "lock.tsv") == {("model", "m/m"): A}

@@ -42,7 +42,7 @@ def test_fetch_metadata_hostile_licence(hub, folder, licence):
 
 @pytest.mark.parametrize("fault", ["absent", "gated", "unreachable", "altered"])
 def test_fetch_metadata_hides_account(hub, folder, tmp_path, monkeypatch, capsys, fault):
-    """Whatever fails, the account of a mirror is written nowhere; nobody's answer refuses nothing."""
+    """The account of a mirror is written nowhere, whatever fails; nobody's answer refuses nothing."""
     url = hub.url if fault != "unreachable" else "http://127.0.0.1:9"
     point_client(monkeypatch, url.replace("://", "://my-name:my-password@"))
     if fault != "absent":

@@ -32,20 +32,20 @@ def load(folder, target):
     return load_model(target / "manifest.json", **COMPUTE).model
 
 
-def put_beside(published, folder, low_rank, in_full=(), **keys):
+def save_adapters(published, folder, low_rank, in_full=(), **keys):
     """Save low-rank adapters for the layers so named, and others in full; published then has both."""
     weights = published.base.state_dict() | published.weights
-    beside = {}
+    adapters = {}
     for name in low_rank:
         rows, columns = weights[f"{name}.weight"].shape
         up, down = torch.randn(rows, RANK) * 0.1, torch.randn(RANK, columns) * 0.1
-        beside |= {f"{PEFT}{name}.lora_A.weight": down, f"{PEFT}{name}.lora_B.weight": up}
+        adapters |= {f"{PEFT}{name}.lora_A.weight": down, f"{PEFT}{name}.lora_B.weight": up}
         weights[f"{name}.weight"] += ALPHA / RANK * up @ down
     for name in in_full:
         new = torch.randn_like(weights[name]) * 0.15
-        beside[f"{PEFT}{name}"] = new
+        adapters[f"{PEFT}{name}"] = new
         weights[name].copy_(new)
-    save_file(beside, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    save_file(adapters, folder / "adapter_model.safetensors", metadata={"format": "pt"})
     config = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": RANK, "lora_alpha": ALPHA}
     (folder / "adapter_config.json").write_text(json.dumps(config | keys))
 
@@ -63,10 +63,10 @@ def test_take_published_folder(family, folder, tmp_path):
 
 @pytest.mark.parametrize("module", ["wrapped_chunk_layers", "aggregation_head"])
 def test_adapters_and_weights_in_full(module, folder, tmp_path):
-    """As in the published run: the next stage has a plain model of both."""
+    """Load both as in the published run: the next stage has a plain model of both."""
     published = Published()
     published.save(folder)
-    put_beside(
+    save_adapters(
         published,
         folder,
         [f"model.layers.{number}.self_attn.q_proj" for number in range(6)],
@@ -84,7 +84,7 @@ def test_adapters_without_place(folder, tmp_path):
     published = Published()
     published.save(folder)
     linear = f"{WRAPPER}.aggregation_head.linear"
-    put_beside(published, folder, [linear], target_modules=["linear", "q_proj"])
-    own = "aggregation.proj"
-    with pytest.raises(UserError, match=rf"holds .*{own}\.lora_A.*has no place"):
+    save_adapters(published, folder, [linear], target_modules=["linear", "q_proj"])
+    module = "aggregation.proj"
+    with pytest.raises(UserError, match=rf"holds .*{module}\.lora_A.*has no place"):
         load(folder, tmp_path / "taken")

@@ -12,7 +12,7 @@ from workflow_scripts.miniature.faulty import build_faulty_models
 from workflow_scripts.settings.leaderboard_submissions import Request
 
 
-def request(name="Pythia-0.1M", base=None, **keys) -> Request:
+def make_request(name="Pythia-0.1M", base=None, **keys) -> Request:
     if base:
         keys |= {"weight_type": "delta", "base": f"miniature/{base}"}
     kinds = {"precision": "float32", "model_type": "pretrained"}
@@ -22,8 +22,10 @@ def request(name="Pythia-0.1M", base=None, **keys) -> Request:
 def check_all(hub, *requests, on_gpu=True) -> list[dict]:
     submissions = {str(number): request for number, request in enumerate(requests)}
     sources = {
-        file: [hub / "models" / name / "manifest.json" for name in (one.name, one.base) if name]
-        for file, one in submissions.items()
+        file: [
+            hub / "models" / name / "manifest.json" for name in (request.name, request.base) if name
+        ]
+        for file, request in submissions.items()
     }
     rules = Rules(8_000, ("mit", "apache-2.0"), on_gpu)
     return list(check(submissions, sources, rules).values())
@@ -39,11 +41,11 @@ def test_good_requests_are_accepted(world, model_manifest):
     manifest = read_manifest(model_manifest)
     *accepted, again = check_all(
         world,
-        request(licence="Apache-2.0"),
-        request(revision=manifest.commit, precision="8bit"),
-        request(protocol="train_before_test"),
-        request(base="Pythia-0.1M", precision="bfloat16"),
-        request(note="once more"),
+        make_request(licence="Apache-2.0"),
+        make_request(revision=manifest.commit, precision="8bit"),
+        make_request(protocol="train_before_test"),
+        make_request(base="Pythia-0.1M", precision="bfloat16"),
+        make_request(note="once more"),
     )
     good, _, trained, delta = accepted
     assert [verdict["reason"] for verdict in accepted] == [None] * 4
@@ -77,8 +79,8 @@ REFUSED = [
 
 
 def test_bad_requests_are_refused(faulty):
-    requests = [request(**{"precision": "bfloat16"} | keys) for keys, _ in REFUSED]
-    *verdicts, good = check_all(faulty, *requests, request(), on_gpu=False)
+    requests = [make_request(**{"precision": "bfloat16"} | keys) for keys, _ in REFUSED]
+    *verdicts, good = check_all(faulty, *requests, make_request(), on_gpu=False)
     assert good["reason"] is None
     for verdict, (_, words) in zip(verdicts, REFUSED, strict=True):
         assert words in verdict["reason"] and "\n" not in verdict["reason"]
@@ -105,6 +107,6 @@ def test_edited_model(world, tmp_path, file, change, words):
     change(folder / file)
     manifest = read_manifest(folder / "manifest.json")
     write_manifest(folder, manifest.model_copy(update={"files": list_files(folder)}))
-    (verdict,) = check_all(tmp_path, request())
+    (verdict,) = check_all(tmp_path, make_request())
     assert (verdict["reason"] or "").startswith(words or "")
     assert bool(verdict["reason"]) == bool(words)

@@ -27,13 +27,15 @@ def test_prompt_and_completion(world, name):
         task.build_all_requests(limit=5, rank=0, world_size=1)
         for doc in list(task.eval_docs)[:5]:
             prompt, completion = build_prompt_and_completion(task, doc)
-            requests = [one.args for one in task.instances if one.doc == doc]
+            requests = [instance.args for instance in task.instances if instance.doc == doc]
             if name in GENERATION:
                 description = task.config.description or ""
                 assert description + prompt == requests[0][0]
                 continue
             assert (prompt, completion) in requests
             chosen = requests.index((prompt, completion))
-            scored = [(0.0, True) if at == chosen else (-1e9, False) for at in range(len(requests))]
+            scored = [
+                (0.0, True) if index == chosen else (-1e9, False) for index in range(len(requests))
+            ]
             metrics = task.process_results(doc, scored)
             assert metrics.get("acc", 1.0) == 1.0, "the completion is the right answer"
