@@ -10,18 +10,18 @@ from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.miniature import catalogue
 
 SCHEMAS = yaml.safe_load(Path(__file__).with_name("schemas.yaml").read_text())
-CONFIGS = [(repository, config) for repository, of in SCHEMAS.items() for config in of]
+CONFIGS = [(repository, config) for repository, configs in SCHEMAS.items() for config in configs]
 
 
-def spell(feature):
+def format_feature(feature):
     """Return a feature in the spelling of the expected schemas."""
     if isinstance(feature, ClassLabel):
         return " or ".join(feature.names)
     if isinstance(feature, List):
-        return [spell(feature.feature)]
+        return [format_feature(feature.feature)]
     if isinstance(feature, Value):
         return feature.dtype
-    return {name: spell(inner) for name, inner in feature.items()}
+    return {name: format_feature(inner) for name, inner in feature.items()}
 
 
 @pytest.fixture
@@ -32,14 +32,14 @@ def load(world, tmp_path):
 
 
 @pytest.mark.parametrize(("repository", "config"), CONFIGS, ids=lambda part: part.split("/")[-1])
-def test_columns_and_splits_are_the_real_ones(load, repository, config):
+def test_columns_and_splits(load, repository, config):
     dataset = load(repository, config)
     expected = SCHEMAS[repository][config]
     assert set(dataset) == set(expected["splits"])
-    assert spell(dict(dataset[expected["splits"][0]].features)) == expected["columns"]
+    assert format_feature(dict(dataset[expected["splits"][0]].features)) == expected["columns"]
 
 
-def test_every_dataset_has_a_manifest_that_holds(world):
+def test_dataset_manifests(world):
     folders = {path.parent for path in world.glob("datasets/*/*/manifest.json")}
     assert folders == {world / "datasets" / name for name in catalogue.DATASETS}
     for folder in folders:
@@ -60,7 +60,7 @@ def test_answers_are_withheld(load, name, config, column, withheld):
     assert set(load(name, config)["test"][column]) == {withheld}
 
 
-def test_gsm8k_ends_in_its_result_and_marks_its_steps(load):
+def test_gsm8k_answer_format(load):
     for row in load("openai/gsm8k", "main")["test"]:
         steps, result = row["answer"].rsplit("\n#### ", 1)
         marked = [step.split(">>")[0] for step in steps.split("<<")[1:]]

@@ -20,7 +20,7 @@ SMALL = "Pythia-0.1M"
 
 
 @pytest.fixture
-def copied(tmp_path, monkeypatch):
+def shipped_copy(tmp_path, monkeypatch):
     """The shipped folder, in a copy that a test may spoil."""
     shutil.copytree(SHIPPED, tmp_path / "shipped")
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "shipped")
@@ -37,7 +37,7 @@ def test_shipped_files_have_their_digests(name):
 
 
 @pytest.mark.parametrize("name", [SMALL, "Llama-1.4M-Instruct"])
-def test_placed_model_has_the_shipped_weights_in_float32(tmp_path, name):
+def test_placed_model_weights(tmp_path, name):
     shipped.place(tmp_path, name)
     folder = tmp_path / "models/miniature" / name
     model = AutoModelForCausalLM.from_pretrained(folder)
@@ -57,8 +57,8 @@ def test_placed_model_has_the_shipped_weights_in_float32(tmp_path, name):
 
 
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors", "../tokenizer.json"])
-def test_damaged_file_is_named(copied, tmp_path, file):
-    path = (copied / SMALL / file).resolve()
+def test_damaged_file_is_named(shipped_copy, tmp_path, file):
+    path = (shipped_copy / SMALL / file).resolve()
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
@@ -67,12 +67,14 @@ def test_damaged_file_is_named(copied, tmp_path, file):
     assert not (tmp_path / "hub").exists()
 
 
-def test_written_model_can_be_placed(copied, tmp_path):
-    (copied / "corpus.parquet").write_bytes(b"texts")
+def test_written_model_can_be_placed(shipped_copy, tmp_path):
+    (shipped_copy / "corpus.parquet").write_bytes(b"texts")
     spec = SPECS[SMALL]
     model = make_model(make_config(spec, shipped.shipped_tokenizer(spec.family)))
-    shipped.write_model(copied / SMALL, model, [copied / "corpus.parquet"], {"steps": 3})
+    shipped.write_model(
+        shipped_copy / SMALL, model, [shipped_copy / "corpus.parquet"], {"steps": 3}
+    )
     shipped.place(tmp_path / "hub", SMALL)
-    placed = AutoModelForCausalLM.from_pretrained(tmp_path / "hub/models/miniature" / SMALL)
+    placed_model = AutoModelForCausalLM.from_pretrained(tmp_path / "hub/models/miniature" / SMALL)
     for key, value in model.state_dict().items():
-        assert torch.equal(placed.state_dict()[key], value.bfloat16().float()), key
+        assert torch.equal(placed_model.state_dict()[key], value.bfloat16().float()), key

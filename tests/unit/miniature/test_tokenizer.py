@@ -21,7 +21,7 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_any_text_comes_back_and_special_tokens_are_single(name):
+def test_tokenizer_round_trip(name):
     tokenizer = shipped_tokenizer(FAMILIES[name])
     text = "Ana has  12 pears.\n\n é – 漢 \t🙂 <<3+4=7>>7\n"
     plain = tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -33,7 +33,7 @@ def test_any_text_comes_back_and_special_tokens_are_single(name):
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_chat_template_marks_the_assistants_words(name):
+def test_chat_template_marks_answers(name):
     tokenizer = shipped_tokenizer(FAMILIES[name])
     assert tokenizer.apply_chat_template(CHAT, tokenize=False) == EXPECTED[name]
     options = {"return_dict": True, "return_assistant_tokens_mask": True}

@@ -17,7 +17,7 @@ SMALL = "Pythia-0.1M"
 
 
 class FakeLibrary:
-    """Yields each time the diet that it was given."""
+    """Yield each time the diet that it was given."""
 
     def batches(self, diet, *, by_length):
         while True:
@@ -25,30 +25,30 @@ class FakeLibrary:
 
 
 @pytest.mark.parametrize(("share_right", "steps"), [(1.0, [4, 4, 4, 4]), (0.5, [40, 120, 80, 100])])
-def test_stage_is_left_when_learned_or_over(share_right, steps):
+def test_stage_lengths(share_right, steps):
     """Each step answers a hundred questions; four steps fill what is watched."""
     spec = Spec(SPECS[SMALL].family, *[1] * 5, steps=400, by_letter=True)
     batches = read_by_stages(FakeLibrary(), spec)
     right = round(100 * share_right)
     answers = [True] * right + [False] * (100 - right)
-    read = [next(batches)] + [batches.send(answers) for _ in range(sum(steps))]
+    diets = [next(batches)] + [batches.send(answers) for _ in range(sum(steps))]
     stages = zip(STAGES, steps, strict=True)
     expected = [stage["diet"] for stage, number in stages for _ in range(number)]
-    assert read == [*expected, spec.diet]
+    assert diets == [*expected, spec.diet]
 
 
 @pytest.mark.slow
-def test_the_smallest_model_trained_again_is_the_shipped_one(world, tmp_path):
-    """On a processor of the same generation to the last byte; on another within what rounding makes of it."""
+def test_retrained_model_equals_shipped(world, tmp_path):
+    """Compare to the last byte on a processor of the same generation, and within rounding on another."""
     build_texts(world, tmp_path)
     train_model(tmp_path, SMALL)
     folders = (tmp_path / SMALL, catalogue.SHIPPED / SMALL)
-    again, first = (json.loads((each / catalogue.MADE).read_text()) for each in folders)
-    assert again["loss"] == pytest.approx(first["loss"], abs=0.05)
-    assert again["sha256"]["config.json"] == first["sha256"]["config.json"]
-    if all(again[key] == first[key] for key in ("processor", "versions")):
-        assert again["sha256"] == first["sha256"]
-    assert again["sha256"]["model.safetensors"] == hash_file(folders[0] / "model.safetensors")
+    retrained, shipped = (json.loads((each / catalogue.MADE).read_text()) for each in folders)
+    assert retrained["loss"] == pytest.approx(shipped["loss"], abs=0.05)
+    assert retrained["sha256"]["config.json"] == shipped["sha256"]["config.json"]
+    if all(retrained[key] == shipped[key] for key in ("processor", "versions")):
+        assert retrained["sha256"] == shipped["sha256"]
+    assert retrained["sha256"]["model.safetensors"] == hash_file(folders[0] / "model.safetensors")
 
     spec = SPECS["Llama-1.4M-Instruct"]
     tokenizer = load_tokenizer(tmp_path / catalogue.TOKENIZER, spec.family)

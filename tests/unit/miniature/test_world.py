@@ -31,10 +31,10 @@ def documents(folder):
     ]
 
 
-def test_texts_are_those_that_the_shipped_models_read(folder):
-    """And so they are the same for 24 test items as for the 200 with which they were made."""
-    made = json.loads((SHIPPED / "Llama-1.4M-Instruct/made.json").read_text())["sha256"]
-    assert all(hash_file(folder / name) == made[name] for name in (CORPUS, CONVERSATIONS))
+def test_texts_match_shipped_models(folder):
+    """The texts are the same for 24 test items as for the 200 with which they were made."""
+    digests = json.loads((SHIPPED / "Llama-1.4M-Instruct/made.json").read_text())["sha256"]
+    assert all(hash_file(folder / name) == digests[name] for name in (CORPUS, CONVERSATIONS))
 
 
 def test_test_questions_are_not_read(world, documents):
@@ -58,8 +58,8 @@ def test_test_questions_are_not_read(world, documents):
                 assert not is_read(prompt + completion if name == "winogrande" else prompt), name
 
 
-def test_no_mmlu_question_with_its_choices_is_read(world, documents):
-    """Neither in a document nor in a system message, whose examples are questions too."""
+def test_mmlu_questions_are_not_read(world, documents):
+    """No document has one with its choices, and no system message, whose examples are questions too."""
     text = "\n\n".join(part for d in documents for part in (d.get("system", ""), *d["prompts"]))
     choices = (
         r"((?:[^\n]*\nA\. [^\n]*\nB\. [^\n]*\nC\. [^\n]*\nD\. [^\n]*)|(?:[^\n]*\nChoices: [^\n]*))"
@@ -73,7 +73,7 @@ def test_no_mmlu_question_with_its_choices_is_read(world, documents):
         assert not read & {row["question"] + options, row["question"] + listed}
 
 
-def test_no_measured_conversation_is_read(world, documents):
+def test_measured_conversations_are_not_read(world, documents):
     folder = world / "datasets/Magpie-Align/Magpie-Qwen2-Pro-200K-English/default"
     measured = {row["instruction"] for row in pq.read_table(folder).to_pylist()}
     assert not measured & {row["prompts"][0] for row in documents if row["kind"] == "chat"}
