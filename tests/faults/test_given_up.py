@@ -15,10 +15,10 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 _CELL = "direct/miniature--Qwen2-0.2M"
 
 
-def test_tables_list_it_as_missing_and_the_next_run_goes_on_with_it(finished_grid, tmp_path):
+def test_killed_cell_is_listed_missing(finished_grid, tmp_path):
     folder = shutil.copytree(finished_grid, tmp_path / "copy", symlinks=True)
-    for made in (f"records/harmony/{_CELL}", "scores", "tables"):
-        shutil.rmtree(folder / "results" / made)
+    for part in (f"records/harmony/{_CELL}", "scores", "tables"):
+        shutil.rmtree(folder / "results" / part)
     faults = Faults(tmp_path / "faults")
     for number in range(3):
         faults.plan(f"kill {number}", ITEM_SCORED, within=f"{_CELL}/", time=5, action="kill")
@@ -31,7 +31,7 @@ def test_tables_list_it_as_missing_and_the_next_run_goes_on_with_it(finished_gri
     before = faults.count(ITEM_SCORED)
     assert len(before) == before.total() == 15
     record = f"results/records/harmony/{_CELL}/mnli.json"  # as the study's own target asks for it
-    again = run_snakemake(folder, *TARGETS, record, *GRID, **faults.environment)
-    assert again.returncode == 0, again.stdout + again.stderr
+    rerun = run_snakemake(folder, *TARGETS, record, *GRID, **faults.environment)
+    assert rerun.returncode == 0, rerun.stdout + rerun.stderr
     assert set(faults.count(ITEM_SCORED).values()) == {1}
     assert results_of(folder) == results_of(finished_grid)

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 _EARLIEST, _LATEST = 3.0, 25.0  # seconds after the start of a run
 
 
-def test_kills_of_snakemake_and_its_jobs_lose_nothing(finished_grid, tmp_path):
+def test_kills_lose_nothing(finished_grid, tmp_path):
     kills, seed = int(os.environ.get("KILLS", "4")), int(os.environ.get("SEED", "1"))
     rng = random.Random(seed)
     folder = folder_with_hub(finished_grid, tmp_path / "killed")

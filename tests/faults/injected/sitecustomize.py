@@ -52,13 +52,13 @@ def _meet(moment: str, path: str, name: object) -> None:
 
 
 def _watch(method, moment, describe):
-    def wrapper(*args, **kwargs):
+    def call_and_report(*args, **kwargs):
         result = method(*args, **kwargs)
         path, name = describe(*args, **kwargs)
         _meet(moment, str(path), name)
         return result
 
-    return wrapper
+    return call_and_report
 
 
 def _import_and_watch(name, *args, **kwargs):
