@@ -108,7 +108,7 @@ class Cluster:
                 if variable in path.read_bytes().split(b"\0") and process != os.getpid():
                     os.kill(process, signal.SIGKILL)
 
-    def ask(self, *command: str) -> str:
+    def run(self, *command: str) -> str:
         return subprocess.run(
             command,
             env={**os.environ, **self.environment},
@@ -120,18 +120,18 @@ class Cluster:
 
     def _is_idle(self) -> bool:
         with suppress(subprocess.SubprocessError):  # as long as slurmctld does not answer
-            states = self.ask("sinfo", "--Node", "--noheader", "--partition=batch", "--format=%T")
+            states = self.run("sinfo", "--Node", "--noheader", "--partition=batch", "--format=%T")
             return states.split() == ["idle"] * len(NODES)
         return False
 
-    def jobs(self, state: str) -> dict[str, str]:
+    def list_jobs(self, state: str) -> dict[str, str]:
         """List the comment of each job in such a state, which for Snakemake's is the rule, by its id."""
-        lines = self.ask("squeue", "--noheader", f"--states={state}", "--format=%A|%k")
+        lines = self.run("squeue", "--noheader", f"--states={state}", "--format=%A|%k")
         return dict(line.split("|", 1) for line in lines.splitlines())
 
-    def facts(self, job: str) -> dict[str, str]:
+    def read_facts(self, job: str) -> dict[str, str]:
         """Return what Slurm knows of a job: JobState, Restarts, NodeList and so on."""
-        output = self.ask("scontrol", "show", "job", job)
+        output = self.run("scontrol", "show", "job", job)
         return dict(word.split("=", 1) for word in output.split() if "=" in word)
 
     def _configure(self) -> None:
@@ -142,8 +142,8 @@ class Cluster:
         configuration = self.environment["SLURM_CONF"]
         srun.write_text(f'#!/bin/sh\nSLURM_CONF={configuration} exec {shutil.which("srun")} "$@"\n')
         srun.chmod(0o755)
-        ports = _free_ports(1 + len(NODES))
-        devices = [self.folder / f"gpu{at}" for at in range(GPUS_PER_NODE)]
+        ports = _find_free_ports(1 + len(NODES))
+        devices = [self.folder / f"gpu{number}" for number in range(GPUS_PER_NODE)]
         for device in devices:
             os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # as /dev/null is
         (self.folder / "slurm.conf").write_text(
@@ -197,7 +197,7 @@ def find_program(name: str) -> str | None:
     return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
 
 
-def what_is_missing() -> str | None:
+def find_missing_requirement() -> str | None:
     """Say why no Slurm can be started here, or return None."""
     if absent := [name for name in PROGRAMS if find_program(name) is None]:
         return f"needs Slurm, and {', '.join(absent)} cannot be found (Debian: slurm-wlm munge)"
@@ -206,7 +206,7 @@ def what_is_missing() -> str | None:
     return None
 
 
-def _free_ports(n: int) -> list[int]:
+def _find_free_ports(n: int) -> list[int]:
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("", 0))) for _ in range(n)]
         return [server.getsockname()[1] for server in sockets]

@@ -6,12 +6,12 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.conftest import NO_SKIPS
-from tests.slurm.cluster import Cluster, what_is_missing
+from tests.slurm.cluster import Cluster, find_missing_requirement
 
 
 @pytest.fixture(scope="session")
 def cluster():
-    if (missing := what_is_missing()) and not NO_SKIPS:
+    if (missing := find_missing_requirement()) and not NO_SKIPS:
         pytest.skip(missing)
     assert not missing, missing
     # Not below pytest's folder: munge wants one whose parents belong to root or to nobody else.

@@ -8,12 +8,12 @@ from tests.workflow.grid import folder_with_hub
 pytestmark = pytest.mark.slurm
 
 
-def test_what_slurm_refuses_is_named_and_nothing_is_submitted(cluster, finished_grid, tmp_path):
+def test_refused_partition_is_named(cluster, finished_grid, tmp_path):
     folder = folder_with_hub(finished_grid, tmp_path / "slurm")
-    before = cluster.jobs("all")
+    before = cluster.list_jobs("all")
     for partition, words in {"batch": "Slurm takes all", "nosuch": "Slurm refuses"}.items():
         options = ["--default-resources", f"slurm_partition={partition}", "gpu_request=gpus"]
         run = start_on_slurm(cluster, folder, *options, targets=["check_cluster"])
         assert run.wait(timeout=300) == (partition == "nosuch"), read_output(folder)
         assert words in read_output(folder)
-    assert cluster.jobs("all") == before
+    assert cluster.list_jobs("all") == before

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.slurm
 
 
 @contextmanager
-def _read_only(hub: Path):
-    """As a hub that others look after is mounted; root would get past permissions."""
+def _mount_read_only(hub: Path):
+    """Mount the hub as those that others look after; root would get past permissions."""
     subprocess.run(["mount", "--bind", hub, hub], check=True)
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", hub], check=True)
@@ -24,18 +24,18 @@ def _read_only(hub: Path):
         subprocess.run(["umount", hub], check=True)
 
 
-def test_the_grid_on_four_nodes_ends_in_the_bytes_of_a_local_run(cluster, finished_grid, tmp_path):
+def test_slurm_grid_equals_local_run(cluster, finished_grid, tmp_path):
     folder = folder_with_hub(finished_grid, tmp_path / "slurm")
     # No job of these models needs a GPU; two ask for one all the same, and Slurm gives it to them.
     gpus = ["--set-resources", "train_before_test:gpu=1"]
-    with _read_only(folder / "resources/hub"):
+    with _mount_read_only(folder / "resources/hub"):
         run = start_on_slurm(cluster, folder, *gpus, **TOKENS)
         assert run.wait() == 0, read_output(folder)
     assert results_of(folder) == results_of(finished_grid)
-    facts = [cluster.facts(job) for job in cluster.jobs("COMPLETED")]
-    ran = [fact for fact in facts if fact["WorkDir"] == str(folder)]
-    assert len(ran) == 4, "each cell is a job; tables are made where Snakemake runs"
-    assert sum("gres:gpu:1" in fact.get("TresPerJob", "") for fact in ran) == 2
+    facts = [cluster.read_facts(job) for job in cluster.list_jobs("COMPLETED")]
+    own_facts = [fact for fact in facts if fact["WorkDir"] == str(folder)]
+    assert len(own_facts) == 4, "each cell is a job; tables are made where Snakemake runs"
+    assert sum("gres:gpu:1" in fact.get("TresPerJob", "") for fact in own_facts) == 2
     assert not files_with_a_token(folder), (
         "jobs have the tokens from the environment, and nowhere else"
     )

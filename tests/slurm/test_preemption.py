@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slurm
 _TRAINED = "train_before_test/miniature--Pythia-0.1M/"
 
 
-def test_it_resumes_each_time_where_it_stopped(cluster, finished_grid, tmp_path):
+def test_preempted_training_resumes(cluster, finished_grid, tmp_path):
     folder = folder_with_hub(finished_grid, tmp_path / "slurm")
     faults = Faults(folder / "faults")
     for name in ("preempted", "too long"):
@@ -30,12 +30,12 @@ def test_it_resumes_each_time_where_it_stopped(cluster, finished_grid, tmp_path)
 
     try:
         job = faults.wait_for("preempted", run)
-        node = cluster.facts(job)["NodeList"]
+        node = cluster.read_facts(job)["NodeList"]
         urgent = ["--partition=urgent", f"--nodelist={node}", "--mem=100", "--output=/dev/null"]
-        cluster.ask("sbatch", *urgent, "--wrap", "sleep 5")
-        wait_until(lambda: cluster.facts(job)["Restarts"] != "0", "Slurm starts it again")
+        cluster.run("sbatch", *urgent, "--wrap", "sleep 5")
+        wait_until(lambda: cluster.read_facts(job)["Restarts"] != "0", "Slurm starts it again")
         job = faults.wait_for("too long", run)
-        cluster.ask("scontrol", "update", f"JobId={job}", "TimeLimit=1")
+        cluster.run("scontrol", "update", f"JobId={job}", "TimeLimit=1")
         wait_until(has_been_signalled, "it is told to leave")
         faults.resume("too long")
         assert run.wait(timeout=PATIENCE) == 0, read_output(folder)
