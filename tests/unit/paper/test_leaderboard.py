@@ -12,7 +12,7 @@ from workflow_scripts.paper.leaderboard import main
 from workflow_scripts.paper.requests import leaderboard_page
 
 
-def test_text_of_strangers_cannot_end_the_data_it_stands_in():
+def test_hostile_text_stays_in_data():
     page = make_hostile_page()
     assert page.count("<script") == page.count("</script>") == 3
     (data,) = re.findall(r'<script type="application/json">(.*?)</script>', page, re.S)
@@ -22,7 +22,7 @@ def test_text_of_strangers_cannot_end_the_data_it_stands_in():
 
 
 @pytest.mark.parametrize("measures", [True, False])
-def test_a_study_that_is_not_there_has_no_tab(tmp_path, measures):
+def test_missing_study_has_no_tab(tmp_path, measures):
     run = {"model": "a/b", "variant": None, "run": "run2", "changed": "JSON", "n": 4, "micro": 0.5}
     run |= {"micro_stderr": 0.25, "macro": 0.5, "macro_stderr": 0.25, "baseline": 0.25, "p": None}
     run |= {"format_met": 1.0, "strict_share": None, "after": "run1", "pairs": 4.0, "won": 2.0}

@@ -1,4 +1,4 @@
-"""Templates of prose: what cannot be told is left out, and what can is told by the values alone."""
+"""Templates of prose: parts without numbers are left out, and words follow from the values alone."""
 
 import json
 import re
@@ -23,7 +23,7 @@ DECLARED = read_declared(*dict.fromkeys(study.declared for study in STUDIES))
 KINDS = {"x": "count", "y": "count", "word": "text"}
 
 
-def tell(tmp_path, text: str, **values) -> list[str]:
+def render_paragraphs(tmp_path, text: str, **values) -> list[str]:
     path = tmp_path / "chapter.md.j2"
     path.write_text(f"# A title\n\n{text}\n")
     declared = {f"a.{name}": (kind, "") for name, kind in KINDS.items()}
@@ -39,11 +39,9 @@ def tell(tmp_path, text: str, **values) -> list[str]:
         ({}, []),
     ],
 )
-def test_without_a_number_its_part_its_sentence_or_its_paragraph_is_left_out(
-    tmp_path, values, expected
-):
+def test_incomplete_parts_are_left_out(tmp_path, values, expected):
     text = "One {a.x}\n  [[, more {a.y}]].\nTwo {a.y}.\n\nThree {a.y}.\nFour."
-    assert tell(tmp_path, text, **values) == expected
+    assert render_paragraphs(tmp_path, text, **values) == expected
 
 
 CONDITION = (
@@ -67,18 +65,18 @@ WORDS = '{{ compared(errors_apart(a.x, 2, a.y, 2), "below", "about", "above") }}
         (WORDS, {"x": 5}, []),
     ],
 )
-def test_words_are_chosen_by_the_values_and_never_without_one(tmp_path, text, values, expected):
-    assert tell(tmp_path, text, **values) == expected
+def test_words_follow_values(tmp_path, text, values, expected):
+    assert render_paragraphs(tmp_path, text, **values) == expected
 
 
 @pytest.mark.parametrize("text", ["{% if a.x %}\nno end", "{{ compare(a.x) }}"])
-def test_a_mistake_in_a_template_is_an_error_that_names_the_file(tmp_path, text):
+def test_template_mistake_names_file(tmp_path, text):
     with pytest.raises(UserError, match=r"chapter\.md\.j2: "):
-        tell(tmp_path, text, x=1)
+        render_paragraphs(tmp_path, text, x=1)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.parent.name + "/" + path.name)
-def test_a_template_names_declared_numbers_and_types_none(path):
+def test_template_uses_declared_numbers(path):
     source = path.read_text().partition("\n")[2]
     names = re.sub(r"\{\{.*?\}\}", "n", re.sub(r"\"[^\"]*\"|'[^']*'", "", source))
     used = set(re.findall(r"\b(?!loop\.)[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+", names))
@@ -86,13 +84,13 @@ def test_a_template_names_declared_numbers_and_types_none(path):
     assert not re.search(r"\d", re.sub(r"(?s)\{.*?\}|bfloat16|texts of 2025|95% CI", "", source))
 
 
-def test_without_any_table_nothing_is_told():
+def test_prose_without_tables_is_empty():
     for study in STUDIES:
         assert study.values({}) == {} and told(study.prose, numbers_of({})) == []
     assert len({study.title for study in STUDIES}) == len(STUDIES)
 
 
-def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
+def test_numbers_round_trip(tmp_path):
     values = {"run.items": 14_042, "run.devices": "a & b_c@k2m12", "prompts.lowest": 0.25}
     values |= {"mmlu.baseline": 0.3, "run.tokens": None, "run.hosts": float("inf")}
     numbers = numbers_of(values)

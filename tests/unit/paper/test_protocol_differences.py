@@ -1,4 +1,4 @@
-"""What differs from the published protocols: read off records, and shown in place of a verdict."""
+"""Differences from the published protocols: read off records, and shown in place of a verdict."""
 
 from functools import cache
 from pathlib import Path
@@ -27,7 +27,7 @@ QWEN = "Qwen/Qwen2-0.5B"
 
 
 @cache
-def settings(name: str):
+def load_config(name: str):
     return load(yaml.safe_load((ROOT / f"config/{name}.yaml").read_text(encoding="utf-8")))
 
 
@@ -45,8 +45,8 @@ def make_record(task: str, request: dict[str, Any], *, study="harmony", **change
 
 
 def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.DataFrame:
-    """Return what decides of a record as config/paper_exact.yaml leaves it behind, but for some changes."""
-    request = harmony_cells(settings("paper_exact"), protocol, (task,)).cells()[task]
+    """Return the decisive differences of a record of config/paper_exact.yaml with some changes."""
+    request = harmony_cells(load_config("paper_exact"), protocol, (task,)).cells()[task]
     params = request.to_params() | changes.pop("request", {})
     if request.recipe:
         changes["keys"] = request.recipe.model_dump(mode="json") | changes.get("keys", {})
@@ -74,34 +74,34 @@ def find_decisive(record: Record, item: str | None) -> pd.DataFrame:
         ({"request": {"draws": "own"}}, {"draws of test, training and held-out items": "own"}),
     ],
 )
-def test_each_difference_is_read_off_the_record(changes, expected):
-    found = run_exact(**changes)
-    assert dict(zip(found["what"], found["ours"], strict=True)) == expected
+def test_record_differences(changes, expected):
+    differences = run_exact(**changes)
+    assert dict(zip(differences["what"], differences["ours"], strict=True)) == expected
 
 
-def test_a_key_that_a_record_lacks_does_not_pass_for_the_published():
+def test_missing_key_is_a_difference():
     record = make_record("rte", {"tasks": {"rte": {"metric": "acc"}}}, keys={"method": "lora"})
-    found = find_decisive(record, "rte").set_index("what")["ours"]
-    assert found["training: epochs"] == "not recorded"
+    own_values = find_decisive(record, "rte").set_index("what")["ours"]
+    assert own_values["training: epochs"] == "not recorded"
 
 
-def test_the_published_recipes_of_the_settings_are_the_published_protocols():
-    exact = settings("paper_exact")
+def test_configured_recipes_match_published_protocols():
+    exact = load_config("paper_exact")
     facts = PROTOCOLS["harmony"]["facts"]
     (each,) = (f["each"] for f in facts if f["what"] == "training" and "decides" not in f)
-    ours = exact.harmony.get_task_recipe(exact.source).model_dump(mode="json")
-    assert {key: ours[key] for key in each} == each
+    recipe = exact.harmony.get_task_recipe(exact.source).model_dump(mode="json")
+    assert {key: recipe[key] for key in each} == each
     for stage, keys in PROTOCOLS["mmlu"]["recipes"].items():
-        ours = settings("paper").training.recipes[stage].model_dump(mode="json")
-        ours["precision"] = "bfloat16"  # auto, on GPUs
-        assert {key: ours[key] for key in keys} == keys
+        recipe = load_config("paper").training.recipes[stage].model_dump(mode="json")
+        recipe["precision"] = "bfloat16"  # auto, on GPUs
+        assert {key: recipe[key] for key in keys} == keys
 
 
-def test_a_difference_withholds_the_verdicts_that_it_affects_alone():
+def test_difference_withholds_affected_verdicts():
     cases = [("score", "rte"), ("score", "sst2"), (DIRECT, "rte"), ("rank", "rank")]
-    about = {"source": "harmony_leaderboard", "of": QWEN, "difference": 0.01, "z": 0.4}
+    row = {"source": "harmony_leaderboard", "of": QWEN, "difference": 0.01, "z": 0.4}
     rows = [
-        about | {"metric": metric, "item": item, "verdict": AGREES, "because": None}
+        row | {"metric": metric, "item": item, "verdict": AGREES, "because": None}
         for metric, item in cases
     ]
     table = withhold_verdicts(make_table(rows), run_exact(keys={"epochs": 3}), PROTOCOLS)
@@ -115,12 +115,12 @@ def test_a_difference_withholds_the_verdicts_that_it_affects_alone():
     ]
 
 
-def test_every_table_of_published_scores_has_its_protocol_and_each_fact_its_reason():
-    named = {source for one in PROTOCOLS.values() for source in one["sources"]}
+def test_published_tables_have_protocols():
+    sources = {source for protocol in PROTOCOLS.values() for source in protocol["sources"]}
     folder = ROOT / "resources/published"
-    tables = {path.stem for ending in ("csv", "tsv") for path in Path(folder).glob(f"*.{ending}")}
+    tables = {path.stem for suffix in ("csv", "tsv") for path in Path(folder).glob(f"*.{suffix}")}
     # No run measures the grid of the test task again.
-    assert named == tables - {"sources", "pretraining", "test_task_cells", "test_task_models"}
+    assert sources == tables - {"sources", "pretraining", "test_task_cells", "test_task_models"}
     for protocol in PROTOCOLS.values():
         for fact in protocol["facts"]:
             assert ("key" in fact or "ours" in fact) and fact["known_from"]

@@ -1,4 +1,4 @@
-"""What produced the numbers, from records, with the cells that failed named beside them."""
+"""Provenance of the numbers, from records, with the cells that failed named beside them."""
 
 import pytest
 
@@ -8,16 +8,16 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.paper.provenance import gather
 
 
-def test_failed_cells_are_named_and_the_others_counted(tmp_path):
+def test_gather_names_failed_cells(tmp_path):
     paths = [tmp_path / name for name in ("a.json", "b.json")]
-    about = {"record": "results/b.json", "reason": "It died.", "log": "logs/b.log"}
-    write_json(paths[1], {"broken": about})
+    failure = {"record": "results/b.json", "reason": "It died.", "log": "logs/b.log"}
+    write_json(paths[1], {"broken": failure})
     assert gather(paths[1:], {})["studies"] == {}
     write_example(paths[0])
-    found = gather(paths, {"source": "miniature"})
-    assert found["broken"] == [about]
-    assert found["studies"] == {"harmony": {"items": 4, "records": 1, "tokens": 100}}
-    assert found == gather(paths[::-1], {"source": "miniature"})
+    provenance = gather(paths, {"source": "miniature"})
+    assert provenance["broken"] == [failure]
+    assert provenance["studies"] == {"harmony": {"items": 4, "records": 1, "tokens": 100}}
+    assert provenance == gather(paths[::-1], {"source": "miniature"})
     paths[0].write_text("{}")
     with pytest.raises(UserError, match=r"a\.json"):
         gather(paths, {})

@@ -1,4 +1,4 @@
-"""The numbers of each chapter, and what is told of them: no more than they show."""
+"""The numbers of each chapter, and its text: no more than the numbers show."""
 
 import pandas as pd
 import pytest
@@ -8,7 +8,7 @@ from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.prompts.chapter import PROMPTS
 
 
-def agreement(difference: float, low: float, high: float) -> pd.DataFrame:
+def make_agreement(difference: float, low: float, high: float) -> pd.DataFrame:
     rows = [
         ("direct", "mean", 0.3, -0.1, 0.7),
         ("train_before_test", "mean", 0.3 + difference, 0.1, 0.9),
@@ -26,8 +26,8 @@ def agreement(difference: float, low: float, high: float) -> pd.DataFrame:
         (-0.1, -0.3, 0.2, "includes zero"),
     ],
 )
-def test_agreement_rises_or_falls_only_where_its_interval_says_so(difference, low, high, expected):
-    values = HARMONY.values({"harmony_agreement": agreement(difference, low, high)})
+def test_agreement_change_follows_interval(difference, low, high, expected):
+    values = HARMONY.values({"harmony_agreement": make_agreement(difference, low, high)})
     text = story(HARMONY, values)
     assert [word for word in ("raises", "lowers", "includes zero") if word in text] == [expected]
     few = story(HARMONY, {**values, "harmony.direct.pairs_differ": 0, "harmony.direct.pairs": 1})
@@ -35,7 +35,7 @@ def test_agreement_rises_or_falls_only_where_its_interval_says_so(difference, lo
 
 
 @pytest.mark.parametrize(("p", "changed"), [(1e-5, 1), (0.4, 0)])
-def test_prompt_runs_tell_of_significant_steps(p, changed):
+def test_prompt_runs_report_significant_steps(p, changed):
     names = ["run", "micro", "baseline", "p"]
     table = pd.DataFrame([("run1", 0.3, 0.26, None), ("run2", 0.2, 0.26, p)], columns=names)
     table = table.assign(model="a/b", variant=None, n=100, micro_stderr=0.01)

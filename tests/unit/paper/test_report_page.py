@@ -28,7 +28,7 @@ def write_texts(folder: Path, name: str, frame: pd.DataFrame) -> None:
 
 def make_content(folder: Path, rows: int, **changes) -> tuple[dict, dict]:
     """Write a table and figure of the prompts study, and those of a chapter that no study has."""
-    frame = pd.DataFrame({"Run": [f"{EVIL} {at}" for at in range(rows)], "Score": "0.5"})
+    frame = pd.DataFrame({"Run": [f"{EVIL} {index}" for index in range(rows)], "Score": "0.5"})
     files, captions = {}, {}
     for chapter, name in (("prompts", "prompt_runs"), ("elsewhere", "mystery")):
         write_texts(folder / "tables", name, frame)
@@ -63,57 +63,57 @@ def page(folder: Path, rows: int = 3, **changes) -> str:
 class Elements(HTMLParser):
     def __init__(self, text: str):
         super().__init__()
-        self.found: list[tuple[str, dict]] = []
+        self.tags: list[tuple[str, dict]] = []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        self.found.append((tag, dict(attrs)))
+        self.tags.append((tag, dict(attrs)))
 
-    def of(self, tag: str) -> list[dict]:
-        return [attributes for name, attributes in self.found if name == tag]
+    def select(self, tag: str) -> list[dict]:
+        return [attributes for name, attributes in self.tags if name == tag]
 
 
-def test_the_page_needs_nothing_else_and_its_policy_forbids_the_rest(tmp_path):
+def test_page_is_self_contained(tmp_path):
     text = page(tmp_path)
     elements = Elements(text)
-    images = [image for image in elements.of("img") if image.get("src")]
+    images = [image for image in elements.select("img") if image.get("src")]
     assert len(images) == 2 and images[0]["alt"].startswith("Caption of prompt_runs")
     assert all(image["src"].startswith("data:image/png;base64,") for image in images)
-    assert not elements.of("link") and not elements.of("iframe")
-    addresses = {link["href"] for link in elements.of("a")}
+    assert not elements.select("link") and not elements.select("iframe")
+    addresses = {link["href"] for link in elements.select("a")}
     assert addresses >= {"../tables/mystery.csv", "../figures/mystery.pdf", "leaderboard.html"}
     assert not [address for address in addresses if address.startswith(("http", "//"))]
-    (policy,) = [m["content"] for m in elements.of("meta") if "http-equiv" in m]
+    (policy,) = [meta["content"] for meta in elements.select("meta") if "http-equiv" in meta]
     (script,) = re.findall(r"<script>(.*?)</script>\n</body>", text, re.S)
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.S)
     assert policy.startswith("default-src 'none'; ") and "unsafe" not in policy
     assert f"script-src {digest(script)};" in policy and f"style-src {digest(style)};" in policy
 
 
-def test_the_same_results_give_the_same_bytes_and_the_texts_of_others_stay_texts(tmp_path):
+def test_page_is_deterministic_and_escaped(tmp_path):
     text = page(tmp_path / "a")
     assert "alert(&#34;x&#34;)" in text or "alert(&quot;x&quot;)" in text
-    assert len(Elements(text).of("script")) == 1 and "{{ 7 }}" in text
+    assert len(Elements(text).select("script")) == 1 and "{{ 7 }}" in text
     assert text == page(tmp_path / "b")
     write_texts(tmp_path, "long", pd.DataFrame({"Score": ["0.5"] * (ROWS_READ + 5)}))
     assert len(read_markdown(tmp_path / "long.md").rows) == ROWS_READ
 
 
 @pytest.mark.parametrize(
-    ("changes", "is_there"),
+    ("changes", "has_warning"),
     [
         ({}, False),
         ({"config": {"source": "miniature"}}, True),
         ({"config": {"source": "miniature"}, "studies": {}}, False),
     ],
 )
-def test_the_page_warns_of_the_miniature_world_and_names_failed_cells(tmp_path, changes, is_there):
-    broken = [{"record": "x.json", "reason": EVIL, "log": "x.log"}]
-    text = page(tmp_path, broken=broken, **changes)
-    assert ("generated models answer" in text) == is_there and "x.json" in text
+def test_page_warnings_and_failed_cells(tmp_path, changes, has_warning):
+    failures = [{"record": "x.json", "reason": EVIL, "log": "x.log"}]
+    text = page(tmp_path, broken=failures, **changes)
+    assert ("generated models answer" in text) == has_warning and "x.json" in text
 
 
-def test_a_table_is_read_from_markdown_as_it_was_shown(tmp_path):
+def test_markdown_table_round_trip(tmp_path):
     names = [EVIL, "b", r"a \| b | c", "[x](y) <b> `c`", ""]
     scores = ["0.5", None, "−1.0", "∞", "0.5 ± 0.1"]
     for rows in (5, 0):
@@ -127,7 +127,7 @@ def test_a_table_is_read_from_markdown_as_it_was_shown(tmp_path):
         assert not rows or shown.right == [False, True]
 
 
-def test_the_paper_says_the_same_with_numbers_by_name(tmp_path):
+def test_paper_refers_to_numbers(tmp_path):
     write_paper(tmp_path / "paper.tex", make_content(tmp_path, 3)[0])
     text = (tmp_path / "paper.tex").read_text()
     for words in ("val{prompts.lowest}", "input{../tables/prompt_runs.tex}", "prompt_runs.pdf"):

@@ -1,4 +1,4 @@
-"""Published numbers beside ours: agreeing, differing, and not comparable, each with its reason."""
+"""Published numbers beside own ones: agreeing, differing, and not comparable, each with its reason."""
 
 import math
 from functools import cache
@@ -47,7 +47,7 @@ read = cache(lambda name: pd.read_csv(PUBLISHED / f"{name}.csv"))
 
 
 @pytest.mark.parametrize(
-    ("published", "ours", "error", "expected", "z"),
+    ("published", "own", "error", "expected", "z"),
     [
         ((0.30, 0.01), (0.30, 0.01), None, INCONCLUSIVE, 0),
         ((0.30, 0.01), (0.25, 0.01), None, DIFFERS, -0.05 / math.hypot(0.01, 0.01)),
@@ -59,20 +59,23 @@ read = cache(lambda name: pd.read_csv(PUBLISHED / f"{name}.csv"))
         ((0.5, 0.02), (0.504, 0.02), compute_repeat_error(1000, 1e-3), DIFFERS, 4),
     ],
 )
-def test_two_standard_errors_of_the_difference_decide(published, ours, error, expected, z):
-    row = verdict(*published, *ours, None, printed_to=1e-4, error=error)
+def test_verdict_by_two_standard_errors(published, own, error, expected, z):
+    row = verdict(*published, *own, None, printed_to=1e-4, error=error)
     assert (row["verdict"], row["z"]) == (expected, pytest.approx(z))
 
 
-def test_incomparable_numbers_have_a_reason_and_no_difference():
+def test_incomparable_numbers_have_a_reason():
     row = verdict(0.3, 0.01, 0.3, 0.01, GENERATED, printed_to=1e-4)
     assert (row.pop("verdict"), row.pop("because")) == (NOT_COMPARABLE, GENERATED)
     assert set(row.values()) == {None}
 
 
-def test_numbers_agree_by_two_tests_of_equivalence():
+def test_agreement_by_equivalence_tests():
     cases = [(0.005, 0.008), (0.005, 0.010), (0.015, 0.008), (0.001, 0.0004), (0.018, 0.001)]
-    rows = [verdict(0.3, None, 0.3 + d, None, None, printed_to=0, error=e) for d, e in cases]
+    rows = [
+        verdict(0.3, None, 0.3 + difference, None, None, printed_to=0, error=error)
+        for difference, error in cases
+    ]
     verdicts = apply_margins(make_table(rows), pd.Series([0.02] * 5))["verdict"].tolist()
     expected = []
     for difference, error in cases:
@@ -86,18 +89,18 @@ def test_numbers_agree_by_two_tests_of_equivalence():
     assert verdicts.tolist() == [AGREES, INCONCLUSIVE, DIFFERS]
 
 
-def test_every_subject_of_mmlu_and_their_average_is_compared():
+def test_all_mmlu_subjects_are_compared():
     published = read("mmlu_baseline")
     rows = published[~published["task"].str.contains("_average")]
     subjects = rows["task"].str.split(":").str[2].fillna("macro")
-    ours = rows.assign(subject=subjects, qem=rows["value"], qem_stderr=rows["stderr"])
-    ours = ours.assign(model=MODEL, variant="", n=100)
-    ours.loc[ours["subject"] == "virology", "qem"] -= 0.3
+    own = rows.assign(subject=subjects, qem=rows["value"], qem_stderr=rows["stderr"])
+    own = own.assign(model=MODEL, variant="", n=100)
+    own.loc[own["subject"] == "virology", "qem"] -= 0.3
 
     def compare(**changes):
         settings = {"source": "huggingface", "checkpoints": {"mmlu_baseline": MODEL}} | changes
         comparison = MmluComparison.of(settings)
-        return make_table(compare_mmlu({"mmlu_baseline": published}, ours, comparison))
+        return make_table(compare_mmlu({"mmlu_baseline": published}, own, comparison))
 
     table = compare().set_index("item")
     assert len(table) == 58 and table.index[table["verdict"] == DIFFERS].tolist() == ["virology"]
@@ -118,17 +121,17 @@ def test_every_subject_of_mmlu_and_their_average_is_compared():
         ({"n": 342}, 6, {NOT_COMPARABLE}),
     ],
 )
-def test_prompt_runs_are_compared_where_the_same_questions_were_asked(change, limit, expected):
+def test_prompt_runs_need_same_questions(change, limit, expected):
     published = pd.read_csv(PUBLISHED / "prompt_runs.csv", dtype={"run": str})
     runs = {str(run): f"run{run}" for run in range(1, 8)} | {"4": "run4_first285"}
     settings = {"source": "huggingface", "checkpoint": LLAMA, "max_items_per_subject": limit}
     scores = published.pivot(index="run", columns="metric", values="percent").astype(float) / 100
-    ours = scores.fillna({"macro": 0.4}).reset_index()
-    ours["n"] = ours["run"].map({"4": 285}).fillna(14_042).astype("Int64")
-    ours = ours.assign(run=ours["run"].map(runs), model=LLAMA, variant="", **change)
-    ours = ours.assign(micro_stderr=0.004, macro_stderr=0.004)
+    own = scores.fillna({"macro": 0.4}).reset_index()
+    own["n"] = own["run"].map({"4": 285}).fillna(14_042).astype("Int64")
+    own = own.assign(run=own["run"].map(runs), model=LLAMA, variant="", **change)
+    own = own.assign(micro_stderr=0.004, macro_stderr=0.004)
     comparison = PromptComparison.of(settings | {"runs": runs})
-    table = make_table(compare_prompts(read("prompt_runs"), ours, comparison))
+    table = make_table(compare_prompts(read("prompt_runs"), own, comparison))
     assert set(table["verdict"]) == expected
 
 
@@ -136,7 +139,7 @@ def test_prompt_runs_are_compared_where_the_same_questions_were_asked(change, li
 
 
 @cache
-def known_models():
+def describe_models():
     return describe_comparison(load({})).models
 
 
@@ -144,7 +147,7 @@ def known_models():
 def estimate(without: tuple[str, ...] = ()):
     panel = read("harmony_leaderboard")
     others = panel[~panel["model"].isin(without)]
-    return estimate_reruns(others, read("harmony_cells"), known_models())
+    return estimate_reruns(others, read("harmony_cells"), describe_models())
 
 
 def make_leaderboard(protocol: str, scores: pd.DataFrame) -> pd.DataFrame:
@@ -162,30 +165,30 @@ def read_release(protocol: str) -> pd.DataFrame:
     return cells.pivot(index="model", columns="task", values="value")[list(TEST_ITEMS)]
 
 
-def test_cells_and_ranks_that_differ_differ_alone():
-    ours, panel = make_leaderboard(CLIPPED, read_panel_scores()), read("harmony_leaderboard")
-    ours = ours.assign(rank=panel["rank"], pc1=panel["pc1"])
-    ours = ours.assign(rank_low=panel["rank"] - 1, rank_high=panel["rank"] + 1)
-    ours.loc[0, "cola"] += 0.1
-    ours.loc[1, ["rank_low", "rank_high"]] = 7
-    table = make_table(compare_harmony(panel, ours, HARMONY, estimate()))
+def test_differing_cells_and_ranks():
+    own, panel = make_leaderboard(CLIPPED, read_panel_scores()), read("harmony_leaderboard")
+    own = own.assign(rank=panel["rank"], pc1=panel["pc1"])
+    own = own.assign(rank_low=panel["rank"] - 1, rank_high=panel["rank"] + 1)
+    own.loc[0, "cola"] += 0.1
+    own.loc[1, ["rank_low", "rank_high"]] = 7
+    table = make_table(compare_harmony(panel, own, HARMONY, estimate()))
     assert len(table) == 61 * 26
     differing = table[table["verdict"] == DIFFERS]
-    expected = [[ours.loc[0, "model"], "cola"], [ours.loc[1, "model"], "rank"]]
+    expected = [[own.loc[0, "model"], "cola"], [own.loc[1, "model"], "rank"]]
     assert differing[["of", "item"]].to_numpy().tolist() == expected
     for changes in ({"origin": "harmony_leaderboard"}, {"protocol": DIRECT}):
-        rows = compare_harmony(panel, ours.assign(**changes), HARMONY, estimate())
+        rows = compare_harmony(panel, own.assign(**changes), HARMONY, estimate())
         assert set(make_table(rows)["because"]) == {NOT_MEASURED}
 
 
-def test_the_second_release_differs_from_the_first_as_seldom_as_stated():
-    """Some models at a time, judged by what the others say of trainings."""
+def test_second_release_false_alarm_rate():
+    """Judge a third of the models at a time by the reruns of the others."""
     panel, scores, parts = read("harmony_leaderboard"), read_release(TRAINED), []
-    for at in range(3):
-        models = tuple(panel["model"][at::3])
-        ours = make_leaderboard(CLIPPED, scores.loc[list(models)])
+    for start in range(3):
+        models = tuple(panel["model"][start::3])
+        own = make_leaderboard(CLIPPED, scores.loc[list(models)])
         part = panel[panel["model"].isin(models)]
-        rows = make_table(compare_harmony(part, ours, HARMONY, estimate(models)))
+        rows = make_table(compare_harmony(part, own, HARMONY, estimate(models)))
         rows = rows.query("metric == 'score'").set_index(["of", "item"])
         twice = estimate().differences.loc[list(models)].stack().dropna().index
         parts.append((rows["verdict"] == DIFFERS).reindex(twice))
@@ -194,13 +197,13 @@ def test_the_second_release_differs_from_the_first_as_seldom_as_stated():
     assert 0.7 * BY_LUCK <= differs.mean() <= 1.2 * BY_LUCK
 
 
-@pytest.mark.parametrize(("moved", "expected"), [(0.001, INCONCLUSIVE), (0.003, DIFFERS)])
-def test_a_zero_shot_score_may_differ_by_a_few_answers_alone(moved, expected):
-    scores = read_release(DIRECT)[:6] + moved
+@pytest.mark.parametrize(("shift", "expected"), [(0.001, INCONCLUSIVE), (0.003, DIFFERS)])
+def test_zero_shot_repeat_error(shift, expected):
+    scores = read_release(DIRECT)[:6] + shift
     published = read("harmony_cells").query("model in @scores.index and task == 'sciq'")
     for protocol, trained in ((DIRECT, NOT_MEASURED), (TRAINED, NO_DIRECT)):
-        ours = make_leaderboard(protocol, scores)
-        table = make_table(compare_cells(published, ours, HARMONY, estimate()))
+        own = make_leaderboard(protocol, scores)
+        table = make_table(compare_cells(published, own, HARMONY, estimate()))
         is_direct = table["metric"] == DIRECT
         assert set(table.loc[~is_direct, "because"]) == {trained}
         assert protocol == TRAINED or set(table.loc[is_direct, "verdict"]) == {expected}

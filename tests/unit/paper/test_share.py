@@ -1,4 +1,4 @@
-"""What a run is shared as: JSON of Every Eval Ever, valid by its schema, and the same scores when it is read back."""
+"""Shared runs: JSON of Every Eval Ever, valid by its schema, and the same scores when it is read back."""
 
 import json
 from dataclasses import replace
@@ -36,14 +36,14 @@ def records(here) -> list[Path]:
     for seed in (0, 1):
         fields = record_fields(value=0.5, seed=seed) | {"training": TRAINED}
         fields["protocol"] = fields["protocol"].model_copy(update={"name": "train_before_test"})
-        items = [replace(one, cluster=f"of {int(one.item[-1]) // 2}") for one in make_items()]
+        items = [replace(item, cluster=f"of {int(item.item[-1]) // 2}") for item in make_items()]
         write_record(folder / f"trained/sst2.{seed}.json", items, **fields)
     fields = record_fields(task="mmlu", n=8)
-    whole = fields["metrics"][0]
-    parts = [whole.model_copy(update={"subset": name, "n": 4}) for name in ("law", "art")]
-    macro = Metric(**whole.model_dump() | {"name": "acc_macro"})
-    fields["metrics"] = (*parts, whole, macro)
-    items = [one for name in ("law", "art") for one in make_items(name)]
+    overall = fields["metrics"][0]
+    parts = [overall.model_copy(update={"subset": name, "n": 4}) for name in ("law", "art")]
+    macro = Metric(**overall.model_dump() | {"name": "acc_macro"})
+    fields["metrics"] = (*parts, overall, macro)
+    items = [item for name in ("law", "art") for item in make_items(name)]
     write_record(folder / "a/mmlu.json", items, **fields)
     broken = {"record": "b/mmlu", "reason": "It ran out of memory.", "log": "logs/b.log"}
     (folder / "b/mmlu.json").write_text(json.dumps({"broken": broken}))
@@ -55,7 +55,7 @@ def run_share(records: list[Path], target="share") -> Path:
     return Path(target)
 
 
-def read_back(folder: Path) -> Path:
+def import_back(folder: Path) -> Path:
     import_results({}, plain_import(folder), {"folder": Path("back")})
     return Path("back")
 
@@ -67,17 +67,17 @@ def collect(**inputs) -> tuple[pd.DataFrame, pd.DataFrame]:
     return scores.sort_values(KEYS, ignore_index=True), errors
 
 
-def test_what_is_read_back_has_the_same_scores_and_errors(records):
-    theirs = collect(imports=[read_back(run_share(records) / DATA)])
-    ours = collect(records=records)
-    assert len(ours[0]) == 8 and len(ours[1]) == 5, "trained twice is one row of errors"
-    for own, back in zip(ours, theirs, strict=True):
-        pd.testing.assert_frame_equal(own, back)
+def test_reimported_scores_are_the_same(records):
+    reimported = collect(imports=[import_back(run_share(records) / DATA)])
+    own = collect(records=records)
+    assert len(own[0]) == 8 and len(own[1]) == 5, "trained twice is one row of errors"
+    for expected, result in zip(own, reimported, strict=True):
+        pd.testing.assert_frame_equal(expected, result)
     bases = {cell.model: cell.base for cell in read_cells(Path("back"))}
     assert bases["org/net"] == NET
 
 
-def test_every_file_fits_the_schema_and_trained_scores_are_evaluations_of_their_own(records):
+def test_shared_files_fit_schema(records):
     folder, names = run_share(records), set()
     files = sorted(path.relative_to(folder) for path in folder.rglob("*.json"))
     for file in files:
@@ -85,11 +85,13 @@ def test_every_file_fits_the_schema_and_trained_scores_are_evaluations_of_their_
         check_schema(file, content)
         names |= {result["evaluation_name"] for result in content["evaluation_results"]}
     assert len(files) == 5 and names >= {"sst2", "sst2/train_before_test", "mmlu/law"}
-    again = run_share(records, "again")
-    assert all((folder / file).read_bytes() == (again / file).read_bytes() for file in files)
+    second_folder = run_share(records, "again")
+    assert all(
+        (folder / file).read_bytes() == (second_folder / file).read_bytes() for file in files
+    )
 
 
-def test_an_altered_record_is_not_shared(records):
+def test_altered_record_is_not_shared(records):
     text = records[0].read_text()
     records[0].write_text(text.replace('"shots": 0', '"shots": 3'))
     with pytest.raises(UserError, match="was altered"):
@@ -100,18 +102,18 @@ def test_an_altered_record_is_not_shared(records):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
-        (lambda one, detail: detail.update(score=0.9), "the mean over its items"),
-        (lambda one, _: one["detailed_evaluation_results"].update(checksum="0"), "was altered"),
+        (lambda log, detail: detail.update(score=0.9), "the mean over its items"),
+        (lambda log, _: log["detailed_evaluation_results"].update(checksum="0"), "was altered"),
     ],
 )
-def test_a_doctored_evaluation_is_refused(records, change, said):
+def test_doctored_evaluation_is_refused(records, change, message):
     folder = run_share(records) / DATA / "org"
     (path,) = folder.rglob("*.json")
     content = json.loads(path.read_text())
     change(content, content["evaluation_results"][0]["score_details"])
     path.write_text(json.dumps(content))
-    with pytest.raises(UserError, match=said):
-        read_back(folder)
+    with pytest.raises(UserError, match=message):
+        import_back(folder)
     assert not Path("back").exists()

@@ -10,7 +10,7 @@ from workflow_scripts.render.text import perplexity
 
 @pytest.mark.parametrize("width", [2.3, 6.5])
 @pytest.mark.parametrize("high", [1.3, 4.5, 35, 20_000])
-def test_labels_of_a_logarithmic_axis_stand_apart(tmp_path, high, width):
+def test_log_axis_labels_stand_apart(tmp_path, high, width):
     files = [tmp_path / "figure.pdf", tmp_path / "figure.png"]
     with drawing(files, width, 2) as (fig, axes):
         axes.plot([0.7, 0.7 * high], [0, 1], "o")

@@ -75,7 +75,7 @@ def run_import(folder, target):
     return target
 
 
-def test_lm_evals_results_and_samples_have_scores_and_items(write, tmp_path):
+def test_lm_eval_scores_and_items(write, tmp_path):
     target = run_import(write(), tmp_path / "out")
     (cell,) = read_cells(target)
     assert cell.model_dump(include={"study", "file", "model", "dtype", "commit"}) == {
@@ -94,7 +94,7 @@ def test_lm_evals_results_and_samples_have_scores_and_items(write, tmp_path):
     assert row.to_numpy().tolist() == [["other", "rte", 0.75, 0.25, 4, 0.5, 0.5]]
 
 
-def test_a_folder_is_read_again_when_a_file_in_it_changes(here):
+def test_changed_folder_changes_import_request(here):
     (here / "other").mkdir()
     settings = load_settings(merged({"imports": ["other"]}), ROOT)
     before = build_import_request(settings, "other")
@@ -104,7 +104,7 @@ def test_a_folder_is_read_again_when_a_file_in_it_changes(here):
     assert build_import_request(settings, "other")["stamp"] != before["stamp"]
 
 
-def test_a_group_of_lm_eval_has_its_own_score(tmp_path):
+def test_lm_eval_group_score(tmp_path):
     members = ["mmlu_anatomy", "mmlu_law"]
     content = make_results(
         results={
@@ -134,15 +134,13 @@ def test_a_group_of_lm_eval_has_its_own_score(tmp_path):
         ({"content": {"hidden_size": 3}}, "is no result file of lm-eval"),
     ],
 )
-def test_a_broken_foreign_or_doctored_file_is_named_and_nothing_is_taken(
-    write, tmp_path, files, message
-):
+def test_broken_results_are_refused(write, tmp_path, files, message):
     with pytest.raises(UserError, match=message):
         run_import(write(**files), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_half_written_file_a_second_cell_and_an_empty_folder_are_refused(write, tmp_path):
+def test_incomplete_folders_are_refused(write, tmp_path):
     folder = write()
     whole = (folder / "net" / f"results_{DATE}.json").read_text()
     for content, message in (("{", "cannot be read"), (whole, r"org/net on rte is in .* too")):
@@ -167,7 +165,7 @@ def test_a_half_written_file_a_second_cell_and_an_empty_folder_are_refused(write
         ({}, {"model": "org/other", "dtype": "bfloat16"}, ["other", "other"]),
     ],
 )
-def test_scores_of_other_studies_and_weights_have_names_of_their_own(first, second, names):
+def test_different_origins_have_different_names(first, second, names):
     fields = {
         "file": "f",
         "harness": "lm_eval",
@@ -180,7 +178,7 @@ def test_scores_of_other_studies_and_weights_have_names_of_their_own(first, seco
     assert [cell.study for cell in name_origins("other", cells)] == names
 
 
-def test_lightevals_results_and_details_become_one_task_with_subjects(tmp_path):
+def test_lighteval_subjects_become_one_task(tmp_path):
     scores = {"mmlu:anatomy|5": [1.0, 0.0], "mmlu:virology|5": [1.0, 1.0, 1.0, 0.0]}
     means = {key: {"em": sum(part) / len(part), "em_stderr": 0.1} for key, part in scores.items()}
     content = {

@@ -23,14 +23,14 @@ METRICS = {
 HEADER = "model,task,protocol,metric,value"
 
 
-def read(folder: Path, text: str) -> pd.DataFrame:
+def read_scores(folder: Path, text: str) -> pd.DataFrame:
     path = folder / "theirs.csv"
     path.write_bytes(text.encode("latin-1"))
     return read_imported(path, METRICS).set_index(["task", "model"])
 
 
-def test_percents_become_fractions_and_a_bare_metric_gets_its_filter(tmp_path):
-    scores = read(
+def test_imported_units_and_metrics(tmp_path):
+    scores = read_scores(
         tmp_path,
         f"{HEADER},unit,stderr\n"
         "a/b,gsm8k,direct,exact_match,81.88,percent,1.5\n"
@@ -42,8 +42,8 @@ def test_percents_become_fractions_and_a_bare_metric_gets_its_filter(tmp_path):
     assert scores["value"].iloc[1] == -0.25 and pd.isna(scores["n"].iloc[1])
 
 
-def test_an_error_of_zero_becomes_that_of_the_items_which_the_file_or_the_task_tells(tmp_path):
-    stderr = read(
+def test_zero_stderr_follows_item_count(tmp_path):
+    stderr = read_scores(
         tmp_path,
         f"{HEADER},stderr,n\n"
         "a/b,sst2,direct,acc,1.0,0.0,200\n"
@@ -63,20 +63,20 @@ def test_an_error_of_zero_becomes_that_of_the_items_which_the_file_or_the_task_t
     assert stderr["my_text", "a/b"] == 0, "of what is no share nothing is known better"
 
 
-def test_the_published_scores_are_merged_with_ours_under_names_of_their_own(tmp_path):
-    ours = collect([write_example(tmp_path / "a.json")])
-    scores = merge([ours], [CELLS, LEADERBOARD], METRICS)
+def test_published_scores_keep_study_names(tmp_path):
+    own_scores = collect([write_example(tmp_path / "a.json")])
+    scores = merge([own_scores], [CELLS, LEADERBOARD], METRICS)
     counts = scores[scores["metric"] != "bits_per_byte"]["study"].value_counts().to_dict()
     assert counts == {"harmony_cells": 61 * 24 * 2, "harmony_leaderboard": 61 * 24, "harmony": 1}
     leaderboard = scores[scores["study"] == "harmony_leaderboard"].set_index(["model", "task"])
     row = leaderboard.loc["Qwen/Qwen2.5-14B", "gsm8k"]
     assert (row["value"], row["n"]) == (pytest.approx(0.8188), 1319)
     with pytest.raises(UserError, match="other scores go by the name"):
-        merge([ours], [CELLS, CELLS], METRICS)
+        merge([own_scores], [CELLS, CELLS], METRICS)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         (f"{HEADER},stder\na/b,sst2,direct,acc,1,0\n", "Did you mean 'stderr'"),
         (f"{HEADER}\na/b,sst2,direct,acc,inf\n", "line 2: value"),
@@ -91,9 +91,9 @@ def test_the_published_scores_are_merged_with_ours_under_names_of_their_own(tmp_
         (f"{HEADER}\nÀ/b,sst2,direct,acc,1\n", "cannot be read"),
     ],
 )
-def test_a_wrong_file_is_refused_with_line_and_column(tmp_path, text, words):
-    with pytest.raises(UserError, match=rf"theirs\.csv.*{words}"):
-        read(tmp_path, text)
+def test_wrong_file_is_refused(tmp_path, text, message):
+    with pytest.raises(UserError, match=rf"theirs\.csv.*{message}"):
+        read_scores(tmp_path, text)
 
 
 # --- A panel, among whose models others are placed
@@ -101,9 +101,9 @@ def test_a_wrong_file_is_refused_with_line_and_column(tmp_path, text, words):
 
 def write_panel(path: Path, models: int, **columns) -> pd.DataFrame:
     rows = [
-        {"model": f"org/m{at}", "task": task, "protocol": "few_shot", "metric": "acc"}
-        | {"value": (at + shift) / 100}
-        for at in range(models)
+        {"model": f"org/m{index}", "task": task, "protocol": "few_shot", "metric": "acc"}
+        | {"value": (index + shift) / 100}
+        for index in range(models)
         for shift, task in enumerate(("rte", "mnli"))
     ]
     table = pd.DataFrame(rows).assign(**columns)
@@ -111,7 +111,7 @@ def write_panel(path: Path, models: int, **columns) -> pd.DataFrame:
     return table
 
 
-def test_the_published_leaderboard_is_a_panel_and_a_model_with_a_gap_is_left_out(tmp_path):
+def test_panel_excludes_incomplete_models(tmp_path):
     panel = read_panel_scores(LEADERBOARD, METRICS)
     printed = read_panel(LEADERBOARD)
     pd.testing.assert_frame_equal(panel.scores, printed, check_names=False, rtol=0, atol=1e-12)
@@ -121,14 +121,14 @@ def test_the_published_leaderboard_is_a_panel_and_a_model_with_a_gap_is_left_out
     assert len(read_panel_scores(path, METRICS).scores) == 60
 
 
-def test_of_a_run_what_it_measured_comes_before_what_it_imported_and_seeds_are_averaged(tmp_path):
+def test_panel_prefers_own_scores(tmp_path):
     path = tmp_path / "scores.csv"
     own = write_panel(path, 12, study="harmony", seed=1)
-    again = own.assign(seed=2, value=own["value"] + 0.02)
+    second_seed = own.assign(seed=2, value=own["value"] + 0.02)
     imported = own.assign(study="archive", seed=None, value=0.9)
     others = imported.assign(model=own["model"] + "-theirs", value=own["value"] / 2)
     suite = own.head(3).assign(study="suite", shots=25, value=0.9)
-    pd.concat([suite, imported, own, again, others]).to_csv(path, index=False)
+    pd.concat([suite, imported, own, second_seed, others]).to_csv(path, index=False)
     panel = read_panel_scores(path, METRICS).scores
     assert len(panel) == 24 and list(panel.columns) == ["rte", "mnli"]
     assert panel.loc["org/m4"].tolist() == pytest.approx([0.05, 0.06])
@@ -136,18 +136,18 @@ def test_of_a_run_what_it_measured_comes_before_what_it_imported_and_seeds_are_a
 
 
 @pytest.mark.parametrize(
-    ("models", "more", "said"),
+    ("models", "more", "message"),
     [
         (9, {}, "9 models with a score on each task"),
         (12, {"protocol": "direct"}, "expected one protocol"),
         (12, {"shots": 5}, "several numbers of examples"),
     ],
 )
-def test_what_is_no_panel_is_refused(tmp_path, models, more, said):
+def test_wrong_panel_is_refused(tmp_path, models, more, message):
     path = tmp_path / "archive.csv"
     table = write_panel(path, models)
     if more:
         table = pd.concat([table, table.assign(**more)])
     table.to_csv(path, index=False)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         read_panel_scores(path, METRICS)

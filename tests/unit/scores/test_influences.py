@@ -1,4 +1,4 @@
-"""How items move scores: against drawing them again, all at once and in clusters."""
+"""Influences of items on scores: compared with drawing items again, all at once and in clusters."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.scores.influences import get_row_errors, item_errors, least_variance
 
 
-def write(folder, gold, prediction, clusters=None, name: str = "acc", model=0, seed=0):
+def write_answers(folder, gold, prediction, clusters=None, name: str = "acc", model=0, seed=0):
     """Write a record with these answers, in clusters where these are given."""
     right = gold == prediction
     items = [
@@ -44,13 +44,11 @@ def get_covariance(table: pd.DataFrame) -> np.ndarray:
 
 
 @pytest.mark.parametrize("per_cluster", [1, 4])
-def test_errors_are_those_of_clusters_of_items_drawn_again_for_all_models_at_once(
-    tmp_path, per_cluster
-):
+def test_covariance_matches_redrawn_clusters(tmp_path, per_cluster):
     right = np.repeat(draw_answers(1, models=3, items=100), per_cluster, axis=1)
     clusters = np.arange(100 * per_cluster) // per_cluster
     table = item_errors(
-        write(tmp_path, np.ones(len(row)), row, clusters, model=model)
+        write_answers(tmp_path, np.ones(len(row)), row, clusters, model=model)
         for model, row in enumerate(right)
     )
     assert (table["clusters"] == 100).all()
@@ -60,35 +58,37 @@ def test_errors_are_those_of_clusters_of_items_drawn_again_for_all_models_at_onc
     assert expected[0, 1] > 0.1 * expected[0, 0], "they do go together"
 
 
-def test_several_trainings_of_a_cell_are_averaged(tmp_path):
+def test_repeated_trainings_are_averaged(tmp_path):
     right = draw_answers(5, models=2, items=200)
-    records = [write(tmp_path, np.ones(200), row, seed=seed) for seed, row in enumerate(right)]
+    records = [
+        write_answers(tmp_path, np.ones(200), row, seed=seed) for seed, row in enumerate(right)
+    ]
     variance = right.mean(axis=0).var(ddof=1) / 200
     assert get_covariance(item_errors(records)) == pytest.approx(np.array([[variance]]), rel=1e-9)
 
 
 @pytest.mark.parametrize("right", [0, 1, 50])
-def test_a_score_at_the_end_of_its_range_has_an_error_all_the_same(tmp_path, right):
-    record = write(tmp_path, np.ones(50), np.arange(50) < right)
+def test_extreme_score_has_an_error(tmp_path, right):
+    record = write_answers(tmp_path, np.ones(50), np.arange(50) < right)
     variance = get_covariance(item_errors([record])).item()
     assert 0.003 > variance >= least_variance(right / 50, 50) * (1 - 1e-9) > 0
 
 
-def test_matthews_coefficient_has_the_error_of_items_drawn_again(tmp_path):
+def test_mcc_error_matches_redrawn_items(tmp_path):
     generator = np.random.default_rng(7)
     gold = generator.random(400) < 0.7
     predictions = [np.where(generator.random(400) < 0.25, ~gold, gold), np.full(400, True)]
     table = item_errors(
-        write(tmp_path, gold, prediction, name="mcc", model=model)
+        write_answers(tmp_path, gold, prediction, name="mcc", model=model)
         for model, prediction in enumerate(predictions)
     )
     errors = np.sqrt(np.diag(get_covariance(table)))
     samples = generator.integers(400, size=(1000, 400))
     # The coefficient is Pearson's of two binary variables.
-    again = [np.corrcoef(gold[rows], predictions[0][rows])[0, 1] for rows in samples]
-    assert errors[0] == pytest.approx(np.std(again), rel=0.1)
+    redraws = [np.corrcoef(gold[rows], predictions[0][rows])[0, 1] for rows in samples]
+    assert errors[0] == pytest.approx(np.std(redraws), rel=0.1)
     assert 0.01 < errors[1] < 0.1, "another answer would have moved it, though none was given"
 
 
-def test_what_is_no_mean_over_its_items_has_no_row(tmp_path):
-    assert item_errors([write(tmp_path, np.ones(4), np.ones(4), name="perplexity")]).empty
+def test_perplexity_has_no_item_errors(tmp_path):
+    assert item_errors([write_answers(tmp_path, np.ones(4), np.ones(4), name="perplexity")]).empty

@@ -19,19 +19,19 @@ AVERAGES = {
 }
 
 
-def test_each_variant_has_its_table_and_no_table_is_left_over():
+def test_variants_and_tables_correspond():
     assert {path.stem for path in FOLDER.glob("mmlu_*.csv")} == set(AVERAGES)
     for variant, name in PUBLISHED.items():
         assert (
             find_published_table(CheckpointId.parse(PUBLISHED_MODEL + variant), "huggingface")
             == name
         )
-    ours = CheckpointId.parse(f"{PUBLISHED_MODEL}@k2m6-mlp.none+cpt")
-    assert find_published_table(ours, "huggingface") is None
+    unpublished = CheckpointId.parse(f"{PUBLISHED_MODEL}@k2m6-mlp.none+cpt")
+    assert find_published_table(unpublished, "huggingface") is None
 
 
 @pytest.mark.parametrize("name", AVERAGES)
-def test_the_average_of_a_table_is_the_mean_of_its_subjects(name):
+def test_table_average_is_subject_mean(name):
     table = pd.read_csv(FOLDER / f"{name}.csv").set_index("task")[["value", "stderr"]]
     assert len(table) == 59
     averages = ["all", "helm:mmlu:_average:5"]
@@ -41,7 +41,7 @@ def test_the_average_of_a_table_is_the_mean_of_its_subjects(name):
     assert ((table.loc[averages] - means).abs() < 1e-4).all(axis=None)
 
 
-def test_the_leaderboard_has_61_models_and_24_tasks_of_a_whole_number_of_right_answers():
+def test_leaderboard_is_complete_and_consistent():
     leaderboard = pd.read_csv(FOLDER / "harmony_leaderboard.csv")
     assert set(leaderboard.columns.drop(list(LEADING_COLUMNS))) == set(TEST_ITEMS)
     rows = read_table(TaskRow, ROOT / "config/tasks.tsv")

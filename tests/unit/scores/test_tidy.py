@@ -1,4 +1,4 @@
-"""From records to tidy scores."""
+"""Tidy scores are collected from records."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.tidy import collect, collect_scores, read_records
 
 
-def test_each_metric_becomes_a_row_with_its_baseline(tmp_path):
+def test_metric_rows_have_baselines(tmp_path):
     write_example(tmp_path / "a.json", model="miniature/Llama-1.4M", value=0.75)
     write_example(tmp_path / "b.json", model="org/net@k2m12+cpt+sft", value=0.25, seed=3)
     records = read_records([tmp_path / "b.json", tmp_path / "a.json"])
@@ -22,7 +22,7 @@ def test_each_metric_becomes_a_row_with_its_baseline(tmp_path):
     ]
 
 
-def test_the_order_of_the_records_changes_nothing(tmp_path):
+def test_record_order_changes_nothing(tmp_path):
     paths = [tmp_path / f"{name}.json" for name in "abc"]
     for path in paths:
         write_example(path, model=f"org/{path.stem}")
@@ -34,7 +34,7 @@ def test_the_order_of_the_records_changes_nothing(tmp_path):
     assert written[0] == written[1]
 
 
-def test_all_broken_records_are_named_at_once(tmp_path):
+def test_all_broken_records_are_named(tmp_path):
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(UserError, match=r"(?s)a\.json.*b\.json is missing"):
         read_records([tmp_path / "a.json", tmp_path / "b.json"])

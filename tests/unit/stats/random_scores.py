@@ -13,13 +13,13 @@ ROOT = Path(__file__).parents[3]
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
 
 
-def published() -> pd.DataFrame:
+def read_leaderboard() -> pd.DataFrame:
     return pd.read_csv(LEADERBOARD, index_col="model")
 
 
-def published_scores() -> pd.DataFrame:
+def read_published_scores() -> pd.DataFrame:
     """Read the 24 columns alone, as fractions."""
-    return published().drop(columns=["rank", "pc1"]) / 100
+    return read_leaderboard().drop(columns=["rank", "pc1"]) / 100
 
 
 def read_families() -> pd.Series:
@@ -27,7 +27,7 @@ def read_families() -> pd.Series:
     return pd.Series({name: row.family for name, row in rows.items()})
 
 
-def random_scores(
+def make_random_scores(
     seed: int, models: int = 12, tasks: int = 5, *, gaps: float = 0.0, digits: int = 1
 ) -> pd.DataFrame:
     """Draw a common ability and noise, rounded so that there are ties, with missing cells."""
@@ -39,7 +39,7 @@ def random_scores(
     return pd.DataFrame(values).rename("model {}".format).rename("task {}".format, axis=1)
 
 
-def format_with_errors(
+def build_score_errors(
     scores: pd.DataFrame, stderrs: pd.DataFrame, correlation: float = 0.0, training: float = 0.0
 ) -> ScoreErrors:
     """Build errors from standard errors with one correlation between models, and a spread over trainings."""

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau, pearsonr
 
-from tests.unit.stats.random_scores import format_with_errors, random_scores
+from tests.unit.stats.random_scores import build_score_errors, make_random_scores
 from workflow_scripts.stats.agreement import (
     average_by_category,
     average_by_task,
@@ -26,17 +26,17 @@ from workflow_scripts.stats.redraws import (
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 
-def tau(first, second) -> float:
+def compute_tau(first, second) -> float:
     both = ~(np.isnan(first) | np.isnan(second))
     return kendalltau(first[both], second[both]).statistic if both.sum() > 1 else np.nan
 
 
-def tau_matrix(values: np.ndarray) -> np.ndarray:
-    return np.array([[tau(first, second) for second in values.T] for first in values.T])
+def compute_tau_matrix(values: np.ndarray) -> np.ndarray:
+    return np.array([[compute_tau(first, second) for second in values.T] for first in values.T])
 
 
-def tau_mean(values: np.ndarray) -> float:
-    return np.nanmean(tau_matrix(values)[np.triu_indices(values.shape[1], 1)])
+def compute_mean_tau(values: np.ndarray) -> float:
+    return np.nanmean(compute_tau_matrix(values)[np.triu_indices(values.shape[1], 1)])
 
 
 def assert_same(result, expected):
@@ -47,16 +47,16 @@ def assert_same(result, expected):
     ("seed", "models", "gaps", "digits"),
     [(0, 3, 0.0, 6), (1, 14, 0.2, 1), (2, 25, 0.7, 0), (3, 60, 0.1, 6), (4, 1010, 0.1, 1)],
 )
-def test_tau_is_scipys_over_the_models_that_both_tasks_have(seed, models, gaps, digits):
-    scores = random_scores(seed, models, gaps=gaps, digits=digits)
-    assert_same(kendall_matrix(scores), tau_matrix(scores.to_numpy()))
-    assert_same(mean_agreement(scores), tau_mean(scores.to_numpy()))
+def test_tau_matches_scipy(seed, models, gaps, digits):
+    scores = make_random_scores(seed, models, gaps=gaps, digits=digits)
+    assert_same(kendall_matrix(scores), compute_tau_matrix(scores.to_numpy()))
+    assert_same(mean_agreement(scores), compute_mean_tau(scores.to_numpy()))
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.3])
-def test_cross_agreement_is_scipys(gaps):
-    first = random_scores(1, models=30, tasks=3, gaps=gaps).iloc[::-1].add_prefix("text ")
-    second = random_scores(2, models=24, gaps=gaps)
+def test_cross_agreement_matches_scipy(gaps):
+    first = make_random_scores(1, models=30, tasks=3, gaps=gaps).iloc[::-1].add_prefix("text ")
+    second = make_random_scores(2, models=24, gaps=gaps)
     kendall, pearson, models = compute_cross_agreement(first, second)
     for text, task in ((text, task) for text in first for task in second):
         pair = first[[text]].join(second[[task]], how="inner").dropna().to_numpy().T
@@ -65,8 +65,8 @@ def test_cross_agreement_is_scipys(gaps):
         assert_same(pearson.at[text, task], pearsonr(*pair).statistic)
 
 
-def test_means_leave_a_task_itself_out_and_shares_count_pairs_that_both_know():
-    matrix = kendall_matrix(random_scores(4, tasks=4))
+def test_agreement_averages_and_rising_pairs():
+    matrix = kendall_matrix(make_random_scores(4, tasks=4))
     a, b, c, d = matrix
     assert_same(average_by_task(matrix)[a], matrix.loc[a, [b, c, d]].mean())
     table = average_by_category(matrix, {a: "x", b: "y", c: "x", d: "x"})
@@ -77,13 +77,13 @@ def test_means_leave_a_task_itself_out_and_shares_count_pairs_that_both_know():
     assert count_rising_pairs(matrix, higher) == (1.0, 5)
 
 
-def test_models_of_like_size_do_not_agree_where_size_alone_ranks_them():
+def test_agreement_among_like_sizes():
     parameters = pd.Series(np.repeat([1e9, 4e9, 16e9], 4))
     noise = 0.1 * np.random.default_rng(0).standard_normal((12, 30))
     scores = pd.DataFrame(np.log(parameters.to_numpy())[:, None] + noise)
     assert mean_agreement(scores) > 0.7
-    off = np.triu_indices(30, 1)
-    assert abs(kendall_matrix(scores, pair_like(parameters)).to_numpy()[off].mean()) < 0.05
+    upper = np.triu_indices(30, 1)
+    assert abs(kendall_matrix(scores, pair_like(parameters)).to_numpy()[upper].mean()) < 0.05
     sizes = pd.Series(1e9 * np.array([5, 5, 6, 7, 9, 9.99, 10, 10, np.nan]))
     bands = [(low, high, len(models)) for low, high, models in group_in_bands(sizes)]
     assert bands == [(5e9, 10e9, 6)]
@@ -92,34 +92,38 @@ def test_models_of_like_size_do_not_agree_where_size_alone_ranks_them():
 @pytest.mark.parametrize(
     ("seed", "models", "gaps", "digits"), [(0, 12, 0.0, 6), (1, 14, 0.1, 1), (2, 25, 0.4, 0)]
 )
-def test_intervals_and_ceilings_are_those_of_plain_loops(seed, models, gaps, digits):
-    scores = random_scores(seed, models, tasks=3 + seed, gaps=gaps, digits=digits)
+def test_intervals_match_plain_loops(seed, models, gaps, digits):
+    scores = make_random_scores(seed, models, tasks=3 + seed, gaps=gaps, digits=digits)
     # Without an error a score is drawn as it is: those that were tied stay so.
     stderrs = scores * 0 + np.where(np.arange(3 + seed) % 2, 0.0, 0.3)
-    errors = format_with_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
+    errors = build_score_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
     first, *others = samples = list(errors.drawn(5, seed))
-    means = [tau_mean(sample) for sample in [first, *others[:-1]]]
+    means = [compute_mean_tau(sample) for sample in [first, *others[:-1]]]
     low, high = np.quantile(means, [0.025, 0.975]) - np.mean(means)
-    value = tau_mean(scores.to_numpy())
+    value = compute_mean_tau(scores.to_numpy())
     expected = [max(value + min(low, 0), -1), min(value + max(high, 0), 1)]
     assert_same(bootstrap_agreement(errors, 4, seed), expected)
     other = ScoreErrors(scores.round(0), errors.items, errors.training, stream=1)
-    rises = [tau_mean(sample) for sample in other.drawn(4, seed)] - np.array(means)
-    rise = tau_mean(other.scores.to_numpy()) - value
+    rises = [compute_mean_tau(sample) for sample in other.drawn(4, seed)] - np.array(means)
+    rise = compute_mean_tau(other.scores.to_numpy()) - value
     low, high = np.quantile(rises, [0.025, 0.975]) - rises.mean()
     expected = [rise + min(low, 0), rise + max(high, 0)]
     assert_same(bootstrap_agreement_rise(errors, other, 4, seed), expected)
     measured = scores.to_numpy()
     redrawn = [
-        tau(measured[:, task], sample[:, task]) for sample in others for task in range(3 + seed)
+        compute_tau(measured[:, task], sample[:, task])
+        for sample in others
+        for task in range(3 + seed)
     ]
     assert_same(compute_self_agreement(errors, 4, seed), np.reshape(redrawn, (4, -1)).mean(axis=0))
 
-    def reliability(task: int, other: int) -> float:
+    def compute_reliability(task: int, other: int) -> float:
         rows = ~np.isnan(measured[:, other])
-        taus = [tau(one[rows, task], two[rows, task]) for one, two in pairwise(samples)]
+        taus = [
+            compute_tau(left[rows, task], right[rows, task]) for left, right in pairwise(samples)
+        ]
         return max(np.mean(taus), 0.0)
 
     ceilings = compute_agreement_ceiling(errors, 4, seed).to_numpy()
     for a, b in combinations(range(3 + seed), 2):
-        assert_same(ceilings[a, b], np.sqrt(reliability(a, b) * reliability(b, a)))
+        assert_same(ceilings[a, b], np.sqrt(compute_reliability(a, b) * compute_reliability(b, a)))

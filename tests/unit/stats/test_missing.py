@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from tests.unit.stats.random_scores import LEADERBOARD, format_with_errors
+from tests.unit.stats.random_scores import LEADERBOARD, build_score_errors
 from workflow_scripts.stats.missing import complete
 from workflow_scripts.stats.principal import principal_components
 
@@ -19,29 +19,29 @@ def read_published(protocol: str) -> list[pd.DataFrame]:
 @pytest.mark.parametrize(
     ("protocol", "share", "least"), [("direct", 0.05, 0.985), ("train_before_test", 0.2, 0.965)]
 )
-def test_estimates_hold_what_was_measured_and_rank_models_nearly_alike(protocol, share, least):
+def test_estimates_keep_scores_and_ranks(protocol, share, least):
     scores, stderrs = read_published(protocol)
-    generator, inside, taus = np.random.default_rng(1), [], []
+    generator, coverage, taus = np.random.default_rng(1), [], []
     first = principal_components(scores).scores["PC1"]
     for _ in range(5):
-        lost = generator.random(scores.shape) < share
-        completed = complete(format_with_errors(scores.mask(lost), stderrs.mask(lost)))
+        missing = generator.random(scores.shape) < share
+        completed = complete(build_score_errors(scores.mask(missing), stderrs.mask(missing)))
         estimates = completed.errors.scores
-        assert (completed.filled.to_numpy() == lost).all()
-        pd.testing.assert_frame_equal(estimates.mask(lost), scores.mask(lost))
-        within = (estimates - scores).abs() <= 1.96 * completed.errors.stderrs
-        inside.append(within.to_numpy()[lost])
+        assert (completed.filled.to_numpy() == missing).all()
+        pd.testing.assert_frame_equal(estimates.mask(missing), scores.mask(missing))
+        covered = (estimates - scores).abs() <= 1.96 * completed.errors.stderrs
+        coverage.append(covered.to_numpy()[missing])
         taus.append(kendalltau(principal_components(estimates).scores["PC1"], first).statistic)
-    assert 0.92 <= np.concatenate(inside).mean() <= 0.98
+    assert 0.92 <= np.concatenate(coverage).mean() <= 0.98
     assert np.mean(taus) > least
 
 
-def test_a_missing_standard_error_is_that_of_similar_scores():
+def test_missing_stderr_matches_similar_scores():
     scores, stderrs = read_published("train_before_test")
-    lost = np.random.default_rng(0).random(stderrs.shape) < 0.05
-    completed = complete(format_with_errors(scores, stderrs.mask(lost)))
-    ratio = (completed.errors.stderrs / stderrs).to_numpy()[lost]
+    missing = np.random.default_rng(0).random(stderrs.shape) < 0.05
+    completed = complete(build_score_errors(scores, stderrs.mask(missing)))
+    ratio = (completed.errors.stderrs / stderrs).to_numpy()[missing]
     assert np.quantile(np.abs(np.log(ratio)), 0.95) < np.log(1.2)
     assert not completed.filled.any(axis=None)
-    unknown = complete(format_with_errors(scores, stderrs.assign(rte=np.nan)))
+    unknown = complete(build_score_errors(scores, stderrs.assign(rte=np.nan)))
     assert unknown.errors.stderrs["rte"].isna().all()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import format_with_errors, random_scores
+from tests.unit.stats.random_scores import build_score_errors, make_random_scores
 from workflow_scripts.stats.partial_order import (
     compute_joint_ranks,
     compute_partial_orders,
@@ -15,13 +15,13 @@ from workflow_scripts.stats.partial_order import (
 
 
 def draw_errors(scores: pd.DataFrame, seed: int, most: float = 0.6) -> pd.DataFrame:
-    drawn = np.random.default_rng(seed + 100).uniform(0.05, most, scores.shape)
-    return pd.DataFrame(drawn, scores.index, scores.columns)
+    values = np.random.default_rng(seed + 100).uniform(0.05, most, scores.shape)
+    return pd.DataFrame(values, scores.index, scores.columns)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_bounds_are_the_extreme_ranks_of_all_orders_that_keep_the_published_rule(seed):
-    scores = random_scores(seed, models=6, tasks=1)
+def test_rank_bounds_match_all_orders(seed):
+    scores = make_random_scores(seed, models=6, tasks=1)
     stderrs = draw_errors(scores, seed, most=1.0)
     value, error = scores.to_numpy()[:, 0], stderrs.to_numpy()[:, 0]
     margin = 1.96 * np.hypot.outer(error, error)
@@ -29,15 +29,15 @@ def test_bounds_are_the_extreme_ranks_of_all_orders_that_keep_the_published_rule
     orders = np.array(list(permutations(range(6))))  # ranks of the models, from 0
     allowed = orders[(orders[:, above[:, 0]] < orders[:, above[:, 1]]).all(axis=1)]
     best, worst = compute_rank_bounds(
-        compute_partial_orders(format_with_errors(scores, stderrs))[0]
+        compute_partial_orders(build_score_errors(scores, stderrs))[0]
     )
     assert (best == 1 + allowed.min(axis=0)).all() and (worst == 1 + allowed.max(axis=0)).all()
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_ranks_keep_the_transitive_order_of_their_task_within_its_bounds(seed):
-    scores = random_scores(seed, models=25, tasks=2)
-    errors = format_with_errors(scores, draw_errors(scores, seed), 0.1 * seed, 0.05)
+def test_joint_ranks_respect_partial_orders(seed):
+    scores = make_random_scores(seed, models=25, tasks=2)
+    errors = build_score_errors(scores, draw_errors(scores, seed), 0.1 * seed, 0.05)
     orders = compute_partial_orders(errors)
     ranks = compute_joint_ranks(errors, orders)
     for task, above in zip(scores, orders, strict=True):

@@ -4,31 +4,31 @@ import numpy as np
 import pandas as pd
 from sklearn.linear_model import Ridge
 
-from tests.unit.stats.random_scores import published_scores, read_families
+from tests.unit.stats.random_scores import read_families, read_published_scores
 from workflow_scripts.stats.placement import fit, place, place_held_out_families
 from workflow_scripts.stats.principal import principal_components
 from workflow_scripts.stats.unseen_families import PENALTIES, fit_ridge
 
-PANEL = published_scores()
+PANEL = read_published_scores()
 FAMILIES = read_families().reindex(PANEL.index)
 TARGET = principal_components(PANEL).scores["PC1"].to_numpy()
 FEW = ["mnli", "arc_easy", "gsm8k"]
 STANDARD = ((PANEL[FEW] - PANEL[FEW].mean()) / PANEL[FEW].std(ddof=0)).to_numpy()
 
 
-def test_intervals_hold_models_of_each_family_placed_without_their_family():
-    inside = []
+def test_intervals_cover_held_out_families():
+    coverage = []
     for tasks in (1, 3, 8, 16):
         for seed in range(3):
             names = list(np.random.default_rng([seed, tasks]).choice(PANEL.columns, tasks, False))
-            placed = place_held_out_families(PANEL, names, FAMILIES)
-            inside.append(placed["pc1"].between(placed["low"], placed["high"]))
-    shares = pd.concat(inside, axis=1).mean(axis=1)
+            placement = place_held_out_families(PANEL, names, FAMILIES)
+            coverage.append(placement["pc1"].between(placement["low"], placement["high"]))
+    shares = pd.concat(coverage, axis=1).mean(axis=1)
     assert 0.94 <= shares.mean() <= 0.99
     assert shares.groupby(FAMILIES).mean().min() >= 0.9
 
 
-def test_errors_of_an_unseen_family_are_those_of_a_regression_without_it():
+def test_unseen_family_errors_match_sklearn():
     families, learned, distances = FAMILIES.to_numpy(), None, []
     learned = fit_ridge(STANDARD, TARGET, families)
     for penalty in PENALTIES:
@@ -41,15 +41,15 @@ def test_errors_of_an_unseen_family_are_those_of_a_regression_without_it():
     assert min(distances) < 1e-6
 
 
-def test_the_prediction_is_scikit_learns_and_a_task_beyond_the_panel_is_named():
+def test_prediction_matches_sklearn():
     new = (PANEL.iloc[40] + 0.01)[FEW]
-    fitted = fit(PANEL, FEW, FAMILIES)
-    placed = place(new, new * 0.0, fitted)
-    moved = ((new - PANEL[FEW].mean()) / PANEL[FEW].std(ddof=0)).to_numpy()[None]
+    panel_fit = fit(PANEL, FEW, FAMILIES)
+    placement = place(new, new * 0.0, panel_fit)
+    standardized = ((new - PANEL[FEW].mean()) / PANEL[FEW].std(ddof=0)).to_numpy()[None]
     expected = [
-        Ridge(alpha=len(PANEL) * penalty).fit(STANDARD, TARGET).predict(moved)[0]
+        Ridge(alpha=len(PANEL) * penalty).fit(STANDARD, TARGET).predict(standardized)[0]
         for penalty in PENALTIES
     ]
-    assert np.abs(np.array(expected) - placed["pc1"]).min() < 1e-6
-    assert placed["best_rank"] <= placed["rank"] <= placed["worst_rank"]
-    assert place(new.mask(new.index == "gsm8k", 0.99), new * 0, fitted)["outside"] == ["gsm8k"]
+    assert np.abs(np.array(expected) - placement["pc1"]).min() < 1e-6
+    assert placement["best_rank"] <= placement["rank"] <= placement["worst_rank"]
+    assert place(new.mask(new.index == "gsm8k", 0.99), new * 0, panel_fit)["outside"] == ["gsm8k"]

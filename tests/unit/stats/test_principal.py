@@ -7,11 +7,11 @@ from scipy.stats import t
 from sklearn.decomposition import PCA
 
 from tests.unit.stats.random_scores import (
-    format_with_errors,
-    published,
-    published_scores,
-    random_scores,
+    build_score_errors,
+    make_random_scores,
     read_families,
+    read_leaderboard,
+    read_published_scores,
 )
 from workflow_scripts.stats.jackknife import compute_family_jackknife
 from workflow_scripts.stats.principal import compute_variance_intervals, principal_components
@@ -20,18 +20,18 @@ from workflow_scripts.stats.ranks import compute_rank_ranges, ranks, tiers
 SWAPPED = ["01-ai/Yi-1.5-6B", "01-ai/Yi-1.5-6B-Chat"]
 
 
-def test_the_published_leaderboard_follows_from_its_24_columns():
-    components = principal_components(published_scores())
+def test_components_match_published_leaderboard():
+    components = principal_components(read_published_scores())
     pc1 = components.scores["PC1"]
-    assert (pc1 - published()["pc1"]).abs().max() < 0.1
-    differing = ranks(pc1).ne(published()["rank"])
+    assert (pc1 - read_leaderboard()["pc1"]).abs().max() < 0.1
+    differing = ranks(pc1).ne(read_leaderboard()["rank"])
     assert sorted(differing.index[differing]) == SWAPPED
     assert components.explained_variance_ratio["PC1"] == pytest.approx(0.8546, abs=5e-5)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_components_are_scikit_learns_up_to_their_sign(seed):
-    scores = random_scores(seed, models=15, tasks=6)
+def test_components_match_sklearn(seed):
+    scores = make_random_scores(seed, models=15, tasks=6)
     standard = (scores - scores.mean()) / scores.std(ddof=0)
     reference = PCA().fit(standard)
     values, ratios, loadings = principal_components(scores)
@@ -42,7 +42,7 @@ def test_components_are_scikit_learns_up_to_their_sign(seed):
     assert (100 * standard @ loadings).to_numpy() == pytest.approx(values.to_numpy())
 
 
-def jackknife(statistic, families: np.ndarray) -> tuple[float, float]:
+def compute_jackknife(statistic, families: np.ndarray) -> tuple[float, float]:
     """Compute the jackknife for groups of unequal size (Busing, Meijer and van der Leeden 1999)."""
     n, names = len(families), sorted(set(families))
     whole = statistic(np.full(n, True))
@@ -56,15 +56,15 @@ def jackknife(statistic, families: np.ndarray) -> tuple[float, float]:
     return whole - half_width, whole + half_width
 
 
-def test_intervals_over_the_published_families():
-    scores = published_scores()
+def test_published_family_intervals():
+    scores = read_published_scores()
     families = read_families().reindex(scores.index)
 
-    def share(mask):
+    def compute_share(mask):
         return principal_components(scores[mask]).explained_variance_ratio.iloc[0]
 
     row = compute_variance_intervals(scores, families).loc["PC1"]
-    expected = jackknife(share, families.to_numpy())
+    expected = compute_jackknife(compute_share, families.to_numpy())
     assert tuple(row[["low", "high"]]) == pytest.approx(expected, abs=1e-12)
     assert (row["groups"], row["of"]) == (6, "families")
 
@@ -77,25 +77,25 @@ def test_intervals_over_the_published_families():
         (["Qwen", "Yi"], 2, "models"),
     ],
 )
-def test_too_few_families_leave_models_out_and_two_models_have_no_interval(families, groups, unit):
+def test_jackknife_with_few_families(families, groups, unit):
     values = np.arange(float(len(families)))
-    reach = compute_family_jackknife(lambda mask: values[mask].mean(), pd.Series(families))
-    assert (reach.groups, reach.of) == (groups, unit)
-    assert reach.low < values.mean() < reach.high or (groups == 2 and np.isnan(reach.low))
+    interval = compute_family_jackknife(lambda mask: values[mask].mean(), pd.Series(families))
+    assert (interval.groups, interval.of) == (groups, unit)
+    assert interval.low < values.mean() < interval.high or (groups == 2 and np.isnan(interval.low))
 
 
-def test_ranges_are_quantiles_of_redrawn_ranks_and_joint_ones_hold_all_ranks_at_once():
-    truth = random_scores(4, models=14, tasks=8, digits=6)
+def test_rank_ranges_match_redrawn_ranks():
+    truth = make_random_scores(4, models=14, tasks=8, digits=6)
     true_ranks = ranks(principal_components(truth).scores["PC1"])
     generator = np.random.default_rng(3)
-    alone, jointly = [], []
+    single_coverage, joint_coverage = [], []
     for seed in range(40):
         scores = truth + 0.15 * generator.standard_normal(truth.shape)
-        errors = format_with_errors(scores, truth * 0 + 0.15)
+        errors = build_score_errors(scores, truth * 0 + 0.15)
         ranges = compute_rank_ranges(errors, draws=60, seed=seed)
-        alone.append(true_ranks.between(ranges["low"], ranges["high"]).all())
-        jointly.append(true_ranks.between(ranges["joint_low"], ranges["joint_high"]).all())
-    assert np.mean(alone) < np.mean(jointly) and np.mean(jointly) >= 0.9
+        single_coverage.append(true_ranks.between(ranges["low"], ranges["high"]).all())
+        joint_coverage.append(true_ranks.between(ranges["joint_low"], ranges["joint_high"]).all())
+    assert np.mean(single_coverage) < np.mean(joint_coverage) and np.mean(joint_coverage) >= 0.9
     samples = [
         ranks(principal_components(pd.DataFrame(sample)).scores["PC1"])
         for sample in errors.drawn(60, seed)
@@ -106,6 +106,6 @@ def test_ranges_are_quantiles_of_redrawn_ranks_and_joint_ones_hold_all_ranks_at_
     assert (ranges["high"] == np.maximum(high, measured)).all()
 
 
-def test_a_tier_ends_where_a_best_rank_is_worse_than_the_worst_of_its_first():
+def test_tiers_from_rank_ranges():
     low, high = pd.Series([1.0, 1, 3, 4, 6]), pd.Series([2.0, 3, 5, 6, 6])
     assert tiers(low, high).tolist() == [1, 1, 2, 2, 3]

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import format_with_errors, random_scores
+from tests.unit.stats.random_scores import build_score_errors, make_random_scores
 from workflow_scripts.render.verdict import BY_LUCK
 from workflow_scripts.stats.item_errors import append_unmeasured_models, build_measured_errors
 from workflow_scripts.stats.reruns import (
@@ -24,8 +24,8 @@ def simulate(generator: np.random.Generator, df: float) -> pd.DataFrame:
     return pd.DataFrame(SIZES * (task + 0.6 * generator.standard_t(df, (61, 24))))
 
 
-def test_a_rerun_of_the_same_protocol_differs_as_seldom_as_stated():
-    """Errors are estimated from one pair, and another rerun is judged by them."""
+def test_rerun_false_alarm_rate():
+    """Estimate errors from one pair of runs, and judge another rerun by them."""
     exceeding = []
     for seed in range(6):
         generator, df = np.random.default_rng(seed), (2.5, 5)[seed % 2]
@@ -36,7 +36,7 @@ def test_a_rerun_of_the_same_protocol_differs_as_seldom_as_stated():
     assert 0.5 * BY_LUCK < np.mean(exceeding) <= 1.2 * BY_LUCK
 
 
-def test_what_moves_a_task_or_stretches_it_reorders_no_models_and_is_taken_out():
+def test_subtract_task_lines():
     generator = np.random.default_rng(4)
     truth = 0.5 + 0.2 * generator.standard_normal((61, 24))
     noise = SIZES * 0.6 * generator.standard_t(5, (2, 61, 24))
@@ -49,7 +49,7 @@ def test_what_moves_a_task_or_stretches_it_reorders_no_models_and_is_taken_out()
     assert rest.loc[3, 5] == pytest.approx(-0.4, abs=0.1)
 
 
-def test_scores_that_were_not_trained_twice_or_lie_at_their_floor_are_left_out():
+def test_rerun_differences_exclude_floor_scores():
     first, second, floor = (
         pd.DataFrame({"task": values})
         for values in ([0.50, 0.60, 0.40, 0.71], [0.52, 0.60, 0.43, 0.70], [0.30, 0.30, 0.40, 0.30])
@@ -58,7 +58,7 @@ def test_scores_that_were_not_trained_twice_or_lie_at_their_floor_are_left_out()
     assert differences.to_list() == pytest.approx([-0.02, np.nan, np.nan, 0.01], nan_ok=True)
 
 
-def test_samples_have_the_covariance_and_differences_the_errors_that_they_say():
+def test_sample_and_difference_variances():
     errors = build_measured_errors(np.random.default_rng(0).normal(size=(4, 90)), np.full(4, 95.0))
     normal = np.random.default_rng(1).normal(size=(20_000, 2, 4))
     samples = np.array([errors.drawn(common, own) for common, own in normal])
@@ -69,7 +69,7 @@ def test_samples_have_the_covariance_and_differences_the_errors_that_they_say():
     assert errors.compute_difference_variance(first, second) == pytest.approx(expected, rel=0.04)
 
 
-def test_models_without_items_move_with_the_others_by_the_assumed_correlation():
+def test_unmeasured_models_use_assumed_correlation():
     generator = np.random.default_rng(5)
     influences = generator.normal(size=(1, 300)) + 0.8 * generator.normal(size=(6, 300))
     errors = append_unmeasured_models(
@@ -79,10 +79,10 @@ def test_models_without_items_move_with_the_others_by_the_assumed_correlation():
     assert errors.shared[6] @ errors.shared[7] == pytest.approx(0.36 * 200)
 
 
-def test_the_error_of_a_mean_over_tasks_is_that_of_samples():
-    scores = random_scores(6, models=4, tasks=12, digits=6)
+def test_mean_difference_stderr_matches_samples():
+    scores = make_random_scores(6, models=4, tasks=12, digits=6)
     scores.iloc[1, :5] = np.nan
-    items = format_with_errors(scores, scores * 0 + 0.2, correlation=0.5).items
+    items = build_score_errors(scores, scores * 0 + 0.2, correlation=0.5).items
     errors = ScoreErrors(scores, items, scores.abs() * 0 + 0.3)
     first, second = np.array([0, 1, 2]), np.array([3, 2, 0])
     samples = np.array(list(errors.drawn(1000, 0)))

@@ -23,21 +23,21 @@ from workflow_scripts.stats.significance import (
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_mcnemar_is_the_binomial_test_of_the_items_that_differ(seed):
+def test_mcnemar_matches_binomial_test(seed):
     first, second = np.random.default_rng(seed).random((2, 80)) < [[0.6], [0.4 + 0.1 * seed]]
     b, c = (first & ~second).sum(), (second & ~first).sum()
     expected = (b, c, pytest.approx(binomtest(b, b + c).pvalue))
     assert run_mcnemar_test(first.tolist(), second) == expected
 
 
-def test_z_is_the_normal_test_and_equal_scores_do_not_differ():
+def test_z_test_matches_normal():
     z, p = run_z_test(np.array([0.1, 0.0, 0.1, 0.1]), np.array([0.05, 0.0, 0.0, np.nan]))
     assert z == pytest.approx([2, 0, np.nan, np.nan], nan_ok=True)
     assert p == pytest.approx([2 * norm.sf(2), 1, np.nan, np.nan], nan_ok=True)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_holm_is_the_step_down_procedure(seed):
+def test_holm_matches_step_down(seed):
     p = np.random.default_rng(seed).random(12) ** 4
     corrected = holm(p)
     for level in (0.01, 0.05, 0.2, 0.5):
@@ -50,7 +50,7 @@ def test_holm_is_the_step_down_procedure(seed):
     assert holm([0.02, np.nan, 0.03]) == pytest.approx([0.04, np.nan, 0.04], nan_ok=True)
 
 
-def test_a_difference_has_its_interval_and_the_smallest_that_would_show():
+def test_difference_interval_and_detectable_size():
     result = estimate_difference(0.02, 0.01)
     ends = pytest.approx((0.02 - 0.0195996, 0.02 + 0.0195996), abs=1e-6)
     assert (result["low"], result["high"]) == ends
@@ -61,7 +61,7 @@ def test_a_difference_has_its_interval_and_the_smallest_that_would_show():
 
 
 @pytest.mark.parametrize("freedom", [1, 4, 23])
-def test_a_detectable_difference_is_detected_four_times_in_five(freedom):
+def test_detectable_difference_has_stated_power(freedom):
     generator = np.random.default_rng(1)
     samples = generator.standard_normal(4000) + compute_detectable_z(freedom)
     samples /= np.sqrt(generator.chisquare(freedom, 4000) / freedom)
@@ -69,7 +69,7 @@ def test_a_detectable_difference_is_detected_four_times_in_five(freedom):
 
 
 @pytest.mark.parametrize("n", [1, 7, 5463])
-def test_the_interval_of_a_share_is_scipys_wilson_interval(n):
+def test_wilson_interval_matches_scipy(n):
     for right in {0, 1, n // 3, n}:
         low, high = wilson(right / n, n)
         expected = binomtest(right, n).proportion_ci(method="wilson")
@@ -79,7 +79,7 @@ def test_the_interval_of_a_share_is_scipys_wilson_interval(n):
 
 
 @pytest.mark.parametrize(("baseline", "n"), [(0.25, 40), (0.65, 1000)])
-def test_a_model_at_the_baseline_clears_it_as_seldom_as_two_standard_errors_say(baseline, n):
+def test_baseline_model_false_positive_rate(baseline, n):
     scores = np.random.default_rng(n).binomial(n, baseline, 20_000) / n
     above = compute_baseline_z(scores, compute_share_stderr(scores, n), baseline, n)
     assert 0.005 < (above >= 2).mean() < 0.035
@@ -95,11 +95,11 @@ def test_a_model_at_the_baseline_clears_it_as_seldom_as_two_standard_errors_say(
         (0.8, 0.0, 0.5, np.nan, np.nan),
     ],
 )
-def test_errors_above_a_baseline_are_those_of_the_baseline(value, error, baseline, n, expected):
+def test_baseline_z(value, error, baseline, n, expected):
     assert compute_baseline_z(value, error, baseline, n) == pytest.approx(expected, nan_ok=True)
 
 
-def test_one_answer_moves_a_coefficient_by_its_step_at_most():
+def test_mcc_step_bounds_each_answer():
     gold, generator = np.repeat([1, 0], (721, 322)), np.random.default_rng(5)
     other = np.append(np.ones(1042, int), 0)
     assert compute_mcc_step(0.0, 721, 322) == pytest.approx(matthews_corrcoef(gold, other))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.unit.stats.random_scores import random_scores
+from tests.unit.stats.random_scores import make_random_scores
 from workflow_scripts.stats.variance import (
     compute_residual_variance,
     decompose_variance,
@@ -26,13 +26,13 @@ def simulate(seed: int, gaps: float) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
     shared = draw("model", MODELS, 1) + draw("together", *cell) + draw("items", *cell)
     shared = shared + 5 * generator.standard_normal(TASKS)
     first, second = (pd.DataFrame(unit * (shared + draw("training", *cell))) for _ in range(2))
-    lost = generator.random(cell) < gaps
+    missing = generator.random(cell) < gaps
     errors = first * 0 + unit * np.sqrt(TRUE["items"])
-    return first.mask(lost), errors, second + unit * generator.standard_normal(TASKS)
+    return first.mask(missing), errors, second + unit * generator.standard_normal(TASKS)
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_simulated_components_are_estimated_without_bias(gaps):
+def test_variance_components_are_unbiased(gaps):
     shares = []
     for seed in range(60):
         scores, errors, second = simulate(seed, gaps)
@@ -45,8 +45,8 @@ def test_simulated_components_are_estimated_without_bias(gaps):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_unexplained_is_the_rest_of_least_squares_on_models_and_tasks(seed):
-    scores = random_scores(seed, 12, 5, gaps=0.4, digits=3).to_numpy(copy=True)
+def test_residual_variance_matches_least_squares(seed):
+    scores = make_random_scores(seed, 12, 5, gaps=0.4, digits=3).to_numpy(copy=True)
     if seed % 2:  # two parts that no score joins
         scores[:6, :2], scores[6:, 2:] = np.nan, np.nan
     rows, columns = np.nonzero(~np.isnan(scores))

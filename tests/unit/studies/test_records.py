@@ -1,4 +1,4 @@
-"""Which records a config asks for."""
+"""The records that a config asks for."""
 
 import pytest
 
@@ -15,13 +15,13 @@ NOTHING = {
 
 
 def test_listing_imports_nothing_heavy():
-    """Each Snakemake of a run does it."""
+    """Check an import that each Snakemake of a run repeats."""
     code = "import sys, workflow_scripts.studies.records; print(*sys.modules)"
     heavy = {"pandas", "numpy", "torch", "matplotlib", "scipy", "transformers", "pyarrow"}
     assert heavy & set(python(code).split()) == set()
 
 
-def test_each_study_has_the_records_that_the_config_asks_for():
+def test_studies_list_configured_records():
     records = list_records(load({}))
     assert list(records) == [
         "chunking",
@@ -33,12 +33,12 @@ def test_each_study_has_the_records_that_the_config_asks_for():
         "suite",
     ]
     assert records["suite"] == [], "its rows are known once they are checked"
-    every = [path for paths in records.values() for path in paths]
-    assert len(every) == len(set(every))
-    assert all(path.startswith("results/records/") for path in every)
+    all_paths = [path for paths in records.values() for path in paths]
+    assert len(all_paths) == len(set(all_paths))
+    assert all(path.startswith("results/records/") for path in all_paths)
 
 
-def test_a_cell_has_a_record_a_seed():
+def test_seeds_have_separate_records():
     grid = {"models": ["miniature/Pythia-0.1M"], "tasks": ["mnli", "arc_challenge"]}
     harmony = {**grid, "protocols": ["train_before_test"], "seeds": [1, 2]}
     folder = "results/records/harmony/train_before_test/miniature--Pythia-0.1M"
@@ -49,13 +49,13 @@ def test_a_cell_has_a_record_a_seed():
     ]
 
 
-def test_a_study_that_the_config_leaves_out_measures_nothing(here):
+def test_omitted_studies_list_nothing(here):
     (here / "none").mkdir()
     assert list_records(load(NOTHING)) == {}
 
 
 @pytest.mark.parametrize("models", [["miniature/Qwen2-1M"], []])
-def test_times_are_taken_of_other_models_or_of_none_where_the_config_says_so(models):
+def test_latency_models_follow_config(models):
     measures = {"latency_models": models, "latency_layers": [2]}
     records = list_records(load({"chunking": {"measures": measures}}))
     expected = ["results/records/latency/latency/miniature--Qwen2-1M/mmlu.json"]

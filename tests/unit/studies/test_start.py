@@ -1,4 +1,4 @@
-"""What a table or a figure must not wait for: most of a small job is the start of its process."""
+"""Imports that a table or a figure must not wait for: most of a small job is the start of its process."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ ROOM = ROOT / "workflow_scripts"
 MODELS = {"torch", "transformers", "datasets", "lm_eval", "lighteval", "peft"}
 
 
-def imported_with(*modules: str) -> set[str]:
+def list_imports(*modules: str) -> set[str]:
     code = (
         "import importlib, sys\n"
         "for module in sys.argv[1:]: importlib.import_module(module)\n"
@@ -19,14 +19,14 @@ def imported_with(*modules: str) -> set[str]:
     return set(python(code, *modules).split())
 
 
-def test_scripts_of_tables_import_no_library_of_models():
+def test_table_scripts_import_no_models():
     rooms = [path for room in ("studies", "paper") for path in (ROOM / room).rglob("*.py")]
     scripts = [path for path in rooms if 'if "snakemake" in globals()' in path.read_text()]
     modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in scripts]
     assert len(modules) > 15
-    assert (MODELS | {"matplotlib"}) & imported_with(*modules) == set()
+    assert (MODELS | {"matplotlib"}) & list_imports(*modules) == set()
 
 
-def test_placing_a_miniature_model_waits_for_no_class_of_models():
-    found = imported_with("workflow_scripts.miniature.shipped")
-    assert found & {"torch", "transformers.modeling_utils", "datasets"} == set()
+def test_miniature_models_import_no_classes():
+    modules = list_imports("workflow_scripts.miniature.shipped")
+    assert modules & {"torch", "transformers.modeling_utils", "datasets"} == set()

@@ -121,7 +121,7 @@ def test_plans(tmp_path, run):
 
 
 @pytest.mark.parametrize("measured", [[MODEL], []])
-def test_failed_cell_has_an_empty_row(measured, run):
+def test_failed_cell_row_is_empty(measured, run):
     scores = SCORES[SCORES["model"].isin(measured)]
     failed = [model for model in TWO if model not in measured]
     table, text = run(perplexity.main, scores=scores, models=TWO, texts=TEXTS)
@@ -198,7 +198,7 @@ def write_answers(folder, name, letters):
     return path
 
 
-def test_quality_of_every_stage(tmp_path, run):
+def test_stage_quality(tmp_path, run):
     records = [write_answers(tmp_path, *pair) for pair in zip(CHECKPOINTS, LETTERS, strict=True)]
     timed = make_latencies("k2m12", "mlp.residual", "adapters", unchanged=0.6, fused=0.2, loop=0.9)
     STAGES.to_csv(tmp_path / "stages.csv", index=False)

@@ -37,7 +37,7 @@ _TASKS = read_table(TaskRow, ROOT / "config/tasks.tsv")
 METRICS = {name: row.full_metric for name, row in _TASKS.items()}
 TASK_ROWS = list_ranked_tasks(_TASKS.values())
 MODEL_ROWS = list_model_rows(load({}))
-ABOUT = pd.DataFrame(map(dict, MODEL_ROWS)).set_index("model")
+MODEL_TABLE = pd.DataFrame(map(dict, MODEL_ROWS)).set_index("model")
 MODELS = [
     "miniature/Qwen2-0.2M",
     "miniature/Qwen2-1M",
@@ -56,34 +56,34 @@ OF_OWN_GRID = (*OF_OWN_GRID, panel, significance, task_pair, variance)
 NO_ERRORS = KnownErrors(correlations={})
 
 
-def grids(
-    scores: pd.DataFrame, imported=(), protocols=BOTH, models=MODELS, tasks=TASKS, known=NO_ERRORS
+def build_grids(
+    scores: pd.DataFrame, imported=(), protocols=BOTH, models=MODELS, tasks=TASKS, errors=NO_ERRORS
 ) -> dict[str, Grid]:
-    wanted = {name: {"models": models, "tasks": tasks} for name in protocols}
+    requests = {name: {"models": models, "tasks": tasks} for name in protocols}
     return make_grids(
-        pd.concat([scores, *imported], ignore_index=True), SETTINGS, wanted, ABOUT, known
+        pd.concat([scores, *imported], ignore_index=True), SETTINGS, requests, MODEL_TABLE, errors
     )
 
 
-def score(model: str, task: str, protocol: str, value: float, **other) -> dict:
+def make_score(model: str, task: str, protocol: str, value: float, **other) -> dict:
     name, mark, variant = model.partition("@")
     row = {"study": "harmony", "model": name, "variant": mark + variant, "task": task, "seed": 0}
     row |= {"protocol": protocol, "shots": 0, "metric": METRICS[task], "value": value, "n": 400}
     return row | {"stderr": np.sqrt(value * (1 - value) / 400)} | other
 
 
-def study(protocols=BOTH, models=MODELS) -> pd.DataFrame:
+def make_study(protocols=BOTH, models=MODELS) -> pd.DataFrame:
     generator, rows = np.random.default_rng(0), []
     for protocol in protocols:
         noise = 0.02 if protocol == "train_before_test" else 0.15
         for rank, model in enumerate(models):
             for task in TASKS:
                 value = 0.3 + 0.5 * rank / len(models) + noise * generator.standard_normal()
-                rows.append(score(model, task, protocol, float(np.clip(value, 0.02, 0.98))))
+                rows.append(make_score(model, task, protocol, float(np.clip(value, 0.02, 0.98))))
     return make_scores(rows)
 
 
-def without(scores: pd.DataFrame, model: str, task: str, protocol: str) -> pd.DataFrame:
+def drop_cell(scores: pd.DataFrame, model: str, task: str, protocol: str) -> pd.DataFrame:
     """Leave out one cell of the study."""
     name = scores["model"] + scores["variant"]
     cell = (name == model) & (scores["task"] == task) & (scores["protocol"] == protocol)
@@ -91,10 +91,10 @@ def without(scores: pd.DataFrame, model: str, task: str, protocol: str) -> pd.Da
     return scores[~cell]
 
 
-def run_all(made: dict[str, Grid], folder: Path) -> None:
+def run_all(grids: dict[str, Grid], folder: Path) -> None:
     """Make the tables and figures of a grid as its rules do, named after their scripts."""
     grid_files = folder / "cells.parquet", folder / "models.parquet"
-    write_grids(made, *grid_files)
+    write_grids(grids, *grid_files)
     families = {row.model: row.family for row in MODEL_ROWS}
     arguments = {"settings": SETTINGS.to_params(), "num_bootstrap": 10, "seed": 0}
     arguments |= {"panel": LEADERBOARD, "task_pair": ["rte", "mnli"], "families": families}

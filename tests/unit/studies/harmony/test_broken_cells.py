@@ -35,9 +35,9 @@ BROKEN |= {(TRAINED, model, task) for model in MODELS[:4] for task in TASKS}
 def write_cell(path, protocol, model, task, number):
     path.parent.mkdir(parents=True)
     if (protocol, model, task) in BROKEN:
-        lost = FailedRecord(record=str(path), reason="the disk ate it", log="x.log")
+        failure = FailedRecord(record=str(path), reason="the disk ate it", log="x.log")
         write_items(path.with_suffix(".parquet"), [])
-        write_json(path, {"broken": lost.model_dump()})
+        write_json(path, {"broken": failure.model_dump()})
         return
     golds = tuple("01"[(number * item + len(task)) % 3 == 0] for item in range(12))
     fields = record_fields(model=model, task=task, n=len(golds))
@@ -55,7 +55,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         write_cell(records[-1], protocol, model, task, number)
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
     collect_scores({"records": records}, {}, outputs)
-    known = {"known_models": [row.model_dump() for row in MODEL_ROWS]}
+    options = {"known_models": [row.model_dump() for row in MODEL_ROWS]}
     grid = {"cells": tmp_path / "cells.parquet", "models": tmp_path / "models.parquet"}
     build_grid.main(
         [outputs["scores"]],
@@ -64,7 +64,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         settings=SETTINGS.to_params(),
         wanted={protocol: {"models": MODELS[:4], "tasks": TASKS} for protocol in ALL},
         errors=outputs["errors"],
-        **known,
+        **options,
     )
     run_all(read_grids(**grid), tmp_path)
     scores.main(
@@ -74,7 +74,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         tasks=[row.model_dump() for row in TASK_ROWS if row.task in TASKS],
         models=MODELS[:2],
         metrics=METRICS,
-        **known,
+        **options,
     )
     leaderboard = (tmp_path / "leaderboard.md").read_text()
     assert leaderboard.count("estimated: RTE") == leaderboard.count("estimated: MNLI") == 1

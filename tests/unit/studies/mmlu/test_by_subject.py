@@ -18,22 +18,22 @@ PUBLISHED = {
 }
 
 
-def score(metric, value, subset=None, variant="", stderr=0.05, baseline=0.3):
+def make_score(metric, value, subset=None, variant="", stderr=0.05, baseline=0.3):
     row = {"study": "mmlu", "model": MODEL, "variant": variant, "task": "mmlu_helm"}
     row |= {"protocol": "few_shot", "metric": metric, "value": value, "subset": subset}
     return row | {"stderr": stderr, "n": 12, "baseline": baseline, "chance": 0.25}
 
 
 ROWS = [
-    *(score(metric, 0.5) for metric in METRICS),
-    *(score(f"{metric}_macro", 0.4) for metric in METRICS),
-    score("em", 0.1, "anatomy"),
-    score("qem", 0.2, "anatomy"),
-    score("acc", 0.45, "anatomy"),
-    score("qem", 1.0, "law", stderr=0.0),
-    score("em", 0.0, "law", stderr=0.0),
-    score("format_met", 0.9, stderr=None, baseline=None),
-    score("qem", 0.35, "anatomy", variant="@k2m6+cpt"),
+    *(make_score(metric, 0.5) for metric in METRICS),
+    *(make_score(f"{metric}_macro", 0.4) for metric in METRICS),
+    make_score("em", 0.1, "anatomy"),
+    make_score("qem", 0.2, "anatomy"),
+    make_score("acc", 0.45, "anatomy"),
+    make_score("qem", 1.0, "law", stderr=0.0),
+    make_score("em", 0.0, "law", stderr=0.0),
+    make_score("format_met", 0.9, stderr=None, baseline=None),
+    make_score("qem", 0.35, "anatomy", variant="@k2m6+cpt"),
 ]
 
 
@@ -51,7 +51,7 @@ def make_files(tmp_path):
     return make
 
 
-def test_rows_are_subjects_and_checkpoints_averages_first(make_files):
+def test_rows_by_subject_and_checkpoint(make_files):
     files = make_files(ROWS)
     table = read_table(files["csv"])
     assert table["subject"].tolist() == [
@@ -65,10 +65,10 @@ def test_rows_are_subjects_and_checkpoints_averages_first(make_files):
         12,
         0.3,
     )
-    at_baseline = (0.3 * 0.7 / 12) ** 0.5  # the standard error of a model at the baseline
-    assert anatomy["acc_z"] == pytest.approx(0.15 / at_baseline)
-    assert law["qem_z"] == pytest.approx(0.7 / at_baseline)
-    assert law["em_z"] == pytest.approx(-0.3 / at_baseline)
+    baseline_stderr = (0.3 * 0.7 / 12) ** 0.5  # the standard error of a model at the baseline
+    assert anatomy["acc_z"] == pytest.approx(0.15 / baseline_stderr)
+    assert law["qem_z"] == pytest.approx(0.7 / baseline_stderr)
+    assert law["em_z"] == pytest.approx(-0.3 / baseline_stderr)
     assert all(pd.isna(absent[key]) for key in ("qem", "n", "baseline", "published_qem"))
     assert (anatomy["published_qem"], anatomy["published_stderr"]) == (0.25, 0.04)
     assert macro["published_qem"] == 0.3 and pd.isna(macro["published_stderr"])

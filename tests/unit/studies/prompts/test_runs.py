@@ -79,7 +79,7 @@ def make_tables(tmp_path):
     return make
 
 
-def test_runs_are_compared_on_the_same_questions(make_tables):
+def test_runs_are_paired_by_question(make_tables):
     files = make_tables()
     table = read_table(files["t.csv"])
     rows = table[table["variant"] == ""].set_index("run")
@@ -98,20 +98,20 @@ def test_runs_are_compared_on_the_same_questions(make_tables):
     assert "+37.5 to run1" in text and "0.371, macro 0.390" in text
 
 
-def test_published_figures_are_the_printed_ones():
+def test_published_figures_match_print():
     published = pd.read_csv(PUBLISHED, dtype="string").set_index(["metric", "run"])["percent"]
     assert published["micro"].tolist() == ["21.3", "15.7", "30.5", "35.7", "36.3", "37.1", "42.9"]
     assert published["macro"].to_dict() == {"6": "39.0", "7": "43.7"}
 
 
-@pytest.mark.parametrize("runs", [["run2"], list(RIGHT)])
-def test_failed_run_costs_its_own_row(make_tables, runs):
-    files = make_tables(failed=[(model, run) for model in CHECKPOINTS for run in runs])
+@pytest.mark.parametrize("failed_runs", [["run2"], list(RIGHT)])
+def test_failed_run_empties_its_row(make_tables, failed_runs):
+    files = make_tables(failed=[(model, run) for model in CHECKPOINTS for run in failed_runs])
     table = read_table(files["t.csv"]).set_index("run")
-    assert len(table) == 8 and table.loc[runs, ["n", "micro", "baseline", "p"]].isna().all(
+    assert len(table) == 8 and table.loc[failed_runs, ["n", "micro", "baseline", "p"]].isna().all(
         axis=None
     )
-    assert table.drop(index=runs)["micro"].notna().all()
+    assert table.drop(index=failed_runs)["micro"].notna().all()
     assert len(make_prompts_tab(files["t.csv"]).rows) == 8
     values = PROMPTS.values({"prompt_runs": table.reset_index()})
-    assert values.get("prompts.lowest_run") == (None if len(runs) > 1 else "run9")
+    assert values.get("prompts.lowest_run") == (None if len(failed_runs) > 1 else "run9")

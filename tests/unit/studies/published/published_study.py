@@ -34,19 +34,19 @@ PUBLISHED = ROOT / "resources/published"
 CONFIG = load({})
 
 
-def build(name: str, folder: Path, config=CONFIG) -> dict[str, Any]:
+def build_files(name: str, folder: Path, config=CONFIG) -> dict[str, Any]:
     """Build a grid of others as its rule does, and return its files and settings by the names of arguments."""
     sources: dict[str, Any] = list_grid_files(config.grids[name], ROOT)
     paths = {key: [Path(path) for path in files] for key, files in sources.items()}
-    given = {key: files if key == "scores" else files[0] for key, files in paths.items()}
+    inputs = {key: files if key == "scores" else files[0] for key, files in paths.items()}
     grid = {"cells": folder / "cells.parquet", "models": folder / "models.parquet"}
     settings = {"settings": read_grid_settings(config, name)}
-    known = list_grid_models(config, name)
-    build_grid.main(**given, **grid, **settings, known_models=known, wanted={})
-    return grid | settings | {"texts": given["scores"], "release": given.get("release")}
+    models = list_grid_models(config, name)
+    build_grid.main(**inputs, **grid, **settings, known_models=models, wanted={})
+    return grid | settings | {"texts": inputs["scores"], "release": inputs.get("release")}
 
 
-def make(module, folder: Path, arguments: dict[str, Any], takes: str, **more) -> None:
+def make_table(module, folder: Path, arguments: dict[str, Any], takes: str, **more) -> None:
     """Make a table and its figures; `takes` are the names of its arguments."""
     name = module.__name__.rpartition(".")[2]
     files = {"table": [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]}
@@ -77,27 +77,27 @@ MODULES: dict[str, tuple] = {
 @cache
 def build_published() -> tuple[Path, dict[str, Any]]:
     folder = temporary_folder()
-    return folder, build("published", folder)
+    return folder, build_files("published", folder)
 
 
 @cache
-def read_made(name: str) -> pd.DataFrame:
+def read_published_table(name: str) -> pd.DataFrame:
     """Make a table of the published scores with its figure, and read it."""
     folder, arguments = build_published()
     module, takes, more = MODULES[name]
-    make(module, folder, arguments, takes, **more)
+    make_table(module, folder, arguments, takes, **more)
     return read_table(folder / f"{name}.csv")
 
 
 @cache
-def newer_table() -> pd.DataFrame:
+def make_newer_table() -> pd.DataFrame:
     folder = temporary_folder()
-    make(newer, folder, build("test_task", folder), f"{_GRID} figure")
+    make_table(newer, folder, build_files("test_task", folder), f"{_GRID} figure")
     return read_table(folder / "newer.csv")
 
 
 @cache
-def cells() -> pd.DataFrame:
-    """The file as it is: model and protocol in rows, tasks and texts in columns."""
+def read_cells() -> pd.DataFrame:
+    """Read the published cells: model and protocol in rows, tasks and texts in columns."""
     long = pd.read_csv(PUBLISHED / "harmony_cells.csv")
     return long.pivot(index=["protocol", "model"], columns="task", values="value")

@@ -1,4 +1,4 @@
-"""Is one model better than another: the questions, two folders of results, and what is asked in vain."""
+"""Comparisons of two models: the questions, two folders of results, and comparisons that are impossible."""
 
 import json
 
@@ -12,9 +12,9 @@ from tests.unit.studies.harmony.harmony_study import (
     METRICS,
     MODELS,
     SETTINGS,
-    grids,
-    study,
-    without,
+    build_grids,
+    drop_cell,
+    make_study,
 )
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.stats.significance import holm
@@ -32,26 +32,26 @@ FIRST, SECOND = MODELS[5], MODELS[0]
 
 def compare(scores, *names):
     return compare_grids(
-        {"harmony": grids(scores)}, {"harmony": SETTINGS}, names, read_baselines([], {})
+        {"harmony": build_grids(scores)}, {"harmony": SETTINGS}, names, read_baselines([], {})
     )
 
 
-def test_each_question_has_its_own_error_and_single_tasks_are_corrected_together():
-    apart = np.random.default_rng(3).standard_normal(6)
-    about = {"difference": apart, "items": 0.3, "trainings": 0.4, "at_baseline": False}
-    rows = list(compare_scores(pd.DataFrame(about), trains=True))
+def test_compare_scores_errors_and_correction():
+    differences = np.random.default_rng(3).standard_normal(6)
+    columns = {"difference": differences, "items": 0.3, "trainings": 0.4, "at_baseline": False}
+    rows = list(compare_scores(pd.DataFrame(columns), trains=True))
     items, trainings, tasks = (row for row in rows if row["task"] == OVERALL)
-    assert items["difference"] == trainings["difference"] == pytest.approx(apart.mean())
+    assert items["difference"] == trainings["difference"] == pytest.approx(differences.mean())
     assert items["stderr"] == pytest.approx(0.3 / np.sqrt(6))
     assert trainings["stderr"] == pytest.approx(0.5 / np.sqrt(6))
-    theirs = ttest_1samp(apart, 0).confidence_interval()
-    assert (tasks["low"], tasks["high"]) == pytest.approx((theirs.low, theirs.high))
+    interval = ttest_1samp(differences, 0).confidence_interval()
+    assert (tasks["low"], tasks["high"]) == pytest.approx((interval.low, interval.high))
     single = [row["p_holm"] for row in rows[3:]]
-    assert single == pytest.approx(holm(2 * norm.sf(np.abs(apart / 0.5))))
+    assert single == pytest.approx(holm(2 * norm.sf(np.abs(differences / 0.5))))
 
 
-def test_both_are_compared_under_each_protocol_on_the_tasks_that_both_have():
-    scores = without(study(), FIRST, "rte", "direct")
+def test_comparison_uses_common_tasks():
+    scores = drop_cell(make_study(), FIRST, "rte", "direct")
     table, swapped = compare(scores, FIRST, SECOND), compare(scores, SECOND, FIRST)
     tasks = table[table["task"] == OVERALL].groupby("protocol")["tasks"].first()
     assert tasks.to_dict() == {"direct": 4, "train-before-test": 5}
@@ -69,33 +69,33 @@ def test_both_are_compared_under_each_protocol_on_the_tasks_that_both_have():
         ((np.nan, np.nan, np.nan), "unknown"),
     ],
 )
-def test_there_are_three_verdicts_and_none_without_an_error(row, expected):
+def test_describe_verdict(row, expected):
     row = dict(zip(("low", "high", "p_holm"), row, strict=True))
     row |= {"difference": 0.02, "detectable": 0.01, "at_baseline": True}
     assert describe_verdict(row, ("a", "b")).startswith(expected)
 
 
-def test_two_models_at_the_baseline_are_called_so(tmp_path):
-    scores = study(("direct",), (FIRST, SECOND)).assign(value=0.5, baseline=0.48)
+def test_baseline_models_are_described(tmp_path):
+    scores = make_study(("direct",), (FIRST, SECOND)).assign(value=0.5, baseline=0.48)
     scores.to_parquet(tmp_path / "scores.parquet")
     tasks = {task: {"metric": metric} for task, metric in METRICS.items()}
     baselines = read_baselines([str(tmp_path / "scores.parquet")], tasks)
-    made = {"harmony": grids(scores, protocols=("direct",), models=(FIRST, SECOND))}
-    table = compare_grids(made, {"harmony": SETTINGS}, (FIRST, SECOND), baselines)
+    grids = {"harmony": build_grids(scores, protocols=("direct",), models=(FIRST, SECOND))}
+    table = compare_grids(grids, {"harmony": SETTINGS}, (FIRST, SECOND), baselines)
     assert table["at_baseline"].all()
     assert "both at the baseline" in describe_verdict(table.iloc[0], "ab")
 
 
-def test_items_of_two_folders_are_paired_and_their_settings_compared(tmp_path):
+def test_folders_are_paired_by_item(tmp_path):
     folders = [str(tmp_path / name) for name in "ab"]
     first = write_lm_eval_results(tmp_path / "a", "m", "new_task", 9, version="0.4.8")
     write_lm_eval_results(tmp_path / "b", "m", "new_task", 3, shots=5)
     table, notes = compare_folders(folders, {}, {})
     row = table[table["task"] == "new_task acc"].iloc[0]
     right = np.arange(10)
-    apart = (right < 9).astype(float) - (right < 3)
+    differences = (right < 9).astype(float) - (right < 3)
     assert row["difference"] == pytest.approx(0.6)
-    assert row["stderr"] == pytest.approx(apart.std() / np.sqrt(10))
+    assert row["stderr"] == pytest.approx(differences.std() / np.sqrt(10))
     assert [note.split()[1] for note in notes] == ["harness", "shots"]
     # Without hashes there is a caution, and without samples there are no pairs.
     samples = [json.loads(line) for line in first.read_text().splitlines()]
@@ -106,9 +106,9 @@ def test_items_of_two_folders_are_paired_and_their_settings_compared(tmp_path):
     assert compare_folders(folders, {}, {})[0]["stderr"].iloc[0] == pytest.approx(0.1 * 2**0.5)
 
 
-def test_a_comparison_in_vain_says_what_was_expected(tmp_path):
+def test_impossible_comparison_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"no scores on a common task.*Did you mean"):
-        compare(study(), FIRST, "miniature/Llama-9M")
+        compare(make_study(), FIRST, "miniature/Llama-9M")
     for name in "ab":
         write_lm_eval_results(tmp_path / name, "m", f"task_{name}", 9)
     with pytest.raises(UserError, match="expected a task and a metric in common"):

@@ -1,4 +1,4 @@
-"""Check the matrices behind every table: nothing filled, nothing mixed, what is missing named."""
+"""Check the matrices behind every table: nothing filled, nothing mixed, missing cells named."""
 
 import numpy as np
 import pandas as pd
@@ -10,10 +10,10 @@ from tests.unit.studies.harmony.harmony_study import (
     METRICS,
     MODELS,
     TASKS,
-    grids,
-    score,
-    study,
-    without,
+    build_grids,
+    drop_cell,
+    make_score,
+    make_study,
 )
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
@@ -24,8 +24,8 @@ LLAMA = "miniature/Llama-1.4M"
 
 
 def test_missing_cells_stay_missing():
-    scores = without(study(), MODELS[2], "rte", "direct")
-    grid = grids(scores)["direct"]
+    scores = drop_cell(make_study(), MODELS[2], "rte", "direct")
+    grid = build_grids(scores)["direct"]
     assert (list(grid.values.index), list(grid.values)) == (MODELS, TASKS)
     for row in scores[scores["protocol"] == "direct"].itertuples():
         label = row.model + row.variant
@@ -38,14 +38,14 @@ def test_missing_cells_stay_missing():
 
 def test_clipped_takes_the_better_score():
     rows = [
-        score(LLAMA, "rte", "direct", 0.7, stderr=0.01),
-        score(LLAMA, "rte", "train_before_test", 0.6, stderr=0.02),
-        score(LLAMA, "mnli", "direct", 0.4, stderr=0.01),
-        score(LLAMA, "mnli", "train_before_test", 0.8, stderr=0.02),
-        score(LLAMA, "cola", "train_before_test", 0.5),
-        score(MODELS[4], "rte", "train_before_test", 0.5),
+        make_score(LLAMA, "rte", "direct", 0.7, stderr=0.01),
+        make_score(LLAMA, "rte", "train_before_test", 0.6, stderr=0.02),
+        make_score(LLAMA, "mnli", "direct", 0.4, stderr=0.01),
+        make_score(LLAMA, "mnli", "train_before_test", 0.8, stderr=0.02),
+        make_score(LLAMA, "cola", "train_before_test", 0.5),
+        make_score(MODELS[4], "rte", "train_before_test", 0.5),
     ]
-    by_protocol = grids(make_scores(rows), models=MODELS[4:], tasks=["rte", "mnli", "cola"])
+    by_protocol = build_grids(make_scores(rows), models=MODELS[4:], tasks=["rte", "mnli", "cola"])
     clipped = by_protocol[CLIPPED]
     assert list(clipped.values) == ["rte", "mnli"], "no direct score on cola: nothing to floor at"
     assert clipped.values.loc[LLAMA].tolist() == [0.7, 0.8]
@@ -54,12 +54,12 @@ def test_clipped_takes_the_better_score():
     assert by_protocol["train_before_test"].values.loc[LLAMA, "rte"] == 0.6, "raw"
 
 
-def test_imported_scores_survive_a_round_trip(tmp_path):
+def test_imported_scores_round_trip(tmp_path):
     path = tmp_path / "theirs.csv"
     path.write_text(f"model,task,protocol,metric,value\n{LLAMA},rte,direct,acc,0.9\n")
     imported = [read_imported(file, METRICS) for file in (LEADERBOARD, path)]
-    written = grids(study(), imported)
-    trained, direct = written["train_before_test"], written["direct"]
+    grids = build_grids(make_study(), imported)
+    trained, direct = grids["train_before_test"], grids["direct"]
     assert trained.values.shape == (len(MODELS) + 61, 24)
     label = "Qwen/Qwen2.5-14B [harmony_leaderboard]"
     assert trained.models.loc[label, ["origin", "family"]].tolist() == [label[18:-1], "Qwen"]
@@ -70,9 +70,9 @@ def test_imported_scores_survive_a_round_trip(tmp_path):
     assert direct.values.loc[LLAMA, "rte"] != 0.9
     assert np.isnan(direct.stderrs.loc[f"{LLAMA} [theirs]", "rte"])
     files = tmp_path / "cells.parquet", tmp_path / "models.parquet"
-    write_grids(written, *files)
+    write_grids(grids, *files)
     for protocol, grid in read_grids(*files).items():
-        expected = written[protocol]
+        expected = grids[protocol]
         for name in ("values", "stderrs", "absent", "models"):
             tables = getattr(grid, name), getattr(expected, name)
             pd.testing.assert_frame_equal(*tables, check_names=False, check_dtype=False)
@@ -81,12 +81,12 @@ def test_imported_scores_survive_a_round_trip(tmp_path):
 
 def test_seeds_are_averaged():
     rows = [
-        score(LLAMA, "rte", "direct", value, stderr=0.03, seed=seed)
+        make_score(LLAMA, "rte", "direct", value, stderr=0.03, seed=seed)
         for seed, value in enumerate((0.5, 0.6, 0.7))
     ]
-    grid = grids(make_scores(rows), protocols=("direct",))["direct"]
+    grid = build_grids(make_scores(rows), protocols=("direct",))["direct"]
     assert grid.values.loc[LLAMA, "rte"] == pytest.approx(0.6)
     expected = np.sqrt(0.03**2 + 0.1**2 / 3)
     assert grid.stderrs.loc[LLAMA, "rte"] == pytest.approx(expected)
     with pytest.raises(UserError, match=r"several scores of miniature/Llama-1\.4M on rte"):
-        grids(make_scores([*rows, rows[0] | {"shots": 5}]))
+        build_grids(make_scores([*rows, rows[0] | {"shots": 5}]))

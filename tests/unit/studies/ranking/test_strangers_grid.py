@@ -7,7 +7,7 @@ import yaml
 
 from tests.unit.settings.merged import load
 from tests.unit.settings.test_grids import STRANGER
-from tests.unit.studies.published.published_study import build
+from tests.unit.studies.published.published_study import build_files
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.studies.ranking.grid import read_grids
 
@@ -37,18 +37,18 @@ def read_stranger(here):
         (here / "config/grids/a_paper.yaml").write_text(
             yaml.safe_dump(GRID | changes, sort_keys=False)
         )
-        files = build("a_paper", Path(), load({}))
+        files = build_files("a_paper", Path(), load({}))
         return read_grids(files["cells"], files["models"])
 
     return read
 
 
-def test_foreign_grid_is_clipped_and_described(read_stranger):
+def test_foreign_grid_clipping_and_attributes(read_stranger):
     grids = read_stranger()
     assert grids["before"].values.to_numpy().tolist() == BEFORE
     assert grids["after"].values.to_numpy().tolist() == [[0.5, 0.4], *AFTER[1:]]
-    about = grids["after"].models.loc["c", ["family", "parameters", "tokens_billion"]]
-    assert about.tolist() == ["Theirs", 4e9, 40]
+    attributes = grids["after"].models.loc["c", ["family", "parameters", "tokens_billion"]]
+    assert attributes.tolist() == ["Theirs", 4e9, 40]
 
 
 @pytest.mark.parametrize(

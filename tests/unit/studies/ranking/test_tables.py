@@ -1,4 +1,4 @@
-"""Check the tables of the ranking study: right numbers, said what they are, nothing filled."""
+"""Check the tables of the ranking study: right numbers, under their own names, nothing filled."""
 
 from itertools import combinations
 
@@ -15,11 +15,11 @@ from tests.unit.studies.harmony.harmony_study import (
     MODEL_ROWS,
     MODELS,
     SETTINGS,
-    grids,
+    build_grids,
+    drop_cell,
+    make_score,
+    make_study,
     run_all,
-    score,
-    study,
-    without,
 )
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.scores.imported import read_imported
@@ -38,26 +38,26 @@ from workflow_scripts.studies.ranking.task_pair import compute_task_pair
 DIRECT_ONLY = ("direct",)
 
 
-def mean_tau(values):
+def compute_mean_tau(values):
     pairs = (values[list(pair)].dropna().to_numpy().T for pair in combinations(values, 2))
     return np.mean([kendalltau(*pair).statistic for pair in pairs])
 
 
 def test_imported_leaderboard_has_published_ranks():
-    made = grids(study().iloc[:0], [read_imported(LEADERBOARD, METRICS)], protocols=())
-    table = compute_leaderboard(made, 30, 0).set_index("model")
+    grids = build_grids(make_study().iloc[:0], [read_imported(LEADERBOARD, METRICS)], protocols=())
+    table = compute_leaderboard(grids, 30, 0).set_index("model")
     printed = pd.read_csv(LEADERBOARD, index_col="model")
     assert (table["pc1"] - printed["pc1"]).abs().max() < 0.1
     differing = table["rank"].reindex(printed.index) != printed["rank"]
     assert set(printed.index[differing]) == {"01-ai/Yi-1.5-6B", "01-ai/Yi-1.5-6B-Chat"}
     assert table["rank"].between(table["rank_low"], table["rank_high"]).all()
-    share = compute_components(made, SETTINGS, 0)["share"].iloc[0]
+    share = compute_components(grids, SETTINGS, 0)["share"].iloc[0]
     assert share == pytest.approx(0.8546, abs=5e-5)
 
 
-def test_missing_cell_is_estimated_for_ranks_alone():
+def test_missing_cell_estimated_for_ranks():
     table = compute_leaderboard(
-        grids(without(study(), MODELS[2], "rte", "train_before_test")), 30, 0
+        build_grids(drop_cell(make_study(), MODELS[2], "rte", "train_before_test")), 30, 0
     )
     trained = table[table["protocol"] == "train_before_test"].set_index("label")
     estimated = trained.loc[MODELS[2]]
@@ -67,69 +67,72 @@ def test_missing_cell_is_estimated_for_ranks_alone():
     assert estimated["rank_low"] <= 4 <= estimated["rank_high"], "by how it was made"
 
 
-def test_agreement_matches_scipy_on_shared_cells():
-    made = grids(without(study(), MODELS[1], "mnli", "train_before_test"))
-    table = compute_agreement(made, SETTINGS, 30, 0)
+def test_agreement_matches_scipy():
+    grids = build_grids(drop_cell(make_study(), MODELS[1], "mnli", "train_before_test"))
+    table = compute_agreement(grids, SETTINGS, 30, 0)
     value = table.set_index(["protocol", "statistic"])["value"]
-    direct, trained = (made[protocol].values for protocol in BOTH)
-    assert value["direct", "mean"].item() == pytest.approx(mean_tau(direct))
-    difference = mean_tau(trained) - mean_tau(direct.where(trained.notna()))
+    direct, trained = (grids[protocol].values for protocol in BOTH)
+    assert value["direct", "mean"].item() == pytest.approx(compute_mean_tau(direct))
+    difference = compute_mean_tau(trained) - compute_mean_tau(direct.where(trained.notna()))
     assert value["train_before_test", "difference_from_direct"].item() == pytest.approx(difference)
     assert ("direct", "difference_from_direct") not in value.index
 
 
 def test_differences_are_paired_by_item(tmp_path):
-    """The error of a difference is that of its items one by one, and another is each model's without items."""
+    """Compare the error of a difference with that of its items one by one, and with one without items."""
     golds = [
-        tuple("01"[(5 * item + at * item) % (3 + at) == 0] for item in range(30)) for at in (0, 1)
+        tuple("01"[(5 * item + model * item) % (3 + model) == 0] for item in range(30))
+        for model in (0, 1)
     ]
-    right = np.array([[gold == "0" for gold in of_model] for of_model in golds], dtype=float)
+    right = np.array([[gold == "0" for gold in answers] for answers in golds], dtype=float)
     records = []
-    for model, of_model, value in zip(MODELS, golds, right.mean(axis=1), strict=False):
+    for model, answers, value in zip(MODELS, golds, right.mean(axis=1), strict=False):
         path = tmp_path / f"{len(records)}.json"
-        record = write_example(path, model=model, task="rte", golds=of_model, value=float(value))
+        record = write_example(path, model=model, task="rte", golds=answers, value=float(value))
         records.append((path, record))
     scores = collect(record for _, record in records)
-    known = KnownErrors({}, item_errors(records).assign(label=MODELS[:2]))
+    errors = KnownErrors({}, item_errors(records).assign(label=MODELS[:2]))
     cells = {"protocols": DIRECT_ONLY, "models": MODELS[:2], "tasks": ["rte"]}
-    table = compute_significance(grids(scores, **cells, known=known)).set_index("task")
-    apart = right[0] - right[1]
+    table = compute_significance(build_grids(scores, **cells, errors=errors)).set_index("task")
+    differences = right[0] - right[1]
     assert table["stderr"][OVERALL] == table["stderr"]["rte"]
-    assert table["stderr"]["rte"] == pytest.approx(apart.std(ddof=1) / 30**0.5, rel=0.02)
-    assert abs(table["difference"]["rte"]) == pytest.approx(abs(apart.mean()))
-    alone = compute_significance(grids(scores, **cells))
-    assert alone["stderr"].tolist() == pytest.approx([2**0.5 * 0.1] * 2)
+    assert table["stderr"]["rte"] == pytest.approx(differences.std(ddof=1) / 30**0.5, rel=0.02)
+    assert abs(table["difference"]["rte"]) == pytest.approx(abs(differences.mean()))
+    unpaired = compute_significance(build_grids(scores, **cells))
+    assert unpaired["stderr"].tolist() == pytest.approx([2**0.5 * 0.1] * 2)
 
 
 def test_copied_model_shares_its_ranks():
-    scores = without(study(), MODELS[2], "rte", "direct")
+    scores = drop_cell(make_study(), MODELS[2], "rte", "direct")
     copies = scores[scores["model"] == MODELS[1]].assign(study="theirs")
-    made = grids(scores, [copies])
-    pair = compute_task_pair(made, SETTINGS, ["arc_easy", "rte"])
+    grids = build_grids(scores, [copies])
+    pair = compute_task_pair(grids, SETTINGS, ["arc_easy", "rte"])
     count = pair.groupby(["protocol", "task"]).size()
     assert (count["direct"].tolist(), count["train_before_test"].tolist()) == ([6, 6], [7, 7])
     assert pair["rank"].between(pair["best"], pair["worst"]).all()
-    ranking = compute_leaderboard(made, 20, 0)
+    ranking = compute_leaderboard(grids, 20, 0)
     for table, keys in ((pair, ["protocol", "task"]), (ranking, ["protocol"])):
         twins = table[table["model"] == MODELS[1]].groupby(keys)["rank"]
         assert (twins.size() == 2).all() and (twins.nunique() == 1).all()
 
 
-def test_panel_model_is_placed_where_it_stands():
+def test_panel_model_keeps_its_rank():
     panel = read_panel_scores(LEADERBOARD, METRICS)
     families = pd.Series({row.model: row.family for row in MODEL_ROWS})
     name = "google/gemma-2-2b"
-    again = make_scores(
-        score(name, task, "train_before_test", float(value) + 1e-3)
+    retrained = make_scores(
+        make_score(name, task, "train_before_test", float(value) + 1e-3)
         for task, value in panel.scores.loc[name].items()
     )
-    (row,) = place_models(grids(again, protocols=()), panel, SETTINGS, families).to_dict("records")
+    (row,) = place_models(build_grids(retrained, protocols=()), panel, SETTINGS, families).to_dict(
+        "records"
+    )
     assert row["low"] < 175.76 < row["high"]
     assert abs(row["rank"] - 31) <= 1
 
 
 def test_one_cell_makes_every_table(tmp_path):
-    made = grids(study().iloc[:1], protocols=DIRECT_ONLY)
-    run_all(made, tmp_path)
+    grids = build_grids(make_study().iloc[:1], protocols=DIRECT_ONLY)
+    run_all(grids, tmp_path)
     assert len(read_table(tmp_path / "leaderboard.csv")) == len(MODELS)
     assert len(read_table(tmp_path / "panel.csv")) == 1

@@ -9,7 +9,7 @@ from workflow_scripts.studies.ranking.texts import read_bits
 
 
 @pytest.mark.parametrize("protocols", [BOTH, BOTH[:1]], ids=len)
-def test_bits_are_sorted_by_the_last_protocol(protocols, tmp_path):
+def test_bits_sorted_by_last_protocol(protocols, tmp_path):
     rows = [
         {"study": "corpora", "model": name, "variant": "", "task": text, "n": 7}
         | {"protocol": protocol, "metric": metric, "value": 2.0 + shift * rank % 1}

@@ -1,4 +1,4 @@
-"""The status of each request, and what requests are checked by."""
+"""The status of each request, and the checks of requests."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_status_follows_the_records():
     assert "is not a JSON record" in get_status(entry)["reason"]
 
 
-def test_submit_prints_a_line_per_request(tmp_path, capsys):
+def test_submit_prints_request_lines(tmp_path, capsys):
     entries = [
         make_entry() | {"built": str(tmp_path / "manifest.json")},
         {"file": "bad.yaml", "request": None, "reason": "it is no YAML."},
@@ -64,7 +64,7 @@ def test_check_requests(tmp_path):
     assert [entry["row"] for entry in accept_unchecked(checks)] == rows
 
 
-def test_delta_is_checked_with_its_base(tmp_path):
+def test_delta_checked_with_base(tmp_path):
     keys = {"precision": "float32", "model_type": "fine-tuned", "weight_type": "delta"}
     for file, base in (("a.yaml", "Llama-0.3M"), ("b.yaml", "Nothing")):
         names = {"name": "miniature/Qwen2-1M-Instruct", "base": f"miniature/{base}"}

@@ -25,7 +25,7 @@ FLAG |= {"reason": "Copied.", "link": "https://example.org/1"}
 
 @pytest.fixture
 def entries(here):
-    """Five rows of one model, a refused request, and rows with missing scores."""
+    """Write five rows of one model, a refused request, and rows with missing scores."""
     partial = measure(make_entry("org/partial"), [True] * 5, ["sst2"])
     fail(partial, "truth")
     return [
@@ -97,10 +97,10 @@ def test_tab(table, entries):
     assert good["checks"] is None and poor["checks"] == "At the baseline: SST-2, Truth."
 
 
-def test_about_has_the_config_s_rules_and_every_key_of_a_request():
+def test_rules_and_request_keys():
     tasks = [{"task": "sciq", "shots": 7, "max_items": None}]
     suite = {"tasks": tasks, "max_items": 50, "memory_mb": 23_456, "open_licences": ["zlib"]}
-    about = render_texts(describe_suite_page(load({"suite": suite})))["About"]
+    rules = render_texts(describe_suite_page(load({"suite": suite})))["About"]
     for words in ("<td>7</td>", "<td>50</td>", "23,456 MB", "none of: zlib.", "config/flags.yaml"):
-        assert words in about
-    assert all(f"<td>{name}" in about for name in Request.model_fields)
+        assert words in rules
+    assert all(f"<td>{name}" in rules for name in Request.model_fields)
