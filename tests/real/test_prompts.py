@@ -32,7 +32,7 @@ def render(hub, loaded):
     return render_all
 
 
-def test_messages_use_the_chat_template(loaded, runs, questions, render):
+def test_messages_chat_template(loaded, runs, questions, render):
     run = runs["own_subject"]
     for question, prompt in zip(questions[:4], render(run, questions[:4]), strict=True):
         system, user = prompt.text.split("<|im_end|>\n<|im_start|>user\n")
