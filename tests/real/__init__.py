@@ -1,1 +1,1 @@
-"""What only real weights and real questions can show; `--real-hub` names the folder that has them."""
+"""Checks that need real weights and real questions; `--real-hub` names the folder that has them."""

@@ -22,5 +22,5 @@ def manifest(hub):
 
 @pytest.fixture(scope="session")
 def loaded(manifest):
-    """Shared: whoever changes it loads a model of their own."""
+    """Load the model that all tests share: a test that changes it loads its own."""
     return load_model(manifest, **CPU)

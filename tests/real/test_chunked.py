@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.real.conftest import CPU
-from tests.unit.chunked.reference import reference_logits
+from tests.unit.chunked.reference import compute_reference_logits
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.checkpoint import Checkpoint
 
@@ -24,7 +24,7 @@ PLANS = {
 }
 
 
-def chunked(manifest, **keys):
+def load_chunked(manifest, **keys):
     checkpoint = Checkpoint(model="any/name", **keys)
     return load_model(manifest, chunking=checkpoint.keys, **CPU).model
 
@@ -36,7 +36,7 @@ def ids(loaded):
 
 @torch.no_grad()
 def test_unchanged_plan(manifest, loaded, ids):
-    same = chunked(manifest, num_chunks=0, num_layers_per_chunk=0)
+    same = load_chunked(manifest, num_chunks=0, num_layers_per_chunk=0)
     assert torch.equal(same(ids).logits, loaded.model(ids).logits)
     models = (same, loaded.model)
     outputs = [model.generate(ids, max_new_tokens=12, do_sample=False) for model in models]
@@ -45,13 +45,13 @@ def test_unchanged_plan(manifest, loaded, ids):
 
 @pytest.mark.parametrize("mode", PLANS)
 @torch.no_grad()
-def test_every_mode(manifest, loaded, ids, mode):
+def test_chunking_mode(manifest, loaded, ids, mode):
     torch.manual_seed(0)
-    model = chunked(manifest, mode=mode, **PLANS[mode])
+    model = load_chunked(manifest, mode=mode, **PLANS[mode])
     for name, parameter in model.named_parameters():
-        if "wrapped_chunk_layers" in name:  # as after training: not what they start as
+        if "wrapped_chunk_layers" in name:  # as after training, unlike their initial values
             parameter.add_(torch.randn_like(parameter) * 0.01)
-    expected = reference_logits(loaded.model, model, ids)
+    expected = compute_reference_logits(loaded.model, model, ids)
     assert not torch.allclose(expected, loaded.model(ids).logits, atol=0.1)
     difference = float((model(ids).logits - expected).abs().max())
     print(f"{mode}: {difference:.1e} of {float(expected.abs().max()):.1f}")

@@ -15,42 +15,42 @@ pytestmark = pytest.mark.real
 
 # Zero-shot with lm-eval, in the column "Baseline" of the model card of
 # lldois/SmolLM2-135M-Reasoning-SLERP-Champion.
-ARC_CHALLENGE_ELSEWHERE = 0.2773
+ARC_CHALLENGE_PUBLISHED = 0.2773
 
 
 @pytest.fixture(scope="module")
-def requests_of(hub):
-    """The log-likelihoods that lm-eval asks of a task's first items."""
+def build_requests(hub):
+    """Build the log-likelihood requests of lm-eval for a task's first items."""
 
-    def asked(task: str, items: int) -> list:
+    def build(task: str, items: int) -> list:
         from lm_eval.tasks import TaskManager
 
         with mirror(hub):
-            (made,) = TaskManager().load([task])["tasks"].values()
-            made.set_config("num_fewshot", 0)
-            made.build_all_requests(limit=items, rank=0, world_size=1)
-        return made.instances
+            (lm_task,) = TaskManager().load([task])["tasks"].values()
+            lm_task.set_config("num_fewshot", 0)
+            lm_task.build_all_requests(limit=items, rank=0, world_size=1)
+        return lm_task.instances
 
-    return asked
+    return build
 
 
 @pytest.mark.parametrize(
     ("task", "items"),
     [("arc_challenge", 24), ("mmlu_anatomy", 12), ("mmlu_professional_law", 4), ("cola", 24)],
 )
-def test_the_engine_beside_lm_eval_s_own_batches(loaded, requests_of, task, items):
+def test_engine_equals_hflm(loaded, build_requests, task, items):
     common = {"pretrained": loaded.model, "tokenizer": loaded.tokenizer, "batch_size": 8}
-    requests = requests_of(task, items)
+    requests = build_requests(task, items)
     assert len(requests) >= 2 * items
-    expected, found = (
+    expected, scores = (
         lm.loglikelihood(requests, True) for lm in (HFLM(**common), PrefixLM(**common))
     )
     # Sums of float32 in another order, over up to some dozen tokens of 49,152 possible ones.
-    assert [value for value, _ in found] == pytest.approx([v for v, _ in expected], abs=2e-3)
-    assert [greedy for _, greedy in found] == [greedy for _, greedy in expected]
+    assert [value for value, _ in scores] == pytest.approx([v for v, _ in expected], abs=2e-3)
+    assert [greedy for _, greedy in scores] == [greedy for _, greedy in expected]
 
 
-def test_arc_challenge_is_what_others_measured(hub, loaded, tmp_path):
+def test_arc_challenge_published_score(hub, loaded, tmp_path):
     record = evaluate_loaded(
         loaded, hub, tmp_path / "arc.json", cell("arc_challenge", "acc_norm"), Recording()
     )
@@ -60,4 +60,4 @@ def test_arc_challenge_is_what_others_measured(hub, loaded, tmp_path):
         math.sqrt(score.value * (1 - score.value) / score.n), rel=0.01
     )
     print(f"ARC-Challenge acc_norm {score.value:.4f} ± {score.stderr:.4f} of {score.n}")
-    assert abs(score.value - ARC_CHALLENGE_ELSEWHERE) < 2 * score.stderr
+    assert abs(score.value - ARC_CHALLENGE_PUBLISHED) < 2 * score.stderr

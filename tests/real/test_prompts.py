@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.evaluation.prompts.conftest import changed
+from tests.unit.evaluation.prompts.conftest import change_run
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.evaluation.prompts.ask_prompt_run import build_renderer, run_prompts
 from workflow_scripts.evaluation.prompts.questions import read_questions, select_questions
@@ -32,7 +32,7 @@ def render(hub, loaded):
     return render_all
 
 
-def test_messages_use_the_chat_template(loaded, runs, questions, render):
+def test_messages_chat_template(loaded, runs, questions, render):
     run = runs["own_subject"]
     for question, prompt in zip(questions[:4], render(run, questions[:4]), strict=True):
         system, user = prompt.text.split("<|im_end|>\n<|im_start|>user\n")
@@ -53,7 +53,7 @@ def test_answers_are_letters(loaded, runs, questions, render, method):
     run = runs["likeliest_letter"]
     if method == "greedy":
         read = {"format": "letter", "answers": [{"parser": "leading_letter", "right": "letter"}]}
-        run = changed(run, decoding={"method": "greedy", "new_tokens": 2}, read=read)
+        run = change_run(run, decoding={"method": "greedy", "new_tokens": 2}, read=read)
     outputs, _ = run_prompts(loaded, run, questions, render(run, questions), 0)
     letters = [judge_output(output, run.read).prediction for output in outputs]
     assert sum(letter in tuple("ABCD") for letter in letters) >= 0.9 * len(questions)

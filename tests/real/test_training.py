@@ -85,7 +85,7 @@ def test_held_out_loss_falls(hub, manifest, tmp_path):
     assert losses[1] < losses[0] < first
 
 
-def test_cola_as_published(hub, manifest, tmp_path):
+def test_cola_stays_baseline(hub, manifest, tmp_path):
     """The log-probability of the right answer rises; the Matthews correlation stays at the baseline.
 
     So it does for the published models of its size, after all 8,551 sentences and five epochs.
@@ -115,7 +115,7 @@ def test_cola_as_published(hub, manifest, tmp_path):
     )
     assert score.n == len(gained) == 1_043 and score.best_constant == 0
     assert gained.mean() > 2 * stderr
-    for published in published_cola("openai-community/gpt2", "EleutherAI/pythia-160m-deduped"):
+    for published in read_published_cola("openai-community/gpt2", "EleutherAI/pythia-160m-deduped"):
         assert abs(score.value - published.value) < 2 * np.hypot(score.stderr, published.stderr)
 
 
@@ -127,7 +127,7 @@ def read_log_odds(record: Path) -> np.ndarray:
     return right - np.logaddexp(*pairs.T)
 
 
-def published_cola(*models: str) -> list:
+def read_published_cola(*models: str) -> list:
     cells = pd.read_csv(ROOT / "resources/published/harmony_cells.csv")
     trained = cells[(cells["task"] == "cola") & (cells["protocol"] == "train_before_test")]
     return [next(trained[trained["model"] == model].itertuples()) for model in models]

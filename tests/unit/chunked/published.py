@@ -43,23 +43,23 @@ class Published:
         self.base.model.rotary_emb = rotary(self.base.config)
         _, chunks, _ = PLANS[self.mode]
 
-        def fresh(*shape):
+        def draw(*shape):
             return torch.randn(*shape) * 0.15
 
         if self.adapters:
             for chunk, numbers in enumerate(chunks):
                 for place in range(len(numbers)):
                     name = f"{WRAPPER}.chunk_layers_{chunk}.adapter_{place}"
-                    self.weights[f"{name}.up_proj.weight"] = fresh(INNER, HIDDEN)
-                    self.weights[f"{name}.down_proj.weight"] = fresh(HIDDEN, INNER)
+                    self.weights[f"{name}.up_proj.weight"] = draw(INNER, HIDDEN)
+                    self.weights[f"{name}.down_proj.weight"] = draw(HIDDEN, INNER)
         if self.aggregation == "mlp":
             head = f"{WRAPPER}.aggregation_head"
             self.weights |= {
-                f"{head}.linear.weight": fresh(HIDDEN, len(chunks) * HIDDEN),
-                f"{head}.linear.bias": fresh(HIDDEN),
-                f"{head}.mlp.gate_proj.weight": fresh(INNER, HIDDEN),
-                f"{head}.mlp.up_proj.weight": fresh(INNER, HIDDEN),
-                f"{head}.mlp.down_proj.weight": fresh(HIDDEN, INNER),
+                f"{head}.linear.weight": draw(HIDDEN, len(chunks) * HIDDEN),
+                f"{head}.linear.bias": draw(HIDDEN),
+                f"{head}.mlp.gate_proj.weight": draw(INNER, HIDDEN),
+                f"{head}.mlp.up_proj.weight": draw(INNER, HIDDEN),
+                f"{head}.mlp.down_proj.weight": draw(HIDDEN, INNER),
             }
 
     def save(self, folder):
@@ -87,7 +87,7 @@ class Published:
         return folder
 
     @torch.no_grad()
-    def logits(self, ids: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, ids: torch.Tensor) -> torch.Tensor:
         """Compute each row by itself, from the weights under their published names."""
         start, chunks, end = PLANS[self.mode]
         config = SimpleNamespace(

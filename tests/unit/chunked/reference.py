@@ -22,7 +22,7 @@ def assert_equal(values, expected, mask=None, tolerance=EXACT):
     assert float((values - expected)[mask].abs().max()) <= tolerance * scale
 
 
-def added_weights(chunked) -> dict[str, torch.Tensor]:
+def get_added_weights(chunked) -> dict[str, torch.Tensor]:
     """Return the weights that chunking adds, by their names inside the wrapper."""
     return {
         name.removeprefix("model.wrapped_chunk_layers."): parameter
@@ -31,10 +31,10 @@ def added_weights(chunked) -> dict[str, torch.Tensor]:
     }
 
 
-def reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None = None):
+def compute_reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None = None):
     """Compute the logits of each row by itself; zeros at its padding."""
     mask = torch.ones_like(ids) if mask is None else mask
-    new, rows = added_weights(chunked), []
+    new, rows = get_added_weights(chunked), []
     for row, real in zip(ids, mask.bool(), strict=True):
         logits = torch.zeros(len(row), base.config.vocab_size)
         logits[real] = compute_logits(base, compute_states(base, chunked.config, new, row[real]))
@@ -42,7 +42,7 @@ def reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None
     return torch.stack(rows)
 
 
-def reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor, mask=None):
+def compute_reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor, mask=None):
     """Compute the loss of the language model and of its distillation from itself unchunked, row by row.
 
     As published, every position counts, those of prompts and padding too; else those that predict a label.
@@ -81,7 +81,7 @@ def compute_logits(base, states: list[torch.Tensor]) -> torch.Tensor:
     return base.lm_head(base.model.norm(states[-1]))[0]
 
 
-def _mask(config, number: int, tokens: int) -> torch.Tensor:
+def _make_mask(config, number: int, tokens: int) -> torch.Tensor:
     """Mask the tokens that come later, and those outside a layer's window."""
     kinds = getattr(config, "layer_types", None)
     slides = kinds is None or kinds[number] == "sliding_attention"
@@ -104,13 +104,13 @@ def compute_states(base, config, new, row: torch.Tensor, real=None) -> list[torc
     x = base.model.embed_tokens(row[None])
     rotary = base.model.rotary_emb(x, positions)
 
-    def layer(number: int, x: torch.Tensor) -> torch.Tensor:
-        mask = _mask(base.config, number, tokens)[None, None].to(x.dtype)
+    def run_layer(number: int, x: torch.Tensor) -> torch.Tensor:
+        mask = _make_mask(base.config, number, tokens)[None, None].to(x.dtype)
         if real is not None:
             mask = mask.masked_fill(~real, torch.finfo(torch.float32).min)
         return base.model.layers[number](x, attention_mask=mask, position_embeddings=rotary)
 
-    def adapter(number: int, x: torch.Tensor) -> torch.Tensor:
+    def run_adapter(number: int, x: torch.Tensor) -> torch.Tensor:
         if not config.use_adapters:
             return x
         up, down = (new[f"adapters.{number}.{name}_proj.weight"] for name in ("up", "down"))
@@ -118,17 +118,17 @@ def compute_states(base, config, new, row: torch.Tensor, real=None) -> list[torc
 
     states = [x]
     for number in plan.start:
-        states.append(layer(number, states[-1]))
+        states.append(run_layer(number, states[-1]))
     outputs = []
     for chunk in plan.chunks:
         y = states[-1]
         for number in chunk:
-            y = layer(number, adapter(number, y))
+            y = run_layer(number, run_adapter(number, y))
         outputs.append(y)
     if outputs:
         states.append(_aggregate(config, new, outputs, states[-1]))
     for number in plan.end:
-        states.append(layer(number, states[-1]))
+        states.append(run_layer(number, states[-1]))
     return states
 
 
@@ -152,7 +152,7 @@ def fresh_ids(rows: int, tokens: int) -> torch.Tensor:
     return torch.randint(3, VOCABULARY, (rows, tokens))
 
 
-def padded(tokens: int, side: str) -> torch.Tensor:
+def make_padding_mask(tokens: int, side: str) -> torch.Tensor:
     """Make a mask of three rows of different lengths, padded on one side."""
     mask = torch.ones(3, tokens, dtype=torch.long)
     for row, gap in enumerate((0, 2, tokens - 3)):

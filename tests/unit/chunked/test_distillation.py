@@ -6,7 +6,12 @@ import torch.nn.functional as F
 from peft import LoraConfig, get_peft_model
 
 from tests.tiny_models import DISTILLED, PLAN, VOCABULARY, base_model, chunked_model, tiny_model
-from tests.unit.chunked.reference import added_weights, fresh_ids, padded, reference_loss
+from tests.unit.chunked.reference import (
+    compute_reference_loss,
+    fresh_ids,
+    get_added_weights,
+    make_padding_mask,
+)
 from workflow_scripts.chunked import modeling
 
 PRUNED = {"chunking_mode": "prune", "layers_to_prune": [2, 5]}
@@ -26,14 +31,15 @@ PUBLISHED = {"distillation_loss": "published"}
         ("mixtral", PLAN | DISTILLED, None, 1000),
     ],
 )
-def test_loss_and_gradients_of_the_formula(monkeypatch, kind, keys, items, rows_at_once):
+def test_distillation_loss_and_gradients(monkeypatch, kind, keys, items, rows_at_once):
     monkeypatch.setattr(modeling, "_LOGITS_AT_ONCE", rows_at_once * VOCABULARY)
-    base, ids, mask = tiny_model(kind, layers=6, seed=None), fresh_ids(3, 8), padded(8, "right")
+    base = tiny_model(kind, layers=6, seed=None)
+    ids, mask = fresh_ids(3, 8), make_padding_mask(8, "right")
     labels = ids.masked_fill(mask == 0, -100)
     labels[0, :4] = -100
     model = chunked_model(base, **keys, temperature=3.0).train()
-    new = added_weights(model)
-    expected = reference_loss(base, model.config, new, ids, labels, mask)
+    new = get_added_weights(model)
+    expected = compute_reference_loss(base, model.config, new, ids, labels, mask)
     counted = int((labels[:, 1:] != -100).sum())
     loss = model(ids, attention_mask=mask, labels=labels, num_items_in_batch=items).loss
     loss = loss * (items or counted) / counted
@@ -45,8 +51,8 @@ def test_loss_and_gradients_of_the_formula(monkeypatch, kind, keys, items, rows_
         assert (own - reference).abs().max() <= 1e-3 * reference.abs().max(), name
 
 
-def test_teacher_has_no_low_rank_adapters():
-    """However far they have been trained, the teacher is the unchanged model."""
+def test_teacher_without_low_rank_adapters():
+    """The teacher is the unchanged model, however far the adapters have been trained."""
     base, ids = base_model("qwen2", 6), fresh_ids(2, 8)
     model = chunked_model(base, **PLAN, **LOGITS, temperature=1.0).train()
     lora = LoraConfig(r=2, target_modules=["q_proj", "down_proj"], init_lora_weights=False)

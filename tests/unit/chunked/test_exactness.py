@@ -7,7 +7,12 @@ import torch
 from transformers import DynamicCache, StaticCache
 
 from tests.tiny_models import FAMILIES, PLAN, base_model, chunked_model, tiny_model
-from tests.unit.chunked.reference import assert_equal, fresh_ids, padded, reference_logits
+from tests.unit.chunked.reference import (
+    assert_equal,
+    compute_reference_logits,
+    fresh_ids,
+    make_padding_mask,
+)
 
 TOKENS = 8
 PLANS = {
@@ -27,16 +32,16 @@ RUNS += [("qwen3", plan, "fused") for plan in PLANS]
 @pytest.mark.parametrize(("kind", "plan", "execution"), RUNS)
 @torch.no_grad()
 def test_padding_and_cache(kind, plan, execution):
-    """At once, token by token, and in blocks; a row's result does not depend on the others."""
+    """Run at once, token by token and in blocks; a row's result does not depend on the others."""
     base = tiny_model(kind, layers=6, seed=None)
     keys = {"chunk_execution": "loop"} if execution == "loop" else {}
     model = chunked_model(base, **PLANS[plan], **keys)
     tokens = 14 if kind == "windowed" else TOKENS
     ids = fresh_ids(3, tokens)
     for side in ("left", "right"):
-        mask = padded(tokens, side)
+        mask = make_padding_mask(tokens, side)
         positions = (mask.cumsum(-1) - 1).clamp(min=0)
-        expected = reference_logits(base, model, ids, mask)
+        expected = compute_reference_logits(base, model, ids, mask)
 
         def run(cache, start, end, mask=mask, positions=positions):
             return model(
@@ -73,7 +78,7 @@ def test_beam_search_and_hidden_states(execution):
 
 
 @torch.no_grad()
-def test_decode_step_compiles_to_one_graph():
+def test_decode_step_compiles():
     model, ids = chunked_model(base_model("qwen2", 6), **PLAN), fresh_ids(1, 6)
     expected = model(ids).logits
     cache = StaticCache(config=model.config, max_cache_len=16)

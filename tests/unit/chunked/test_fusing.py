@@ -130,7 +130,7 @@ def share_weight(model):
 @pytest.mark.parametrize(
     "change", [replace_mlp, replace_wrapper, add_bias, load_other, share_weight]
 )
-def test_change_after_a_forward_is_noticed(change):
+def test_change_after_forward(change):
     model, ids = make_model(), fresh_ids(2, 5)
     before = compute_both(model, ids)
     twin = copy.deepcopy(model)

@@ -23,7 +23,7 @@ PUBLISHED = {
 
 
 @torch.no_grad()
-def test_prepared_folder_starts_as_the_residual_sum(tmp_path):
+def test_prepared_folder_residual_sum(tmp_path):
     base = base_model("qwen2", 6)
     base.save_pretrained(tmp_path)
     edit_config(tmp_path, **PUBLISHED, aggregation_base="residual")
@@ -38,8 +38,8 @@ def test_prepared_folder_starts_as_the_residual_sum(tmp_path):
 
 
 @torch.no_grad()
-def test_published_config_starts_as_noise(tmp_path):
-    """It names two chunks in every mode, which only some modes read."""
+def test_published_config_noise(tmp_path):
+    """The published config names two chunks in every mode, which only some modes read."""
     base_model("qwen2", 6).save_pretrained(tmp_path)
     edit_config(tmp_path, **PUBLISHED | {"num_layers_per_chunk": 2}, num_chunks=2)
     model = AutoModelForCausalLM.from_pretrained(tmp_path)

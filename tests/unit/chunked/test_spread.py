@@ -5,7 +5,7 @@ import torch
 from transformers import AutoModelForCausalLM, DynamicCache, StaticCache
 
 from tests.tiny_models import PLAN, base_model, chunked_model
-from tests.unit.chunked.reference import assert_equal, fresh_ids, reference_logits
+from tests.unit.chunked.reference import assert_equal, compute_reference_logits, fresh_ids
 from workflow_scripts.chunked.devices import make_chunk_device_map
 
 THREE = {"num_layers_per_chunk": 2, "num_chunks": 3, "use_adapters": False}
@@ -20,7 +20,7 @@ def test_spread_model_and_cache(keys, devices, execution):
     model = chunked_model(base, chunk_execution=execution, **keys)
     model.spread(["cpu"] * devices)
     ids = fresh_ids(2, 7)
-    expected = reference_logits(base, model, ids)
+    expected = compute_reference_logits(base, model, ids)
     assert_equal(model(ids).logits, expected)
     assert model.model.layers.run.fused == (execution == "fused")
     fixed = StaticCache(config=model.config, max_cache_len=7)
@@ -44,7 +44,7 @@ def test_two_gpus(tmp_path):
     base = base_model("qwen2", 8)
     model = chunked_model(base, **PLAN)
     ids = fresh_ids(2, 5)
-    expected = reference_logits(base, model, ids)
+    expected = compute_reference_logits(base, model, ids)
     model.save_pretrained(tmp_path)
     device_map = make_chunk_device_map(model.config, [0, 1])
     placed = AutoModelForCausalLM.from_pretrained(tmp_path, device_map=device_map)

@@ -11,11 +11,11 @@ from transformers import AutoModelForCausalLM
 
 from tests.tiny_models import FAMILIES, base_model, chunked_model
 from tests.unit.chunked.reference import (
-    added_weights,
     assert_equal,
+    compute_reference_logits,
+    compute_reference_loss,
     fresh_ids,
-    reference_logits,
-    reference_loss,
+    get_added_weights,
 )
 from workflow_scripts.core.plan import BOTH_SIDES
 
@@ -59,24 +59,26 @@ def test_training_and_saving(mode, aggregation, family, losses, adapters, tmp_pa
     train_both(base, model)
     ids = fresh_ids(2, 6)
     with torch.no_grad():
-        assert_near(model.eval()(ids).logits, reference_logits(base, model, ids))
+        assert_near(model.eval()(ids).logits, compute_reference_logits(base, model, ids))
         model.save_pretrained(tmp_path)
         again = AutoModelForCausalLM.from_pretrained(tmp_path)
         assert torch.equal(again(ids).logits, model(ids).logits)
         again.config.chunk_execution = "loop"
-        assert_near(again(ids).logits, reference_logits(base, again, ids))
+        assert_near(again(ids).logits, compute_reference_logits(base, again, ids))
 
 
 def train_both(base, model) -> None:
     """Compare the losses at each step, and all weights at the end."""
-    new = {name: w.detach().clone().requires_grad_() for name, w in added_weights(model).items()}
+    new = {
+        name: w.detach().clone().requires_grad_() for name, w in get_added_weights(model).items()
+    }
     plain = torch.optim.SGD([*base.parameters(), *new.values()], lr=RATE)
     fused = torch.optim.SGD(model.train().parameters(), lr=RATE)
     for _ in range(STEPS):
         ids = fresh_ids(2, 6)
         labels = ids.clone()
         labels[0, :3] = -100
-        expected = reference_loss(base, model.config, new, ids, labels)
+        expected = compute_reference_loss(base, model.config, new, ids, labels)
         loss = model(ids, labels=labels, use_cache=False).loss
         assert loss.item() == pytest.approx(expected.item(), rel=1e-4)
         for optimizer, value in ((plain, expected), (fused, loss)):

@@ -11,14 +11,14 @@ WINDOW = 128
 
 
 def fresh_seed() -> int:
-    """New inputs each time; shown when a test fails, so that it can be run again."""
+    """Draw a seed and print it, so that a test that fails can be run again."""
     seed = random.SystemRandom().randrange(10**6)
     print(f"seed {seed}")
     return seed
 
 
-class WithoutCache(nn.Module):
-    """A model that knows of tokens only, as a custom one may."""
+class CachelessModel(nn.Module):
+    """A model that takes tokens only, as a custom model may."""
 
     def __init__(self, vocabulary: int = VOCABULARY):
         super().__init__()
@@ -34,38 +34,40 @@ class WithoutCache(nn.Module):
 
 
 class Requests:
+    """Draw contexts and targets at random from a seed."""
+
     def __init__(self, seed: int, vocabulary: int = VOCABULARY):
         self._rng = random.Random(seed)
         self._vocabulary = vocabulary
 
-    def tokens(self, least: int, most: int | None = None) -> list[int]:
+    def draw_tokens(self, least: int, most: int | None = None) -> list[int]:
         length = self._rng.randint(least, most or least)
         return self._rng.choices(range(1, self._vocabulary), k=length)
 
-    def contexts(self, subjects: int = 2, questions: int = 5) -> list[list[int]]:
-        """Questions after few-shot examples; one is a part of another."""
+    def draw_contexts(self, subjects: int = 2, questions: int = 5) -> list[list[int]]:
+        """Draw questions after few-shot examples; the last context is a part of the first."""
         contexts = []
         for _ in range(subjects):
-            examples = self.tokens(40, 50)
-            contexts += [examples + self.tokens(3, 20) for _ in range(questions)]
+            examples = self.draw_tokens(40, 50)
+            contexts += [examples + self.draw_tokens(3, 20) for _ in range(questions)]
         return [*contexts, contexts[0][:30]]
 
-    def mixed(self) -> list[tuple[list[int], list[int]]]:
-        """Letters, endings (one the start of another), and some that share nothing; shuffled."""
+    def draw_requests(self) -> list[tuple[list[int], list[int]]]:
+        """Draw letters, endings, an ending's longer form, and requests that share nothing; shuffled."""
         requests = []
-        for context in self.contexts():
-            ending = self.tokens(4, 6)
-            endings = [[5], [6], [7], ending, [*ending, 9], self.tokens(2, 7)]
+        for context in self.draw_contexts():
+            ending = self.draw_tokens(4, 6)
+            endings = [[5], [6], [7], ending, [*ending, 9], self.draw_tokens(2, 7)]
             requests += [(context, ending) for ending in endings]
-        requests += [(self.tokens(1, 40), self.tokens(1, 6)) for _ in range(12)]
+        requests += [(self.draw_tokens(1, 40), self.draw_tokens(1, 6)) for _ in range(12)]
         requests.append(requests[0])
         self._rng.shuffle(requests)
         return requests
 
 
 @torch.no_grad()
-def plain_score(model, context: list[int], target: list[int], window: int = WINDOW):
-    """One sequence at a time, without cache, mask or batch."""
+def compute_plain_score(model, context: list[int], target: list[int], window: int = WINDOW):
+    """Score a sequence alone, without cache, mask or batch."""
     tokens = [*context, *target][-(window + 1) :]
     logits = model(torch.tensor([tokens[:-1]])).logits[0, -len(target) :]
     logprobs = logits.log_softmax(-1)[range(len(target)), target]
@@ -73,7 +75,7 @@ def plain_score(model, context: list[int], target: list[int], window: int = WIND
 
 
 def generate_alone(model, context: list[int], **options) -> list[int]:
-    """What transformers' own loop generates behind one prompt."""
+    """Generate after a single prompt by transformers' own loop."""
     ids = torch.tensor([context])
     options = {"do_sample": False} | options
     row = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), **options)[0]

@@ -13,7 +13,7 @@ from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
 
 
-def read(world, repository: str, pattern: str) -> list[dict]:
+def read_rows(world, repository: str, pattern: str) -> list[dict]:
     (path,) = (world / "datasets" / repository).glob(pattern)
     return pq.read_table(path).to_pylist()
 
@@ -24,12 +24,12 @@ def test_baselines_equal_plain_counts(world):
             (task,) = load_tasks([name]).values()
             return compute_baselines(task, list(task.eval_docs), seed=0)
 
-    labels = [row["label"] for row in read(world, "nyu-mll/glue", "sst2/validation*.parquet")]
+    labels = [row["label"] for row in read_rows(world, "nyu-mll/glue", "sst2/validation*.parquet")]
     sst2 = compute("sst2")["acc", "none"]
     assert sst2.chance == pytest.approx(0.5)
     assert sst2.best_constant == pytest.approx(max(Counter(labels).values()) / len(labels))
 
-    rows = read(world, "nyu-mll/glue", "mrpc/validation*.parquet")
+    rows = read_rows(world, "nyu-mll/glue", "mrpc/validation*.parquet")
     fraction = np.mean([row["label"] for row in rows])
     mrpc = compute("mrpc")
     assert mrpc["f1", "none"].best_constant == pytest.approx(2 * fraction / (1 + fraction))
@@ -37,22 +37,22 @@ def test_baselines_equal_plain_counts(world):
     cola = compute("cola")["mcc", "none"]
     assert cola.best_constant == 0 and abs(cola.chance) < 0.1
 
-    rows = read(world, "allenai/ai2_arc", "ARC-Challenge/test*.parquet")
+    rows = read_rows(world, "allenai/ai2_arc", "ARC-Challenge/test*.parquet")
     expected = np.mean([1 / len(row["choices"]["text"]) for row in rows])
     assert compute("arc_challenge")["acc_norm", "none"].chance == pytest.approx(expected)
 
-    rows = read(world, "truthfulqa/truthful_qa", "multiple_choice/validation*.parquet")
+    rows = read_rows(world, "truthfulqa/truthful_qa", "multiple_choice/validation*.parquet")
     expected = np.mean([np.mean(row["mc2_targets"]["labels"]) for row in rows])
     assert compute("truthfulqa_mc2")["acc", "none"].chance == pytest.approx(expected)
 
-    rows = read(world, "openai/gsm8k", "main/test*.parquet")
+    rows = read_rows(world, "openai/gsm8k", "main/test*.parquet")
     finals = Counter(row["answer"].split("#### ")[1] for row in rows)
     gsm8k = compute("gsm8k")["exact_match", "flexible-extract"]
     assert gsm8k.best_constant == pytest.approx(max(finals.values()) / len(rows))
     assert gsm8k.chance is None and compute("wikitext") == {}
 
 
-def test_micro_counts_items_and_macro_counts_members():
+def test_group_averages_micro_and_macro():
     law = MetricWithBaseline("law", "acc", 0.5, 0.1, 30)
     art = MetricWithBaseline("art", "acc", 0.9, 0.2, 10)
     *members, micro, macro = add_group_averages([law, art])

@@ -1,4 +1,4 @@
-"""What a cell is asked: the config's words, narrowed to it, and as a rule hands them on."""
+"""The request of a cell: the config's values, narrowed to it, as a rule passes them on."""
 
 import json
 
@@ -19,7 +19,7 @@ def build_suite(settings, precision="float32", tasks=("mmlu", "arc_challenge")):
     return build_suite_cells(settings, row, "few_shot", tasks)
 
 
-def test_cells_of_harmony_and_suite():
+def test_harmony_and_suite_cells():
     settings = load(suite={"max_items": 4})
     for protocol, shots in (("direct", 0), ("few_shot", 5), ("train_before_test", 0)):
         request = harmony_cells(settings, protocol, ("sst2", "rte"))
@@ -43,7 +43,7 @@ def test_cells_of_harmony_and_suite():
     assert request.datasets == ["allenai/ai2_arc", "cais/mmlu"]
 
 
-def test_row_runs_in_its_own_precision_and_flash_attention_where_that_can():
+def test_suite_precision_and_attention():
     settings = load(compute={"dtype": "bfloat16", "attention": "flash_attention_2"})
     for precision, attention in (("float16", "flash_attention_2"), ("float32", "auto")):
         compute = build_suite(settings, precision).compute

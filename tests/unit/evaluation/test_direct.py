@@ -29,15 +29,15 @@ def evaluate(world, model_manifest, tmp_path):
     return run
 
 
-def plain_loglikelihood(model, tokenizer, context: str, continuation: str) -> float:
-    """One sequence at a time, no cache, no batch: slow and hard to get wrong."""
+def compute_plain_loglikelihood(model, tokenizer, context: str, continuation: str) -> float:
+    """Score a sequence alone, without cache or batch: slow and hard to get wrong."""
     prefix = tokenizer(context).input_ids
     whole = tokenizer(context + continuation).input_ids
     logits = model(torch.tensor([whole])).logits[0].log_softmax(-1)
-    return sum(logits[at - 1, whole[at]].item() for at in range(len(prefix), len(whole)))
+    return sum(logits[end - 1, whole[end]].item() for end in range(len(prefix), len(whole)))
 
 
-def test_every_item_equals_a_plain_reference(world, model_manifest, evaluate):
+def test_direct_items_equal_plain(world, model_manifest, evaluate):
     record, items = evaluate("sst2", "acc")
     folder = model_manifest.parent
     model = AutoModelForCausalLM.from_pretrained(folder)
@@ -49,7 +49,7 @@ def test_every_item_equals_a_plain_reference(world, model_manifest, evaluate):
         # The prompt as the published task spells it.
         context = f"{row['sentence']}\nQuestion: Is this sentence positive or negative?\nAnswer:"
         expected = [
-            plain_loglikelihood(model, tokenizer, context, choice)
+            compute_plain_loglikelihood(model, tokenizer, context, choice)
             for choice in (" negative", " positive")
         ]
         assert item["loglikelihoods"] == pytest.approx(expected, abs=1e-4)
@@ -60,7 +60,7 @@ def test_every_item_equals_a_plain_reference(world, model_manifest, evaluate):
     assert record.metrics[0].value == pytest.approx(right / len(rows))
 
 
-def test_record_and_items_of_each_kind_of_task(evaluate, model_manifest, world):
+def test_direct_records_by_task_kind(evaluate, model_manifest, world):
     changes = {"max_test_items": 10, "seed": 7}
     record, _ = evaluate("arc_easy", "acc_norm", **changes)
     dataset = read_manifest(world / "datasets/allenai/ai2_arc/manifest.json")
@@ -81,7 +81,7 @@ def test_record_and_items_of_each_kind_of_task(evaluate, model_manifest, world):
         evaluate("arc_easy", "acc_typo", max_test_items=2)
 
 
-def test_group_has_its_members_and_both_averages(evaluate):
+def test_group_members_and_averages(evaluate):
     record, items = evaluate("mmlu", "acc")
     members = [metric for metric in record.metrics if metric.subset]
     micro, macro = (metric for metric in record.metrics if not metric.subset)
@@ -94,17 +94,17 @@ def test_group_has_its_members_and_both_averages(evaluate):
     assert micro.best_constant == pytest.approx(max(golds.values()) / len(items))
 
 
-def test_items_are_drawn_by_seed_and_task_over_a_whole_group():
-    (drawn,) = sample_items({"sst2": 1000}, 50, seed=0, task="sst2").values()
-    assert drawn == sorted(set(drawn)) and len(drawn) == 50
+def test_sample_items_seed_task_group():
+    (indices,) = sample_items({"sst2": 1000}, 50, seed=0, task="sst2").values()
+    assert indices == sorted(set(indices)) and len(indices) == 50
     for seed, task in ((1, "sst2"), (0, "mnli")):
-        assert sample_items({"sst2": 1000}, 50, seed, task) != {"sst2": drawn}
+        assert sample_items({"sst2": 1000}, 50, seed, task) != {"sst2": indices}
     assert sample_items({"sst2": 50}, 50, 0, "sst2") == {"sst2": list(range(50))}
     group = sample_items({"law": 9000, "art": 1000}, 1000, seed=0, task="mmlu")
     assert len(group["law"]) == pytest.approx(900, abs=60)
 
 
-def test_texts_are_kept(evaluate):
+def test_keep_texts(evaluate):
     _, items = evaluate("arc_easy", "acc_norm", shots=2, max_test_items=4, keep_texts=True)
     for item in items:
         assert item["prompt"].endswith("\nAnswer:")
@@ -112,8 +112,8 @@ def test_texts_are_kept(evaluate):
         assert item["choices"][int(item["gold"])] not in ("", None)
 
 
-def test_mirror_names_a_missing_dataset_and_mixes_up_none(tmp_path):
-    """As fetched from the hub: cards that say the same, folders of the same name, other rows."""
+def test_mirror_missing_and_replaced_datasets(tmp_path):
+    """Cards with the same text and folders of the same name lead to their own rows, as on the hub."""
     import datasets
 
     card = (

@@ -1,4 +1,4 @@
-"""Tokens from the cache and tokens without a model: those that lm-eval's own HFLM puts to one."""
+"""Tokens from the cache and tokens without a model: those that lm-eval's own HFLM passes to its model."""
 
 import pytest
 from lm_eval.api.instance import Instance
@@ -42,7 +42,7 @@ def test_tokens_equal_hflm(tokenizer):
     ]
 
 
-def test_no_text_is_encoded_twice(tokenizer, monkeypatch):
+def test_cached_hflm_encodes_once(tokenizer, monkeypatch):
     lm = watched(tokenizer, CachedHFLM)
     lengths = []
     method = type(lm.tokenizer).__call__
@@ -61,7 +61,7 @@ def test_no_text_is_encoded_twice(tokenizer, monkeypatch):
         assert len([length for length in lengths if length > len(examples)]) == 5 * 50
 
 
-def test_encoder_has_the_tokens_of_hflm(tokenizer, encoder):
+def test_encoder_tokens_equal_hflm(tokenizer, encoder):
     pairs, hflm = draw_answers(tokenizer), watched(tokenizer)
     hflm.loglikelihood(build_requests(pairs), True)
     expected = [tuple(list(part) for part in hflm.scored[pair]) for pair in pairs]
@@ -76,7 +76,7 @@ def test_encoder_has_the_tokens_of_hflm(tokenizer, encoder):
             assert whole.endswith((prompt + answer).strip().replace(" ", "")[-6:])
 
 
-def test_text_that_begins_with_the_start_token_gets_no_second_one(tokenizer, encoder):
+def test_encoder_single_start_token(tokenizer, encoder):
     start, number = tokenizer.bos_token, tokenizer.bos_token_id
     if start is None:
         return

@@ -40,20 +40,20 @@ from workflow_scripts.evaluation.requests import MmluRequest
 
 manifest, hub, out, subjects, per_subject = sys.argv[1:]
 manifest, hub, out, per_subject = Path(manifest), Path(hub), Path(out), int(per_subject)
-asked = MmluRequest(shots=5, prompt="installed", max_items_per_subject=per_subject, seed=0,
-                    compute=Compute(device="cpu", batch_size=4))
+request = MmluRequest(shots=5, prompt="installed", max_items_per_subject=per_subject, seed=0,
+                      compute=Compute(device="cpu", batch_size=4))
 all_configs = mmlu.list_subject_configs
-said = {}
+results = {}
 
 # One token an answer: an untrained model would not stop behind a letter.
-def first_subjects(prompt):
+def list_first_subjects(prompt):
     return [replace(config, generation_size=1) for config in all_configs(prompt)[: int(subjects)]]
 
-mmlu.list_subject_configs = first_subjects
-configs = first_subjects("installed")
+mmlu.list_subject_configs = list_first_subjects
+configs = list_first_subjects("installed")
 load = mmlu.load_model
 
-def with_answers(*arguments, **options):
+def load_answering_model(*arguments, **options):
     # An untrained model would answer the same throughout; this one gives letters and others.
     loaded = load(*arguments, **options)
     words = (" A", " B", " C", " D", "\\n", ".")
@@ -67,10 +67,10 @@ def with_answers(*arguments, **options):
     loaded.model.get_output_embeddings().register_forward_hook(answer)
     return loaded
 
-mmlu.load_model = with_answers
+mmlu.load_model = load_answering_model
 
 # lighteval's own model, loop and registry of these tasks alone
-loaded = with_answers(manifest, device="cpu", dtype="float32", attention="auto")
+loaded = load_answering_model(manifest, device="cpu", dtype="float32", attention="auto")
 tracker = EvaluationTracker(output_dir=str(out / "theirs"))
 with mirror(hub), mmlu.limit_registry(configs):
     pipeline = Pipeline(
@@ -85,19 +85,19 @@ with mirror(hub), mmlu.limit_registry(configs):
     )
     pipeline.model._cache = None
     pipeline.evaluate()
-said["theirs"] = {
+results["theirs"] = {
     mmlu.get_subject(name.split("|")[0]): dict(values)
     for name, values in tracker.metrics_logger.metric_aggregated.items()
 }
-said["answers"] = {
+results["answers"] = {
     f"{mmlu.get_subject(name.split('|')[0])}/{detail.doc.id}": detail.model_response.text[0]
     for name, details in tracker.details_logger.details.items()
     for detail in details
     if detail.model_response.text
 }
 
-mmlu.evaluate_mmlu(manifest, hub, out / "whole.json", asked)
-published = asked.model_copy(update={"prompt": "published"})
+mmlu.evaluate_mmlu(manifest, hub, out / "whole.json", request)
+published = request.model_copy(update={"prompt": "published"})
 mmlu.evaluate_mmlu(manifest, hub, out / "published.json", published)
 
 # stopped in the middle, and gone on with
@@ -111,30 +111,30 @@ def stop(self, key, value):
 
 ScoreCache.add = stop
 try:
-    mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", asked)
+    mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", request)
 except KeyboardInterrupt:
-    said["left"] = (out / ".resumed.scored").stat().st_size
+    results["left"] = (out / ".resumed.scored").stat().st_size
 ScoreCache.add = add
 computed = []
 ScoreCache.add = lambda self, *item: (computed.append(1), add(self, *item))
-mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", asked)
-said["computed"] = len(computed)
+mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", request)
+results["computed"] = len(computed)
 
 # baselines of two questions whose key is A and one whose key is C
-docs = [Doc(query="", choices=[" A", " B", " C", " D"], gold_index=at) for at in (0, 0, 2)]
-said["baselines"] = {
+docs = [Doc(query="", choices=[" A", " B", " C", " D"], gold_index=gold) for gold in (0, 0, 2)]
+results["baselines"] = {
     metric.metric_name: [(baseline := mmlu.compute_baseline(metric, docs)).constants, baseline.chance]
     for metric in configs[0].metrics
 }
 assert "lm_eval" not in sys.modules
-print(json.dumps(said))
+print(json.dumps(results))
 """
 
 
-def mmlu_prompt(lines, blank_lines):
+def format_mmlu_prompt(lines, blank_lines):
     """Write down HELM's prompt from its description; the last line is the question."""
-    about = lines[0]["subject"].replace("_", " ")
-    prompt = f"The following are multiple choice questions (with answers) about {about}."
+    subject = lines[0]["subject"].replace("_", " ")
+    prompt = f"The following are multiple choice questions (with answers) about {subject}."
     prompt += "\n" * (1 + blank_lines)
     for line in lines:
         prompt += f"Question: {line['question']}\n"
@@ -158,11 +158,11 @@ def run(world, model_manifest, tmp_path_factory):
 
 def test_numbers_equal_lighteval(run):
     output, record, items, _ = run
-    theirs = output["theirs"]
-    average = theirs.pop("all")
+    reference = output["theirs"]
+    average = reference.pop("all")
     for metric in record.metrics:
         if metric.subset:
-            values = theirs[metric.subset]
+            values = reference[metric.subset]
             assert metric.value == pytest.approx(values[metric.name])
             assert metric.stderr == pytest.approx(values[f"{metric.name}_stderr"])
             assert metric.n == PER_SUBJECT
@@ -184,8 +184,8 @@ def test_numbers_equal_lighteval(run):
     assert record.protocol.engine == "prefix sharing"
 
 
-def test_each_question_is_asked_with_the_chosen_prompt(run, world):
-    """The five examples of a subject stand in an order that lighteval draws."""
+def test_mmlu_prompts(run, world):
+    """Check each prompt against all orders of its five examples, as lighteval draws the order."""
     for prompt, file in (("installed", "whole"), ("published", "published")):
         for item in read_items(run[3] / f"{file}.parquet").to_pylist():
             subject, number = item["item"].split("/")
@@ -195,13 +195,13 @@ def test_each_question_is_asked_with_the_chosen_prompt(run, world):
                 for split in ("dev", "test")
             )
             prompts = (
-                mmlu_prompt([*order, test[int(number)]], BLANK_LINES[prompt])
+                format_mmlu_prompt([*order, test[int(number)]], BLANK_LINES[prompt])
                 for order in permutations(dev)
             )
             assert item["prompt_sha256"] in map(hash_text, prompts)
 
 
-def test_stopped_run_goes_on_to_the_same_bytes(run):
+def test_mmlu_resumed_record(run):
     output, record, items, out = run
     assert output["left"] > 0
     assert output["computed"] == len(items) * 5 - 20, "an answer and four letters each"
@@ -209,7 +209,7 @@ def test_stopped_run_goes_on_to_the_same_bytes(run):
     assert resumed.replace(b"resumed", b"whole") == record.serialize_stable()
 
 
-def test_baseline_is_what_a_fixed_answer_scores_under_the_metric_itself(run):
+def test_mmlu_baselines(run):
     baselines = run[0]["baselines"]
     letters = {"A": 2 / 3, "B": 0, "C": 1 / 3, "D": 0}
     assert baselines["acc"][0] == pytest.approx(letters)

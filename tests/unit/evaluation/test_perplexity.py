@@ -21,13 +21,13 @@ TEXT = "The fox sees the dog, and the dog sees the fox. " * 9 + "One and two."
 
 
 @given(st.integers(0, 300), st.integers(2, 40), st.data())
-def test_every_token_but_the_first_is_scored_once_from_as_much_as_fits(tokens, window, data):
+def test_windows_score_each_token_once(tokens, window, data):
     stride = data.draw(st.integers(1, window))
     spans = list(list_windows(tokens, window, stride))
     scored = [token for _, first, end in spans for token in range(first, end)]
     assert scored == list(range(1, tokens))
-    for seen, first, end in spans:
-        assert seen < first < end and end - seen <= window
+    for begin, first, end in spans:
+        assert begin < first < end and end - begin <= window
     for _, first, end in spans[1:]:
         assert end - first <= stride
 
@@ -35,20 +35,20 @@ def test_every_token_but_the_first_is_scored_once_from_as_much_as_fits(tokens, w
 @torch.no_grad()
 def compute_nats(model, ids: list[int], first: int) -> float:
     logs = model(torch.tensor([ids])).logits[0].log_softmax(-1)
-    return -sum(float(logs[at - 1, ids[at]]) for at in range(first, len(ids)))
+    return -sum(float(logs[index - 1, ids[index]]) for index in range(first, len(ids)))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_windows_and_conversations_equal_plain_arithmetic(family):
-    """They keep the start token of their tokenizer."""
+def test_perplexity_equals_plain_arithmetic(family):
+    """Windows and conversations keep the start token of their tokenizer."""
     tokenizer = with_template(None, family)
     model = tiny_model("qwen2", len(tokenizer))
     start = [tokenizer.bos_token_id] * FAMILIES[family]
     whole = [*start, *tokenizer(TEXT, add_special_tokens=False)["input_ids"]]
     pieces = score_text(model, tokenizer, TEXT, window=16, stride=5)
-    for piece, (seen, first, end) in zip(pieces, list_windows(len(whole), 16, 5), strict=True):
-        row = [*start, *whole[seen + len(start) : end]]
-        assert piece.nats == pytest.approx(compute_nats(model, row, first - seen), abs=1e-3)
+    for piece, (begin, first, end) in zip(pieces, list_windows(len(whole), 16, 5), strict=True):
+        row = [*start, *whole[begin + len(start) : end]]
+        assert piece.nats == pytest.approx(compute_nats(model, row, first - begin), abs=1e-3)
         assert piece.tokens == end - first
     unscored = "" if start else tokenizer.decode(whole[:1])
     size = len(TEXT.encode()) - len(unscored.encode())
@@ -68,7 +68,7 @@ def test_windows_and_conversations_equal_plain_arithmetic(family):
 
 
 @torch.no_grad()
-def test_mean_over_windows_equals_a_loop_over_transformers_own_loss():
+def test_window_mean_equals_transformers_loss():
     """Each window begins one stride later, and its loss is of what no window before it scored."""
     tokenizer = with_template(None)
     model = tiny_model("qwen2", len(tokenizer))

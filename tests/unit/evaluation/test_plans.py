@@ -43,8 +43,8 @@ PROMPTS = ("What do you see?", "The fox sees the dog, and you?")
 
 
 @pytest.mark.parametrize("study", ["chunking", "training"])
-def test_perplexity_has_a_condition_for_each_plan(world, chunkable, tmp_path, study):
-    """Of a checkpoint, in the study of training, the plan is part of its id, and no condition."""
+def test_perplexity_plan_conditions(world, chunkable, tmp_path, study):
+    """The study of training has no plan conditions: a checkpoint's id holds its plan."""
     measures = PerplexityMeasures(responses=4, text_tokens=400)
     plans = (CHUNKED, PRUNED) if study == "chunking" else ()
     request = PerplexityRequest(study=study, plans=plans, measures=measures, **COMPUTE)
@@ -85,8 +85,8 @@ def format_chat(text: str) -> str:
 
 @pytest.mark.parametrize(("scored", "mean"), [("response", "tokens"), ("published", "windows")])
 @torch.no_grad()
-def test_unchanged_model_reads_what_each_plan_writes(manifest, tokenizer, tmp_path, scored, mean):
-    """Against one token after the other, of the whole text each time, and transformers' own loss."""
+def test_written_perplexity_equals_plain(manifest, tokenizer, tmp_path, scored, mean):
+    """Compare with tokens written without a cache, and with transformers' own loss."""
     path = tmp_path / "written.json"
     measures = WrittenMeasures(written_tokens=7, written_prompts=PROMPTS, written_scored=scored)
     request = WrittenRequest(plans=(CHUNKED,), measures=measures, perplexity_mean=mean, **COMPUTE)
@@ -115,7 +115,7 @@ def test_unchanged_model_reads_what_each_plan_writes(manifest, tokenizer, tmp_pa
     assert read_items(path.with_suffix(".parquet")).to_pylist()[-1]["prediction"] == response
 
 
-def test_latency_of_each_way_and_number_of_devices(world, chunkable, tmp_path):
+def test_latency_conditions(world, chunkable, tmp_path):
     measures = LatencyMeasures(
         batch_sizes=(1, 2), questions=2, new_tokens=2, repeats=3, devices=(1, 2)
     )
@@ -140,7 +140,7 @@ def test_latency_of_each_way_and_number_of_devices(world, chunkable, tmp_path):
 
 
 def test_greedy_generation_is_timed():
-    """The tokens it feeds itself are those that `generate` writes for the same padded batch."""
+    """The tokens fed back equal those that `generate` writes for the same padded batch."""
     model = base_model("qwen2", 3)
     ids, mask = pad_left([[5, 6, 7, 8], [9, 10, 11, 12, 13, 14, 15]], "cpu")
     fed = []

@@ -7,7 +7,7 @@ import torch
 
 from tests.tiny_models import VOCABULARY, tiny_model
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
-from tests.unit.evaluation.drawn import Requests, WithoutCache, fresh_seed, generate_alone
+from tests.unit.evaluation.drawn import CachelessModel, Requests, fresh_seed, generate_alone
 from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import (
@@ -24,19 +24,25 @@ SAMPLED = {
 
 
 def make_model(kind: str):
-    """Without an end, so that answers are as long as they may be."""
+    """Make a model without an end token, so that answers are as long as they may be."""
     model = tiny_model(kind, window=128, initializer_range=0.3)
     model.generation_config.eos_token_id = None
     return model
 
 
 def make_contexts(seed: int) -> list[list[int]]:
-    """Two families of six and one of four, some of none, and one twice."""
+    """Draw two families of six contexts, a family of four, three single contexts, and a repeat."""
     requests = Requests(seed)
-    contexts = requests.contexts(2, 6)
-    start = requests.tokens(40)
-    contexts += [start, *([*start, *requests.tokens(1, 5)] for _ in range(3))]
-    return [*contexts, requests.tokens(1), requests.tokens(2, 40), requests.tokens(60), contexts[0]]
+    contexts = requests.draw_contexts(2, 6)
+    start = requests.draw_tokens(40)
+    contexts += [start, *([*start, *requests.draw_tokens(1, 5)] for _ in range(3))]
+    return [
+        *contexts,
+        requests.draw_tokens(1),
+        requests.draw_tokens(2, 40),
+        requests.draw_tokens(60),
+        contexts[0],
+    ]
 
 
 def make_engine(model, rows: int, **options) -> PrefixEngine:
@@ -60,9 +66,9 @@ def test_greedy_equals_generate(kind):
 
 
 @pytest.mark.parametrize("rows", [1, 5, 32])
-def test_answers_of_many_lengths(rows):
+def test_answers_many_lengths(rows):
     model = tiny_model("qwen2")
-    contexts = Requests(fresh_seed()).contexts(3, 8)
+    contexts = Requests(fresh_seed()).draw_contexts(3, 8)
     model.generation_config.eos_token_id = None
     whole = PrefixEngine(model).generate([GenerationRequest(c, 12) for c in contexts])
     model.generation_config.eos_token_id = [whole[0][4]]
@@ -83,10 +89,10 @@ def test_answers_of_many_lengths(rows):
 
 
 @pytest.mark.parametrize("rows", [4, 32])
-def test_known_answers_change_no_bit_of_the_rest(rows):
+def test_cached_answers_change_nothing(rows):
     model = make_model("qwen2")
     seed = fresh_seed()
-    contexts = Requests(seed).contexts(4, 8)
+    contexts = Requests(seed).draw_contexts(4, 8)
     requests = [GenerationRequest(context, 2 + i % 9) for i, context in enumerate(contexts)]
     engine = make_engine(model, rows, tokens_per_call=64)
     whole = engine.generate(requests)
@@ -100,16 +106,16 @@ def test_known_answers_change_no_bit_of_the_rest(rows):
     assert resumed.tokens == engine.tokens
 
 
-def test_model_without_a_cache():
+def test_cacheless_model():
     model = tiny_model("qwen2")
     requests = [GenerationRequest(context, NEW) for context in make_contexts(fresh_seed())]
     expected = PrefixEngine(model).generate(requests)
-    without = WithoutCache()
+    cacheless = CachelessModel()
     for name in ("generation_config", "special_tokens"):
-        setattr(without, f"_prepare_{name}", getattr(without.inner, f"_prepare_{name}"))
-    without._get_logits_processor = without.inner._get_logits_processor
-    without.inner.load_state_dict(model.state_dict())
-    assert PrefixEngine(without).generate(requests) == expected
+        setattr(cacheless, f"_prepare_{name}", getattr(cacheless.inner, f"_prepare_{name}"))
+    cacheless._get_logits_processor = cacheless.inner._get_logits_processor
+    cacheless.inner.load_state_dict(model.state_dict())
+    assert PrefixEngine(cacheless).generate(requests) == expected
 
 
 def test_unsupported_generation_is_refused():
@@ -120,10 +126,10 @@ def test_unsupported_generation_is_refused():
     assert engine.generate([]) == []
 
 
-def test_samples_equal_a_plain_loop():
+def test_samples_equal_plain_loop():
     rules = GenerationRules(tiny_model("qwen2"), SAMPLED)
     seed = fresh_seed()
-    context = Requests(seed).tokens(1, 30)
+    context = Requests(seed).draw_tokens(1, 30)
     torch.manual_seed(seed)
     logits = (3 * torch.randn(NEW, VOCABULARY)).to(torch.bfloat16)
     answer = Answer(GenerationRequest(context, NEW, seed=seed), rules, list)
@@ -140,8 +146,8 @@ STRINGS = ("\n", "\n\n", "Q:", ".", ",", " ", "é", "fox", "日", "e ", "<s>", "
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_stop_strings_are_found_when_all_tokens_are_decoded_each_time(family):
-    """Though most are not; with characters of several tokens, spaces and special tokens among them."""
+def test_stop_strings_equal_full_decoding(family):
+    """Texts hold characters of several tokens, spaces and special tokens."""
     tokenizer, rng = tokenizer_like(family), random.Random(fresh_seed())
     text = "The fox sees é. Q: 日本 the Zoë\n\nQ: a, b ., \n e fox"
     usual = tokenizer.encode(text, add_special_tokens=False)

@@ -16,7 +16,7 @@ torch.set_num_threads(1)
 from lighteval.models.transformers.transformers_model import TransformersModel, TransformersModelConfig
 from lighteval.models.model_input import GenerationParameters
 from lighteval.tasks.requests import Doc
-from tests.unit.evaluation.drawn import WithoutCache
+from tests.unit.evaluation.drawn import CachelessModel
 from tests.tiny_models import tiny_model
 from transformers import AutoTokenizer
 from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
@@ -25,45 +25,45 @@ from workflow_scripts.evaluation.score_cache import ScoreCache
 folder, cache, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
 rng = random.Random(seed)
 tokenizer = AutoTokenizer.from_pretrained(folder)
-words = [w for at in range(len(tokenizer)) if (w := tokenizer.decode([at]).strip())]
+words = [w for index in range(len(tokenizer)) if (w := tokenizer.decode([index]).strip())]
 
-def text(least, most):
+def draw_text(least, most):
     return " ".join(rng.choices(words, k=rng.randint(least, most)))
 
-def both(model, **generation):
+def make_models(model, **generation):
     config = TransformersModelConfig(
         model_name="alias/model", tokenizer=folder, dtype="float32", batch_size=8, device="cpu",
         cache_dir=cache, override_chat_template=False, max_length=96,
         generation_parameters=GenerationParameters(**generation))
-    theirs = TransformersModel.from_model(model, config)
-    theirs._cache = None
-    return theirs, PrefixTransformersModel.from_model(model, config)
+    reference = TransformersModel.from_model(model, config)
+    reference._cache = None
+    return reference, PrefixTransformersModel.from_model(model, config)
 
-def docs(choices, **fields):
-    examples = text(20, 25)
-    long = text(100, 120)
-    queries = [f"{examples} Question: {text(3, 9)} Answer:" for _ in range(8)]
-    queries += [text(2, 9) for _ in range(4)] + [f"{long} {text(2, 5)}"]
+def make_docs(choices, **fields):
+    examples = draw_text(20, 25)
+    long = draw_text(100, 120)
+    queries = [f"{examples} Question: {draw_text(3, 9)} Answer:" for _ in range(8)]
+    queries += [draw_text(2, 9) for _ in range(4)] + [f"{long} {draw_text(2, 5)}"]
     return [Doc(query=q, choices=choices(), gold_index=0, task_name="t", **fields) for q in queries]
 
-def stored(path):
+def open_scores(path):
     return ScoreCache(path, weights_sha256=str(seed), harness="h", settings={})
 
 def check_both(model):
     # Questions that are answered and scored: as by themselves, also after a kill.
-    asking = dict(generation_size=3, stop_sequences=["\\n"])
-    letters = docs(lambda: [" A", " B", " C", " D"], **asking)
-    asked = [*letters, *docs(lambda: [" " + text(2, 6), " A"], **asking)]
-    theirs, ours = both(model)
-    expected = theirs.loglikelihood(asked)
-    texts = [answer.text for answer in ours.greedy_until(asked)]
+    options = dict(generation_size=3, stop_sequences=["\\n"])
+    letters = make_docs(lambda: [" A", " B", " C", " D"], **options)
+    requests = [*letters, *make_docs(lambda: [" " + draw_text(2, 6), " A"], **options)]
+    reference, own = make_models(model)
+    expected = reference.loglikelihood(requests)
+    texts = [answer.text for answer in own.greedy_until(requests)]
 
     def ask(path):
-        with stored(path) as items:
-            ours = PrefixTransformersModel.from_model(model, theirs.config, scored_items=items)
-            assert [answer.text for answer in ours.greedy_until(asked)] == texts
-            scores = ours.loglikelihood(asked)
-            return scores, ours.engine.tokens
+        with open_scores(path) as items:
+            own = PrefixTransformersModel.from_model(model, reference.config, scored_items=items)
+            assert [answer.text for answer in own.greedy_until(requests)] == texts
+            scores = own.loglikelihood(requests)
+            return scores, own.engine.tokens
 
     path = Path(cache) / "items"
     scores, tokens = ask(path)
@@ -76,46 +76,46 @@ def check_both(model):
     lines = path.read_bytes().splitlines(keepends=True)
     answers = [line for line in lines if json.loads(line)[1][-1:] not in ([True], [False])]
     assert 0 < len(answers) < len(lines)
-    for kept in (lines, lines[: len(lines) // 3], answers, lines[::2]):
-        path.write_bytes(b"".join(kept))
+    for part in (lines, lines[: len(lines) // 3], answers, lines[::2]):
+        path.write_bytes(b"".join(part))
         again, again_tokens = ask(path)
         assert [score.logprobs for score in again] == [score.logprobs for score in scores]
         assert again_tokens == tokens
 
-def check(kind, theirs, ours):
-    letters = docs(lambda: [" A", " B", " C", " D"])
-    endings = docs(lambda: [" " + text(1, 6) for _ in range(4)])
+def check(kind, reference, own):
+    letters = make_docs(lambda: [" A", " B", " C", " D"])
+    endings = make_docs(lambda: [" " + draw_text(1, 6) for _ in range(4)])
     for some in (letters, endings, letters[:1]):
-        expected = theirs.loglikelihood(some)
-        encode, ours.tokenizer.encode = ours.tokenizer.encode, None  # no text is encoded by itself
-        found = ours.loglikelihood(some)
-        ours.tokenizer.encode = encode
-        for a, b in zip(expected, found, strict=True):
+        expected = reference.loglikelihood(some)
+        encode, own.tokenizer.encode = own.tokenizer.encode, None  # no text is encoded by itself
+        scores = own.loglikelihood(some)
+        own.tokenizer.encode = encode
+        for a, b in zip(expected, scores, strict=True):
             assert max(abs(x - y) for x, y in zip(a.logprobs, b.logprobs, strict=True)) < 1e-4
             assert a.argmax_logits_eq_gold == b.argmax_logits_eq_gold
             assert a.input_tokens.tolist() == b.input_tokens
             assert a.output_tokens.tolist() == b.output_tokens
-    asked = docs(lambda: ["A"], generation_size=6, stop_sequences=["\\n", "e", " th"])
-    # One at a time: in a batch, lighteval's answer to a prompt depends on its neighbours (all are
+    requests = make_docs(lambda: ["A"], generation_size=6, stop_sequences=["\\n", "e", " th"])
+    # Each prompt alone: in a batch, an answer of lighteval depends on its neighbours (all are
     # cut short beside one as long as the window, an end of text is read over while others go on,
     # and padding was seen to change the first token by more than rounding does).
-    expected = [answer for doc in asked for answer in theirs.greedy_until([doc])]
+    expected = [answer for doc in requests for answer in reference.greedy_until([doc])]
     texts = set()
-    for a, b in zip(expected, ours.greedy_until(asked), strict=True):
+    for a, b in zip(expected, own.greedy_until(requests), strict=True):
         assert a.text == b.text, (kind, a.text, b.text)
         texts.update(b.text)
     assert len(texts) > 3
-    print(kind, ours.engine.description, flush=True)
+    print(kind, own.engine.description, flush=True)
 
 for kind in ("qwen2", "gpt_neox", "peft"):
     model = tiny_model(kind, len(tokenizer), window=96)
-    check(kind, *both(model))
+    check(kind, *make_models(model))
     check_both(model)
 assert "lm_eval" not in sys.modules
 """
 
 
-def test_the_same_answers_as_lighteval_s_own_model(model_manifest, tmp_path):
-    said = python(CHILD, model_manifest.parent, tmp_path, fresh_seed(), HF_HUB_OFFLINE="1")
+def test_answers_equal_lighteval(model_manifest, tmp_path):
+    output = python(CHILD, model_manifest.parent, tmp_path, fresh_seed(), HF_HUB_OFFLINE="1")
     kinds = ("qwen2", "gpt_neox", "peft")
-    assert said.split("\n")[: len(kinds)] == [f"{kind} prefix sharing" for kind in kinds]
+    assert output.split("\n")[: len(kinds)] == [f"{kind} prefix sharing" for kind in kinds]

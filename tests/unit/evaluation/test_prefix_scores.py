@@ -6,7 +6,13 @@ import torch
 
 from tests.peak_memory import PeakMemory
 from tests.tiny_models import tiny_model
-from tests.unit.evaluation.drawn import WINDOW, Requests, WithoutCache, fresh_seed, plain_score
+from tests.unit.evaluation.drawn import (
+    WINDOW,
+    CachelessModel,
+    Requests,
+    compute_plain_score,
+    fresh_seed,
+)
 from workflow_scripts.evaluation.prefix.attention import TrieAttention
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.trie import build_trie
@@ -18,22 +24,22 @@ KINDS = (
 )
 
 
-def assert_same(scores, expected, within: float = 1e-4) -> None:
-    assert [value for value, _ in scores] == pytest.approx([v for v, _ in expected], abs=within)
+def assert_same(scores, expected, tolerance: float = 1e-4) -> None:
+    assert [value for value, _ in scores] == pytest.approx([v for v, _ in expected], abs=tolerance)
     assert [greedy for _, greedy in scores] == [greedy for _, greedy in expected]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_equal_plain(kind):
-    """In calls of every size, in whatever order."""
+    """Scores do not depend on the size of calls or the order of requests."""
     model = tiny_model(kind)
-    requests = Requests(fresh_seed()).mixed()
+    requests = Requests(fresh_seed()).draw_requests()
     # Some that are right, so that greedy flags are not all false.
     for context, _ in requests[:6]:
         best = model(torch.tensor([context])).logits[0, -1].argmax().item()
         requests.append((context, [best]))
     requests.append((list(range(1, 60)) * 4, [3]))  # longer than the window
-    expected = [plain_score(model, *request) for request in requests]
+    expected = [compute_plain_score(model, *request) for request in requests]
     assert any(greedy for _, greedy in expected)
     before = model.config._attn_implementation
     for tokens_per_call in (512, 5):
@@ -54,17 +60,17 @@ def ignore_attention(model):
     return model
 
 
-@pytest.mark.parametrize("make", [WithoutCache, lambda: ignore_attention(tiny_model("qwen2"))])
-def test_other_models_run_in_plain_batches(make):
+@pytest.mark.parametrize("make", [CachelessModel, lambda: ignore_attention(tiny_model("qwen2"))])
+def test_plain_batches_equal_plain(make):
     model = make()
-    requests = Requests(fresh_seed()).mixed()
+    requests = Requests(fresh_seed()).draw_requests()
     engine = PrefixEngine(model)
     assert engine.description.startswith("plain batches: ")
-    expected = [plain_score(model, *request) for request in requests]
+    expected = [compute_plain_score(model, *request) for request in requests]
     assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
 
 
-def test_device_error_while_probing_is_raised():
+def test_probing_raises_device_errors():
     def fail(_, args, options):
         if "past_key_values" in options:
             raise torch.OutOfMemoryError("CUDA out of memory")
@@ -76,13 +82,14 @@ def test_device_error_while_probing_is_raised():
 
 
 @pytest.mark.parametrize("megabytes", [2, 16])
-def test_memory_stays_within_the_budget(megabytes):
+def test_memory_budget(megabytes):
     # A large vocabulary, as real ones are: all logits at once would be the largest part by far.
     model = tiny_model("qwen2", vocabulary=1500)
-    draw = Requests(fresh_seed(), vocabulary=1500)
+    source = Requests(fresh_seed(), vocabulary=1500)
     requests = [
-        *((context, draw.tokens(1, 12)) for context in draw.contexts(3, 20)),
-        *((draw.tokens(1), draw.tokens(100)) for _ in range(10)),  # all logits wanted
+        *((context, source.draw_tokens(1, 12)) for context in source.draw_contexts(3, 20)),
+        # Long targets, of which all logits are computed.
+        *((source.draw_tokens(1), source.draw_tokens(100)) for _ in range(10)),
     ]
     engine = PrefixEngine(model, memory_budget=megabytes * 2**20)
     with PeakMemory() as peak:
@@ -90,7 +97,7 @@ def test_memory_stays_within_the_budget(megabytes):
     assert engine.memory_budget / 200 <= peak.bytes <= engine.memory_budget
 
 
-def test_trie_counts_each_shared_start_once():
+def test_trie_counts_shared_starts():
     rng = np.random.default_rng(fresh_seed())
     # Few different tokens, so that starts are shared in all sorts of ways; some large ones.
     sequences = [rng.choice([1, 2, 255, 256, 70_000], rng.integers(1, 10)) for _ in range(60)]
@@ -104,9 +111,9 @@ def test_trie_counts_each_shared_start_once():
 
 
 @pytest.mark.parametrize("window", [None, 4])
-def test_shapes_without_contents(window):
-    """What only GPUs run, on the device meta, beside masks."""
-    trie, _ = build_trie(Requests(0).contexts())
+def test_attention_shapes(window):
+    """Compare the code that only GPUs run with masks, by shapes on the device meta."""
+    trie, _ = build_trie(Requests(0).draw_contexts())
     start = len(trie) // 2
     nodes = np.flatnonzero(trie.ends[:start] > start)
     nodes = np.concatenate([nodes, np.arange(start, len(trie))])

@@ -17,16 +17,16 @@ RUN = {
 QUESTION = ("loglikelihood", ([1, 2], [3]), {"window": 8})
 
 
-@pytest.mark.parametrize("lost", [0, 1, 5, 20])
-def test_half_written_line_harms_no_other(tmp_path, lost):
+@pytest.mark.parametrize("lost_bytes", [0, 1, 5, 20])
+def test_half_written_line(tmp_path, lost_bytes):
     path = tmp_path / "items"
     values = {"a": [-1.2345678901234567, True], "b": [float("-inf"), False], "c": [5, 6, 7, 8, 9]}
     with ScoreCache(path, **RUN) as items:
         for key, value in values.items():
             items.add(key, value)
     content = path.read_bytes()
-    path.write_bytes(content[: len(content) - lost])
-    if lost > 1:
+    path.write_bytes(content[: len(content) - lost_bytes])
+    if lost_bytes > 1:
         del values["c"]
     for _ in range(2):
         with ScoreCache(path, **RUN) as items:
@@ -48,7 +48,7 @@ def test_half_written_line_harms_no_other(tmp_path, lost):
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_other_model_prompt_or_setting_has_no_answer(tmp_path, change):
+def test_score_cache_changed_key(tmp_path, change):
     question = change.pop("question", QUESTION)
     with ScoreCache(tmp_path / "items", **RUN) as items:
         Answers(items, [QUESTION]).store(0, [1.0, True])
@@ -65,8 +65,8 @@ from tests.cells import cell
 from workflow_scripts.evaluation.direct import evaluate_direct
 torch.set_num_threads(1)
 manifest, hub, record, task, metric = sys.argv[1:]
-asked = cell(task, metric, shots=2, max_test_items=8, batch_size=4)
-evaluate_direct(Path(manifest), Path(hub), Path(record), asked)
+request = cell(task, metric, shots=2, max_test_items=8, batch_size=4)
+evaluate_direct(Path(manifest), Path(hub), Path(record), request)
 """
 # A slower model, so that there is something to kill; it must not change what is computed.
 SLOW = """
@@ -75,12 +75,12 @@ from workflow_scripts.evaluation.prefix import engine
 engine.CPU_ANSWERS, engine.CPU_TOKENS = 4, 64
 from workflow_scripts.evaluation.prefix.model import CausalModel
 packed, plain = CausalModel.run, CausalModel.run_plain
-def slowed(call):
+def slow_down(call):
     def run(self, *args, **kwargs):
         time.sleep({seconds})
         return call(self, *args, **kwargs)
     return run
-CausalModel.run, CausalModel.run_plain = slowed(packed), slowed(plain)
+CausalModel.run, CausalModel.run_plain = slow_down(packed), slow_down(plain)
 """
 
 
@@ -89,9 +89,7 @@ CausalModel.run, CausalModel.run_plain = slowed(packed), slowed(plain)
     "task, metric, seconds",
     [("arc_easy", "acc", "0.1"), ("gsm8k", "exact_match,flexible-extract", "0.003")],
 )
-def test_killed_job_goes_on_to_the_bytes_of_one_that_was_not(
-    world, model_manifest, tmp_path, monkeypatch, task, metric, seconds
-):
+def test_killed_job_resumes(world, model_manifest, tmp_path, monkeypatch, task, metric, seconds):
     store = tmp_path / "killed" / ".record.scored"
     code = SLOW.replace("{seconds}", seconds) + CHILD
     record = tmp_path / "killed/record.json"

@@ -25,15 +25,15 @@ def describe(source, folder, endpoint):
 
 
 @pytest.mark.parametrize("task, metric", [("sst2", "acc"), ("gsm8k", "exact_match,strict-match")])
-def test_record_equals_that_of_the_weights(world, chunkable, tmp_path, task, metric):
-    asked = cell(task, metric, max_test_items=4)
-    evaluate_direct(chunkable, world, tmp_path / "here.json", asked)
+def test_served_record_equals_weights(world, chunkable, tmp_path, task, metric):
+    request = cell(task, metric, max_test_items=4)
+    evaluate_direct(chunkable, world, tmp_path / "here.json", request)
     with serving(chunkable.parent) as (server, endpoint):
         manifest = describe(chunkable, tmp_path / "served", endpoint)
-        evaluate_direct(manifest, world, tmp_path / "there.json", asked)
-        sent = server.requests
-        evaluate_direct(manifest, world, tmp_path / "there.json", asked)
-        assert server.requests == sent  # the answers of the first job
+        evaluate_direct(manifest, world, tmp_path / "there.json", request)
+        count = server.requests
+        evaluate_direct(manifest, world, tmp_path / "there.json", request)
+        assert server.requests == count  # the answers of the first job
     here, there = (
         read_items(tmp_path / f"{name}.parquet").to_pylist() for name in ("here", "there")
     )
@@ -46,8 +46,8 @@ def test_record_equals_that_of_the_weights(world, chunkable, tmp_path, task, met
 
 
 @pytest.mark.parametrize("status", [401, 503, None])
-def test_server_that_fails_is_no_outcome_of_a_cell(chunkable, tmp_path, monkeypatch, capfd, status):
-    """And its key is in no log."""
+def test_failing_server(chunkable, tmp_path, monkeypatch, capfd, status):
+    """A failing server is no outcome of a cell, and its key is in no log."""
     monkeypatch.setenv("OPENAI_API_KEY", "open-sesame")
     with serving(chunkable.parent, status=status or 200, key="open-sesame") as (_, endpoint):
         manifest = describe(chunkable, tmp_path / "served", endpoint)

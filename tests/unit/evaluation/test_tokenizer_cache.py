@@ -14,7 +14,7 @@ from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from workflow_scripts.evaluation import tokenizer_cache
 from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache, can_encode_pieces
 
-# What tokenizers treat in ways of their own, beside anything else that a text may hold.
+# Texts that tokenizers treat in special ways, and anything else that a text may hold.
 _PARTS = st.one_of(
     st.sampled_from(
         ["the", "fox", " ", "  ", "\n", "\r\n", "\t", "1", "2024", "'s", "?", ".\n", ": ", "_", "A", "é",
@@ -27,7 +27,7 @@ _BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
 
 def make_tokenizer(*steps, token: dict | None = None) -> PreTrainedTokenizerFast:
-    """Llama 3's tokenizer that splits texts by other steps, or with one more added token."""
+    """Make Llama 3's tokenizer that splits texts by other steps, or with one more added token."""
     parts = json.loads(tokenizer_like("llama_3").backend_tokenizer.to_str())
     if token:
         last = parts["added_tokens"][-1] | {"id": len(parts["model"]["vocab"])}
@@ -38,14 +38,14 @@ def make_tokenizer(*steps, token: dict | None = None) -> PreTrainedTokenizerFast
     return PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<|eot_id|>")
 
 
-def split_by(regex: str):
+def make_split_steps(regex: str):
     return pre_tokenizers.Split(Regex(regex), "isolated"), _BYTES
 
 
 TOKENIZERS = {family: lambda family=family: tokenizer_like(family) for family in FAMILIES} | {
     # As Llama 3 and SmolLM split theirs.
     "three digits": lambda: make_tokenizer(
-        *split_by(PRETOKENIZE_REGEX.replace(r"|\p{N}|", r"|\p{N}{1,3}|"))
+        *make_split_steps(PRETOKENIZE_REGEX.replace(r"|\p{N}|", r"|\p{N}{1,3}|"))
     ),
     "single digits": lambda: make_tokenizer(
         pre_tokenizers.Digits(individual_digits=True),
@@ -64,7 +64,7 @@ def tokenizer(request):
 
 @settings(max_examples=60, deadline=None)
 @given(texts=_TEXTS, special=st.sampled_from([None, True, False]), shortest=st.integers(1, 12))
-def test_tokens_equal_those_of_the_whole_text(tokenizer, texts, special, shortest):
+def test_pieces_equal_whole_text(tokenizer, texts, special, shortest):
     options = {} if special is None else {"add_special_tokens": special}
     with pytest.MonkeyPatch.context() as patch:
         short = tokenizer_cache._PIECE.pattern.replace("48", str(shortest))
@@ -82,11 +82,11 @@ def test_tokens_equal_those_of_the_whole_text(tokenizer, texts, special, shortes
         lambda: make_tokenizer(pre_tokenizers.ByteLevel(add_prefix_space=True)),
         lambda: make_tokenizer(token={"content": "the fox"}),
         lambda: make_tokenizer(token={"content": "fox", "rstrip": True}),
-        lambda: make_tokenizer(*split_by(r"(?<!x) \w+|\w+|\W")),
+        lambda: make_tokenizer(*make_split_steps(r"(?<!x) \w+|\w+|\W")),
     ],
     ids=["prefix space", "token over two words", "token with its spaces", "look back"],
 )
-def test_tokenizer_whose_pieces_have_other_tokens_is_given_whole_texts(make):
+def test_whole_text_fallback(make):
     tokenizer = make()
     texts = ["the fox\nsees the fox " * 20 + "and  the fox", "fox  "]
     expected = [tokenizer.encode(text) for text in texts]

@@ -24,21 +24,21 @@ A100 = 312e12 * 0.35  # FLOP/s
 WIDTH = (PARAMETERS / 12 / LAYERS) ** 0.5
 
 
-def settings_of(**sections) -> Settings:
-    """For models on GPUs of 80 GB."""
+def load_gpu_settings(**sections) -> Settings:
+    """Load settings for models on GPUs of 80 GB."""
     harmony = {"models": [TINY, LARGE], "max_test_items": None} | sections.pop("harmony", {})
     return load(GPUS | {"harmony": harmony} | sections)
 
 
-def planner(**sections) -> Planner:
-    return Planner(settings_of(**sections))
+def make_planner(**sections) -> Planner:
+    return Planner(load_gpu_settings(**sections))
 
 
 def test_evaluation_by_hand():
-    """10,042 items of hellaswag, of 180 tokens each."""
-    work = settings_of().work["hellaswag"]
+    """Compare with 10,042 items of hellaswag, of 180 tokens each."""
+    work = load_gpu_settings().work["hellaswag"]
     tokens = work.test_items * work.test_tokens
-    need = planner().evaluation(LARGE, ("hellaswag",))
+    need = make_planner().evaluation(LARGE, ("hellaswag",))
     loading = 12 + 2 * PARAMETERS / 0.5e9
     reading = 2 * PARAMETERS * tokens / A100
     assert need.seconds == pytest.approx(loading + 0.006 * work.test_items + reading)
@@ -55,24 +55,24 @@ def test_evaluation_by_hand():
     ],
 )
 def test_training_by_hand(recipe, flops, trained_mb):
-    """Of 14 billion parameters: time and memory, beside weights in 16 bits."""
+    """Compare time and memory for 14 billion parameters, besides weights in 16 bits."""
     recipe |= {"gradient_checkpointing": "no", "max_validation_items": 1}
-    work = settings_of().work["rte"]
+    work = load_gpu_settings().work["rte"]
 
     def estimate(epochs):
         recipes = {"published": recipe | {"epochs": epochs}}
-        return planner(harmony={"recipes": recipes}).training_before_test(LARGE, ("rte",))
+        return make_planner(harmony={"recipes": recipes}).training_before_test(LARGE, ("rte",))
 
     first, second = estimate(1), estimate(2)
     epoch = flops * PARAMETERS * work.training_items * work.training_tokens / A100
     assert second.seconds - first.seconds == pytest.approx(epoch, rel=0.02)
     length = 4 * work.training_tokens
-    beside = 1_500 + (length * WIDTH * 100 * LAYERS + length * 16 * 150_000) / 1e6
-    assert first.gpu_mb == pytest.approx(29_540 + trained_mb + beside, rel=0.001)
+    other_mb = 1_500 + (length * WIDTH * 100 * LAYERS + length * 16 * 150_000) / 1e6
+    assert first.gpu_mb == pytest.approx(29_540 + trained_mb + other_mb, rel=0.001)
 
 
-def test_evaluation_over_several_gpus():
-    settings = settings_of(cluster={"gpus_per_node": 4})
+def test_evaluation_several_gpus():
+    settings = load_gpu_settings(cluster={"gpus_per_node": 4})
     size = {"parameters": 70_600_000_000, "layers": 80, "model": LARGER}
     settings.models[LARGER] = settings.models[LARGE].model_copy(update=size)
     need = Planner(settings).evaluation(LARGER, ("hellaswag",))
@@ -84,13 +84,13 @@ def test_evaluation_over_several_gpus():
 
 
 def test_served_model():
-    settings = settings_of()
+    settings = load_gpu_settings()
     settings.served[LARGE] = Served(endpoint="http://node7:8000/v1")
     need = Planner(settings).evaluation(LARGE, ("hellaswag",))
     assert (need.gpus, need.gpu_mb) == (0, 0) and need.mem_mb < 4_000
 
 
-def test_limits_of_retries():
+def test_retry_limits():
     """Time and memory grow with each retry, and stop at what the cluster has."""
     cluster = Cluster(max_job_hours=2, node_memory_gb=20, time_safety_factor=2.0)
     need, attempts = Need(seconds=600, mem_mb=10_000), (1, 2, 3, 4)
@@ -107,8 +107,8 @@ def test_work_table():
         assert bool(row.training_items) == settings.task(name).training, name
 
 
-def test_demo_as_planned():
-    """Seconds, and megabytes at the peak, of one run on two cores."""
+def test_demo_measurements():
+    """Compare with the seconds and peak megabytes of a run on two cores."""
     settings = load({})
     own, tasks = Planner(settings), tuple(settings.harmony.tasks)
     study = "miniature/Qwen2-1M-Instruct"
@@ -123,6 +123,6 @@ def test_demo_as_planned():
     measured = pd.read_csv(Path(__file__).with_name("measured.tsv"), sep="\t", index_col="rule")
     assert set(measured.index) == set(needs)
     for rule, need in needs.items():
-        seconds, mb = measured.loc[rule, ["s", "max_rss"]]
+        seconds, peak_mb = measured.loc[rule, ["s", "max_rss"]]
         assert need.seconds / 2 < seconds < 2 * need.seconds, rule
-        assert mb < need.mem_mb < 4 * mb, rule
+        assert peak_mb < need.mem_mb < 4 * peak_mb, rule

@@ -1,4 +1,4 @@
-"""The sums over all jobs, and what is said not to fit."""
+"""The sums over all jobs, and the jobs that do not fit."""
 
 import pytest
 
@@ -8,16 +8,16 @@ from workflow_scripts.planning.plan import format_plan, sum_by_rule
 from workflow_scripts.settings.cluster import Cluster
 
 
-def job(rule, seconds, **need):
+def make_job(rule, seconds, **need):
     fields = vars(Need(seconds, **{"mem_mb": 1_000} | need))
     return {"rule": rule, "need": fields, "threads": 4}
 
 
 JOBS = [
-    job("fetch_model", 100, disk_mb=2_000),
-    job("evaluate_direct_1", 3_600, gpus=1, mem_mb=8_000, gpu_mb=20_000),
-    job("evaluate_direct_2", 7_200, gpus=1, mem_mb=9_000, gpu_mb=30_000),
-    job("train_checkpoint", 36_000, gpus=4, gpu_mb=90_000),
+    make_job("fetch_model", 100, disk_mb=2_000),
+    make_job("evaluate_direct_1", 3_600, gpus=1, mem_mb=8_000, gpu_mb=20_000),
+    make_job("evaluate_direct_2", 7_200, gpus=1, mem_mb=9_000, gpu_mb=30_000),
+    make_job("train_checkpoint", 36_000, gpus=4, gpu_mb=90_000),
 ]
 TABLE = sum_by_rule(JOBS, Cluster())
 
@@ -34,7 +34,7 @@ def test_sum_by_rule():
 
 
 def test_format_plan():
-    """What does not fit is named."""
+    """Name the jobs that do not fit."""
     text = format_plan(TABLE, Cluster(max_job_hours=8), 80, unchecked=True)
     assert "longer than cluster.max_job_hours (8): train_checkpoint." in text
     assert "more than the 80 GB of A100-80GB: train_checkpoint." in text
@@ -42,6 +42,6 @@ def test_format_plan():
 
 
 def test_submitted_mb():
-    """Twice the weights, and four bytes more in training."""
+    """The estimate holds the weights twice, and four bytes more a parameter in training."""
     assert estimate_submitted_mb(1_000_000_000, "bfloat16", trains=False) == 3_000 + 4_000
     assert estimate_submitted_mb(1_000_000_000, "float32", trains=True) == 3_000 + 12_000

@@ -34,7 +34,7 @@ def renderer(world, loaded):
     return make
 
 
-def changed(run, **keys):
+def change_run(run, **keys):
     """Change some keys of a run and check it again; mappings are merged key by key."""
     dumped = run.model_dump(mode="json")
     for key, value in keys.items():

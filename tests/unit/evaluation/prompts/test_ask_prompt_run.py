@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.unit.evaluation.prompts.conftest import changed
+from tests.unit.evaluation.prompts.conftest import change_run
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.prompts.ask_prompt_run import ask_prompt_run, run_prompts
 from workflow_scripts.evaluation.prompts.questions import read_questions, select_questions
@@ -29,7 +29,7 @@ def generate(renderer, loaded):
     return run_engine
 
 
-def test_samples_depend_on_question_and_seeds_alone(generate, questions, runs):
+def test_samples_invariant_to_batching(generate, questions, runs):
     run = runs["run1"]
     texts = generate(run, questions)
     assert len(set(texts.values())) > 5
@@ -38,15 +38,17 @@ def test_samples_depend_on_question_and_seeds_alone(generate, questions, runs):
     some = generate(run, few)
     assert some == {item: texts[item] for item in some}
     assert some != generate(run, few, seed=1)
-    assert some != generate(changed(run, decoding={"seed": 1}), few)
+    assert some != generate(change_run(run, decoding={"seed": 1}), few)
     # A stop string ends an output and is not part of it.
     stop = next(text for text in texts.values() if len(text) > 4)[2:4]
-    stopped = generate(changed(run, decoding={"stop": [stop]}), questions)
+    stopped = generate(change_run(run, decoding={"stop": [stop]}), questions)
     assert stopped == {item: text.split(stop)[0] for item, text in texts.items()}
 
 
 def test_greedy_equals_transformers(generate, questions, runs, loaded, renderer):
-    run = changed(runs["run6"], decoding={"method": "greedy", "temperature": None, "new_tokens": 6})
+    run = change_run(
+        runs["run6"], decoding={"method": "greedy", "temperature": None, "new_tokens": 6}
+    )
     texts = generate(run, questions[:4])
     for question in questions[:4]:
         ids = torch.tensor([renderer(run).render(question).tokens])
@@ -54,7 +56,7 @@ def test_greedy_equals_transformers(generate, questions, runs, loaded, renderer)
         assert texts[question.id] == loaded.tokenizer.decode(whole, skip_special_tokens=True)
 
 
-def test_letters_equal_a_plain_forward_pass(world, loaded, runs, renderer):
+def test_letter_loglikelihoods_equal_plain(world, loaded, runs, renderer):
     run = runs["run9"]
     few = select_questions(read_questions(world, "vendor")[0], None, 1)[:3]
     prompts = [renderer(run).render(question) for question in few]
@@ -69,7 +71,7 @@ def test_letters_equal_a_plain_forward_pass(world, loaded, runs, renderer):
         assert output.loglikelihoods == pytest.approx(expected, abs=1e-4)
 
 
-def test_record_holds_request_and_generation(world, chat_manifest, runs, tmp_path):
+def test_prompt_run_record(world, chat_manifest, runs, tmp_path):
     request = PromptRequest(
         run="run5",
         asking=Asking.select_fields(runs["run5"]),

@@ -1,4 +1,4 @@
-"""What each parser reads of outputs that models really write."""
+"""Parse outputs that models really write, and judge the answers."""
 
 from pathlib import Path
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from tests.unit.evaluation.prompts.conftest import changed
+from tests.unit.evaluation.prompts.conftest import change_run
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prompts import explain_prompt
 from workflow_scripts.evaluation.prompts.questions import Question, read_dev, read_questions
@@ -26,7 +26,7 @@ def vendor_question(world):
     return read_questions(world, "vendor")[0][0]
 
 
-def test_messages_use_the_chat_template(renderer, runs, loaded):
+def test_messages_chat_template(renderer, runs, loaded):
     run = runs["run1"]
     prompt = renderer(run).render(QUESTION)
     assert prompt.text.startswith("<|begin_of_text|><|start_header_id|>system<|end_header_id|>")
@@ -39,23 +39,23 @@ def test_messages_use_the_chat_template(renderer, runs, loaded):
         ("single_quoted_list", "['3', 'it's 4', ''5'', 'é']"),
         ("lettered_lines", 'A. 3\nB. it\'s 4\nC. "5"\nD. é'),
     ):
-        prompt = renderer(changed(run, choices=style)).render(QUESTION)
+        prompt = renderer(change_run(run, choices=style)).render(QUESTION)
         assert f"Choices: {choices}<|eot_id|>" in prompt.text
 
 
-def test_shots_follow_seed_or_subject(renderer, runs, dev):
+def test_shots_seed_and_subject(renderer, runs, dev):
     def find_shots(run) -> list[Question]:
         text = renderer(run).render(QUESTION).text
         return [shot for shot in dev if f"{shot.text}\nChoices: {list(shot.choices)}\n" in text]
 
     fixed = find_shots(runs["run2"])
     assert len(fixed) == 5 and {shot.subject for shot in fixed} != {"anatomy"}
-    assert find_shots(changed(runs["run2"], shots={"seed": 1})) != fixed
+    assert find_shots(change_run(runs["run2"], shots={"seed": 1})) != fixed
     own = [shot for shot in dev if shot.subject == "anatomy"]
-    assert find_shots(changed(runs["run6"], shots={"number": 2})) == own[:2]
+    assert find_shots(change_run(runs["run6"], shots={"number": 2})) == own[:2]
 
 
-def test_raw_text_has_one_start_token(renderer, runs, loaded, vendor_question):
+def test_raw_text_start_token(renderer, runs, loaded, vendor_question):
     start = loaded.tokenizer.bos_token_id
     wrapped = renderer(runs["run7_text"]).render(vendor_question)
     raw = renderer(runs["run8"]).render(vendor_question)
@@ -74,15 +74,15 @@ def test_run7_prints_an_array(renderer, runs, loaded):
         )
 
 
-def test_letters_are_tokens_after_the_prompt(renderer, runs, loaded, vendor_question):
+def test_letter_continuation_tokens(renderer, runs, loaded, vendor_question):
     prompt = renderer(runs["run9"]).render(vendor_question)
     assert loaded.tokenizer.batch_decode(prompt.continuations) == [" A", " B", " C", " D"]
-    run = changed(runs["run9"], text="{{ question }}", decoding={"continuation": "s"})
+    run = change_run(runs["run9"], text="{{ question }}", decoding={"continuation": "s"})
     with pytest.raises(UserError, match="merges with"):
         renderer(run).render(Question("a/0", "a", "What is the town", ("a", "b"), 0))
 
 
-def test_long_prompt_is_truncated_on_the_left(runs, loaded):
+def test_long_prompt_left_truncation(runs, loaded):
     whole, cut = (
         Renderer(runs["run1"], loaded.tokenizer, [], window).render(QUESTION)
         for window in (2048, 60)
@@ -93,18 +93,22 @@ def test_long_prompt_is_truncated_on_the_left(runs, loaded):
         Renderer(runs["run1"], loaded.tokenizer, [], 10).render(QUESTION)
 
 
-def test_chat_template_gets_the_date(renderer, runs, loaded, monkeypatch):
+def test_chat_template_date(renderer, runs, loaded, monkeypatch):
     monkeypatch.setattr(loaded.tokenizer, "chat_template", "{{ date_string }}")
-    assert renderer(changed(runs["run1"], date="1 May")).render(QUESTION).text == "1 May"
+    assert renderer(change_run(runs["run1"], date="1 May")).render(QUESTION).text == "1 May"
     monkeypatch.setattr(loaded.tokenizer, "chat_template", None)
     with pytest.raises(UserError, match="the template"):
         renderer(runs["run1"]).render(QUESTION)
 
 
-def test_question_ids_agree_between_datasets(world):
-    ours, theirs = (read_questions(world, source)[0] for source in ("mmlu", "vendor"))
-    assert len({question.id for question in ours}) == len(ours)
-    assert {q.id: (q.choices, q.gold) for q in ours} == {q.id: (q.choices, q.gold) for q in theirs}
+def test_question_ids_between_datasets(world):
+    mmlu_questions, vendor_questions = (
+        read_questions(world, source)[0] for source in ("mmlu", "vendor")
+    )
+    assert len({question.id for question in mmlu_questions}) == len(mmlu_questions)
+    assert {q.id: (q.choices, q.gold) for q in mmlu_questions} == {
+        q.id: (q.choices, q.gold) for q in vendor_questions
+    }
 
 
 def test_explain_prompt(world, chat_manifest, tmp_path, runs, renderer):

@@ -1,4 +1,4 @@
-"""From stored outputs to a record: correct answers, strict parsing and baselines."""
+"""Score stored outputs into a record: correct answers, strict parsing and baselines."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def test_judge_loglikelihoods():
     assert (item.prediction, item.gold, item.correct, item.format_met) == ("B", "B", True, None)
 
 
-def test_baseline_follows_the_rule_of_the_run():
+def test_baseline_by_rule():
     outputs = [make_output(gold=gold) for gold in "AAC"]
     by_letter = compute_baseline(outputs, make_reading("letter", leading_letter="letter"))
     assert list(by_letter.constants.values()) == pytest.approx([2 / 3, 0, 1 / 3, 0])
