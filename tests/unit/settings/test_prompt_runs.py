@@ -36,7 +36,7 @@ def find_problem(**prompts) -> str:
     return sentence
 
 
-def test_runs_of_the_workflow_are_the_published_ones():
+def test_published_runs():
     runs = load_runs()
     for name, shape, links, after in table_beside(__file__, "published_runs.txt"):
         run, decoding = runs[name], runs[name].decoding
@@ -74,7 +74,7 @@ def test_bad_run(write, keys, texts):
 
 
 @pytest.mark.parametrize("text", table_beside(__file__, "hostile_templates.txt"))
-def test_hostile_template_is_refused(write, text):
+def test_hostile_template(write, text):
     write("mine", extends="run6", messages=[{"role": "user", "content": text[0]}])
     sentence = find_problem(runs=["mine"])
     assert sentence.startswith("config/prompts/mine.yaml: messages[0].content is a template")

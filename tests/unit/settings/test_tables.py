@@ -31,7 +31,7 @@ def write(folder: Path, *rows) -> Path:
     return folder / "table.tsv"
 
 
-def test_models_of_published_ranking(models):
+def test_published_ranking_models(models):
     """All are there, and names say the size; some vendors round generously: gemma-7b has 8.5 billion."""
     assert [name for name in models if name in LM_HARMONY_MODELS] == LM_HARMONY_MODELS
     for name in LM_HARMONY_MODELS:
@@ -43,7 +43,7 @@ def test_models_of_published_ranking(models):
         assert [str(fact) for fact in (row.parameters, row.layers, row.kind, row.gated)] == facts
 
 
-def test_tasks_of_published_grid():
+def test_published_grid_tasks():
     tasks = read_table(TaskRow, ROOT / "config/tasks.tsv")
     published = table_beside(__file__, "lm_harmony_categories.txt")
     assert list(CATEGORIES[:6]) == [category for category, _ in published]
