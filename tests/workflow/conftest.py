@@ -12,12 +12,12 @@ from tests.workflow.snakemake import SMALL, run_snakemake
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """A folder in which everything was made, and what its run said."""
+    """A folder in which everything was made, and the result of its run."""
     return made_once(tmp_path_factory, "finished", _make_everything)
 
 
 def _make_everything(folder: Path) -> subprocess.CompletedProcess:
-    """With the network forbidden to every process."""
+    """Make everything, with the network forbidden to every process."""
     report = folder / "network.txt"
     result = run_snakemake(
         folder,

@@ -17,12 +17,12 @@ TOKENS = {
 
 
 def make_grid(folder: Path) -> Path:
-    """And write down the argument lists of all processes meanwhile, in argument_lists.txt."""
+    """Make the grid, and write the argument lists of all processes meanwhile into argument_lists.txt."""
     seen = set()
     run = start_snakemake(folder, *TARGETS, *GRID, **TOKENS)
     try:
         while run.poll() is None:
-            seen |= _argument_lists()
+            seen |= _list_arguments()
             time.sleep(0.2)
     finally:
         run.kill()
@@ -32,7 +32,7 @@ def make_grid(folder: Path) -> Path:
 
 
 def folder_with_hub(finished: Path, folder: Path) -> Path:
-    """A folder with the hub of another, its requests, and with what Snakemake knows of it; no results."""
+    """Copy the hub of a finished folder, its requests, and with what Snakemake knows of it; no results."""
     folder.mkdir(exist_ok=True)
     for name in (".snakemake", "resources", "requests"):
         if (finished / name).is_dir():
@@ -49,9 +49,9 @@ def files_with_a_token(folder: Path) -> list[Path]:
     ]
 
 
-def _argument_lists() -> set[str]:
-    found = set()
+def _list_arguments() -> set[str]:
+    argument_lists = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            found.add(path.read_bytes().decode(errors="replace").replace("\0", " "))
-    return found
+            argument_lists.add(path.read_bytes().decode(errors="replace").replace("\0", " "))
+    return argument_lists

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import copytree
 from venv import EnvBuilder
 
-from tests.workflow.test_repository import pinned
+from tests.workflow.test_repository import read_pins
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,7 +43,7 @@ def test_editable_install_registers_chunked_models(tmp_path):
 
 def test_package_requires_pinned_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    constraints = pinned(ROOT / "envs/constraints.txt")
+    constraints = read_pins(ROOT / "envs/constraints.txt")
     for requirement in project["dependencies"]:
         name, version = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement).groups()
         assert constraints[name].startswith(f"{version}."), requirement

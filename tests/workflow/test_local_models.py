@@ -5,7 +5,7 @@ import os
 import pytest
 
 from tests.unit.settings.test_folders import save
-from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
+from tests.workflow.snakemake import ROOT, count_jobs, run_snakemake
 from workflow_scripts.hub.manifest import read_manifest
 
 pytestmark = pytest.mark.workflow
@@ -31,14 +31,14 @@ rule use:
 
 
 @pytest.mark.slow
-def test_a_changed_file_is_another_commit_and_makes_again_what_used_it(tmp_path):
+def test_changed_file_changes_commit(tmp_path):
     (tmp_path / "Snakefile").write_text(SNAKEFILE)
     save(tmp_path / "mine")
 
     def run():
         profile = ["--snakefile", "Snakefile", "--workflow-profile", f"{ROOT}/profiles/default"]
-        done = run_snakemake(tmp_path, *profile, "--", "use", PYTHONPATH=str(ROOT))
-        jobs = {} if "Nothing to be done" in done.stdout + done.stderr else jobs_of(done)
+        result = run_snakemake(tmp_path, *profile, "--", "use", PYTHONPATH=str(ROOT))
+        jobs = {} if "Nothing to be done" in result.stdout + result.stderr else count_jobs(result)
         return jobs, read_manifest(tmp_path / MANIFEST).commit
 
     both, before = run()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.made_once import made_once
-from tests.workflow.real_configs import CUTS, configs, real_config
+from tests.workflow.real_configs import CUTS, list_config_arguments, serve_real_config
 from tests.workflow.snakemake import ROOT, run_snakemake
 from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.hub.manifest import read_manifest
@@ -22,15 +22,15 @@ def finish(tmp_path_factory):
     """Run a config by its name; return its folder and the commits of the hub."""
 
     @cache
-    def finished(name: str) -> tuple[Path, dict[tuple[str, str], str]]:
+    def run_once(name: str) -> tuple[Path, dict[tuple[str, str], str]]:
         return made_once(tmp_path_factory, f"real_{name}", lambda folder: _run_config(folder, name))
 
-    return finished
+    return run_once
 
 
 def _run_config(folder: Path, name: str) -> dict[tuple[str, str], str]:
     report = folder / "network.txt"
-    with real_config(name, folder) as (arguments, environment, hub):
+    with serve_real_config(name, folder) as (arguments, environment, hub):
         result = run_snakemake(
             folder,
             *arguments,
@@ -47,22 +47,22 @@ def _run_config(folder: Path, name: str) -> dict[tuple[str, str], str]:
 def parse_rules(output: str) -> dict[str, set[str]]:
     """Return the wildcards of every rule in Snakemake's output; batches count as one rule."""
     rules: dict[str, set[str]] = {}
-    for rule, about in re.findall(
+    for rule, details in re.findall(
         r"^(?:local)?(?:rule|checkpoint) (\w+):\n((?: +.*\n)*)", output, re.M
     ):
-        wildcards = re.search(r"^ +wildcards: (.*)$", about, re.M)
+        wildcards = re.search(r"^ +wildcards: (.*)$", details, re.M)
         names = re.findall(r"(?:^|, )(\w+)=", wildcards[1]) if wildcards else []
         rules.setdefault(re.sub(r"_\d+$", "", rule), set()).update(names)
     return rules
 
 
 @pytest.mark.parametrize("name", ["first", "paper"])
-def test_real_config_runs_to_its_report(finish, name):
+def test_real_config_report(finish, name):
     folder, commits = finish(name)
     assert "<html" in (folder / "results/report/index.html").read_text()
     assert not list(folder.glob("results/broken/*"))
     fetched = [read_manifest(path) for path in folder.glob("resources/*/*/*/*/manifest.json")]
-    assert {each.source for each in fetched} == {"huggingface"}
+    assert {manifest.source for manifest in fetched} == {"huggingface"}
     paths = list(folder.glob("results/records/*/*/*/*.json"))
     assert len(paths) > 10
     for record in map(read_complete_record, paths):
@@ -72,11 +72,11 @@ def test_real_config_runs_to_its_report(finish, name):
             assert model.commit == commits["model", model.repository]
         if record.task.name != "written":  # whose prompts stand in the config
             assert record.task.dataset_commit == commits["dataset", dataset]
-    again = run_snakemake(folder, *configs(name), "-n")
+    again = run_snakemake(folder, *list_config_arguments(name), "-n")
     assert "Nothing to be done" in again.stdout + again.stderr
 
 
-def test_every_rule_of_paper_config_ran(finish, tmp_path):
+def test_paper_config_rules(finish, tmp_path):
     folder, _ = finish("paper")
     ran = parse_rules("".join(path.read_text() for path in folder.glob(".snakemake/log/*.log")))
     # Without a profile Snakemake lists every job of a dry run.
