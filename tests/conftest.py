@@ -54,7 +54,7 @@ def finished_grid(tmp_path_factory):
     return folder
 
 
-def _gpus() -> int:
+def _count_gpus() -> int:
     import torch
 
     return torch.cuda.device_count()
@@ -67,8 +67,8 @@ def pytest_collection_modifyitems(config, items):
         if item.get_closest_marker("real") and not config.getoption("real_hub"):
             reason = "needs real weights and data; docs/first_run.md says how to get them"
             item.add_marker(pytest.mark.skip(reason=reason))
-        if (marker := item.get_closest_marker("gpus")) and _gpus() < marker.args[0]:
-            reason = f"needs {marker.args[0]} GPUs, and PyTorch sees {_gpus()}"
+        if (marker := item.get_closest_marker("gpus")) and _count_gpus() < marker.args[0]:
+            reason = f"needs {marker.args[0]} GPUs, and PyTorch sees {_count_gpus()}"
             item.add_marker(pytest.mark.skip(reason=reason))
         for marker, (program, package) in PROGRAMS.items():
             if item.get_closest_marker(marker) and not shutil.which(program) and not NO_SKIPS:

@@ -46,7 +46,7 @@ def test_params_come_back(name):
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES)
 def test_changed_key(change, expected):
-    """It changes the params of its users and of nobody besides."""
+    """A changed key changes the params of its users and of nobody besides."""
     before, after = load({}), load(yaml.safe_load(f"{{{change}}}"))
     differing = {name for name, get in REQUESTS.items() if get(before) != get(after)}
     assert differing == set(expected.split())

@@ -31,21 +31,21 @@ AWKWARD = [("", "The fox sees"), ("The fo", "x sees"), ("What?  \n", "The fox")]
 
 
 def drawn_pairs(tokenizer) -> list[tuple[str, str]]:
-    """Contexts with several endings; empty ones, and spaces and start tokens everywhere."""
+    """Draw contexts with several endings; empty ones, and spaces and start tokens everywhere."""
     rng = random.Random(fresh_seed())
     start = tokenizer.bos_token or tokenizer.eos_token
 
-    def text(least: int) -> str:
+    def draw_text(least: int) -> str:
         return "".join(rng.choices([*_PIECES, start], k=rng.randint(least, 12)))
 
-    contexts = [*(text(0) for _ in range(60)), "", " ", start]
-    drawn = [(context, text(1)) for context in contexts for _ in range(4)]
+    contexts = [*(draw_text(0) for _ in range(60)), "", " ", start]
+    pairs = [(context, draw_text(1)) for context in contexts for _ in range(4)]
     # lm-eval itself has no answer to a continuation of which no token is left.
-    return [pair for pair in drawn if tokenizer.encode(pair[1], add_special_tokens=False)]
+    return [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
 
 
 def watched(tokenizer, kind: type[HFLM] = HFLM) -> HFLM:
-    """Without weights: what it would score or generate from, it notes."""
+    """Make a model without weights, which notes what it would score or generate from."""
 
     class Watched(kind):
         def _loglikelihood_tokens(self, requests, *arguments, **options):
