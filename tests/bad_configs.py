@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tests.tables import table_beside
+from tests.tables import load_table
 
 TOKEN = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz"
 REMEDY = "the variable HF_TOKEN"
@@ -48,10 +48,10 @@ def read_case(written: str, texts: list[str], hidden: str = TOKEN) -> BadConfig:
 
 
 BAD_CONFIGS = [
-    *(read_case(written, texts) for written, *texts in table_beside(__file__, "bad_configs.txt")),
+    *(read_case(written, texts) for written, *texts in load_table(__file__, "bad_configs.txt")),
     *(
         read_case(written, [*texts, REMEDY], hidden.replace("<token>", TOKEN))
-        for hidden, written, *texts in table_beside(__file__, "secret_configs.txt")
+        for hidden, written, *texts in load_table(__file__, "secret_configs.txt")
     ),
 ]
 

@@ -4,7 +4,7 @@ from workflow_scripts.evaluation.cells import CellsRequest, TaskRequest
 from workflow_scripts.settings.compute import Compute
 
 
-def cell(
+def make_cell(
     task: str,
     metric: str,
     *,

@@ -74,7 +74,7 @@ def _make_handler(completions: Completions):
 
 
 @contextmanager
-def serving(folder: Path, **options):
+def serve_completions(folder: Path, **options):
     """Yield the server and the address of its API."""
     completions = Completions(folder, **options)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _make_handler(completions))

@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 
-from tests.made_once import made_once
+from tests.made_once import make_once
 from tests.workflow.grid import make_grid
 
 # Before anything imports PyTorch: the tests' models are tiny, and processes side by side whose threads
@@ -50,7 +50,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def finished_grid(tmp_path_factory):
     """A folder in which the small grid was made, on this machine and without misfortune."""
-    folder, _ = made_once(tmp_path_factory, "grid", make_grid)
+    folder, _ = make_once(tmp_path_factory, "grid", make_grid)
     return folder
 
 

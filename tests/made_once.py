@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 
-def made_once(
+def make_once(
     factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]
 ) -> tuple[Path, Any]:
     """Return a folder that `make` has filled, and the result of `make`, which must go into a pickle."""
@@ -34,7 +34,7 @@ def made_once(
     return own, pickle.loads(result_path.read_bytes())
 
 
-def temporary_folder() -> Path:
+def make_temporary_folder() -> Path:
     """Make a folder that stays until the tests have ended."""
     folder = mkdtemp()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

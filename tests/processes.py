@@ -38,7 +38,7 @@ def kill_when(condition: Callable[[], object], code: str, *arguments: Any) -> No
             process.kill()
 
 
-def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+def run_small_workflow(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
     """Run the small workflow that lies in a folder."""
     command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)

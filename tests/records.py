@@ -102,17 +102,17 @@ def write_example(path: Path, golds: tuple[str, ...] = ("0", "1", "0", "1"), **o
     return write_record(path, make_items(golds=golds), **record_fields(n=len(golds), **overrides))
 
 
-def collected(paths: Iterable[Path]):
+def collect_records(paths: Iterable[Path]):
     """Collect the tidy scores of records."""
     return collect(record for _, record in read_records(list(paths)))
 
 
-def plain_import(folder: Path) -> dict:
+def make_plain_import(folder: Path) -> dict:
     """Ask for whatever lies in a folder, under the names that it has there."""
     return {"name": "theirs", "folder": str(folder), "stamp": "", "names": {}, "tasks": {}}
 
 
-def imported_scores(folder: Path) -> pd.DataFrame:
+def read_imported_scores(folder: Path) -> pd.DataFrame:
     """Read the tidy scores of a folder that import_results wrote."""
     return tidy([row for cell in read_cells(folder) for row in make_cell_rows(cell)])
 

@@ -6,13 +6,13 @@ from workflow_scripts.core.records import read_record
 from workflow_scripts.core.training_record import read_training_record
 
 
-def results_of(folder: Path) -> dict[str, bytes]:
+def read_results(folder: Path) -> dict[str, bytes]:
     """Read every result by its path but times; of records and outputs all but what may differ between runs."""
     results = {}
     for path in sorted((folder / "results").rglob("*")):
         is_link = ".finished" in path.parts  # links to what is compared by its own name
         if path.is_file() and not is_link and not is_timed(path.relative_to(folder)):
-            results[str(path.relative_to(folder))] = stable_bytes_of(path)
+            results[str(path.relative_to(folder))] = read_stable_bytes(path)
     return results
 
 
@@ -26,7 +26,7 @@ def is_timed(path: Path) -> bool:
     return has_times or "latency" in str(path) or "report" in path.parts
 
 
-def stable_bytes_of(path: Path) -> bytes:
+def read_stable_bytes(path: Path) -> bytes:
     if path.suffix == ".json" and {"records", "outputs"} & set(path.parts):
         return read_record(path).serialize_stable()
     if path.suffix == ".json" and path.parent.name == "training":

@@ -29,7 +29,7 @@ _WORDS = {
 }
 
 
-def tiny_model(
+def make_tiny_model(
     kind: str,
     vocabulary: int = VOCABULARY,
     window: int = 1024,
@@ -42,7 +42,7 @@ def tiny_model(
     if seed is not None:
         torch.manual_seed(seed)
     if kind in (*CHUNKED, "distilled"):
-        base = tiny_model("qwen2", layers=6, seed=None, **changes)
+        base = make_tiny_model("qwen2", layers=6, seed=None, **changes)
         return chunked_model(
             base, **PLAN, **(DISTILLED if kind == "distilled" else {"chunk_execution": kind})
         )
@@ -88,7 +88,7 @@ def move(model, deviation: float, *parts: str) -> None:
 
 def base_model(family: str, layers: int, attention: str = "sdpa"):
     """Make a model with other weights each time."""
-    return tiny_model(family, layers=layers, seed=None, attn_implementation=attention)
+    return make_tiny_model(family, layers=layers, seed=None, attn_implementation=attention)
 
 
 def chunked_model(base, **keys: Any):

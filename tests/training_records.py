@@ -6,7 +6,7 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.requests import StageRequest
 
 
-def training_record(*, base: str, trained: str) -> TrainingRecord:
+def make_training_record(*, base: str, trained: str) -> TrainingRecord:
     fields = record_fields(model=trained)
     untrained = fields["model"].model_copy(update={"id": base})
     request = StageRequest(

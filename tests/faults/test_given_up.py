@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from tests.faults.fault_injection import ITEM_SCORED, Faults
-from tests.results import results_of
+from tests.results import read_results
 from tests.workflow.grid import GRID, TARGETS
 from tests.workflow.snakemake import run_snakemake
 
@@ -34,4 +34,4 @@ def test_tables_list_it_as_missing_and_the_next_run_goes_on_with_it(finished_gri
     again = run_snakemake(folder, *TARGETS, record, *GRID, **faults.environment)
     assert again.returncode == 0, again.stdout + again.stderr
     assert set(faults.count(ITEM_SCORED).values()) == {1}
-    assert results_of(folder) == results_of(finished_grid)
+    assert read_results(folder) == read_results(finished_grid)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cells import cell
+from tests.cells import make_cell
 from tests.processes import python
 from tests.real.conftest import MODEL
 from tests.unit.settings.merged import ROOT, merged
@@ -69,7 +69,7 @@ def test_both_have_the_same_scores_item_by_item(hub, manifest, folder, tmp_path,
         own_program, saving = OF_LIGHTEVAL, ["--save-details", "--output-dir"]
         words = ["accelerate", f"model_name={MODEL},dtype=float32", "mmlu|5", "--max-samples", "1"]
     else:
-        evaluate_direct(manifest, hub, path, cell(task, metric, max_test_items=ITEMS))
+        evaluate_direct(manifest, hub, path, make_cell(task, metric, max_test_items=ITEMS))
         own_program, saving = OF_LM_EVAL, ["--log_samples", "--output_path"]
         names = read_items(path.with_suffix(".parquet")).column("item").to_pylist()
         drawn = {task: [int(name.rpartition("/")[2]) for name in names]}

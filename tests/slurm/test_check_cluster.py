@@ -3,13 +3,13 @@
 import pytest
 
 from tests.slurm.grid import read_output, start_on_slurm
-from tests.workflow.grid import folder_with_hub
+from tests.workflow.grid import copy_hub
 
 pytestmark = pytest.mark.slurm
 
 
 def test_what_slurm_refuses_is_named_and_nothing_is_submitted(cluster, finished_grid, tmp_path):
-    folder = folder_with_hub(finished_grid, tmp_path / "slurm")
+    folder = copy_hub(finished_grid, tmp_path / "slurm")
     before = cluster.jobs("all")
     for partition, words in {"batch": "Slurm takes all", "nosuch": "Slurm refuses"}.items():
         options = ["--default-resources", f"slurm_partition={partition}", "gpu_request=gpus"]

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from tests.tables import table_beside
+from tests.tables import load_table
 from tests.unit.settings.merged import load
 from workflow_scripts.evaluation.prompts.requests import build_prompt_request
 from workflow_scripts.evaluation.requests import (
@@ -33,7 +33,7 @@ REQUESTS = {
 }
 
 
-CHANGES = table_beside(__file__, "changed_keys.txt")
+CHANGES = load_table(__file__, "changed_keys.txt")
 
 
 @pytest.mark.parametrize("name", REQUESTS)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import made_once
+from tests.made_once import make_once
 from tests.workflow.snakemake import SMALL, run_snakemake
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
     """A folder in which everything was made, and the result of its run."""
-    return made_once(tmp_path_factory, "finished", _make_everything)
+    return make_once(tmp_path_factory, "finished", _make_everything)
 
 
 def _make_everything(folder: Path) -> subprocess.CompletedProcess:

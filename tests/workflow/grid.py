@@ -31,7 +31,7 @@ def make_grid(folder: Path) -> Path:
     return folder
 
 
-def folder_with_hub(finished: Path, folder: Path) -> Path:
+def copy_hub(finished: Path, folder: Path) -> Path:
     """Copy the hub of a finished folder, its requests, and with what Snakemake knows of it; no results."""
     folder.mkdir(exist_ok=True)
     for name in (".snakemake", "resources", "requests"):
@@ -40,7 +40,7 @@ def folder_with_hub(finished: Path, folder: Path) -> Path:
     return folder
 
 
-def files_with_a_token(folder: Path) -> list[Path]:
+def list_token_files(folder: Path) -> list[Path]:
     tokens = [token.encode() for token in TOKENS.values()]
     return [
         path

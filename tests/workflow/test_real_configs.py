@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import made_once
+from tests.made_once import make_once
 from tests.workflow.real_configs import CUTS, list_config_arguments, serve_real_config
 from tests.workflow.snakemake import ROOT, run_snakemake
 from workflow_scripts.core.records import read_complete_record
@@ -23,7 +23,7 @@ def finish(tmp_path_factory):
 
     @cache
     def run_once(name: str) -> tuple[Path, dict[tuple[str, str], str]]:
-        return made_once(tmp_path_factory, f"real_{name}", lambda folder: _run_config(folder, name))
+        return make_once(tmp_path_factory, f"real_{name}", lambda folder: _run_config(folder, name))
 
     return run_once
 

@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
-from tests.results import results_of
+from tests.results import read_results
 from tests.workflow.snakemake import (
     ROOT,
     SMALL,
@@ -154,11 +154,11 @@ def test_explain_training(copy):
 def test_second_run_has_no_jobs(finished, tmp_path):
     """The temporary folder is another one: no parameter may hold it."""
     folder, _ = finished
-    before = results_of(folder)
+    before = read_results(folder)
     result = run_snakemake(folder, *SMALL, TMPDIR=str(tmp_path))
     assert result.returncode == 0
     assert "Nothing to be done" in result.stdout + result.stderr
-    assert results_of(folder) == before
+    assert read_results(folder) == before
 
 
 def test_deleted_record_reruns_its_users_alone(copy):

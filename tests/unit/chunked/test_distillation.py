@@ -5,7 +5,14 @@ import torch
 import torch.nn.functional as F
 from peft import LoraConfig, get_peft_model
 
-from tests.tiny_models import DISTILLED, PLAN, VOCABULARY, base_model, chunked_model, tiny_model
+from tests.tiny_models import (
+    DISTILLED,
+    PLAN,
+    VOCABULARY,
+    base_model,
+    chunked_model,
+    make_tiny_model,
+)
 from tests.unit.chunked.reference import added_weights, fresh_ids, padded, reference_loss
 from workflow_scripts.chunked import modeling
 
@@ -28,7 +35,11 @@ PUBLISHED = {"distillation_loss": "published"}
 )
 def test_loss_and_gradients_of_the_formula(monkeypatch, kind, keys, items, rows_at_once):
     monkeypatch.setattr(modeling, "_LOGITS_AT_ONCE", rows_at_once * VOCABULARY)
-    base, ids, mask = tiny_model(kind, layers=6, seed=None), fresh_ids(3, 8), padded(8, "right")
+    base, ids, mask = (
+        make_tiny_model(kind, layers=6, seed=None),
+        fresh_ids(3, 8),
+        padded(8, "right"),
+    )
     labels = ids.masked_fill(mask == 0, -100)
     labels[0, :4] = -100
     model = chunked_model(base, **keys, temperature=3.0).train()

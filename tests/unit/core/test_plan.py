@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tables import cases_beside
+from tests.tables import load_cases
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import BOTH_SIDES, ChunkPlan, Mode, chunk_plan
 
@@ -18,7 +18,7 @@ def format_plan(plan: ChunkPlan) -> str:
     return f"{start} [{' / '.join(chunks)}] {end}".strip()
 
 
-@pytest.mark.parametrize(("keys", "expected"), cases_beside(__file__, "plans.txt"))
+@pytest.mark.parametrize(("keys", "expected"), load_cases(__file__, "plans.txt"))
 def test_chunk_plan(keys, expected):
     assert [format_plan(chunk_plan(**keys))] == expected
 
@@ -52,7 +52,7 @@ def test_chunk_plan_layers(num_layers, mode, size, number, before):
     assert before in (None, len(plan.start))
 
 
-@pytest.mark.parametrize(("keys", "expected"), cases_beside(__file__, "bad_plans.txt"))
+@pytest.mark.parametrize(("keys", "expected"), load_cases(__file__, "bad_plans.txt"))
 def test_chunk_plan_refused(keys, expected):
     with pytest.raises(UserError) as error:
         chunk_plan(**keys)

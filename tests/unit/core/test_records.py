@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.records import make_items, record_fields, write_example
-from tests.tables import table_beside
+from tests.tables import load_table
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file, write_json
 from workflow_scripts.core.items import read_items
@@ -53,7 +53,7 @@ def edit_field(path, key, value):
     path.write_text(json.dumps(fields))
 
 
-@pytest.mark.parametrize(("key", "value", "words"), table_beside(__file__, "wrong_fields.txt"))
+@pytest.mark.parametrize(("key", "value", "words"), load_table(__file__, "wrong_fields.txt"))
 def test_read_record_wrong_field(tmp_path, key, value, words):
     path = tmp_path / "sst2.json"
     write_example(path)

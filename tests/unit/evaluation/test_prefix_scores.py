@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.peak_memory import PeakMemory
-from tests.tiny_models import tiny_model
+from tests.tiny_models import make_tiny_model
 from tests.unit.evaluation.drawn import WINDOW, Requests, WithoutCache, fresh_seed, plain_score
 from workflow_scripts.evaluation.prefix.attention import TrieAttention
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
@@ -26,7 +26,7 @@ def assert_same(scores, expected, within: float = 1e-4) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_equal_plain(kind):
     """In calls of every size, in whatever order."""
-    model = tiny_model(kind)
+    model = make_tiny_model(kind)
     requests = Requests(fresh_seed()).mixed()
     # Some that are right, so that greedy flags are not all false.
     for context, _ in requests[:6]:
@@ -54,7 +54,7 @@ def ignore_attention(model):
     return model
 
 
-@pytest.mark.parametrize("make", [WithoutCache, lambda: ignore_attention(tiny_model("qwen2"))])
+@pytest.mark.parametrize("make", [WithoutCache, lambda: ignore_attention(make_tiny_model("qwen2"))])
 def test_other_models_run_in_plain_batches(make):
     model = make()
     requests = Requests(fresh_seed()).mixed()
@@ -69,7 +69,7 @@ def test_device_error_while_probing_is_raised():
         if "past_key_values" in options:
             raise torch.OutOfMemoryError("CUDA out of memory")
 
-    model = tiny_model("qwen2")
+    model = make_tiny_model("qwen2")
     model.register_forward_pre_hook(fail, with_kwargs=True)
     with pytest.raises(torch.OutOfMemoryError):
         PrefixEngine(model)
@@ -78,7 +78,7 @@ def test_device_error_while_probing_is_raised():
 @pytest.mark.parametrize("megabytes", [2, 16])
 def test_memory_stays_within_the_budget(megabytes):
     # A large vocabulary, as real ones are: all logits at once would be the largest part by far.
-    model = tiny_model("qwen2", vocabulary=1500)
+    model = make_tiny_model("qwen2", vocabulary=1500)
     draw = Requests(fresh_seed(), vocabulary=1500)
     requests = [
         *((context, draw.tokens(1, 12)) for context in draw.contexts(3, 20)),

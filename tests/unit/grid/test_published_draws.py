@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tests.cells import cell
+from tests.cells import make_cell
 from workflow_scripts.core.items import read_items
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.grid import splits as splits_module
@@ -64,13 +64,13 @@ def test_the_four_draws_are_lm_harmonys(
             max_training_items=len(training) - over, max_validation_items=len(choosing) - over
         )
         changes = {"max_test_items": len(test) - over, "draws": "published", "seed": SEED}
-        request = cell(name, metric, protocol="train_before_test", recipe=recipe, **changes)
+        request = make_cell(name, metric, protocol="train_before_test", recipe=recipe, **changes)
         splits = load_splits(name, recipe, SEED, request.draws)
         found = [splits.choosing.eval_docs[number] for number in splits.choosing_items]
     assert splits.training == cap_items(training, recipe.max_training_items)
     ids = [str(document) for document in cap_items(choosing, recipe.max_validation_items)]
     assert sorted(map(str, found)) == sorted(ids)
-    evaluate_direct(model_manifest, world, tmp_path / "r.json", cell(name, metric, **changes))
+    evaluate_direct(model_manifest, world, tmp_path / "r.json", make_cell(name, metric, **changes))
     items = read_items(tmp_path / "r.parquet").column("item").to_pylist()
     numbers = sorted(cap_items(test, changes["max_test_items"]))
     assert [int(item.rpartition("/")[2]) for item in items] == numbers

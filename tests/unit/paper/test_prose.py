@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.stories import numbers_of
+from tests.unit.stories import make_story_numbers
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import (
@@ -88,14 +88,14 @@ def test_a_template_names_declared_numbers_and_types_none(path):
 
 def test_without_any_table_nothing_is_told():
     for study in STUDIES:
-        assert study.values({}) == {} and told(study.prose, numbers_of({})) == []
+        assert study.values({}) == {} and told(study.prose, make_story_numbers({})) == []
     assert len({study.title for study in STUDIES}) == len(STUDIES)
 
 
 def test_numbers_go_to_json_and_to_latex_and_come_back(tmp_path):
     values = {"run.items": 14_042, "run.devices": "a & b_c@k2m12", "prompts.lowest": 0.25}
     values |= {"mmlu.baseline": 0.3, "run.tokens": None, "run.hosts": float("inf")}
-    numbers = numbers_of(values)
+    numbers = make_story_numbers(values)
     json_path, tex = tmp_path / "numbers.json", tmp_path / "numbers.tex"
     write_numbers(numbers, json_path, tex)
     assert read_numbers(json_path) == numbers

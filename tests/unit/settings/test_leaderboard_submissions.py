@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.tables import cases_beside
+from tests.tables import load_cases
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.leaderboard_submissions import read_requests
@@ -36,7 +36,7 @@ def test_request_folder_outside_config(tmp_path, put):
         assert ["a folder on this machine" in reason for reason in refused.values()] == [True] * 3
 
 
-@pytest.mark.parametrize(("keys", "texts"), cases_beside(__file__, "bad_requests.txt"))
+@pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_requests.txt"))
 def test_bad_request(tmp_path, put, keys, texts):
     put("bad.yaml", **keys)
     put("good.yaml")
