@@ -14,7 +14,7 @@ def make_cell(
     batch_size: int = 8,
     **more,
 ) -> CellsRequest:
-    asked = TaskRequest(
+    request = TaskRequest(
         harness_task=task,
         metric=metric,
         dataset="org/any",
@@ -23,4 +23,4 @@ def make_cell(
     )
     compute = Compute(device="cpu", batch_size=batch_size)
     keys = {"study": "harmony", "protocol": "direct", "compute": compute, **more}
-    return CellsRequest(tasks={task: asked}, seeds=(seed,), **keys)
+    return CellsRequest(tasks={task: request}, seeds=(seed,), **keys)
