@@ -79,8 +79,8 @@ def pytest_collection_modifyitems(config, items):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    excused = hasattr(report, "wasxfail") or any(map(item.get_closest_marker, NOT_IN_CI))
-    if NO_SKIPS and report.skipped and not excused:
+    is_excused = hasattr(report, "wasxfail") or any(map(item.get_closest_marker, NOT_IN_CI))
+    if NO_SKIPS and report.skipped and not is_excused:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, and CHORUS_NO_SKIPS is set."
     return report

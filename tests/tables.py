@@ -15,4 +15,4 @@ def load_table(test: str, name: str) -> list[list[str]]:
 def load_cases(test: str, name: str) -> list[tuple[dict[str, Any], list[str]]]:
     """Load keys as a user writes them, and the texts that the sentence about them must hold."""
     rows = load_table(test, name)
-    return [(yaml.safe_load(f"{{{written}}}"), texts) for written, *texts in rows]
+    return [(yaml.safe_load(f"{{{override}}}"), texts) for override, *texts in rows]

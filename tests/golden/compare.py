@@ -143,9 +143,9 @@ def _index_rows(table: str, rows: list[Row], keys: list[str]) -> dict[tuple[str,
     """Return the rows by the cells of their key columns."""
     indexed: dict[tuple[str, ...], Row] = {}
     for row in rows:
-        lacking = [key for key in keys if key not in row]
-        if lacking:
-            raise ValueError(f"{table} has no column {lacking[0]}, a key column in tables.yaml.")
+        missing = [key for key in keys if key not in row]
+        if missing:
+            raise ValueError(f"{table} has no column {missing[0]}, a key column in tables.yaml.")
         key = tuple(round_cell(row[column]) for column in keys)
         if key in indexed:
             raise ValueError(

@@ -79,11 +79,11 @@ def test_restore_config():
 
 def test_intended_difference_is_table_or_column():
     renames = Renames(moved={"scores.value": "drawn as published", "plans": "adapters"})
-    intended = [
+    verdicts = [
         Difference(table, "[a]", column, "1", "2").is_intended(renames.moved)
         for table, column in (("scores", "value"), ("scores", "n"), ("plans", "k"), ("score", ""))
     ]
-    assert intended == [True, False, True, False]
+    assert verdicts == [True, False, True, False]
 
 
 def test_keep_tables_rounds(tmp_path, monkeypatch):

@@ -74,5 +74,5 @@ def test_timed_plans():
         *("@prune3", "@prune3-5"),
     ]
     other = {"model": "miniature/Qwen2-1M", "latency_models": ["miniature/Qwen2-1M"]}
-    timed = list_timed_variants([plan], **other, latency_layers=[2])
-    assert timed == ["@k2m2-residual-noadapters"]
+    variants = list_timed_variants([plan], **other, latency_layers=[2])
+    assert variants == ["@k2m2-residual-noadapters"]

@@ -35,8 +35,8 @@ def draw_pairs(tokenizer) -> list[tuple[str, str]]:
     rng = random.Random(fresh_seed())
     start = tokenizer.bos_token or tokenizer.eos_token
 
-    def draw_text(least: int) -> str:
-        return "".join(rng.choices([*_PIECES, start], k=rng.randint(least, 12)))
+    def draw_text(minimum: int) -> str:
+        return "".join(rng.choices([*_PIECES, start], k=rng.randint(minimum, 12)))
 
     contexts = [*(draw_text(0) for _ in range(60)), "", " ", start]
     pairs = [(context, draw_text(1)) for context in contexts for _ in range(4)]

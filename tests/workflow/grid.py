@@ -18,16 +18,16 @@ TOKENS = {
 
 def make_grid(folder: Path) -> Path:
     """Make the grid, and write the argument lists of all processes meanwhile into argument_lists.txt."""
-    seen = set()
-    run = start_snakemake(folder, *TARGETS, *GRID, **TOKENS)
+    argument_lists = set()
+    process = start_snakemake(folder, *TARGETS, *GRID, **TOKENS)
     try:
-        while run.poll() is None:
-            seen |= _list_arguments()
+        while process.poll() is None:
+            argument_lists |= _list_arguments()
             time.sleep(0.2)
     finally:
-        run.kill()
-    assert run.wait() == 0, (folder / "snakemake.out").read_text()
-    (folder / "argument_lists.txt").write_text("\n".join(sorted(seen)))
+        process.kill()
+    assert process.wait() == 0, (folder / "snakemake.out").read_text()
+    (folder / "argument_lists.txt").write_text("\n".join(sorted(argument_lists)))
     return folder
 
 

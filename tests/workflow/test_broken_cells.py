@@ -98,7 +98,7 @@ def test_broken_cells_few_shot_and_texts(copy):
     assert first.returncode == 0, first.stdout + first.stderr
     break_cell(copy, "harmony/few_shot/miniature--Llama-1.4M/mnli")
     break_cell(copy, "corpora/train_before_test/miniature--Pythia-0.1M/mine")
-    again = run_snakemake(copy, "harmony", "results/report/index.html", *config)
-    assert again.returncode == 0, again.stdout + again.stderr
+    second = run_snakemake(copy, "harmony", "results/report/index.html", *config)
+    assert second.returncode == 0, second.stdout + second.stderr
     for table in ("harmony_leaderboard", "harmony_bits"):
         assert "—" in (copy / f"results/tables/{table}.md").read_text()

@@ -91,18 +91,18 @@ def test_lock_hub_selection(tmp_path):
     (tmp_path / "times.yaml").write_text(yaml.safe_dump(changes))
     configs = [str(ROOT / "config/first.yaml"), "times.yaml"]
     result = run_snakemake(tmp_path, "lock_hub", "--summary", "--configfile", *configs)
-    fetched = re.findall(r"hub-first/(.*)/manifest.json", result.stdout)
-    assert sorted(fetched) == ["datasets/cais/mmlu", f"models/{model}"], result.stderr
+    names = re.findall(r"hub-first/(.*)/manifest.json", result.stdout)
+    assert sorted(names) == ["datasets/cais/mmlu", f"models/{model}"], result.stderr
 
 
 def test_dry_run_without_models(tmp_path):
     (tmp_path / "no_requests").mkdir()
-    none = tmp_path / "none.yaml"
-    none.write_text(
+    path = tmp_path / "none.yaml"
+    path.write_text(
         "harmony: {models: []}\nprompts: {models: []}\nchunking: {checkpoints: []}\n"
         "suite: {requests: no_requests}\n"
     )
-    jobs = count_jobs(run_snakemake(tmp_path, "-n", "--configfile", str(none)))
+    jobs = count_jobs(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
     studies = ("harmony", "chunking", "mmlu", "prompt", "suite", "training")
     assert not [name for name in jobs if any(study in name for study in studies)]
     assert not [name for name in jobs if name.startswith(("evaluate_", "train_", "measure_"))]
@@ -118,8 +118,17 @@ def test_slurm_profile_without_slurm(tmp_path):
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "results").exists() and not (tmp_path / "logs").exists()
     # As people type it, from the root: the link `slurm` is what Snakemake looks for.
-    typed = [sys.executable, "-m", "snakemake", "-n", "--profile", "slurm", "--directory", tmp_path]
-    assert count_jobs(run_for(tmp_path, *typed, cwd=ROOT))["train_before_test"] == 6
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "-n",
+        "--profile",
+        "slurm",
+        "--directory",
+        tmp_path,
+    ]
+    assert count_jobs(run_for(tmp_path, *command, cwd=ROOT))["train_before_test"] == 6
 
 
 def test_snakemake_lint(tmp_path):
@@ -141,10 +150,10 @@ def test_snakefile_imports_no_heavy_package(tmp_path):
 
     profile = ["--workflow-profile", str(ROOT / "profiles/default")]
     imports = list_imports("--snakefile", str(ROOT / "Snakefile"), *profile)
-    added = {name.split(".")[0] for name in imports - list_imports(*profile)}
-    assert "workflow_scripts" in added
+    packages = {name.split(".")[0] for name in imports - list_imports(*profile)}
+    assert "workflow_scripts" in packages
     heavy = "torch transformers datasets pandas numpy pyarrow matplotlib scipy"
-    assert not added & {*heavy.split(), "lm_eval", "lighteval", "peft", "huggingface_hub"}
+    assert not packages & {*heavy.split(), "lm_eval", "lighteval", "peft", "huggingface_hub"}
 
 
 def test_run_hides_token(tmp_path):

@@ -14,11 +14,11 @@ PAIR = "compare=Qwen/Qwen2.5-7B meta-llama/Llama-3.1-8B"
 
 def test_compare_published_models(tmp_path):
     report = tmp_path / "network.txt"
-    forbidden = {
+    environment = {
         "PYTHONPATH": str(Path(__file__).parent / "forbid_network"),
         "CHORUS_NETWORK_REPORT": str(report),
     }
-    result = run_snakemake(tmp_path, "compare", "--config", PAIR, **forbidden)
+    result = run_snakemake(tmp_path, "compare", "--config", PAIR, **environment)
     assert count_jobs(result) == {"build_grid": 2, "compare": 1}
     assert not report.exists(), report.read_text()
     table = pd.read_csv(tmp_path / "results/tables/compare.csv").query("task == 'mean of tasks'")

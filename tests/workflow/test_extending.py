@@ -113,14 +113,14 @@ class Reader:
 
 def copy_repository(folder: Path) -> Path:
     """Copy the tracked files, and new ones that are not ignored."""
-    listed = subprocess.run(
+    result = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    for name in listed.stdout.split("\0"):
+    for name in result.stdout.split("\0"):
         if name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)

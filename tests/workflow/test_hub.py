@@ -81,8 +81,8 @@ def test_lock_hub(hub, snake, tmp_path):
     assert "Nothing to be done" in snake("use").stderr
 
     lock.write_text(lock.read_text().replace(old, new))
-    stopped = snake("use")
-    assert stopped.returncode != 0 and f"--forcerun {MANIFESTS[0]}" in stopped.stderr
+    result = snake("use")
+    assert result.returncode != 0 and f"--forcerun {MANIFESTS[0]}" in result.stderr
     assert count_jobs(snake("use", "--forcerun", MANIFESTS[0])) == {"fetch_model": 1, "use": 1}
     assert read_manifest(tmp_path / MANIFESTS[0]).commit == new
 

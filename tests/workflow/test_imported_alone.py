@@ -64,5 +64,5 @@ def test_imported_scores_without_models(tmp_path):
     board = (tmp_path / "results/report/leaderboard.html").read_text()
     assert all(model in board for model in MODELS)
     assert "Nothing to be done" in (
-        (again := run_snakemake(tmp_path, "--configfile", "mine.yaml")).stdout + again.stderr
+        (rerun := run_snakemake(tmp_path, "--configfile", "mine.yaml")).stdout + rerun.stderr
     )

@@ -26,20 +26,20 @@ def test_imported_results(tmp_path):
             write_lm_eval_results(folder, model, task, right[index], shots=shots)
     (tmp_path / "none").mkdir()
     (tmp_path / "mine.yaml").write_text(CONFIG)
-    ranked = "results/tables/harmony_leaderboard.csv"
-    made = (ranked, "results/report/leaderboard.html")
-    result = run_snakemake(tmp_path, *made, "--configfile", "mine.yaml")
+    leaderboard = "results/tables/harmony_leaderboard.csv"
+    targets = (leaderboard, "results/report/leaderboard.html")
+    result = run_snakemake(tmp_path, *targets, "--configfile", "mine.yaml")
     output = result.stdout + result.stderr
     assert not [name for name in count_jobs(result) if name.startswith(("evaluate_", "fetch_"))], (
         output
     )
-    assert set(pd.read_csv(tmp_path / ranked)["origin"]) == {"theirs"}
+    assert set(pd.read_csv(tmp_path / leaderboard)["origin"]) == {"theirs"}
     assert "org/better" in (tmp_path / "results/report/leaderboard.html").read_text()
     pair = "compare=org/better org/worse"
     result = run_snakemake(tmp_path, "compare", "--configfile", "mine.yaml", "--config", pair)
     assert result.returncode == 0, result.stdout + result.stderr
-    compared = pd.read_csv(tmp_path / "results/tables/compare.csv")
-    assert set(compared["scores"]) == {"theirs"} and (compared["difference"] > 0).any()
+    comparison = pd.read_csv(tmp_path / "results/tables/compare.csv")
+    assert set(comparison["scores"]) == {"theirs"} and (comparison["difference"] > 0).any()
 
 
 def test_shared_results_give_same_tables(tmp_path):
@@ -55,8 +55,8 @@ def test_shared_results_give_same_tables(tmp_path):
     result = run_snakemake(here, "share", *tables, *config)
     assert count_jobs(result)["train_before_test"] == 4, result.stdout + result.stderr
     shared = here / "results/share"
-    without = {"imports": [str(shared)], "harmony": {"models": []}, "suite": {"requests": "none"}}
-    result = run_snakemake(there, *tables, *write_changed_config(there, **nothing, **without))
+    imports = {"imports": [str(shared)], "harmony": {"models": []}, "suite": {"requests": "none"}}
+    result = run_snakemake(there, *tables, *write_changed_config(there, **nothing, **imports))
     assert set(count_jobs(result)) & {"evaluate_direct", "train_before_test"} == set()
     for name in tables:
         own, other = (pd.read_csv(folder / name) for folder in (here, there))

@@ -41,16 +41,16 @@ def test_changed_file_changes_commit(tmp_path):
         jobs = {} if "Nothing to be done" in result.stdout + result.stderr else count_jobs(result)
         return jobs, read_manifest(tmp_path / MANIFEST).commit
 
-    both, before = run()
-    assert both == {"take_local_model": 1, "use": 1}
-    assert run() == ({}, before)
+    first_jobs, first_commit = run()
+    assert first_jobs == {"take_local_model": 1, "use": 1}
+    assert run() == ({}, first_commit)
     weights = tmp_path / "mine/model.safetensors"
     old = weights.stat()
     content = weights.read_bytes()
     weights.unlink()
     weights.write_bytes(content[:-1] + b"\x01")
     os.utime(weights, ns=(old.st_atime_ns, old.st_mtime_ns - 10**9))  # as a copy that keeps times
-    again, after = run()
-    assert (again, after != before) == (both, True)
+    second_jobs, second_commit = run()
+    assert (second_jobs, second_commit != first_commit) == (first_jobs, True)
     weights.touch()  # nothing in it changed
-    assert run()[1] == after
+    assert run()[1] == second_commit

@@ -66,8 +66,8 @@ def test_deleted_record_is_measured_again(copy, record, table, study):
     run_snakemake(copy, study, *SMALL)
     assert (copy / "results/records" / record).exists()
     assert path.read_bytes() == before
-    again = run_snakemake(copy, study, *SMALL)
-    assert "Nothing to be done" in again.stdout + again.stderr
+    rerun = run_snakemake(copy, study, *SMALL)
+    assert "Nothing to be done" in rerun.stdout + rerun.stderr
 
 
 @pytest.mark.tex

@@ -19,12 +19,12 @@ def run_plan(folder, *arguments):
 def test_plan_matches_dry_run(tmp_path):
     output, rows = run_plan(tmp_path, *SMALL)
     jobs = count_jobs(run_snakemake(tmp_path, "-n", *SMALL))
-    planned = {row["rule"]: int(row["jobs"]) for row in rows}
-    whole = planned.pop("all")
-    assert planned["evaluate_direct"] == jobs["evaluate_direct"] == 4
-    assert planned.pop("evaluate_suite") == 2  # a dry run does not know of it before the check
-    assert planned.items() <= jobs.items()
-    assert whole == sum(planned.values()) + 2
+    planned_jobs = {row["rule"]: int(row["jobs"]) for row in rows}
+    total = planned_jobs.pop("all")
+    assert planned_jobs["evaluate_direct"] == jobs["evaluate_direct"] == 4
+    assert planned_jobs.pop("evaluate_suite") == 2  # a dry run does not know of it before the check
+    assert planned_jobs.items() <= jobs.items()
+    assert total == sum(planned_jobs.values()) + 2
     assert "evaluate_direct" in output
     assert "Requests of the leaderboard count as if accepted" in output
     assert not (tmp_path / "results/records").exists()

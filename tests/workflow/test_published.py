@@ -48,7 +48,7 @@ def test_test_task_target(tmp_path):
     result = run_snakemake(tmp_path, "results/figures/test_task_newer.png")
     assert result.returncode == 0, result.stdout + result.stderr
     assert (tmp_path / "results/figures/test_task_newer.pdf").stat().st_size
-    planned = run_snakemake(tmp_path, "--summary", "test_task").stdout
+    summary = run_snakemake(tmp_path, "--summary", "test_task").stdout
     for name in {*NAMES} - {"text_agreement"}:
-        assert f"results/tables/test_task_{name}.csv\t" in planned
-        assert f"results/figures/test_task_{name}.png\t" in planned
+        assert f"results/tables/test_task_{name}.csv\t" in summary
+        assert f"results/figures/test_task_{name}.png\t" in summary

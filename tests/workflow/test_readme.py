@@ -30,8 +30,8 @@ def test_example_config_cpu_hours(tmp_path):
     (tmp_path / "cpu.yaml").write_text("compute: {device: cpu}\n")
     run_snakemake(tmp_path, "plan", "--configfile", "mine.yaml", "cpu.yaml")
     with (tmp_path / "results/plan.csv").open(newline="") as file:
-        (*_, whole) = csv.DictReader(file)
-    assert round(float(whole["cpu_hours"])) == 1
+        (*_, total) = csv.DictReader(file)
+    assert round(float(total["cpu_hours"])) == 1
     assert "On a CPU this example is planned at one hour" in PAGE.read_text()
 
 
@@ -47,17 +47,17 @@ def test_make_help_targets():
     descriptions = dict(re.findall(r"^  make ([\w-]+) +(\S.*)$", result.stdout, re.M))
     assert set(descriptions) == targets
     for page in PAGES:
-        named = re.findall(r"(?:^    |`)make ([a-z][\w-]*)", page.read_text(), re.M)
-        assert set(named) <= targets, page.name
+        names = re.findall(r"(?:^    |`)make ([a-z][\w-]*)", page.read_text(), re.M)
+        assert set(names) <= targets, page.name
 
 
 def test_documented_snakemake_targets(tmp_path):
-    listed = run_snakemake(tmp_path, "--list")
-    assert listed.returncode == 0, listed.stdout + listed.stderr
-    targets = set(re.findall(r"^(\w+) \(", listed.stdout, re.M))
+    result = run_snakemake(tmp_path, "--list")
+    assert result.returncode == 0, result.stdout + result.stderr
+    targets = set(re.findall(r"^(\w+) \(", result.stdout, re.M))
     command = re.compile(r"(?:^ *|`)snakemake((?: [a-z_]+)+)(?=[ `\n])", re.M)
     for page in set(PAGES) - {
         ROOT / "docs/extending.md"
     }:  # which adds one, and has a test of its own
-        named = {target for words in command.findall(page.read_text()) for target in words.split()}
-        assert named <= targets, page.name
+        names = {target for words in command.findall(page.read_text()) for target in words.split()}
+        assert names <= targets, page.name

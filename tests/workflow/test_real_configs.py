@@ -61,8 +61,8 @@ def test_real_config_report(finish, name):
     folder, commits = finish(name)
     assert "<html" in (folder / "results/report/index.html").read_text()
     assert not list(folder.glob("results/broken/*"))
-    fetched = [read_manifest(path) for path in folder.glob("resources/*/*/*/*/manifest.json")]
-    assert {manifest.source for manifest in fetched} == {"huggingface"}
+    manifests = [read_manifest(path) for path in folder.glob("resources/*/*/*/*/manifest.json")]
+    assert {manifest.source for manifest in manifests} == {"huggingface"}
     paths = list(folder.glob("results/records/*/*/*/*.json"))
     assert len(paths) > 10
     for record in map(read_complete_record, paths):
@@ -72,21 +72,21 @@ def test_real_config_report(finish, name):
             assert model.commit == commits["model", model.repository]
         if record.task.name != "written":  # whose prompts stand in the config
             assert record.task.dataset_commit == commits["dataset", dataset]
-    again = run_snakemake(folder, *list_config_arguments(name), "-n")
-    assert "Nothing to be done" in again.stdout + again.stderr
+    rerun = run_snakemake(folder, *list_config_arguments(name), "-n")
+    assert "Nothing to be done" in rerun.stdout + rerun.stderr
 
 
 def test_paper_config_rules(finish, tmp_path):
     folder, _ = finish("paper")
-    ran = parse_rules("".join(path.read_text() for path in folder.glob(".snakemake/log/*.log")))
+    actual = parse_rules("".join(path.read_text() for path in folder.glob(".snakemake/log/*.log")))
     # Without a profile Snakemake lists every job of a dry run.
     paper = ["--configfile", str(ROOT / "config/paper.yaml")]
-    planned = run_snakemake(tmp_path, "-n", "--workflow-profile", "none", *paper)
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    expected = parse_rules(planned.stdout + planned.stderr)
+    result = run_snakemake(tmp_path, "-n", "--workflow-profile", "none", *paper)
+    assert result.returncode == 0, result.stdout + result.stderr
+    expected = parse_rules(result.stdout + result.stderr)
     assert len(expected) > 20 and "train_before_test" in expected
-    assert {rule: ran.get(rule) for rule in expected} == expected
-    products = re.findall(r"results/(?:tables|figures|report)/[\w./-]+", planned.stdout)
+    assert {rule: actual.get(rule) for rule in expected} == expected
+    products = re.findall(r"results/(?:tables|figures|report)/[\w./-]+", result.stdout)
     assert [path for path in sorted(set(products)) if not (folder / path).is_file()] == []
     # What a dry run cannot know of: it follows from the check of the requests.
-    assert {"fetch_model_at", "evaluate_suite", "train_suite"} <= set(ran)
+    assert {"fetch_model_at", "evaluate_suite", "train_suite"} <= set(actual)

@@ -23,8 +23,8 @@ def run(*command: str) -> subprocess.CompletedProcess:
 
 
 def list_tracked(*patterns: str) -> list[Path]:
-    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns)
-    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+    result = run("git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns)
+    return [ROOT / name for name in result.stdout.splitlines() if (ROOT / name).is_file()]
 
 
 @pytest.mark.parametrize(
@@ -98,15 +98,15 @@ def test_install_flash_attn_on_demand(hashes, tmp_path):
 
 def test_pins_support_oldest_python():
     """Debian 12 has 3.11.2: a package that wants 3.11.5 made `make demo` fail there."""
-    promised = re.search(r"Python (3\.\d+) or later", (ROOT / "README.md").read_text())
-    assert promised
-    refuses = {
-        name: required
+    version = re.search(r"Python (3\.\d+) or later", (ROOT / "README.md").read_text())
+    assert version
+    mismatches = {
+        name: specifier
         for name in read_pins(ROOT / "envs/constraints.txt")
-        if (required := metadata(name)["Requires-Python"])
-        and f"{promised[1]}.0" not in SpecifierSet(required)
+        if (specifier := metadata(name)["Requires-Python"])
+        and f"{version[1]}.0" not in SpecifierSet(specifier)
     }
-    assert refuses == {}
+    assert mismatches == {}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda path: path.name)
@@ -125,7 +125,7 @@ def test_conda_environment_has_pinned_versions(path):
 
 
 def test_rules_have_docstrings_logs_and_scripts():
-    used = set()
+    used_scripts = set()
     for path in list_tracked("rules/*.smk"):
         text = path.read_text()
         starts = [*RULE.finditer(text)]
@@ -134,14 +134,14 @@ def test_rules_have_docstrings_logs_and_scripts():
             body, name = text[match.start() : end], match[1] or match[2]
             assert re.match(r'.*\n *"""', body), f"{name} says nothing to snakemake --list"
             if script := SCRIPT.search(body):
-                used.add(script[1])
+                used_scripts.add(script[1])
             if name and (script or match[2]):
                 assert f"logs/{name}" in body, f"the log of {name} bears another name"
 
     scripts = [
         path for path in list_tracked("workflow_scripts/*.py") if SCRIPT_BLOCK in path.read_text()
     ]
-    assert used == {path.relative_to(ROOT).as_posix() for path in scripts}
+    assert used_scripts == {path.relative_to(ROOT).as_posix() for path in scripts}
 
 
 def list_anchors(page: Path) -> set[str]:

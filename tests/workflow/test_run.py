@@ -135,8 +135,8 @@ def test_imported_leaderboard_keeps_its_ranking(copy):
     table = pd.read_csv(copy / target)
     trained = table[table["protocol"] == "train_before_test"]
     imported = trained[trained["origin"] == "harmony_leaderboard"].set_index("model")
-    printed = pd.read_csv(ROOT / leaderboard, index_col="model")
-    assert (imported["pc1"] - printed["pc1"]).abs().max() < 0.1
+    reference = pd.read_csv(ROOT / leaderboard, index_col="model")
+    assert (imported["pc1"] - reference["pc1"]).abs().max() < 0.1
     assert {"direct", "train_before_test"} <= set(table.loc[table["origin"] == "own", "protocol"])
 
 
@@ -168,8 +168,14 @@ def test_deleted_record_reruns_its_users_alone(copy):
     assert [jobs[rule] for rule in (*users, *REPORT_RULES)] == [1] * (
         len(users) + len(REPORT_RULES)
     )
-    others = ("train_before_test", "evaluate_mmlu", "ask_prompt_run", "mmlu_by_subject", "releases")
-    assert not set(others) & set(jobs)
+    other_rules = (
+        "train_before_test",
+        "evaluate_mmlu",
+        "ask_prompt_run",
+        "mmlu_by_subject",
+        "releases",
+    )
+    assert not set(other_rules) & set(jobs)
 
 
 def test_single_table_needs_one_job(copy):

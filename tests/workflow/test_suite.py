@@ -55,9 +55,9 @@ def test_submit_checks_and_evaluates_nothing(copy):
 def test_new_precision_adds_row(copy):
     config = put(copy, "half.yaml", precision="bfloat16")
     record = copy / "results/records/suite/few_shot/miniature--Pythia-0.1M~float32/gsm8k.json"
-    measured = record.stat().st_mtime
+    mtime = record.stat().st_mtime
     run_snakemake(copy, "suite", *config)
-    assert record.stat().st_mtime == measured
+    assert record.stat().st_mtime == mtime
     board = pd.read_csv(copy / "results/tables/suite_leaderboard.csv")
     assert sorted(board["precision"]) == ["bfloat16", "float32"]
     assert board["commit"].nunique() == 1

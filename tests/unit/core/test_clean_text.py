@@ -100,8 +100,8 @@ def write(folder, names: list[str]) -> dict:
 def test_tex_compiles(tmp_path):
     """TeX sets a table of hostile and of random texts, and runs nothing of them."""
     draw = random.Random(0)
-    assigned = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
-    samples = ["".join(draw.choices(assigned, k=40)) for _ in range(200)]
+    characters = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
+    samples = ["".join(draw.choices(characters, k=40)) for _ in range(200)]
     samples += ["".join(draw.choices(string.printable, k=40)) for _ in range(200)]
     samples.append("".join(map(chr, range(0xA0, 0x250))))
     assert write(tmp_path, [*WHOLE, *samples])["tex"].read_text("utf-8").isascii()

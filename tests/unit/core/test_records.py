@@ -45,9 +45,9 @@ def test_write_record(tmp_path):
 def edit_field(path, key, value):
     """Change a value by its path in the record, with dots."""
     fields = json.loads(path.read_text())
-    *above, last = key.split(".")
+    *parents, last = key.split(".")
     part = fields
-    for name in above:
+    for name in parents:
         part = part[int(name) if isinstance(part, list) else name]
     part[last] = value
     path.write_text(json.dumps(fields))

@@ -77,7 +77,7 @@ def test_two_folders_same_name(here):
 )
 def test_folder_without_model(here, changed, sentence):
     save(here / "mine", **changed)
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         load({"harmony": {"models": ["./mine"]}})
-    (problem,) = raised.value.problems
+    (problem,) = error.value.problems
     assert problem.startswith("harmony.models[0] is './mine': no model: ") and sentence in problem

@@ -51,7 +51,7 @@ def test_read_grid_files(write):
 @pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_grids.txt"))
 def test_bad_grid(write, keys, texts):
     path = write(**keys)
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         read_grid_files(ROOT, TASKS)
-    assert all(problem.startswith(f"{path}: ") for problem in raised.value.problems)
-    assert all(text in str(raised.value) for text in texts), str(raised.value)
+    assert all(problem.startswith(f"{path}: ") for problem in error.value.problems)
+    assert all(text in str(error.value) for text in texts), str(error.value)

@@ -49,9 +49,9 @@ def test_look_up_once(tmp_path):
 
 
 def test_wrong_cells_unsaved(tmp_path):
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         load_with([], CONFIG, parameters="many")
-    assert all("parameters is 'many'" in problem for problem in raised.value.problems)
+    assert all("parameters is 'many'" in problem for problem in error.value.problems)
     assert not (tmp_path / "config/models.found.tsv").exists()
 
 

@@ -30,9 +30,9 @@ def load_runs(**prompts):
 
 
 def find_problem(**prompts) -> str:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         load_runs(**prompts)
-    (sentence,) = raised.value.problems
+    (sentence,) = error.value.problems
     return sentence
 
 

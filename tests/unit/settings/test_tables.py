@@ -67,9 +67,9 @@ def test_bad_cell(tmp_path, kind, column, cell, expected):
     row_type, good = GOOD[kind]
     row = good | {column: cell}
     path = write(tmp_path, row, row.values())
-    with pytest.raises(UserError, match=expected) as raised:
+    with pytest.raises(UserError, match=expected) as error:
         read_table(row_type, path)
-    assert str(raised.value).startswith(f"{path}, line 2: {column}")
+    assert str(error.value).startswith(f"{path}, line 2: {column}")
 
 
 @pytest.mark.parametrize(
