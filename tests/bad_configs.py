@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tests.tables import table_beside
+from tests.tables import load_table
 
 TOKEN = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz"
 REMEDY = "the variable HF_TOKEN"
@@ -40,18 +40,18 @@ class CommandLine(NamedTuple):
     hidden: str = TOKEN
 
 
-def read_case(written: str, texts: list[str], hidden: str = TOKEN) -> BadConfig:
-    written = written.replace("<token>", TOKEN)
-    if within := _WITHIN.get(written[0]):
-        written = within.format(written[2:])
-    return BadConfig(written, yaml.safe_load(f"{{{written}}}"), texts, hidden)
+def read_case(text: str, texts: list[str], hidden: str = TOKEN) -> BadConfig:
+    text = text.replace("<token>", TOKEN)
+    if template := _WITHIN.get(text[0]):
+        text = template.format(text[2:])
+    return BadConfig(text, yaml.safe_load(f"{{{text}}}"), texts, hidden)
 
 
 BAD_CONFIGS = [
-    *(read_case(written, texts) for written, *texts in table_beside(__file__, "bad_configs.txt")),
+    *(read_case(text, texts) for text, *texts in load_table(__file__, "bad_configs.txt")),
     *(
-        read_case(written, [*texts, REMEDY], hidden.replace("<token>", TOKEN))
-        for hidden, written, *texts in table_beside(__file__, "secret_configs.txt")
+        read_case(text, [*texts, REMEDY], hidden.replace("<token>", TOKEN))
+        for hidden, text, *texts in load_table(__file__, "secret_configs.txt")
     ),
 ]
 

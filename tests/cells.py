@@ -4,7 +4,7 @@ from workflow_scripts.evaluation.cells import CellsRequest, TaskRequest
 from workflow_scripts.settings.compute import Compute
 
 
-def cell(
+def make_cell(
     task: str,
     metric: str,
     *,
@@ -14,7 +14,7 @@ def cell(
     batch_size: int = 8,
     **more,
 ) -> CellsRequest:
-    asked = TaskRequest(
+    request = TaskRequest(
         harness_task=task,
         metric=metric,
         dataset="org/any",
@@ -23,4 +23,4 @@ def cell(
     )
     compute = Compute(device="cpu", batch_size=batch_size)
     keys = {"study": "harmony", "protocol": "direct", "compute": compute, **more}
-    return CellsRequest(tasks={task: asked}, seeds=(seed,), **keys)
+    return CellsRequest(tasks={task: request}, seeds=(seed,), **keys)

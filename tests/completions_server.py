@@ -40,27 +40,30 @@ class Completions:
                 break
         choice = {"index": 0, "text": text, "logprobs": None}
         if body.get("logprobs"):
-            choice["logprobs"] = self._logprobs(tokens)
+            choice["logprobs"] = self._compute_logprobs(tokens)
         return {"choices": [choice]}
 
-    def _logprobs(self, tokens: list[int]) -> dict:
+    def _compute_logprobs(self, tokens: list[int]) -> dict:
         logits = self.model(torch.tensor([tokens])).logits[0].log_softmax(-1)
         chosen = [float(row[token]) for row, token in zip(logits, tokens[1:], strict=False)]
         best = [{"best": float(row.max())} for row in logits[:-1]]
         return {"token_logprobs": [None, *chosen], "top_logprobs": [None, *best]}
 
 
-def _handler(served: Completions):
+def _make_handler(completions: Completions):
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_):
             pass
 
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            is_known = served.key in (None, self.headers["Authorization"].removeprefix("Bearer "))
-            status = served.status if is_known else 401
-            with served.lock:
-                data = json.dumps(served.complete(body) if status == 200 else {}).encode()
+            is_known = completions.key in (
+                None,
+                self.headers["Authorization"].removeprefix("Bearer "),
+            )
+            status = completions.status if is_known else 401
+            with completions.lock:
+                data = json.dumps(completions.complete(body) if status == 200 else {}).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
@@ -71,13 +74,13 @@ def _handler(served: Completions):
 
 
 @contextmanager
-def serving(folder: Path, **options):
+def serve_completions(folder: Path, **options):
     """Yield the server and the address of its API."""
-    served = Completions(folder, **options)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(served))
+    completions = Completions(folder, **options)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _make_handler(completions))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield served, f"http://127.0.0.1:{server.server_port}/v1"
+        yield completions, f"http://127.0.0.1:{server.server_port}/v1"
     finally:
         server.shutdown()
         server.server_close()

@@ -7,7 +7,7 @@ import tempfile
 
 import pytest
 
-from tests.made_once import made_once
+from tests.made_once import make_once
 from tests.workflow.grid import make_grid
 
 # Before anything imports PyTorch: the tests' models are tiny, and processes side by side whose threads
@@ -50,11 +50,11 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def finished_grid(tmp_path_factory):
     """A folder in which the small grid was made, on this machine and without misfortune."""
-    folder, _ = made_once(tmp_path_factory, "grid", make_grid)
+    folder, _ = make_once(tmp_path_factory, "grid", make_grid)
     return folder
 
 
-def _gpus() -> int:
+def _count_gpus() -> int:
     import torch
 
     return torch.cuda.device_count()
@@ -67,8 +67,8 @@ def pytest_collection_modifyitems(config, items):
         if item.get_closest_marker("real") and not config.getoption("real_hub"):
             reason = "needs real weights and data; docs/first_run.md says how to get them"
             item.add_marker(pytest.mark.skip(reason=reason))
-        if (marker := item.get_closest_marker("gpus")) and _gpus() < marker.args[0]:
-            reason = f"needs {marker.args[0]} GPUs, and PyTorch sees {_gpus()}"
+        if (marker := item.get_closest_marker("gpus")) and _count_gpus() < marker.args[0]:
+            reason = f"needs {marker.args[0]} GPUs, and PyTorch sees {_count_gpus()}"
             item.add_marker(pytest.mark.skip(reason=reason))
         for marker, (program, package) in PROGRAMS.items():
             if item.get_closest_marker(marker) and not shutil.which(program) and not NO_SKIPS:
@@ -79,8 +79,8 @@ def pytest_collection_modifyitems(config, items):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    excused = hasattr(report, "wasxfail") or any(map(item.get_closest_marker, NOT_IN_CI))
-    if NO_SKIPS and report.skipped and not excused:
+    is_excused = hasattr(report, "wasxfail") or any(map(item.get_closest_marker, NOT_IN_CI))
+    if NO_SKIPS and report.skipped and not is_excused:
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, and CHORUS_NO_SKIPS is set."
     return report

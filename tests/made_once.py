@@ -14,27 +14,27 @@ from typing import Any
 import pytest
 
 
-def made_once(
+def make_once(
     factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]
 ) -> tuple[Path, Any]:
-    """A folder that `make` has filled, and what `make` gave back, which must go into a pickle."""
+    """Return a folder that `make` has filled, and the result of `make`, which must go into a pickle."""
     own = factory.mktemp(name)
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return own, make(own)
     shared = factory.getbasetemp().parent / name  # of this run of pytest
-    told = shared.with_suffix(".pickle")
+    result_path = shared.with_suffix(".pickle")
     with shared.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not told.exists():
-            given = make(own)
+        if not result_path.exists():
+            result = make(own)
             _copy(own, shared)
-            told.write_bytes(pickle.dumps(given))
-            return own, given
+            result_path.write_bytes(pickle.dumps(result))
+            return own, result
     _copy(shared, own)
-    return own, pickle.loads(told.read_bytes())
+    return own, pickle.loads(result_path.read_bytes())
 
 
-def temporary_folder() -> Path:
+def make_temporary_folder() -> Path:
     """Make a folder that stays until the tests have ended."""
     folder = mkdtemp()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -42,5 +42,5 @@ def temporary_folder() -> Path:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """With its times, or Snakemake would take all of it for out of date, and with its hard links."""
+    """Copy a folder with its times, or Snakemake would take all of it for out of date, and with its hard links."""
     subprocess.run(["cp", "-a", f"{source}/.", target], check=True)

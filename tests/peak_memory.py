@@ -23,28 +23,30 @@ class PeakMemory(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         # What is handed in was there before, unless it has been seen being made.
-        given = {_storage(t) for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
+        inputs = {
+            _get_storage_key(t) for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)
+        }
         result = function(*args, **(kwargs or {}))
         for tensor in tree_leaves(result):
             if isinstance(tensor, torch.Tensor):
-                self._follow(tensor, given)
+                self._follow(tensor, inputs)
         return result
 
-    def _follow(self, tensor: torch.Tensor, given: set[int]) -> None:
+    def _follow(self, tensor: torch.Tensor, inputs: set[int]) -> None:
         storage = tensor.untyped_storage()
         key = storage._cdata
-        if key in self._seen or key in given:
+        if key in self._seen or key in inputs:
             return
         size = storage.nbytes()
         self._seen.add(key)
         self._now += size
         self.bytes = max(self.bytes, self._now)
-        weakref.finalize(storage, self._freed, key, size)
+        weakref.finalize(storage, self._release, key, size)
 
-    def _freed(self, key: int, size: int) -> None:
+    def _release(self, key: int, size: int) -> None:
         self._seen.discard(key)
         self._now -= size
 
 
-def _storage(tensor: torch.Tensor) -> int:
+def _get_storage_key(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata

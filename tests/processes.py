@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def python(code: str, *arguments: Any, **environment: str) -> str:
-    """What a program prints; run where the repository is."""
+    """Run a program where the repository is, and return what it prints."""
     run = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         cwd=ROOT,
@@ -38,7 +38,7 @@ def kill_when(condition: Callable[[], object], code: str, *arguments: Any) -> No
             process.kill()
 
 
-def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """A run of the small workflow that lies in a folder."""
+def run_small_workflow(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """Run the small workflow that lies in a folder."""
     command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)

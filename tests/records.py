@@ -46,16 +46,16 @@ def make_items(
 ) -> list[Item]:
     return [
         Item(
-            item=f"{subset or 'sst2'}/{at}",
+            item=f"{subset or 'sst2'}/{index}",
             subset=subset,
-            prompt_sha256=hash_text(str(at)),
+            prompt_sha256=hash_text(str(index)),
             gold=gold,
             prediction="0",
             correct=gold == "0",
             scores={"acc": float(gold == "0")},
             loglikelihoods=[-0.25, -1.5],
         )
-        for at, gold in enumerate(golds)
+        for index, gold in enumerate(golds)
     ]
 
 
@@ -102,18 +102,18 @@ def write_example(path: Path, golds: tuple[str, ...] = ("0", "1", "0", "1"), **o
     return write_record(path, make_items(golds=golds), **record_fields(n=len(golds), **overrides))
 
 
-def collected(paths: Iterable[Path]):
-    """The tidy scores of records."""
+def collect_records(paths: Iterable[Path]):
+    """Collect the tidy scores of records."""
     return collect(record for _, record in read_records(list(paths)))
 
 
-def plain_import(folder: Path) -> dict:
+def make_plain_import(folder: Path) -> dict:
     """Ask for whatever lies in a folder, under the names that it has there."""
     return {"name": "theirs", "folder": str(folder), "stamp": "", "names": {}, "tasks": {}}
 
 
-def imported_scores(folder: Path) -> pd.DataFrame:
-    """The tidy scores of a folder that import_results wrote."""
+def read_imported_scores(folder: Path) -> pd.DataFrame:
+    """Read the tidy scores of a folder that import_results wrote."""
     return tidy([row for cell in read_cells(folder) for row in make_cell_rows(cell)])
 
 
@@ -124,22 +124,23 @@ def write_lm_eval_results(
     folder.mkdir(parents=True, exist_ok=True)
     samples = [
         {
-            "doc_id": at,
-            "doc": {"question": f"q{at}", "sentence": f"q{at}"},
-            "target": at % 2,
+            "doc_id": index,
+            "doc": {"question": f"q{index}", "sentence": f"q{index}"},
+            "target": index % 2,
             "arguments": {
-                choice: {"arg_0": f"q{at}", "arg_1": choice} for choice in (" no", " yes")
+                choice: {"arg_0": f"q{index}", "arg_1": choice} for choice in (" no", " yes")
             },
-            "prompt_hash": f"{at}" * 64,
+            "prompt_hash": f"{index}" * 64,
             "resps": [],
             "filtered_resps": [
-                [str(-1.0 - (choice != (at + (at >= right)) % 2)), "False"] for choice in (0, 1)
+                [str(-1.0 - (choice != (index + (index >= right)) % 2)), "False"]
+                for choice in (0, 1)
             ],
             "filter": "none",
             "metrics": ["acc"],
-            "acc": float(at < right),
+            "acc": float(index < right),
         }
-        for at in range(10)
+        for index in range(10)
     ]
     content = {
         "results": {task: {"acc,none": right / 10, "acc_stderr,none": 0.1}},

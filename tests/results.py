@@ -6,27 +6,27 @@ from workflow_scripts.core.records import read_record
 from workflow_scripts.core.training_record import read_training_record
 
 
-def results_of(folder: Path) -> dict[str, bytes]:
-    """Every result by its path but times; of records and outputs all but what may differ between runs."""
-    found = {}
+def read_results(folder: Path) -> dict[str, bytes]:
+    """Read every result by its path but times; of records and outputs all but what may differ between runs."""
+    results = {}
     for path in sorted((folder / "results").rglob("*")):
-        kept = ".finished" in path.parts  # links to what is compared by its own name
-        if path.is_file() and not kept and not is_timed(path.relative_to(folder)):
-            found[str(path.relative_to(folder))] = stable_bytes_of(path)
-    return found
+        is_link = ".finished" in path.parts  # links to what is compared by its own name
+        if path.is_file() and not is_link and not is_timed(path.relative_to(folder)):
+            results[str(path.relative_to(folder))] = read_stable_bytes(path)
+    return results
 
 
 def is_timed(path: Path) -> bool:
-    """Whether it tells of times, which are never twice the same."""
-    tells = path.stem in (
+    """Tell a result with times, which are never twice the same."""
+    has_times = path.stem in (
         "chunking_pruning",
         "chunking_quality",
         "numbers",
     )
-    return tells or "latency" in str(path) or "report" in path.parts
+    return has_times or "latency" in str(path) or "report" in path.parts
 
 
-def stable_bytes_of(path: Path) -> bytes:
+def read_stable_bytes(path: Path) -> bytes:
     if path.suffix == ".json" and {"records", "outputs"} & set(path.parts):
         return read_record(path).serialize_stable()
     if path.suffix == ".json" and path.parent.name == "training":

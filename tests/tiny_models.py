@@ -29,7 +29,7 @@ _WORDS = {
 }
 
 
-def tiny_model(
+def make_tiny_model(
     kind: str,
     vocabulary: int = VOCABULARY,
     window: int = 1024,
@@ -38,15 +38,15 @@ def tiny_model(
     seed: int | None = 0,
     **changes: Any,
 ):
-    """The same weights each time, but for those drawn without a seed; `changes` are keys of its config."""
+    """Make a model with the same weights each time, unless the seed is None; `changes` are keys of its config."""
     if seed is not None:
         torch.manual_seed(seed)
     if kind in (*CHUNKED, "distilled"):
-        base = tiny_model("qwen2", layers=6, seed=None, **changes)
+        base = make_tiny_model("qwen2", layers=6, seed=None, **changes)
         return chunked_model(
             base, **PLAN, **(DISTILLED if kind == "distilled" else {"chunk_execution": kind})
         )
-    shape = _shape(vocabulary, layers, window)
+    shape = _make_shape(vocabulary, layers, window)
     peculiar = dict(_KINDS.get(kind, _KINDS["qwen2"]))
     config_class = getattr(transformers, f"{peculiar.pop('name')}Config")
     keys = shape | peculiar | changes
@@ -65,7 +65,7 @@ def tiny_model(
     return model
 
 
-def _shape(vocabulary: int, layers: int, window: int) -> dict[str, Any]:
+def _make_shape(vocabulary: int, layers: int, window: int) -> dict[str, Any]:
     return {
         "vocab_size": vocabulary,
         "max_position_embeddings": window,
@@ -79,7 +79,7 @@ def _shape(vocabulary: int, layers: int, window: int) -> dict[str, Any]:
 
 
 def move(model, deviation: float, *parts: str) -> None:
-    """Parameters with one of these parts in their names, away from what they start as."""
+    """Move parameters with one of these parts in their names away from what they start as."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if any(part in name for part in parts):
@@ -87,12 +87,12 @@ def move(model, deviation: float, *parts: str) -> None:
 
 
 def base_model(family: str, layers: int, attention: str = "sdpa"):
-    """Other weights each time."""
-    return tiny_model(family, layers=layers, seed=None, attn_implementation=attention)
+    """Make a model with other weights each time."""
+    return make_tiny_model(family, layers=layers, seed=None, attn_implementation=attention)
 
 
 def chunked_model(base, **keys: Any):
-    """The base's weights, cut into chunks, and new modules that are not what they start as."""
+    """Cut the base's weights into chunks, and add new modules that are not what they start as."""
     old = base.config
     shape = {k: v for k, v in old.to_dict().items() if k not in ("model_type", "architectures")}
     shape["head_dim"] = base.model.layers[0].self_attn.head_dim
@@ -109,14 +109,14 @@ def chunked_model(base, **keys: Any):
 def put_in_hub(
     model, folder: Path, tokenizer, repository: str = "org/base", **options: Any
 ) -> Path:
-    """The model as the hub folder holds one: the path of its manifest."""
+    """Save the model as the hub folder holds one; return the path of its manifest."""
     model.save_pretrained(folder, **options)
     tokenizer.save_pretrained(folder)
     return sealed(folder, repository, parameters=model.num_parameters(), architecture=type(model).__name__)  # fmt: skip
 
 
 def sealed(folder: Path, repository: str = "org/base", **facts: Any) -> Path:
-    """The path of a manifest that vouches for what the folder holds."""
+    """Write a manifest that vouches for what the folder holds; return its path."""
     usual = {"kind": "model", "source": "miniature", "revision": None, "licence": "mit"}
     seal(folder, repository=repository, **usual | facts)
     return folder / "manifest.json"

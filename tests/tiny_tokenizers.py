@@ -75,26 +75,26 @@ WITH_START = [family for family, starts in FAMILIES.items() if starts]
 
 @cache
 def tokenizer_like(family: str) -> Any:
-    """As it is loaded from a folder."""
+    """Load the tokenizer of a family from a folder."""
     with TemporaryDirectory() as folder:
         _MAKERS[family]().save_pretrained(folder)
         return AutoTokenizer.from_pretrained(Path(folder))
 
 
 def with_template(template: str | None, family: str = "qwen") -> Any:
-    """One of its own, that a test may change."""
+    """Copy a tokenizer, which a test may change, with this chat template."""
     tokenizer = copy.deepcopy(tokenizer_like(family))
     tokenizer.chat_template = template
     return tokenizer
 
 
 def smallest_tokenizer() -> PreTrainedTokenizerFast:
-    """Too small to use."""
+    """Make a tokenizer that is too small to use."""
     words = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1}, unk_token="<unk>"))
     return PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
 
 
-def _vocabulary(
+def _train_vocabulary(
     special: list[str], *, split: Any, **kind: Any
 ) -> tuple[dict[str, int], list[tuple[str, str]]]:
     core = Tokenizer(models.BPE(**kind))
@@ -110,8 +110,10 @@ def _vocabulary(
     return model["vocab"], [tuple(merge) for merge in model["merges"]]
 
 
-def _qwen() -> Any:
-    vocabulary, merges = _vocabulary(_QWEN, split=pre_tokenizers.ByteLevel(add_prefix_space=False))
+def _make_qwen() -> Any:
+    vocabulary, merges = _train_vocabulary(
+        _QWEN, split=pre_tokenizers.ByteLevel(add_prefix_space=False)
+    )
     tokenizer = Qwen2Tokenizer(
         vocab=vocabulary, merges=merges, eos_token="<|im_end|>", extra_special_tokens=_QWEN
     )
@@ -119,9 +121,9 @@ def _qwen() -> Any:
     return tokenizer
 
 
-def _llama_3() -> Any:
+def _make_llama_3() -> Any:
     split = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    vocabulary, merges = _vocabulary(_LLAMA_3, split=split)
+    vocabulary, merges = _train_vocabulary(_LLAMA_3, split=split)
     core = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     core.pre_tokenizer, core.decoder = split, decoders.ByteLevel()
     start = _LLAMA_3[0]
@@ -138,10 +140,12 @@ def _llama_3() -> Any:
     return tokenizer
 
 
-def _of_sentence_pieces(kind: type, special: list[str], prepend: str, template: str) -> Any:
-    """As SentencePiece makes them, with bytes for what has no piece."""
+def _make_sentence_piece_tokenizer(
+    kind: type, special: list[str], prepend: str, template: str
+) -> Any:
+    """Make a tokenizer as SentencePiece does, with bytes for what has no piece."""
     split = pre_tokenizers.Metaspace(prepend_scheme=prepend)
-    vocabulary, merges = _vocabulary(
+    vocabulary, merges = _train_vocabulary(
         [*special, *_BYTES], split=split, byte_fallback=True, unk_token="<unk>"
     )
     more = {"extra_special_tokens": _GEMMA[-2:]} if kind is GemmaTokenizer else {}
@@ -151,8 +155,8 @@ def _of_sentence_pieces(kind: type, special: list[str], prepend: str, template: 
 
 
 _MAKERS = {
-    "qwen": _qwen,
-    "llama_3": _llama_3,
-    "llama_2": lambda: _of_sentence_pieces(LlamaTokenizer, _LLAMA_2, "first", _INST),
-    "gemma": lambda: _of_sentence_pieces(GemmaTokenizer, _GEMMA, "never", _TURNS),
+    "qwen": _make_qwen,
+    "llama_3": _make_llama_3,
+    "llama_2": lambda: _make_sentence_piece_tokenizer(LlamaTokenizer, _LLAMA_2, "first", _INST),
+    "gemma": lambda: _make_sentence_piece_tokenizer(GemmaTokenizer, _GEMMA, "never", _TURNS),
 }

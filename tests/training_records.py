@@ -6,10 +6,10 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.requests import StageRequest
 
 
-def training_record(*, base: str, trained: str) -> TrainingRecord:
+def make_training_record(*, base: str, trained: str) -> TrainingRecord:
     fields = record_fields(model=trained)
     untrained = fields["model"].model_copy(update={"id": base})
-    asked = StageRequest(
+    request = StageRequest(
         id=trained,
         recipe="mine",
         keys=TrainingKeys(),
@@ -22,7 +22,7 @@ def training_record(*, base: str, trained: str) -> TrainingRecord:
     return TrainingRecord(
         base=untrained,
         trained=fields["model"].model_copy(update={"stages": ("cpt",)}),
-        request=asked.to_params(),
+        request=request.to_params(),
         data={},
         report={"trained_parameters": 1200},
         facts={"steps": 20, "tokens": 4000},

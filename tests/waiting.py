@@ -9,7 +9,7 @@ PATIENCE = 240.0  # seconds, of a machine that others use too
 def wait_until(condition: Callable[[], object], what: str, patience: float = PATIENCE) -> object:
     """Wait for something true and give it back."""
     end = time.monotonic() + patience
-    while not (found := condition()):
+    while not (value := condition()):
         assert time.monotonic() < end, f"waited {patience:g} s in vain until {what}"
         time.sleep(0.05)
-    return found
+    return value

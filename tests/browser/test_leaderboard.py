@@ -14,7 +14,7 @@ def page(make_page):
 
 
 @pytest.mark.parametrize("width", [1280, 375])
-def test_page_opens_without_errors_or_sideways_scrolling(page, width):
+def test_page_opens_cleanly(page, width):
     for address, tab in (("", "Suite"), ("#about", "About")):
         page.open(address, width)
         assert page.run("return document.documentElement.scrollWidth") <= width
@@ -56,7 +56,7 @@ def test_filters_and_download(page):
     page.assert_calm()
 
 
-def test_hostile_texts_are_text_in_every_place(make_page):
+def test_hostile_texts_are_escaped(make_page):
     page = make_page(make_hostile_page()).open()
     assert page.get_texts("h1") == page.get_texts("h2") == page.get_texts("nav a") == [HOSTILE]
     assert set(page.get_names()) == {" ".join(clean_lines(text).split()) for text in ATTACKS}

@@ -9,7 +9,7 @@ from tests.unit.paper.test_report_page import page
 pytestmark = pytest.mark.chromium
 
 
-def test_long_table_shows_the_rows_that_hold_any_typed_name(chrome, tmp_path):
+def test_report_table_search(chrome, tmp_path):
     page(tmp_path, rows=30)
     chrome.get((tmp_path / "report/index.html").as_uri())
     table = chrome.find_element(By.ID, "table-prompt_runs")

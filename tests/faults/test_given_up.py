@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from tests.faults.fault_injection import ITEM_SCORED, Faults
-from tests.results import results_of
+from tests.results import read_results
 from tests.workflow.grid import GRID, TARGETS
 from tests.workflow.snakemake import run_snakemake
 
@@ -34,4 +34,4 @@ def test_killed_cell_is_listed_missing(finished_grid, tmp_path):
     rerun = run_snakemake(folder, *TARGETS, record, *GRID, **faults.environment)
     assert rerun.returncode == 0, rerun.stdout + rerun.stderr
     assert set(faults.count(ITEM_SCORED).values()) == {1}
-    assert results_of(folder) == results_of(finished_grid)
+    assert read_results(folder) == read_results(finished_grid)

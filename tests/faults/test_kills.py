@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from tests.results import results_of
-from tests.workflow.grid import GRID, TARGETS, folder_with_hub
+from tests.results import read_results
+from tests.workflow.grid import GRID, TARGETS, copy_hub
 from tests.workflow.snakemake import run_snakemake, start_snakemake
 from workflow_scripts.core.records import read_record
 
@@ -20,7 +20,7 @@ _EARLIEST, _LATEST = 3.0, 25.0  # seconds after the start of a run
 def test_kills_lose_nothing(finished_grid, tmp_path):
     kills, seed = int(os.environ.get("KILLS", "4")), int(os.environ.get("SEED", "1"))
     rng = random.Random(seed)
-    folder = folder_with_hub(finished_grid, tmp_path / "killed")
+    folder = copy_hub(finished_grid, tmp_path / "killed")
     for _ in range(kills):
         run = start_snakemake(folder, *TARGETS, *GRID)
         try:
@@ -35,5 +35,5 @@ def test_kills_lose_nothing(finished_grid, tmp_path):
         assert unlocked.returncode == 0, unlocked.stderr
     result = run_snakemake(folder, *TARGETS, *GRID, "--cores", "1")
     assert result.returncode == 0, result.stdout + result.stderr
-    assert results_of(folder) == results_of(finished_grid)
+    assert read_results(folder) == read_results(finished_grid)
     assert not [path for path in folder.rglob(".*.tmp-*") if ".home" not in path.parts]

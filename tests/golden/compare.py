@@ -92,7 +92,9 @@ def compare_folders(
     differences = []
     for table in sorted({*keys, *old_tables, *new_tables}):
         if table not in old_tables or table not in new_tables:
-            differences.append(_presence(table, "", "", table in old_tables, table in new_tables))
+            differences.append(
+                _compare_presence(table, "", "", table in old_tables, table in new_tables)
+            )
             continue
         old_rows = [renames.rename_columns(table, row) for row in _read(old_tables[table])]
         new_rows = _read(new_tables[table])
@@ -115,15 +117,15 @@ def _compare_rows(
     for column in dict.fromkeys([*old_columns, *new_columns]):
         if before and after and (column in old_columns) != (column in new_columns):
             differences.append(
-                _presence(table, "", column, column in old_columns, column in new_columns)
+                _compare_presence(table, "", column, column in old_columns, column in new_columns)
             )
     columns = [column for column in old_columns if column in new_columns and column not in keys]
-    old_rows = _index(table, before, keys)
-    new_rows = _index(table, after, keys)
+    old_rows = _index_rows(table, before, keys)
+    new_rows = _index_rows(table, after, keys)
     for key in dict.fromkeys([*old_rows, *new_rows]):
         row = f"[{', '.join(key)}]"
         if key not in old_rows or key not in new_rows:
-            differences.append(_presence(table, row, "", key in old_rows, key in new_rows))
+            differences.append(_compare_presence(table, row, "", key in old_rows, key in new_rows))
             continue
         for column in columns:
             old, new = old_rows[key][column], new_rows[key][column]
@@ -132,18 +134,18 @@ def _compare_rows(
     return differences
 
 
-def _presence(table: str, row: str, column: str, before: bool, after: bool) -> Difference:
+def _compare_presence(table: str, row: str, column: str, before: bool, after: bool) -> Difference:
     states = [PRESENT if state else ABSENT for state in (before, after)]
     return Difference(table, row, column, *states)
 
 
-def _index(table: str, rows: list[Row], keys: list[str]) -> dict[tuple[str, ...], Row]:
+def _index_rows(table: str, rows: list[Row], keys: list[str]) -> dict[tuple[str, ...], Row]:
     """Return the rows by the cells of their key columns."""
     indexed: dict[tuple[str, ...], Row] = {}
     for row in rows:
-        lacking = [key for key in keys if key not in row]
-        if lacking:
-            raise ValueError(f"{table} has no column {lacking[0]}, a key column in tables.yaml.")
+        missing = [key for key in keys if key not in row]
+        if missing:
+            raise ValueError(f"{table} has no column {missing[0]}, a key column in tables.yaml.")
         key = tuple(round_cell(row[column]) for column in keys)
         if key in indexed:
             raise ValueError(

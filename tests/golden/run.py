@@ -37,7 +37,7 @@ def name_processor(cpuinfo: str) -> str:
     return f"{VENDORS.get(vendor, vendor)}-{values['cpu family']}-{values['model']}"
 
 
-def find_kept(part: str) -> Path:
+def find_reference_folder(part: str) -> Path:
     """Return the folder of the kept numbers of a part, which need not exist."""
     if part == "published":
         return HERE / part
@@ -47,23 +47,23 @@ def find_kept(part: str) -> Path:
 
 def keep_tables(part: str, tables: Path) -> Path:
     """Make a part's tables the kept ones, and return their folder."""
-    kept = find_kept(part)
-    shutil.rmtree(kept, ignore_errors=True)
-    kept.mkdir()
+    folder = find_reference_folder(part)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     for path in sorted(tables.glob("*.csv")):
         rows = [
             [round_cell(cell) for cell in row]
             for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8")))
         ]
-        with (kept / path.name).open("w", encoding="utf-8", newline="") as file:
+        with (folder / path.name).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(rows)
-    return kept
+    return folder
 
 
 def drop_other_processors() -> list[str]:
     """Remove the kept numbers of other kinds of processor, and return their names."""
     folders = [path.parent for path in HERE.glob("*/scores.csv")]
-    stale = [folder for folder in folders if folder != find_kept("measured")]
+    stale = [folder for folder in folders if folder != find_reference_folder("measured")]
     for folder in stale:
         shutil.rmtree(folder)
     return [folder.name for folder in stale]
@@ -136,7 +136,7 @@ def run_workflow(tree: Path, config: dict, names: list[str], tables: Path) -> fl
 
 
 def _make_environment(folder: Path) -> dict[str, str]:
-    """One thread, so that sums have one order; the home and temporary files inside the folder."""
+    """Set one thread, so that sums have one order, and the home and temporary files inside the folder."""
     own = {"HOME": str(folder), "TMPDIR": str(folder), "COLUMNS": "200"}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     inherited = {

@@ -8,7 +8,7 @@ from tests.golden.run import (
     RENAMES,
     drop_other_processors,
     extract_commit,
-    find_kept,
+    find_reference_folder,
     keep_tables,
     name_processor,
 )
@@ -58,12 +58,12 @@ def test_renamed_tables_are_compared(tmp_path):
     ]
 
 
-def test_two_rows_of_one_key_are_refused(tmp_path):
+def test_duplicate_key(tmp_path):
     with pytest.raises(ValueError, match="two rows"):
         compare(tmp_path, BEFORE + "a,x,0.5\n")
 
 
-def test_config_of_base_commit_has_old_names():
+def test_restore_config():
     renames = Renames(keys={"grid.test_draw": "grid.draws", "exam": "mmlu", "a.b": "c.d"})
     config = {"grid": {"draws": "own", "tasks": ["x"]}, "mmlu": {"shots": 5}, "c": {"d": 0, "e": 1}}
     restored = renames.restore_config(config)
@@ -79,26 +79,26 @@ def test_config_of_base_commit_has_old_names():
 
 def test_intended_difference_is_table_or_column():
     renames = Renames(moved={"scores.value": "drawn as published", "plans": "adapters"})
-    intended = [
+    verdicts = [
         Difference(table, "[a]", column, "1", "2").is_intended(renames.moved)
         for table, column in (("scores", "value"), ("scores", "n"), ("plans", "k"), ("score", ""))
     ]
-    assert intended == [True, False, True, False]
+    assert verdicts == [True, False, True, False]
 
 
-def test_kept_number_is_rounded(tmp_path, monkeypatch):
+def test_keep_tables_rounds(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.golden.run.HERE", tmp_path)
     (tmp_path / "after").mkdir()
     text = 'model,task,value\nPythia-0.1M,"x, y",0.12345678901234\nb,1.4.2,14770033664\n'
     (tmp_path / "after/scores.csv").write_text(text)
-    kept = keep_tables("published", tmp_path / "after")
-    assert (kept / "scores.csv").read_text() == text.replace("0.12345678901234", "0.123456789")
-    assert compare_folders(kept, tmp_path / "after", KEYS, Renames()) == []
+    folder = keep_tables("published", tmp_path / "after")
+    assert (folder / "scores.csv").read_text() == text.replace("0.12345678901234", "0.123456789")
+    assert compare_folders(folder, tmp_path / "after", KEYS, Renames()) == []
 
 
-def test_numbers_of_other_processors_are_dropped(tmp_path, monkeypatch):
+def test_drop_other_processors(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.golden.run.HERE", tmp_path)
-    own = find_kept("measured").name
+    own = find_reference_folder("measured").name
     for path in (f"{own}/scores.csv", "amd-99-9/scores.csv", "published/published_bits.csv"):
         (tmp_path / path).parent.mkdir()
         (tmp_path / path).touch()

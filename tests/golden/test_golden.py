@@ -9,18 +9,20 @@ pytestmark = pytest.mark.workflow
 
 def check(part, before, after, moved):
     differences = run.compare_part(part, before, after)
-    unintended = [str(each) for each in differences if not each.is_intended(moved)]
+    unintended = [
+        str(difference) for difference in differences if not difference.is_intended(moved)
+    ]
     assert not unintended, "\n".join(unintended)
 
 
-def test_published_tables_have_kept_numbers(tmp_path):
+def test_published_tables(tmp_path):
     run.run_working_tree("published", tmp_path / "after")
-    check("published", run.find_kept("published"), tmp_path / "after", moved={})
+    check("published", run.find_reference_folder("published"), tmp_path / "after", moved={})
 
 
 @pytest.mark.slow
-def test_measured_tables_have_numbers_of_base_commit(tmp_path):
-    before, moved = run.find_kept("measured"), {}
+def test_measured_tables(tmp_path):
+    before, moved = run.find_reference_folder("measured"), {}
     if not before.is_dir():
         before, moved = tmp_path / "before", run.RENAMES.moved
         run.run_commit(run.read_base(), "measured", before)

@@ -5,7 +5,7 @@ import math
 import pytest
 from lm_eval.models.huggingface import HFLM
 
-from tests.cells import cell
+from tests.cells import make_cell
 from workflow_scripts.evaluation.direct import evaluate_loaded
 from workflow_scripts.evaluation.prefix_lm import PrefixLM
 from workflow_scripts.hub.mirror import mirror
@@ -52,7 +52,7 @@ def test_engine_equals_hflm(loaded, build_requests, task, items):
 
 def test_arc_challenge_published_score(hub, loaded, tmp_path):
     record = evaluate_loaded(
-        loaded, hub, tmp_path / "arc.json", cell("arc_challenge", "acc_norm"), Recording()
+        loaded, hub, tmp_path / "arc.json", make_cell("arc_challenge", "acc_norm"), Recording()
     )
     (score,) = (metric for metric in record.metrics if metric.name == "acc_norm")
     assert score.n >= 1_150

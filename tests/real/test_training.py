@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cells import cell
+from tests.cells import make_cell
 from tests.processes import ROOT
 from tests.real.conftest import CPU
 from tests.unit.settings.merged import load
@@ -102,9 +102,9 @@ def test_cola_stays_baseline(hub, manifest, tmp_path):
             }
         )
     )
-    request = cell("cola", "mcc", protocol="train_before_test", recipe=recipe)
+    request = make_cell("cola", "mcc", protocol="train_before_test", recipe=recipe)
     train_before_test(manifest, hub, tmp_path / "trained.json", request)
-    evaluate_direct(manifest, hub, tmp_path / "direct.json", cell("cola", "mcc"))
+    evaluate_direct(manifest, hub, tmp_path / "direct.json", make_cell("cola", "mcc"))
     gained = read_log_odds(tmp_path / "trained.json") - read_log_odds(tmp_path / "direct.json")
     stderr = gained.std(ddof=1) / len(gained) ** 0.5
     record = read_record(tmp_path / "trained.json")

@@ -14,7 +14,7 @@ ESCAPE = "\x1b]0;owned\x07\x1b[2J"
 Files = dict[str, bytes]
 
 
-def request(name: str, **keys) -> str:
+def make_request(name: str, **keys) -> str:
     return yaml.safe_dump({"name": name, "precision": "float32", "model_type": "pretrained"} | keys)
 
 
@@ -27,9 +27,12 @@ _REQUESTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "link.yaml": (lambda path: path.symlink_to(path.parent / "../secret.txt"), "is a link"),
     "pipe.yaml": (os.mkfifo, "no regular file"),
     "bomb.yaml": (lambda path: path.write_text("a: &a [1, 1]\nb: &b [*a, *a]"), "has an alias"),
-    f"{ESCAPE}.yaml": (lambda path: path.write_text(request("acme/good")), "its file's name may"),
+    f"{ESCAPE}.yaml": (
+        lambda path: path.write_text(make_request("acme/good")),
+        "its file's name may",
+    ),
     "signs.yaml": (
-        lambda path: path.write_text(request("acme/good", precision=ESCAPE)),
+        lambda path: path.write_text(make_request("acme/good", precision=ESCAPE)),
         "precision is",
     ),
 }
@@ -64,9 +67,11 @@ def fill(folder: Path, hub: FakeHub, good: Files) -> dict[str, str]:
         reasons[file] = words
     for name, (edit, licence, words) in _REPOSITORIES.items():
         hub.add("model", f"acme/{name}", [edit(good)], card={"license": licence})
-        (folder / f"{name}.yaml").write_text(request(f"acme/{name}"))
+        (folder / f"{name}.yaml").write_text(make_request(f"acme/{name}"))
         reasons[f"{name}.yaml"] = words
     hub.add("model", "acme/good", [good], card={"license": "mit"})
     for precision in ("float32", "bfloat16"):
-        (folder / f"good-{precision}.yaml").write_text(request("acme/good", precision=precision))
+        (folder / f"good-{precision}.yaml").write_text(
+            make_request("acme/good", precision=precision)
+        )
     return reasons

@@ -12,7 +12,7 @@ from workflow_scripts.hub.manifest import read_manifest
 
 
 @pytest.mark.parametrize("path", ["a/../../x", "/etc/passwd", "a\\..\\b", "a\nb", "a\0b"], ids=repr)
-def test_manifest_that_leads_out_of_its_folder_is_refused(tmp_path, path):
+def test_manifest_path_outside_folder(tmp_path, path):
     manifest = {
         "kind": "model",
         "source": "huggingface",
@@ -28,7 +28,7 @@ def test_manifest_that_leads_out_of_its_folder_is_refused(tmp_path, path):
 
 
 @pytest.mark.parametrize("file", ["../sst2.parquet", "/tmp/sst2.parquet", "a/sst2.parquet"])
-def test_record_names_items_beside_it(tmp_path, file):
+def test_record_items_outside_folder(tmp_path, file):
     path = tmp_path / "sst2.json"
     write_example(path)
     fields = json.loads(path.read_text())
@@ -47,7 +47,7 @@ def test_no_remote_code_and_no_pickles():
 
 
 @pytest.mark.workflow
-def test_folder_with_spaces_and_quotes_in_its_name(tmp_path):
+def test_folder_name_with_shell_signs(tmp_path):
     folder = tmp_path / 'it\'s a "run" $(touch gotcha) ;'
     folder.mkdir()
     result = run_snakemake(folder, "--until", "build_world", "--config", "seed=1")

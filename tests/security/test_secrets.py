@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.workflow.grid import TOKENS, files_with_a_token
+from tests.workflow.grid import TOKENS, list_token_files
 
 pytestmark = pytest.mark.workflow
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.workflow
 def test_no_file_holds_a_token(finished_grid):
     """Models, datasets, records, tables, logs, and what Snakemake keeps for itself."""
     assert len(TOKENS) >= 4
-    assert not files_with_a_token(finished_grid)
+    assert not list_token_files(finished_grid)
 
 
 def test_no_argument_list_holds_a_token(finished_grid):

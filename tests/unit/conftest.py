@@ -20,7 +20,7 @@ def world(tmp_path_factory):
 
 
 def placed(hub, name):
-    """The manifest of one of the shipped models, in a hub folder."""
+    """Place one of the shipped models in a hub folder, and return its manifest."""
     from workflow_scripts.miniature.shipped import place
 
     place(hub, name)

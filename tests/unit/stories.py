@@ -9,11 +9,11 @@ from workflow_scripts.render.prose import told
 from workflow_scripts.render.words import CLEAR
 
 
-def numbers_of(values: dict[str, Any]) -> Numbers:
+def make_story_numbers(values: dict[str, Any]) -> Numbers:
     return make_numbers({"limit.clear": CLEAR, **values})
 
 
-def story(study: Study, values: dict[str, Any]) -> str:
-    numbers = numbers_of(values)
+def write_story(study: Study, values: dict[str, Any]) -> str:
+    numbers = make_story_numbers(values)
     paragraphs = told(study.prose, numbers)
     return " ".join(filled(text, lambda name: numbers[name].text) for text in paragraphs)

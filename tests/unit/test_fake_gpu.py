@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from tests.tiny_models import VOCABULARY, tiny_model
+from tests.tiny_models import VOCABULARY, make_tiny_model
 
 
 @pytest.mark.parametrize("kind", ["qwen2", "gpt_neox", "fused", "loop"])
 def test_model_forward_and_backward(kind):
-    model = tiny_model(kind).to("meta")
+    model = make_tiny_model(kind).to("meta")
     ids = torch.zeros(2, 9, dtype=torch.long, device="meta")
     out = model(ids, labels=ids)
     assert out.logits.shape == (2, 9, VOCABULARY)

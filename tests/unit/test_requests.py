@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from tests.tables import table_beside
+from tests.tables import load_table
 from tests.unit.settings.merged import load
 from workflow_scripts.evaluation.prompts.requests import build_prompt_request
 from workflow_scripts.evaluation.requests import (
@@ -33,7 +33,7 @@ REQUESTS = {
 }
 
 
-CHANGES = table_beside(__file__, "changed_keys.txt")
+CHANGES = load_table(__file__, "changed_keys.txt")
 
 
 @pytest.mark.parametrize("name", REQUESTS)
@@ -46,7 +46,7 @@ def test_params_come_back(name):
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES)
 def test_changed_key(change, expected):
-    """It changes the params of its users and of nobody besides."""
+    """A changed key changes the params of its users and of nobody besides."""
     before, after = load({}), load(yaml.safe_load(f"{{{change}}}"))
     differing = {name for name, get in REQUESTS.items() if get(before) != get(after)}
     assert differing == set(expected.split())
@@ -74,5 +74,5 @@ def test_timed_plans():
         *("@prune3", "@prune3-5"),
     ]
     other = {"model": "miniature/Qwen2-1M", "latency_models": ["miniature/Qwen2-1M"]}
-    timed = list_timed_variants([plan], **other, latency_layers=[2])
-    assert timed == ["@k2m2-residual-noadapters"]
+    variants = list_timed_variants([plan], **other, latency_layers=[2])
+    assert variants == ["@k2m2-residual-noadapters"]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import torch
 from lm_eval.models.huggingface import HFLM
 
-from tests.tiny_models import tiny_model
+from tests.tiny_models import make_tiny_model
 from tests.unit.evaluation.drawn import fresh_seed
 
 _PIECES = [
@@ -30,22 +30,22 @@ _PIECES = [
 AWKWARD = [("", "The fox sees"), ("The fo", "x sees"), ("What?  \n", "The fox")]
 
 
-def drawn_pairs(tokenizer) -> list[tuple[str, str]]:
-    """Contexts with several endings; empty ones, and spaces and start tokens everywhere."""
+def draw_pairs(tokenizer) -> list[tuple[str, str]]:
+    """Draw contexts with several endings; empty ones, and spaces and start tokens everywhere."""
     rng = random.Random(fresh_seed())
     start = tokenizer.bos_token or tokenizer.eos_token
 
-    def text(least: int) -> str:
-        return "".join(rng.choices([*_PIECES, start], k=rng.randint(least, 12)))
+    def draw_text(minimum: int) -> str:
+        return "".join(rng.choices([*_PIECES, start], k=rng.randint(minimum, 12)))
 
-    contexts = [*(text(0) for _ in range(60)), "", " ", start]
-    drawn = [(context, text(1)) for context in contexts for _ in range(4)]
+    contexts = [*(draw_text(0) for _ in range(60)), "", " ", start]
+    pairs = [(context, draw_text(1)) for context in contexts for _ in range(4)]
     # lm-eval itself has no answer to a continuation of which no token is left.
-    return [pair for pair in drawn if tokenizer.encode(pair[1], add_special_tokens=False)]
+    return [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
 
 
-def watched(tokenizer, kind: type[HFLM] = HFLM) -> HFLM:
-    """Without weights: what it would score or generate from, it notes."""
+def make_watched_model(tokenizer, kind: type[HFLM] = HFLM) -> HFLM:
+    """Make a model without weights, which notes what it would score or generate from."""
 
     class Watched(kind):
         def _loglikelihood_tokens(self, requests, *arguments, **options):
@@ -57,7 +57,7 @@ def watched(tokenizer, kind: type[HFLM] = HFLM) -> HFLM:
             self.generated_from.append(context[0].tolist())
             return torch.cat([context, torch.full((1, 1), self.eot_token_id)], dim=1)
 
-    config = tiny_model("qwen2", len(tokenizer), window=4096).config
+    config = make_tiny_model("qwen2", len(tokenizer), window=4096).config
     weightless = SimpleNamespace(config=config, device=torch.device("cpu"))
     model = Watched(pretrained=weightless, tokenizer=tokenizer, batch_size=1)
     model.scored, model.generated_from = {}, []

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import made_once
+from tests.made_once import make_once
 from tests.workflow.snakemake import SMALL, run_snakemake
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """A folder in which everything was made, and what its run said."""
-    return made_once(tmp_path_factory, "finished", _make_everything)
+    """A folder in which everything was made, and the result of its run."""
+    return make_once(tmp_path_factory, "finished", _make_everything)
 
 
 def _make_everything(folder: Path) -> subprocess.CompletedProcess:
-    """With the network forbidden to every process."""
+    """Make everything, with the network forbidden to every process."""
     report = folder / "network.txt"
     result = run_snakemake(
         folder,

@@ -17,22 +17,22 @@ TOKENS = {
 
 
 def make_grid(folder: Path) -> Path:
-    """And write down the argument lists of all processes meanwhile, in argument_lists.txt."""
-    seen = set()
-    run = start_snakemake(folder, *TARGETS, *GRID, **TOKENS)
+    """Make the grid, and write the argument lists of all processes meanwhile into argument_lists.txt."""
+    argument_lists = set()
+    process = start_snakemake(folder, *TARGETS, *GRID, **TOKENS)
     try:
-        while run.poll() is None:
-            seen |= _argument_lists()
+        while process.poll() is None:
+            argument_lists |= _list_arguments()
             time.sleep(0.2)
     finally:
-        run.kill()
-    assert run.wait() == 0, (folder / "snakemake.out").read_text()
-    (folder / "argument_lists.txt").write_text("\n".join(sorted(seen)))
+        process.kill()
+    assert process.wait() == 0, (folder / "snakemake.out").read_text()
+    (folder / "argument_lists.txt").write_text("\n".join(sorted(argument_lists)))
     return folder
 
 
-def folder_with_hub(finished: Path, folder: Path) -> Path:
-    """A folder with the hub of another, its requests, and with what Snakemake knows of it; no results."""
+def copy_hub(finished: Path, folder: Path) -> Path:
+    """Copy the hub of a finished folder, its requests, and with what Snakemake knows of it; no results."""
     folder.mkdir(exist_ok=True)
     for name in (".snakemake", "resources", "requests"):
         if (finished / name).is_dir():
@@ -40,7 +40,7 @@ def folder_with_hub(finished: Path, folder: Path) -> Path:
     return folder
 
 
-def files_with_a_token(folder: Path) -> list[Path]:
+def list_token_files(folder: Path) -> list[Path]:
     tokens = [token.encode() for token in TOKENS.values()]
     return [
         path
@@ -49,9 +49,9 @@ def files_with_a_token(folder: Path) -> list[Path]:
     ]
 
 
-def _argument_lists() -> set[str]:
-    found = set()
+def _list_arguments() -> set[str]:
+    argument_lists = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            found.add(path.read_bytes().decode(errors="replace").replace("\0", " "))
-    return found
+            argument_lists.add(path.read_bytes().decode(errors="replace").replace("\0", " "))
+    return argument_lists

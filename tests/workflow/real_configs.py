@@ -14,17 +14,19 @@ CUTS = ROOT / "tests/workflow/cuts"
 REQUESTS = ["Qwen2.5-0.5B-trained-before-test", "Qwen2.5-0.5B-Instruct@k2m12+cpt"]
 
 
-def configs(name: str) -> list[str]:
-    """A config as it is, and behind it the file that cuts it."""
+def list_config_arguments(name: str) -> list[str]:
+    """List the arguments for a config as it is, and behind it the file that cuts it."""
     return ["--configfile", str(ROOT / f"config/{name}.yaml"), str(CUTS / f"{name}.yaml")]
 
 
 @contextmanager
-def real_config(name: str, folder: Path) -> Iterator[tuple[list[str], dict[str, str], FakeHub]]:
-    """Arguments and environment of a run in this folder, and the hub, which is there meanwhile."""
+def serve_real_config(
+    name: str, folder: Path
+) -> Iterator[tuple[list[str], dict[str, str], FakeHub]]:
+    """Yield arguments and environment of a run in this folder, and the hub, which is there meanwhile."""
     (folder / "requests").mkdir(parents=True)
     for request in REQUESTS:
         shutil.copy(ROOT / f"config/requests/paper/{request}.yaml", folder / "requests")
     with FakeHub() as hub:
         fill(hub)
-        yield configs(name), {"HF_ENDPOINT": hub.url, "NO_PROXY": "127.0.0.1"}, hub
+        yield list_config_arguments(name), {"HF_ENDPOINT": hub.url, "NO_PROXY": "127.0.0.1"}, hub

@@ -17,16 +17,16 @@ SMALL = ["--configfile", str(ROOT / "tests/workflow/small.yaml")]
 
 
 def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
-    return run_for(folder, *command(folder, *arguments), **environment)
+    return run_for(folder, *build_command(folder, *arguments), **environment)
 
 
 def run_for(
     folder: Path, *words: str | Path, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess:
-    """A command in the environment that the folder's runs have; run there, or elsewhere."""
+    """Run a command in the environment that the folder's runs have, there or elsewhere."""
     return subprocess.run(
         words,
-        env=environment_with(folder, **environment),
+        env=build_environment(folder, **environment),
         cwd=cwd or folder,
         capture_output=True,
         text=True,
@@ -35,11 +35,11 @@ def run_for(
 
 
 def start_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen:
-    """Beside the test, in a session of its own; what it says is in snakemake.out."""
+    """Start Snakemake beside the test, in a session of its own; its output is in snakemake.out."""
     with (folder / "snakemake.out").open("w") as output:
         return subprocess.Popen(
-            command(folder, *arguments),
-            env=environment_with(folder, **environment),
+            build_command(folder, *arguments),
+            env=build_environment(folder, **environment),
             cwd=folder,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -48,14 +48,14 @@ def start_snakemake(folder: Path, *arguments: str, **environment: str) -> subpro
         )
 
 
-def with_config(folder: Path, **changes) -> list[str]:
-    """The small world with some keys changed, as a user would: by one more config file."""
+def write_changed_config(folder: Path, **changes) -> list[str]:
+    """Change some keys of the small world as a user would, by one more config file; return the arguments."""
     path = folder / "changes.yaml"
     path.write_text(yaml.safe_dump(changes))
     return [*SMALL, str(path)]
 
 
-def command(folder: Path, *arguments: str, snakefile: Path = ROOT / "Snakefile") -> list[str]:
+def build_command(folder: Path, *arguments: str, snakefile: Path = ROOT / "Snakefile") -> list[str]:
     return [
         sys.executable,
         "-m",
@@ -68,20 +68,20 @@ def command(folder: Path, *arguments: str, snakefile: Path = ROOT / "Snakefile")
     ]
 
 
-def environment_with(folder: Path, **changes: str) -> dict[str, str]:
-    """A home of its own: neither the user's caches nor the user's tokens play a part."""
+def build_environment(folder: Path, **changes: str) -> dict[str, str]:
+    """Build an environment with a home of its own: no part is played by the user's caches and tokens."""
     home = folder / ".home"
     home.mkdir(exist_ok=True)
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("HF_", "XDG_", "SNAKEMAKE_", "PYTEST_"))
     }
-    return {**kept, "HOME": str(home), "COLUMNS": "200", **changes}
+    return {**inherited, "HOME": str(home), "COLUMNS": "200", **changes}
 
 
-def jobs_of(result: subprocess.CompletedProcess) -> dict[str, int]:
-    """How often each rule would run, or ran, from the table of job counts; packs of tasks added up."""
+def count_jobs(result: subprocess.CompletedProcess) -> dict[str, int]:
+    """Count how often each rule would run, or ran, from the table of job counts; packs of tasks added up."""
     assert result.returncode == 0, result.stdout + result.stderr
     table = (result.stdout + result.stderr).split("Job stats", 1)[1].split("total", 1)[0]
     # The rich logger shows a rule's underscores as spaces.

@@ -40,12 +40,12 @@ WITHOUT_TEMPLATE = "HuggingFaceTB/SmolLM2-135M"
 
 
 def fill(hub: FakeHub) -> None:
-    for (kind, name), (files, licence) in _repositories().items():
+    for (kind, name), (files, licence) in _build_repositories().items():
         hub.add(kind, name, [files], card={"license": licence})
 
 
 @cache
-def _repositories() -> dict[tuple[str, str], tuple[dict[str, bytes], str]]:
+def _build_repositories() -> dict[tuple[str, str], tuple[dict[str, bytes], str]]:
     """Build files and licence, by kind and name."""
     rows = read_table(ModelRow, ROOT / "config/models.tsv")
     repositories = {}
@@ -96,12 +96,12 @@ def _chunk(folder: Path, layers: int | None) -> None:
         config |= {"adapter_hidden_size": None, "layers_to_prune": None, "temperature": 2.0}
         config |= {"distillation": False, "logits_distillation": False}
         path = folder / "model.safetensors"
-        weights = load_file(path) | _added_weights(config)
+        weights = load_file(path) | _draw_added_weights(config)
         save_file(weights, path, metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(config))
 
 
-def _added_weights(config: dict[str, Any]) -> dict[str, np.ndarray]:
+def _draw_added_weights(config: dict[str, Any]) -> dict[str, np.ndarray]:
     """Draw the weights of adapters and aggregation, by their published names."""
     width, inner = config["hidden_size"], config["intermediate_size"]
     gated = {"gate_proj": (inner, width), "up_proj": (inner, width), "down_proj": (width, inner)}

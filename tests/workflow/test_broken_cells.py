@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.workflow.snakemake import SMALL, run_snakemake, with_config
+from tests.workflow.snakemake import SMALL, run_snakemake, write_changed_config
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
 
@@ -63,7 +63,7 @@ def check_pages(folder, records: list[str]) -> None:
     assert (folder / "results/report/leaderboard.html").stat().st_size > 100_000
 
 
-def test_broken_cell_in_each_study_costs_its_rows_alone(copy):
+def test_broken_cell_in_each_study(copy):
     before = list_outputs(copy)
     records = [break_cell(copy, name) for name, _ in BROKEN.values()]
     old = {path: (copy / path).stat().st_mtime_ns for path in before}
@@ -79,10 +79,12 @@ def test_broken_cell_in_each_study_costs_its_rows_alone(copy):
     check_pages(copy, records)
 
 
-def test_broken_cells_of_few_shot_and_own_texts(copy):
+def test_broken_cells_few_shot_and_texts(copy):
     """Protocols that the default config does not have."""
     lines = (copy / "resources/hub/corpus.txt", copy / "mine.txt")
-    text = "\n".join(f"Line {at} tells of the river and the tower of Alder." for at in range(400))
+    text = "\n".join(
+        f"Line {index} tells of the river and the tower of Alder." for index in range(400)
+    )
     lines[1].write_text(text)
     changes = {
         "harmony": {
@@ -91,12 +93,12 @@ def test_broken_cells_of_few_shot_and_own_texts(copy):
             "corpora": {"mine": str(lines[1])},
         }
     }
-    config = with_config(copy, **changes)
+    config = write_changed_config(copy, **changes)
     first = run_snakemake(copy, "harmony", *config)
     assert first.returncode == 0, first.stdout + first.stderr
     break_cell(copy, "harmony/few_shot/miniature--Llama-1.4M/mnli")
     break_cell(copy, "corpora/train_before_test/miniature--Pythia-0.1M/mine")
-    again = run_snakemake(copy, "harmony", "results/report/index.html", *config)
-    assert again.returncode == 0, again.stdout + again.stderr
+    second = run_snakemake(copy, "harmony", "results/report/index.html", *config)
+    assert second.returncode == 0, second.stdout + second.stderr
     for table in ("harmony_leaderboard", "harmony_bits"):
         assert "—" in (copy / f"results/tables/{table}.md").read_text()

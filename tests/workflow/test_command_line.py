@@ -11,7 +11,7 @@ import yaml
 
 from tests.bad_configs import COMMAND_LINES
 from tests.unit.settings.merged import CONFIGS
-from tests.workflow.snakemake import ROOT, jobs_of, run_for, run_snakemake
+from tests.workflow.snakemake import ROOT, count_jobs, run_for, run_snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -22,7 +22,7 @@ BEFORE_OUR_CODE = {"missing file"}
 
 
 @pytest.mark.parametrize("case", COMMAND_LINES, ids=lambda case: case.name)
-def test_bad_command_line_fails_before_any_job(case, tmp_path):
+def test_bad_command_line(case, tmp_path):
     for name, text in case.files.items():
         (tmp_path / name).write_text(text)
     result = run_snakemake(tmp_path, *case.arguments)
@@ -54,15 +54,15 @@ CONFIG_CASES = [
 
 
 @pytest.mark.parametrize("path", CONFIG_CASES)
-def test_dry_run_plans_grid_of_config(path, tmp_path):
+def test_dry_run_grid(path, tmp_path):
     models, tasks = count_grid(path)
     result = run_snakemake(tmp_path, "-n", "--configfile", str(path))
     # A rule asked for what the config has not.
     assert "Exception" not in result.stdout + result.stderr
-    jobs = jobs_of(result)
+    jobs = count_jobs(result)
     packs = math.ceil(tasks / (read_section(path, "cluster")["tasks_per_job"] or tasks))
-    of_grid = [jobs.get(rule, 0) for rule in ("evaluate_direct", "train_before_test")]
-    assert of_grid == [models * packs] * 2
+    grid_jobs = [jobs.get(rule, 0) for rule in ("evaluate_direct", "train_before_test")]
+    assert grid_jobs == [models * packs] * 2
     has_grid = models > 0
     assert jobs.get("leaderboard_table", 0) == has_grid
     assert jobs["agreement"] == 1 + has_grid, "of the published grid, and of the run's own"
@@ -77,7 +77,7 @@ def test_dry_run_plans_grid_of_config(path, tmp_path):
         assert count_grid(path) == (61, 24) and jobs["fetch_model"] == 61
 
 
-def test_lock_hub_lists_what_the_studies_need(tmp_path):
+def test_lock_hub_selection(tmp_path):
     model = "HuggingFaceTB/SmolLM2-135M"
     measures = {"sequential_chunks": [2], "pruned": [], "latency_models": [model]}
     changes = {
@@ -91,18 +91,18 @@ def test_lock_hub_lists_what_the_studies_need(tmp_path):
     (tmp_path / "times.yaml").write_text(yaml.safe_dump(changes))
     configs = [str(ROOT / "config/first.yaml"), "times.yaml"]
     result = run_snakemake(tmp_path, "lock_hub", "--summary", "--configfile", *configs)
-    fetched = re.findall(r"hub-first/(.*)/manifest.json", result.stdout)
-    assert sorted(fetched) == ["datasets/cais/mmlu", f"models/{model}"], result.stderr
+    names = re.findall(r"hub-first/(.*)/manifest.json", result.stdout)
+    assert sorted(names) == ["datasets/cais/mmlu", f"models/{model}"], result.stderr
 
 
-def test_empty_lists_of_models_plan_no_study(tmp_path):
+def test_dry_run_without_models(tmp_path):
     (tmp_path / "no_requests").mkdir()
-    none = tmp_path / "none.yaml"
-    none.write_text(
+    path = tmp_path / "none.yaml"
+    path.write_text(
         "harmony: {models: []}\nprompts: {models: []}\nchunking: {checkpoints: []}\n"
         "suite: {requests: no_requests}\n"
     )
-    jobs = jobs_of(run_snakemake(tmp_path, "-n", "--configfile", str(none)))
+    jobs = count_jobs(run_snakemake(tmp_path, "-n", "--configfile", str(path)))
     studies = ("harmony", "chunking", "mmlu", "prompt", "suite", "training")
     assert not [name for name in jobs if any(study in name for study in studies)]
     assert not [name for name in jobs if name.startswith(("evaluate_", "train_", "measure_"))]
@@ -118,8 +118,17 @@ def test_slurm_profile_without_slurm(tmp_path):
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "results").exists() and not (tmp_path / "logs").exists()
     # As people type it, from the root: the link `slurm` is what Snakemake looks for.
-    typed = [sys.executable, "-m", "snakemake", "-n", "--profile", "slurm", "--directory", tmp_path]
-    assert jobs_of(run_for(tmp_path, *typed, cwd=ROOT))["train_before_test"] == 6
+    command = [
+        sys.executable,
+        "-m",
+        "snakemake",
+        "-n",
+        "--profile",
+        "slurm",
+        "--directory",
+        tmp_path,
+    ]
+    assert count_jobs(run_for(tmp_path, *command, cwd=ROOT))["train_before_test"] == 6
 
 
 def test_snakemake_lint(tmp_path):
@@ -133,21 +142,21 @@ def test_snakefile_imports_no_heavy_package(tmp_path):
     empty = tmp_path / "Snakefile"
     empty.write_text('rule all:\n    output: "x"\n    shell: "touch {output}"\n')
 
-    def imported(*arguments: str) -> set[str]:
+    def list_imports(*arguments: str) -> set[str]:
         listing = [sys.executable, "-X", "importtime", "-m", "snakemake", "--list"]
         result = run_for(tmp_path, *listing, *arguments)
         assert result.returncode == 0, result.stderr
         return {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
 
     profile = ["--workflow-profile", str(ROOT / "profiles/default")]
-    ours = imported("--snakefile", str(ROOT / "Snakefile"), *profile)
-    added = {name.split(".")[0] for name in ours - imported(*profile)}
-    assert "workflow_scripts" in added
+    imports = list_imports("--snakefile", str(ROOT / "Snakefile"), *profile)
+    packages = {name.split(".")[0] for name in imports - list_imports(*profile)}
+    assert "workflow_scripts" in packages
     heavy = "torch transformers datasets pandas numpy pyarrow matplotlib scipy"
-    assert not added & {*heavy.split(), "lm_eval", "lighteval", "peft", "huggingface_hub"}
+    assert not packages & {*heavy.split(), "lm_eval", "lighteval", "peft", "huggingface_hub"}
 
 
-def test_token_is_in_no_file_of_a_run(tmp_path):
+def test_run_hides_token(tmp_path):
     token = "hf_" + "PlantedTokenPlantedTokenPlanted"
     result = run_snakemake(tmp_path, "--until", "build_world", "--config", "seed=1", HF_TOKEN=token)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -6,34 +6,34 @@ import pandas as pd
 import pytest
 
 from tests.records import write_lm_eval_results
-from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
+from tests.workflow.snakemake import ROOT, count_jobs, run_snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 PAIR = "compare=Qwen/Qwen2.5-7B meta-llama/Llama-3.1-8B"
 
 
-def test_two_published_models_need_an_empty_folder(tmp_path):
+def test_compare_published_models(tmp_path):
     report = tmp_path / "network.txt"
-    forbidden = {
+    environment = {
         "PYTHONPATH": str(Path(__file__).parent / "forbid_network"),
         "CHORUS_NETWORK_REPORT": str(report),
     }
-    result = run_snakemake(tmp_path, "compare", "--config", PAIR, **forbidden)
-    assert jobs_of(result) == {"build_grid": 2, "compare": 1}
+    result = run_snakemake(tmp_path, "compare", "--config", PAIR, **environment)
+    assert count_jobs(result) == {"build_grid": 2, "compare": 1}
     assert not report.exists(), report.read_text()
     table = pd.read_csv(tmp_path / "results/tables/compare.csv").query("task == 'mean of tasks'")
     assert table["difference"].round(3).tolist() == [0.065] * 2 + [0.006] * 3
     assert table["low"].gt(0).tolist() == [True, True, True, False, False]
     # The paper's run has both models, and has not measured them: they are not measured for this.
     paper = ["--configfile", str(ROOT / "config/paper.yaml")]
-    planned = jobs_of(run_snakemake(tmp_path, "compare", "-n", *paper, "--config", PAIR))
+    planned = count_jobs(run_snakemake(tmp_path, "compare", "-n", *paper, "--config", PAIR))
     assert set(planned) <= {"build_grid", "compare"}
 
 
-def test_two_result_folders_need_no_config_and_no_run(tmp_path):
+def test_compare_result_folders(tmp_path):
     for name, right in (("a", 9), ("b", 3)):
         write_lm_eval_results(tmp_path / "out" / name, f"org/{name}", "arc_easy", right)
     result = run_snakemake(tmp_path, "compare", "--config", "compare=out/a out/b")
-    assert jobs_of(result) == {"compare": 1}
+    assert count_jobs(result) == {"compare": 1}
     assert "out/a is better: 60.00 points" in result.stdout + result.stderr
     assert (tmp_path / "results/figures/compare.png").stat().st_size

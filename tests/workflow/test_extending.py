@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.workflow.snakemake import ROOT, command, run_for
+from tests.workflow.snakemake import ROOT, build_command, run_for
 
 pytestmark = pytest.mark.workflow
 
@@ -59,7 +59,7 @@ def apply_block(block: Block, repository: Path) -> None:
     elif match := INSERT.fullmatch(block.line):
         path = repository / match[1]
         lines = path.read_text().splitlines(keepends=True)
-        places = [at for at, line in enumerate(lines) if line.strip() == match[3]]
+        places = [index for index, line in enumerate(lines) if line.strip() == match[3]]
         assert len(places) == 1, f"{match[1]} has the line {match[3]!r} {len(places)} times"
         lines.insert(places[0] + (match[2] == "below"), block.text)
         path.write_text("".join(lines))
@@ -97,13 +97,13 @@ class Reader:
         """Run a command in the small world; configs of the page come after that of the world."""
         page_configs = []
         if "--configfile" in arguments:
-            at = arguments.index("--configfile")
-            page_configs, arguments = arguments[at + 1 :], arguments[:at]
+            index = arguments.index("--configfile")
+            page_configs, arguments = arguments[index + 1 :], arguments[:index]
         small = [self.repository / "tests/workflow/small.yaml", self.write_runs()]
         configs = [*small, *(self.repository / name for name in page_configs)]
         arguments = [*arguments, "--configfile", *map(str, configs)]
         snakefile = self.repository / "Snakefile"
-        return run_for(self.folder, *command(self.folder, *arguments, snakefile=snakefile))
+        return run_for(self.folder, *build_command(self.folder, *arguments, snakefile=snakefile))
 
     def run_tool(self, *words: str) -> None:
         """Run a command in the copy of the repository, and check that it succeeds."""
@@ -113,14 +113,14 @@ class Reader:
 
 def copy_repository(folder: Path) -> Path:
     """Copy the tracked files, and new ones that are not ignored."""
-    listed = subprocess.run(
+    result = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    for name in listed.stdout.split("\0"):
+    for name in result.stdout.split("\0"):
         if name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
@@ -141,8 +141,8 @@ EXPECTED = {
 
 
 @pytest.mark.slow
-def test_page_followed_to_the_letter_works(copy, tmp_path):
-    """One addition after the other, each checked before the next."""
+def test_page_commands(copy, tmp_path):
+    """Follow the page to the letter: make each addition, and check it before the next."""
     reader = Reader(copy_repository(tmp_path / "repository"), copy)
     blocks = parse_blocks(PAGE.read_text())
     assert list(dict.fromkeys(block.addition for block in blocks)) == list(EXPECTED)
@@ -163,13 +163,13 @@ def test_page_followed_to_the_letter_works(copy, tmp_path):
     reader.run_tool(str(BIN / "ruff"), "format", "--check", ".")
     reader.run_tool(str(BIN / "snakefmt"), "--check", "Snakefile", "rules")
     reader.run_tool(str(BIN / "lint-imports"))
-    kept = ("paper/test_prose.py", "settings/test_tables.py")
-    tests = [f"tests/unit/{name}" for name in kept]
+    files = ("paper/test_prose.py", "settings/test_tables.py")
+    tests = [f"tests/unit/{name}" for name in files]
     reader.run_tool(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
 
 
-def test_every_block_is_put_somewhere(tmp_path):
-    """Of the page as it is, without running anything."""
+def test_page_blocks(tmp_path):
+    """Put every block of the page somewhere, without running anything."""
     repository = copy_repository(tmp_path)
     for block in parse_blocks(PAGE.read_text()):
         if block.line != RUN:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.hub.fake_hub import FakeHub, model_files
-from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
+from tests.workflow.snakemake import ROOT, count_jobs, run_snakemake
 from workflow_scripts.hub.manifest import read_manifest
 from workflow_scripts.hub.metadata import read_metadata
 
@@ -72,8 +72,8 @@ def snake(hub, tmp_path):
 
 def test_lock_hub(hub, snake, tmp_path):
     """A lock freezes what is used and reruns nothing; a folder that departs from it stops the run."""
-    assert jobs_of(snake("use")) == {"fetch_model": 1, "fetch_dataset": 1, "use": 1}
-    assert jobs_of(snake("lock_hub")) == {"lock_hub": 1}
+    assert count_jobs(snake("use")) == {"fetch_model": 1, "fetch_dataset": 1, "use": 1}
+    assert count_jobs(snake("lock_hub")) == {"lock_hub": 1}
     lock = tmp_path / "config" / "hub.lock.tsv"
     old = read_manifest(tmp_path / MANIFESTS[0]).commit
     assert f"model\t{MODEL}\t{old}\n" in lock.read_text()
@@ -81,21 +81,21 @@ def test_lock_hub(hub, snake, tmp_path):
     assert "Nothing to be done" in snake("use").stderr
 
     lock.write_text(lock.read_text().replace(old, new))
-    stopped = snake("use")
-    assert stopped.returncode != 0 and f"--forcerun {MANIFESTS[0]}" in stopped.stderr
-    assert jobs_of(snake("use", "--forcerun", MANIFESTS[0])) == {"fetch_model": 1, "use": 1}
+    result = snake("use")
+    assert result.returncode != 0 and f"--forcerun {MANIFESTS[0]}" in result.stderr
+    assert count_jobs(snake("use", "--forcerun", MANIFESTS[0])) == {"fetch_model": 1, "use": 1}
     assert read_manifest(tmp_path / MANIFESTS[0]).commit == new
 
 
 def test_fetch_submitted(hub, snake, tmp_path):
     """A submitted model is looked at without its weights, and fetched at the commit that was looked at."""
     metadata = f"resources/hub/submitted/{MODEL}@default/metadata.json"
-    assert jobs_of(snake(metadata)) == {"fetch_metadata": 1}
+    assert count_jobs(snake(metadata)) == {"fetch_metadata": 1}
     commit = read_metadata(tmp_path / metadata).commit
     assert not list((tmp_path / metadata).parent.glob("*.safetensors"))
 
     hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
     manifest = f"resources/hub/models/{MODEL}@{commit}/manifest.json"
-    assert jobs_of(snake(manifest)) == {"fetch_model_at": 1}
+    assert count_jobs(snake(manifest)) == {"fetch_model_at": 1}
     assert read_manifest(tmp_path / manifest).commit == commit
     assert not (tmp_path / MANIFESTS[0]).exists(), "the one that other studies use"

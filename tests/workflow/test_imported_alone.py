@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.workflow.snakemake import jobs_of, run_snakemake
+from tests.workflow.snakemake import count_jobs, run_snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG = """
@@ -18,14 +18,14 @@ MODELS = ("acme/Anvil-1B", "acme/Anvil-2B", "acme/Rocket-1B", "Qwen/Qwen2.5-0.5B
 
 
 def write_scores(folder):
-    """A better model in every line, on tasks that the default config has not; and bits per byte of a text."""
+    """Write a better model in every line, on tasks that the default config has not; and bits per byte of a text."""
     with (folder / "theirs.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["model", "task", "protocol", "metric", "value", "stderr"])
-        for at, model in enumerate(MODELS):
+        for rank, model in enumerate(MODELS):
             for protocol in ("direct", "train_before_test"):
                 for down, task in enumerate(("piqa", "winogrande", "boolq", "wic")):
-                    value = 0.5 + 0.1 * at + 0.01 * ((at * (down + 1)) % 3)
+                    value = 0.5 + 0.1 * rank + 0.01 * ((rank * (down + 1)) % 3)
                     writer.writerow(
                         [
                             model,
@@ -36,16 +36,16 @@ def write_scores(folder):
                             0.01,
                         ]
                     )
-                writer.writerow([model, "my_text", protocol, "bits_per_byte", 1.5 - 0.1 * at, ""])
+                writer.writerow([model, "my_text", protocol, "bits_per_byte", 1.5 - 0.1 * rank, ""])
 
 
-def test_imported_scores_alone_fill_tables_figures_and_pages(tmp_path):
+def test_imported_scores_without_models(tmp_path):
     write_scores(tmp_path)
     (tmp_path / "none").mkdir()
     (tmp_path / "mine.yaml").write_text(CONFIG)
     result = run_snakemake(tmp_path, "--configfile", "mine.yaml")
     output = result.stdout + result.stderr
-    jobs = jobs_of(result)
+    jobs = count_jobs(result)
     assert not [name for name in jobs if name.startswith(("evaluate_", "fetch_", "build_world"))], (
         output
     )
@@ -64,5 +64,5 @@ def test_imported_scores_alone_fill_tables_figures_and_pages(tmp_path):
     board = (tmp_path / "results/report/leaderboard.html").read_text()
     assert all(model in board for model in MODELS)
     assert "Nothing to be done" in (
-        (again := run_snakemake(tmp_path, "--configfile", "mine.yaml")).stdout + again.stderr
+        (rerun := run_snakemake(tmp_path, "--configfile", "mine.yaml")).stdout + rerun.stderr
     )

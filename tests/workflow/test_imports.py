@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tests.records import write_lm_eval_results
-from tests.workflow.snakemake import jobs_of, run_snakemake, with_config
+from tests.workflow.snakemake import count_jobs, run_snakemake, write_changed_config
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 CONFIG = """
@@ -18,45 +18,49 @@ suite: {requests: none}
 TASKS = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
 
 
-def test_imported_results_are_ranked_shown_and_compared(tmp_path):
+def test_imported_results(tmp_path):
     models = ("org/better", "org/worse")
-    for at, model in enumerate(models):
+    for index, model in enumerate(models):
         for task, (shots, right) in TASKS.items():
             folder = tmp_path / "theirs" / model
-            write_lm_eval_results(folder, model, task, right[at], shots=shots)
+            write_lm_eval_results(folder, model, task, right[index], shots=shots)
     (tmp_path / "none").mkdir()
     (tmp_path / "mine.yaml").write_text(CONFIG)
-    ranked = "results/tables/harmony_leaderboard.csv"
-    made = (ranked, "results/report/leaderboard.html")
-    result = run_snakemake(tmp_path, *made, "--configfile", "mine.yaml")
-    said = result.stdout + result.stderr
-    assert not [name for name in jobs_of(result) if name.startswith(("evaluate_", "fetch_"))], said
-    assert set(pd.read_csv(tmp_path / ranked)["origin"]) == {"theirs"}
+    leaderboard = "results/tables/harmony_leaderboard.csv"
+    targets = (leaderboard, "results/report/leaderboard.html")
+    result = run_snakemake(tmp_path, *targets, "--configfile", "mine.yaml")
+    output = result.stdout + result.stderr
+    assert not [name for name in count_jobs(result) if name.startswith(("evaluate_", "fetch_"))], (
+        output
+    )
+    assert set(pd.read_csv(tmp_path / leaderboard)["origin"]) == {"theirs"}
     assert "org/better" in (tmp_path / "results/report/leaderboard.html").read_text()
     pair = "compare=org/better org/worse"
     result = run_snakemake(tmp_path, "compare", "--configfile", "mine.yaml", "--config", pair)
     assert result.returncode == 0, result.stdout + result.stderr
-    compared = pd.read_csv(tmp_path / "results/tables/compare.csv")
-    assert set(compared["scores"]) == {"theirs"} and (compared["difference"] > 0).any()
+    comparison = pd.read_csv(tmp_path / "results/tables/compare.csv")
+    assert set(comparison["scores"]) == {"theirs"} and (comparison["difference"] > 0).any()
 
 
-def test_what_a_run_shares_gives_another_run_the_same_tables(tmp_path):
-    """Before and after training; only whose scores they are is another."""
+def test_shared_results_give_same_tables(tmp_path):
+    """Tables before and after training are the same, but for the origin of the scores."""
     here, there = tmp_path / "here", tmp_path / "there"
-    tables = [f"results/tables/harmony_{one}.csv" for one in ("scores", "leaderboard", "agreement")]
+    tables = [
+        f"results/tables/harmony_{name}.csv" for name in ("scores", "leaderboard", "agreement")
+    ]
     nothing = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
     for folder in (here, there):
         (folder / "none").mkdir(parents=True)
-    config = with_config(here, **nothing, suite={"requests": "none"})
+    config = write_changed_config(here, **nothing, suite={"requests": "none"})
     result = run_snakemake(here, "share", *tables, *config)
-    assert jobs_of(result)["train_before_test"] == 4, result.stdout + result.stderr
+    assert count_jobs(result)["train_before_test"] == 4, result.stdout + result.stderr
     shared = here / "results/share"
-    without = {"imports": [str(shared)], "harmony": {"models": []}, "suite": {"requests": "none"}}
-    result = run_snakemake(there, *tables, *with_config(there, **nothing, **without))
-    assert set(jobs_of(result)) & {"evaluate_direct", "train_before_test"} == set()
+    imports = {"imports": [str(shared)], "harmony": {"models": []}, "suite": {"requests": "none"}}
+    result = run_snakemake(there, *tables, *write_changed_config(there, **nothing, **imports))
+    assert set(count_jobs(result)) & {"evaluate_direct", "train_before_test"} == set()
     for name in tables:
-        ours, theirs = (pd.read_csv(folder / name) for folder in (here, there))
-        assert len(ours) > 3
-        of_others = ["origin", "origins", "label"]
-        ours, theirs = (table.drop(columns=of_others, errors="ignore") for table in (ours, theirs))
-        pd.testing.assert_frame_equal(ours, theirs)
+        own, other = (pd.read_csv(folder / name) for folder in (here, there))
+        assert len(own) > 3
+        origin_columns = ["origin", "origins", "label"]
+        own, other = (table.drop(columns=origin_columns, errors="ignore") for table in (own, other))
+        pd.testing.assert_frame_equal(own, other)

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import copytree
 from venv import EnvBuilder
 
-from tests.workflow.test_repository import pinned
+from tests.workflow.test_repository import read_pins
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,20 +30,20 @@ def test_editable_install_registers_chunked_models(tmp_path):
     libraries.write_text(sysconfig.get_path("purelib") + "\n")
 
     install = [python, "-m", "pip", "install", "--no-deps", "--no-build-isolation", "-e", checkout]
-    installed = subprocess.run(install, capture_output=True, text=True, cwd=tmp_path)
-    assert installed.returncode == 0, installed.stdout + installed.stderr
+    installation = subprocess.run(install, capture_output=True, text=True, cwd=tmp_path)
+    assert installation.returncode == 0, installation.stdout + installation.stderr
     code = (
         "import workflow_scripts.chunked; from transformers import AutoConfig;"
         "print(type(AutoConfig.for_model('qwen2_chunking')).__name__, workflow_scripts.__path__[0])"
     )
-    loaded = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert loaded.returncode == 0, loaded.stderr
-    assert loaded.stdout.split()[1] == str(checkout / "workflow_scripts")
+    result = subprocess.run([python, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split()[1] == str(checkout / "workflow_scripts")
 
 
 def test_package_requires_pinned_versions():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    constraints = pinned(ROOT / "envs/constraints.txt")
+    constraints = read_pins(ROOT / "envs/constraints.txt")
     for requirement in project["dependencies"]:
         name, version = re.fullmatch(r"([\w-]+)>=([\d.]+)", requirement).groups()
         assert constraints[name].startswith(f"{version}."), requirement

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.workflow
 TIMED = ["chunking_latency", "chunking_pruning", "chunking_quality", "numbers"]
 
 
-def test_report_shows_every_study_table_and_figure(finished):
+def test_report_is_complete(finished):
     folder, result = finished
     assert "results/report/index.html" in result.stdout + result.stderr
     page = (folder / "results/report/index.html").read_text()
     for kind, suffix in (("table", "csv"), ("figure", "png")):
-        made = {path.stem for path in (folder / f"results/{kind}s").glob(f"*.{suffix}")}
-        assert made == set(re.findall(rf'id="{kind}-(\w+)"', page))
+        stems = {path.stem for path in (folder / f"results/{kind}s").glob(f"*.{suffix}")}
+        assert stems == set(re.findall(rf'id="{kind}-(\w+)"', page))
     assert re.findall(r'<section id="(\w+)">', page)[0] == "published"
     assert re.findall(r'<figure id="figure-(\w+)"', page)[0] == "published_agreement"
     for study in ("published", "harmony", "chunking", "prompts", "reproduction"):
@@ -29,7 +29,7 @@ def test_report_shows_every_study_table_and_figure(finished):
         assert "<data value=" in chapter, f"{study} tells no number"
 
 
-def test_reproduction_compares_no_miniature_score_with_published_ones(finished):
+def test_reproduction_refuses_miniature_scores(finished):
     numbers = json.loads((finished[0] / "results/tables/numbers.json").read_text())
     refused = numbers["published.refused"]["value"]
     assert refused == numbers["published.numbers"]["value"] > 61 * 24 * 3
@@ -66,8 +66,8 @@ def test_deleted_record_is_measured_again(copy, record, table, study):
     run_snakemake(copy, study, *SMALL)
     assert (copy / "results/records" / record).exists()
     assert path.read_bytes() == before
-    again = run_snakemake(copy, study, *SMALL)
-    assert "Nothing to be done" in again.stdout + again.stderr
+    rerun = run_snakemake(copy, study, *SMALL)
+    assert "Nothing to be done" in rerun.stdout + rerun.stderr
 
 
 @pytest.mark.tex

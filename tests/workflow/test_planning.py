@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_snakemake
+from tests.workflow.snakemake import ROOT, SMALL, count_jobs, run_snakemake
 
 pytestmark = pytest.mark.workflow
 
@@ -16,22 +16,22 @@ def run_plan(folder, *arguments):
         return result.stdout + result.stderr, list(csv.DictReader(file))
 
 
-def test_plan_has_jobs_of_dry_run_and_runs_none(tmp_path):
+def test_plan_matches_dry_run(tmp_path):
     output, rows = run_plan(tmp_path, *SMALL)
-    jobs = jobs_of(run_snakemake(tmp_path, "-n", *SMALL))
-    planned = {row["rule"]: int(row["jobs"]) for row in rows}
-    whole = planned.pop("all")
-    assert planned["evaluate_direct"] == jobs["evaluate_direct"] == 4
-    assert planned.pop("evaluate_suite") == 2  # a dry run does not know of it before the check
-    assert planned.items() <= jobs.items()
-    assert whole == sum(planned.values()) + 2
+    jobs = count_jobs(run_snakemake(tmp_path, "-n", *SMALL))
+    planned_jobs = {row["rule"]: int(row["jobs"]) for row in rows}
+    total = planned_jobs.pop("all")
+    assert planned_jobs["evaluate_direct"] == jobs["evaluate_direct"] == 4
+    assert planned_jobs.pop("evaluate_suite") == 2  # a dry run does not know of it before the check
+    assert planned_jobs.items() <= jobs.items()
+    assert total == sum(planned_jobs.values()) + 2
     assert "evaluate_direct" in output
     assert "Requests of the leaderboard count as if accepted" in output
     assert not (tmp_path / "results/records").exists()
     assert not (tmp_path / "resources").exists()
 
 
-def test_plan_of_paper_states_gpu_hours(tmp_path):
+def test_paper_plan_gpu_hours(tmp_path):
     _, rows = run_plan(tmp_path, "--configfile", str(ROOT / "config/paper.yaml"))
     by_rule = {row["rule"]: row for row in rows}
     assert by_rule["evaluate_direct"]["jobs"] == by_rule["train_before_test"]["jobs"] == "244"

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from tests.workflow.snakemake import ROOT, SMALL, jobs_of, run_snakemake, with_config
+from tests.workflow.snakemake import ROOT, SMALL, count_jobs, run_snakemake, write_changed_config
 
 pytestmark = pytest.mark.workflow
 
@@ -21,27 +21,27 @@ def write_run(folder, name, text=None, **keys) -> None:
     path.write_text(text)
 
 
-def test_changed_parser_scores_stored_outputs_and_runs_no_model(copy):
+def test_changed_parser_reuses_outputs(copy):
     table = copy / "results/tables/prompt_runs.csv"
     before = pd.read_csv(table).set_index("run")
     answers = [{"parser": "json_text", "right": "equal"}, {"parser": "whole", "right": "occurs"}]
     write_run(copy, "run6", read={"answers": answers})
     result = run_snakemake(copy, "prompts", *SMALL)
     assert result.returncode == 0, result.stdout + result.stderr
-    jobs = jobs_of(result)
+    jobs = count_jobs(result)
     assert jobs["score_prompt_run"] == 1 and "ask_prompt_run" not in jobs
     after = pd.read_csv(table).set_index("run")
     assert after.loc[["run8", "run9"], "micro"].equals(before.loc[["run8", "run9"], "micro"])
     write_run(copy, "run8", decoding={"new_tokens": 5})
-    jobs = jobs_of(run_snakemake(copy, "prompts", "-n", *SMALL))
+    jobs = count_jobs(run_snakemake(copy, "prompts", "-n", *SMALL))
     assert jobs["ask_prompt_run"] == 1, "run9 extends it, but generates nothing"
 
 
-def test_run_of_the_documentation_is_made_by_adding_its_file(copy):
+def test_documented_run(copy):
     text = (ROOT / "docs/prompts.md").read_text()
     write_run(copy, "run10", re.findall(r"```yaml\n(.*?)```", text, re.S)[0])
     runs = {"runs": ["run6", "run10"], "max_items_per_subject": 1}
-    config = with_config(copy, prompts=runs)
+    config = write_changed_config(copy, prompts=runs)
     result = run_snakemake(copy, "prompts", *config)
     assert result.returncode == 0, result.stdout + result.stderr
     table = pd.read_csv(copy / "results/tables/prompt_runs.csv").set_index("run")

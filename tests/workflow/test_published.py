@@ -18,7 +18,7 @@ NAMES = (
 )
 
 
-def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):
+def test_published_target_offline(tmp_path):
     report = tmp_path / "network.txt"
     result = run_snakemake(
         tmp_path,
@@ -35,8 +35,8 @@ def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):
             assert (tmp_path / f"results/figures/published_{name}.{kind}").stat().st_size
     text = (tmp_path / "results/tables/published_agreement.md").read_text()
     assert "0.517" in text, "the mean agreement"
-    made = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
-    assert made == {"results", "logs"}, "neither models nor data"
+    names = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
+    assert names == {"results", "logs"}, "neither models nor data"
     assert {path.name for path in (tmp_path / "results").iterdir()} == {
         "grids",
         "tables",
@@ -44,11 +44,11 @@ def test_the_published_scores_need_an_empty_folder_and_no_network(tmp_path):
     }
 
 
-def test_the_grid_of_the_test_task_has_a_target_of_its_own_and_needs_an_empty_folder(tmp_path):
+def test_test_task_target(tmp_path):
     result = run_snakemake(tmp_path, "results/figures/test_task_newer.png")
     assert result.returncode == 0, result.stdout + result.stderr
     assert (tmp_path / "results/figures/test_task_newer.pdf").stat().st_size
-    planned = run_snakemake(tmp_path, "--summary", "test_task").stdout
+    summary = run_snakemake(tmp_path, "--summary", "test_task").stdout
     for name in {*NAMES} - {"text_agreement"}:
-        assert f"results/tables/test_task_{name}.csv\t" in planned
-        assert f"results/figures/test_task_{name}.png\t" in planned
+        assert f"results/tables/test_task_{name}.csv\t" in summary
+        assert f"results/figures/test_task_{name}.png\t" in summary

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from tests.workflow.real_configs import real_config
-from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake
+from tests.workflow.real_configs import serve_real_config
+from tests.workflow.snakemake import ROOT, count_jobs, run_snakemake
 from tests.workflow.stand_in_hub import CHUNKED
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_complete_record
@@ -13,11 +13,11 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 BASELINE = "Qwen/Qwen2.5-0.5B-Instruct"
 
 
-def test_published_checkpoints_are_asked_mmlu_beside_the_published_tables(tmp_path):
-    with real_config("published_checkpoints", tmp_path) as (arguments, environment, _):
+def test_published_checkpoints_mmlu(tmp_path):
+    with serve_real_config("published_checkpoints", tmp_path) as (arguments, environment, _):
         result = run_snakemake(tmp_path, "mmlu", *arguments, **environment)
     assert result.returncode == 0, result.stdout + result.stderr
-    jobs = jobs_of(result)
+    jobs = count_jobs(result)
     assert (jobs["fetch_model"], jobs["evaluate_mmlu"]) == (4, 4)
     loglikelihoods = set()
     for model in (BASELINE, *CHUNKED):

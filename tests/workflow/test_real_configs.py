@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import made_once
-from tests.workflow.real_configs import CUTS, configs, real_config
+from tests.made_once import make_once
+from tests.workflow.real_configs import CUTS, list_config_arguments, serve_real_config
 from tests.workflow.snakemake import ROOT, run_snakemake
 from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.hub.manifest import read_manifest
@@ -22,15 +22,15 @@ def finish(tmp_path_factory):
     """Run a config by its name; return its folder and the commits of the hub."""
 
     @cache
-    def finished(name: str) -> tuple[Path, dict[tuple[str, str], str]]:
-        return made_once(tmp_path_factory, f"real_{name}", lambda folder: _run_config(folder, name))
+    def run_once(name: str) -> tuple[Path, dict[tuple[str, str], str]]:
+        return make_once(tmp_path_factory, f"real_{name}", lambda folder: _run_config(folder, name))
 
-    return finished
+    return run_once
 
 
 def _run_config(folder: Path, name: str) -> dict[tuple[str, str], str]:
     report = folder / "network.txt"
-    with real_config(name, folder) as (arguments, environment, hub):
+    with serve_real_config(name, folder) as (arguments, environment, hub):
         result = run_snakemake(
             folder,
             *arguments,
@@ -47,22 +47,22 @@ def _run_config(folder: Path, name: str) -> dict[tuple[str, str], str]:
 def parse_rules(output: str) -> dict[str, set[str]]:
     """Return the wildcards of every rule in Snakemake's output; batches count as one rule."""
     rules: dict[str, set[str]] = {}
-    for rule, about in re.findall(
+    for rule, details in re.findall(
         r"^(?:local)?(?:rule|checkpoint) (\w+):\n((?: +.*\n)*)", output, re.M
     ):
-        wildcards = re.search(r"^ +wildcards: (.*)$", about, re.M)
+        wildcards = re.search(r"^ +wildcards: (.*)$", details, re.M)
         names = re.findall(r"(?:^|, )(\w+)=", wildcards[1]) if wildcards else []
         rules.setdefault(re.sub(r"_\d+$", "", rule), set()).update(names)
     return rules
 
 
 @pytest.mark.parametrize("name", ["first", "paper"])
-def test_real_config_runs_to_its_report(finish, name):
+def test_real_config_report(finish, name):
     folder, commits = finish(name)
     assert "<html" in (folder / "results/report/index.html").read_text()
     assert not list(folder.glob("results/broken/*"))
-    fetched = [read_manifest(path) for path in folder.glob("resources/*/*/*/*/manifest.json")]
-    assert {each.source for each in fetched} == {"huggingface"}
+    manifests = [read_manifest(path) for path in folder.glob("resources/*/*/*/*/manifest.json")]
+    assert {manifest.source for manifest in manifests} == {"huggingface"}
     paths = list(folder.glob("results/records/*/*/*/*.json"))
     assert len(paths) > 10
     for record in map(read_complete_record, paths):
@@ -72,21 +72,21 @@ def test_real_config_runs_to_its_report(finish, name):
             assert model.commit == commits["model", model.repository]
         if record.task.name != "written":  # whose prompts stand in the config
             assert record.task.dataset_commit == commits["dataset", dataset]
-    again = run_snakemake(folder, *configs(name), "-n")
-    assert "Nothing to be done" in again.stdout + again.stderr
+    rerun = run_snakemake(folder, *list_config_arguments(name), "-n")
+    assert "Nothing to be done" in rerun.stdout + rerun.stderr
 
 
-def test_every_rule_of_paper_config_ran(finish, tmp_path):
+def test_paper_config_rules(finish, tmp_path):
     folder, _ = finish("paper")
-    ran = parse_rules("".join(path.read_text() for path in folder.glob(".snakemake/log/*.log")))
+    actual = parse_rules("".join(path.read_text() for path in folder.glob(".snakemake/log/*.log")))
     # Without a profile Snakemake lists every job of a dry run.
     paper = ["--configfile", str(ROOT / "config/paper.yaml")]
-    planned = run_snakemake(tmp_path, "-n", "--workflow-profile", "none", *paper)
-    assert planned.returncode == 0, planned.stdout + planned.stderr
-    expected = parse_rules(planned.stdout + planned.stderr)
+    result = run_snakemake(tmp_path, "-n", "--workflow-profile", "none", *paper)
+    assert result.returncode == 0, result.stdout + result.stderr
+    expected = parse_rules(result.stdout + result.stderr)
     assert len(expected) > 20 and "train_before_test" in expected
-    assert {rule: ran.get(rule) for rule in expected} == expected
-    products = re.findall(r"results/(?:tables|figures|report)/[\w./-]+", planned.stdout)
+    assert {rule: actual.get(rule) for rule in expected} == expected
+    products = re.findall(r"results/(?:tables|figures|report)/[\w./-]+", result.stdout)
     assert [path for path in sorted(set(products)) if not (folder / path).is_file()] == []
     # What a dry run cannot know of: it follows from the check of the requests.
-    assert {"fetch_model_at", "evaluate_suite", "train_suite"} <= set(ran)
+    assert {"fetch_model_at", "evaluate_suite", "train_suite"} <= set(actual)

@@ -22,9 +22,9 @@ def run(*command: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
-def tracked(*patterns: str) -> list[Path]:
-    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns)
-    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+def list_tracked(*patterns: str) -> list[Path]:
+    result = run("git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns)
+    return [ROOT / name for name in result.stdout.splitlines() if (ROOT / name).is_file()]
 
 
 @pytest.mark.parametrize(
@@ -43,16 +43,16 @@ def test_gate(command):
     assert result.returncode == 0, result.stdout + result.stderr
 
 
-def pinned(path: Path) -> dict[str, str]:
+def read_pins(path: Path) -> dict[str, str]:
     lines = re.findall(r"^\s*(?:- )?([\w.-]+)==([\w.]+)\s*$", path.read_text(), re.M)
     return {name.lower().replace("_", "-"): version for name, version in lines}
 
 
-def test_requirements_are_pinned_as_in_constraints():
-    requirements = pinned(ROOT / "envs/requirements.txt")
+def test_requirements_match_constraints():
+    requirements = read_pins(ROOT / "envs/requirements.txt")
     lines = (ROOT / "envs/requirements.txt").read_text().splitlines()
     assert len(requirements) == sum(bool(line) and not line.startswith("#") for line in lines)
-    constraints = pinned(ROOT / "envs/constraints.txt")
+    constraints = read_pins(ROOT / "envs/constraints.txt")
     assert requirements.items() <= constraints.items()
     assert int(requirements["xxhash"].split(".")[0]) < 4
 
@@ -69,7 +69,7 @@ def test_pinned_packages_have_checksums():
         for *_, hashes in blocks
         for line in hashes.splitlines()
     )
-    assert pinned(ROOT / "envs/constraints.txt").items() <= versions.items()
+    assert read_pins(ROOT / "envs/constraints.txt").items() <= versions.items()
     assert "://" not in text
 
 
@@ -82,36 +82,38 @@ def test_flash_attn_has_checksums():
 
 
 @pytest.mark.parametrize("hashes", [[], ["HASHES=yes"]])
-def test_make_install_compiles_flash_attn_on_demand(hashes, tmp_path):
+def test_install_flash_attn_on_demand(hashes, tmp_path):
     for name in ("Makefile", "envs"):
         (tmp_path / name).symlink_to(ROOT / name)
 
-    def installed(*options: str) -> list[str]:
+    def list_installs(*options: str) -> list[str]:
         dry = ("make", "--dry-run", "--directory", str(tmp_path), "install", *hashes, *options)
         return [line for line in run(*dry).stdout.splitlines() if "-r envs/requirements" in line]
 
-    *usual, tools, flash = installed("FLASH=yes")
-    assert usual == installed() and "-r envs/requirements.txt" in usual[-1]
+    *usual, tools, flash = list_installs("FLASH=yes")
+    assert usual == list_installs() and "-r envs/requirements.txt" in usual[-1]
     assert tools.endswith("-flash-build.txt") and "--no-build-isolation" in flash
     assert ("FLASH_ATTENTION_FORCE_BUILD=TRUE" in flash) == bool(hashes)
 
 
-def test_pinned_packages_support_the_oldest_python_of_the_readme():
+def test_pins_support_oldest_python():
     """Debian 12 has 3.11.2: a package that wants 3.11.5 made `make demo` fail there."""
-    promised = re.search(r"Python (3\.\d+) or later", (ROOT / "README.md").read_text())
-    assert promised
-    refuses = {
-        name: required
-        for name in pinned(ROOT / "envs/constraints.txt")
-        if (required := metadata(name)["Requires-Python"])
-        and f"{promised[1]}.0" not in SpecifierSet(required)
+    version = re.search(r"Python (3\.\d+) or later", (ROOT / "README.md").read_text())
+    assert version
+    mismatches = {
+        name: specifier
+        for name in read_pins(ROOT / "envs/constraints.txt")
+        if (specifier := metadata(name)["Requires-Python"])
+        and f"{version[1]}.0" not in SpecifierSet(specifier)
     }
-    assert refuses == {}
+    assert mismatches == {}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda path: path.name)
 def test_conda_environment_has_pinned_versions(path):
-    versions = pinned(ROOT / "envs/requirements.txt") | pinned(ROOT / "envs/requirements-gpu.txt")
+    versions = read_pins(ROOT / "envs/requirements.txt") | read_pins(
+        ROOT / "envs/requirements-gpu.txt"
+    )
     (pip,) = [
         d["pip"] for d in yaml.safe_load(path.read_text())["dependencies"] if isinstance(d, dict)
     ]
@@ -123,23 +125,23 @@ def test_conda_environment_has_pinned_versions(path):
 
 
 def test_rules_have_docstrings_logs_and_scripts():
-    used = set()
-    for path in tracked("rules/*.smk"):
+    used_scripts = set()
+    for path in list_tracked("rules/*.smk"):
         text = path.read_text()
         starts = [*RULE.finditer(text)]
-        for at, match in enumerate(starts):
-            end = starts[at + 1].start() if at + 1 < len(starts) else len(text)
+        for index, match in enumerate(starts):
+            end = starts[index + 1].start() if index + 1 < len(starts) else len(text)
             body, name = text[match.start() : end], match[1] or match[2]
             assert re.match(r'.*\n *"""', body), f"{name} says nothing to snakemake --list"
             if script := SCRIPT.search(body):
-                used.add(script[1])
+                used_scripts.add(script[1])
             if name and (script or match[2]):
                 assert f"logs/{name}" in body, f"the log of {name} bears another name"
 
     scripts = [
-        path for path in tracked("workflow_scripts/*.py") if SCRIPT_BLOCK in path.read_text()
+        path for path in list_tracked("workflow_scripts/*.py") if SCRIPT_BLOCK in path.read_text()
     ]
-    assert used == {path.relative_to(ROOT).as_posix() for path in scripts}
+    assert used_scripts == {path.relative_to(ROOT).as_posix() for path in scripts}
 
 
 def list_anchors(page: Path) -> set[str]:
@@ -149,7 +151,7 @@ def list_anchors(page: Path) -> set[str]:
 
 
 def test_links_and_anchors_exist():
-    for page in tracked("*.md"):
+    for page in list_tracked("*.md"):
         links = re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)", page.read_text())
         for target, anchor in links:
             path = page.parent / target if target else page
@@ -160,16 +162,16 @@ def test_links_and_anchors_exist():
 
 def test_readme_links_every_page():
     readme = (ROOT / "README.md").read_text().split("## Where to read what")[1].split("\n## ")[0]
-    pages = [page for page in tracked("docs/*.md") if page.parent.name != "figures"]
+    pages = [page for page in list_tracked("docs/*.md") if page.parent.name != "figures"]
     missing = {str(page.relative_to(ROOT)) for page in pages} - set(
         re.findall(r"\]\(([^)#]+)", readme)
     )
     assert not missing
 
 
-def test_documents_name_config_sections_and_rule_files():
+def test_documents_name_sections_and_rules():
     architecture = (ROOT / "docs/architecture.md").read_text()
-    for path in tracked("rules/*.smk"):
+    for path in list_tracked("rules/*.smk"):
         assert path.name in architecture, f"{path.name} is not in docs/architecture.md"
     readme = (ROOT / "config/README.md").read_text()
     for section in yaml.safe_load((ROOT / "config/config.yaml").read_text()):

@@ -8,13 +8,13 @@ import sys
 import pandas as pd
 import pytest
 
-from tests.results import results_of
+from tests.results import read_results
 from tests.workflow.snakemake import (
     ROOT,
     SMALL,
-    jobs_of,
+    count_jobs,
     run_snakemake,
-    with_config,
+    write_changed_config,
 )
 from workflow_scripts.core.records import read_record
 
@@ -37,7 +37,7 @@ HARMONY_MODELS = ["miniature/Llama-1.4M", "miniature/Pythia-0.1M"]
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 
-def test_run_prints_its_report_and_scores_every_cell(finished):
+def test_run_scores_every_cell(finished):
     folder, result = finished
     assert "results/report/index.html: " in result.stdout + result.stderr
     table = pd.read_csv(folder / "results/tables/harmony_scores.csv")
@@ -83,16 +83,16 @@ def test_chunked_checkpoint_loads_in_new_process(finished):
     assert base.samefile(checkpoint / "base.safetensors")  # linked: no second copy on the disk
 
 
-def test_variants_of_one_plan_have_own_checkpoints(copy):
+def test_plan_variant_checkpoints(copy):
     """A new variant is built and trained alone, and keeps its aggregation."""
     model = "miniature/Qwen2-1M-Instruct"
     plan = {"model": model, "num_chunks": 2, "num_layers_per_chunk": 12}
-    config = with_config(
+    config = write_changed_config(
         copy, chunking={"checkpoints": [plan, plan | {"aggregation_base": "none"}]}
     )
     trained = "results/training/miniature--Qwen2-1M-Instruct@k2m12-mlp.none+cpt.json"
     result = run_snakemake(copy, "results/tables/chunking_plans.csv", trained, *config)
-    jobs = jobs_of(result)
+    jobs = count_jobs(result)
     assert jobs["build_chunked"] == jobs["verify_chunked"] == jobs["train_checkpoint"] == 1
     plans = pd.read_csv(copy / "results/tables/chunking_plans.csv").set_index("variant")
     assert list(plans.index) == ["@k2m12", "@k2m12-mlp.none"]
@@ -129,22 +129,22 @@ def test_harmony_tables_and_figures_are_written(
 def test_imported_leaderboard_keeps_its_ranking(copy):
     leaderboard = "resources/published/harmony_leaderboard.csv"
     target = "results/tables/harmony_leaderboard.csv"
-    config = with_config(copy, harmony={"imported_scores": [leaderboard]})
+    config = write_changed_config(copy, harmony={"imported_scores": [leaderboard]})
     result = run_snakemake(copy, target, *config)
     assert result.returncode == 0, result.stdout + result.stderr
     table = pd.read_csv(copy / target)
     trained = table[table["protocol"] == "train_before_test"]
     imported = trained[trained["origin"] == "harmony_leaderboard"].set_index("model")
-    printed = pd.read_csv(ROOT / leaderboard, index_col="model")
-    assert (imported["pc1"] - printed["pc1"]).abs().max() < 0.1
+    reference = pd.read_csv(ROOT / leaderboard, index_col="model")
+    assert (imported["pc1"] - reference["pc1"]).abs().max() < 0.1
     assert {"direct", "train_before_test"} <= set(table.loc[table["origin"] == "own", "protocol"])
 
 
-def test_explain_training_shows_item_as_trained_and_tested(copy):
+def test_explain_training(copy):
     config = [*SMALL, "--config", "explain=arc_easy/2"]
     result = run_snakemake(copy, "explain_training", *config)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert jobs_of(result) == {"explain_training": 1}
+    assert count_jobs(result) == {"explain_training": 1}
     llama, pythia = (copy / "results/explained_training.txt").read_text().split("\n==== ")
     assert llama.startswith("==== miniature/Llama-1.4M: arc_easy, item 2 ====")
     assert llama.count("'<|begin_of_text|>'") == 2
@@ -154,28 +154,34 @@ def test_explain_training_shows_item_as_trained_and_tested(copy):
 def test_second_run_has_no_jobs(finished, tmp_path):
     """The temporary folder is another one: no parameter may hold it."""
     folder, _ = finished
-    before = results_of(folder)
+    before = read_results(folder)
     result = run_snakemake(folder, *SMALL, TMPDIR=str(tmp_path))
     assert result.returncode == 0
     assert "Nothing to be done" in result.stdout + result.stderr
-    assert results_of(folder) == before
+    assert read_results(folder) == before
 
 
 def test_deleted_record_reruns_its_users_alone(copy):
     (copy / RECORD).unlink()
-    jobs = jobs_of(run_snakemake(copy, *SMALL, "-n"))
+    jobs = count_jobs(run_snakemake(copy, *SMALL, "-n"))
     users = ("evaluate_direct", "collect_scores", "merge_scores", "build_grid", "leaderboard_table")
     assert [jobs[rule] for rule in (*users, *REPORT_RULES)] == [1] * (
         len(users) + len(REPORT_RULES)
     )
-    others = ("train_before_test", "evaluate_mmlu", "ask_prompt_run", "mmlu_by_subject", "releases")
-    assert not set(others) & set(jobs)
+    other_rules = (
+        "train_before_test",
+        "evaluate_mmlu",
+        "ask_prompt_run",
+        "mmlu_by_subject",
+        "releases",
+    )
+    assert not set(other_rules) & set(jobs)
 
 
 def test_single_table_needs_one_job(copy):
     shutil.rmtree(copy / "results/tables")
     (copy / "results/scores.parquet").unlink()
-    jobs = jobs_of(run_snakemake(copy, *SMALL, "-n", "results/tables/harmony_agreement.md"))
+    jobs = count_jobs(run_snakemake(copy, *SMALL, "-n", "results/tables/harmony_agreement.md"))
     assert jobs == {"agreement": 1}
 
 
@@ -202,16 +208,16 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "rerun", "kept"), CHANGES, ids=str)
-def test_changed_key_reruns_its_users_alone(finished, tmp_path, changes, rerun, kept):
+@pytest.mark.parametrize(("changes", "rerun", "unchanged"), CHANGES, ids=str)
+def test_changed_key_reruns_its_users_alone(finished, tmp_path, changes, rerun, unchanged):
     folder, _ = finished
-    jobs = jobs_of(run_snakemake(folder, *with_config(tmp_path, **changes), "-n"))
+    jobs = count_jobs(run_snakemake(folder, *write_changed_config(tmp_path, **changes), "-n"))
     assert {rule: jobs.get(rule) for rule in rerun} == rerun
-    assert not ({"place_miniature_model", *kept} - set(rerun)) & set(jobs)
+    assert not ({"place_miniature_model", *unchanged} - set(rerun)) & set(jobs)
 
 
 def test_retrain_miniature_plans_eight_trainings(tmp_path):
-    jobs = jobs_of(run_snakemake(tmp_path, "retrain_miniature", "-n"))
+    jobs = count_jobs(run_snakemake(tmp_path, "retrain_miniature", "-n"))
     assert jobs == {
         "build_world": 1,
         "build_corpus": 1,

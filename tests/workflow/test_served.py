@@ -2,20 +2,22 @@
 
 import pytest
 
-from tests.workflow.snakemake import jobs_of, run_snakemake, with_config
+from tests.workflow.snakemake import count_jobs, run_snakemake, write_changed_config
 
 pytestmark = pytest.mark.workflow
 
 SERVED = "miniature/Qwen2-0.2M"
 
 
-def test_cells_of_served_model_wait_for_its_description(tmp_path):
+def test_served_cells_wait_for_description(tmp_path):
     changes = {
         "served": {SERVED: {"endpoint": "http://127.0.0.1:9/v1"}},
         "harmony": {"models": [SERVED], "protocols": ["direct"], "tasks": ["sst2"]},
     }
     scores = "results/scores/harmony.parquet"
-    jobs = jobs_of(run_snakemake(tmp_path, scores, "-n", *with_config(tmp_path, **changes)))
+    jobs = count_jobs(
+        run_snakemake(tmp_path, scores, "-n", *write_changed_config(tmp_path, **changes))
+    )
     assert jobs == {
         "build_world": 1,
         "place_miniature_model": 1,

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from tests.workflow.snakemake import ROOT, jobs_of, run_snakemake, with_config
+from tests.workflow.snakemake import ROOT, count_jobs, run_snakemake, write_changed_config
 
 pytestmark = pytest.mark.workflow
 
@@ -18,10 +18,10 @@ def put(folder, file, **keys) -> list[str]:
     for path in (ROOT / "tests/workflow/requests").glob("*.yaml"):
         (own / path.name).write_text(path.read_text())
     (own / file).write_text(yaml.safe_dump(REQUEST | keys))
-    return with_config(folder, suite={"requests": "config/requests"})
+    return write_changed_config(folder, suite={"requests": "config/requests"})
 
 
-def test_finished_run_has_a_row_and_reasons(finished):
+def test_finished_run_leaderboard(finished):
     folder, _ = finished
     tables = folder / "results/tables"
     (row,) = pd.read_csv(tables / "suite_leaderboard.csv").to_dict("records")
@@ -40,7 +40,7 @@ def test_submit_checks_and_evaluates_nothing(copy):
     put(copy, "unknown.yaml", name="miniature/Nobody")
     put(copy, "hub.yaml", name="Qwen/Qwen2.5-0.5B")
     result = run_snakemake(copy, "submit", *config)
-    assert jobs_of(result) == {"check_requests": 1, "submit": 1}
+    assert count_jobs(result) == {"check_requests": 1, "submit": 1}
     lines = (copy / "results/requests/submitted.txt").read_text().splitlines()
     assert [line.split(":")[0].split() for line in lines] == [
         ["finished", "Pythia.yaml"],
@@ -52,12 +52,12 @@ def test_submit_checks_and_evaluates_nothing(copy):
     ]
 
 
-def test_precision_makes_a_row_and_measures_nothing_else_again(copy):
+def test_new_precision_adds_row(copy):
     config = put(copy, "half.yaml", precision="bfloat16")
     record = copy / "results/records/suite/few_shot/miniature--Pythia-0.1M~float32/gsm8k.json"
-    measured = record.stat().st_mtime
+    mtime = record.stat().st_mtime
     run_snakemake(copy, "suite", *config)
-    assert record.stat().st_mtime == measured
+    assert record.stat().st_mtime == mtime
     board = pd.read_csv(copy / "results/tables/suite_leaderboard.csv")
     assert sorted(board["precision"]) == ["bfloat16", "float32"]
     assert board["commit"].nunique() == 1
@@ -66,13 +66,13 @@ def test_precision_makes_a_row_and_measures_nothing_else_again(copy):
 def test_flag_runs_no_model(copy):
     flag = {"model": REQUEST["name"], "reason": "Copied.", "link": "https://example.org/1"}
     (copy / "flags.yaml").write_text(yaml.safe_dump([flag]))
-    config = with_config(copy, suite={"flags": "flags.yaml"})
-    jobs = jobs_of(run_snakemake(copy, "suite", "-n", *config))
+    config = write_changed_config(copy, suite={"flags": "flags.yaml"})
+    jobs = count_jobs(run_snakemake(copy, "suite", "-n", *config))
     assert jobs["suite_leaderboard"] == jobs["suite_checks"] == 1
     assert not {"check_requests", "evaluate_suite"} & set(jobs)
 
 
-def test_hub_config_fetches_no_weights_before_the_check(tmp_path):
+def test_submit_fetches_no_weights(tmp_path):
     paper = str(ROOT / "config/paper.yaml")
-    jobs = jobs_of(run_snakemake(tmp_path, "submit", "-n", "--configfile", paper))
+    jobs = count_jobs(run_snakemake(tmp_path, "submit", "-n", "--configfile", paper))
     assert jobs == {"fetch_metadata": 7, "check_requests": 1, "submit": 1}

@@ -7,6 +7,6 @@ from tests.processes import python
 
 
 @pytest.mark.slow
-def test_the_benchmark_makes_every_table():
-    said = python("from bench.ranking import main; main()", "--models", 5)
-    assert said.count("| `results/") == len(["grid", *TABLES])
+def test_benchmark_tables():
+    output = python("from bench.ranking import main; main()", "--models", 5)
+    assert output.count("| `results/") == len(["grid", *TABLES])

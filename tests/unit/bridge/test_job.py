@@ -37,7 +37,7 @@ def attempt(call, *arguments, **options):
 
 
 def run(folder, code, **environment):
-    """Run a job in a process of its own, because it changes the process; what it printed, and its log."""
+    """Run a job in a process of its own, because it changes the process; return its result and its log."""
     result = subprocess.run(
         [sys.executable, "-c", PREAMBLE + code],
         cwd=folder,
@@ -56,14 +56,14 @@ def run(folder, code, **environment):
         ("print(os.environ['OMP_NUM_THREADS'])", 0, "2\n"),
     ],
 )  # fmt: skip
-def test_log_of_job(tmp_path, work, code, expected):
+def test_job_log(tmp_path, work, code, expected):
     result, log = run(tmp_path, f"with step(job):\n    {work}", HF_TOKEN="hf_planted")
     assert (result.returncode, result.stdout, result.stderr) == (code, "", "")
     assert expected in log and "hf_planted" not in log
 
 
-def test_tokens_of_children_and_compiled_code(tmp_path):
-    """Neither they nor what a terminal obeys get into the log."""
+def test_log_hides_tokens(tmp_path):
+    """Tokens of children and compiled code stay out of the log, and so does what a terminal obeys."""
     code = """
 with step(job):
     subprocess.run([sys.executable, "-c", "import os; print(os.environ['HF_TOKEN'] * 3)"])
@@ -82,7 +82,7 @@ with step(job):
 
 
 @pytest.mark.parametrize("end", ["os.kill(0, signal.SIGKILL)", "os.abort()"])
-def test_last_words_of_killed_job(tmp_path, end):
+def test_killed_job_last_words(tmp_path, end):
     code = (
         f"os.setpgid(0, 0)\nwith step(job):\n    print('last words', end='', flush=True)\n    {end}"
     )
@@ -116,7 +116,7 @@ class Models(BaseHTTPRequestHandler):
 
 
 def test_job_with_server(tmp_path):
-    """It reaches the server and nothing else."""
+    """A job reaches its server and nothing else."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Models)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     code = f"""

@@ -23,9 +23,9 @@ def test_list_jobs(here):
     """Each job that is to run is listed once, and none is run."""
     (here / "Snakefile").write_text(SNAKEFILE)
     (here / "done.txt").touch()
-    listed = list_jobs(here / "Snakefile", {"names": ["a", "done"]}, ("all",))
-    (job,) = listed["jobs"]
-    assert not listed["as_if_accepted"] and not (here / "a.txt").exists()
+    job_list = list_jobs(here / "Snakefile", {"names": ["a", "done"]}, ("all",))
+    (job,) = job_list["jobs"]
+    assert not job_list["as_if_accepted"] and not (here / "a.txt").exists()
     assert (job["rule"], job["wildcards"], job["threads"]) == ("one", {"name": "a"}, 64)
     assert (job["need"]["seconds"], job["need"]["gpus"]) == (60, 2)
     assert job["asked"] == {"mem_mb": 1_000, "runtime": 12, "gpus": 2}

@@ -34,12 +34,12 @@ def test_resources(spelling, expected, options):
 
 
 @pytest.mark.parametrize(
-    ("written", "spelling"),
+    ("text", "spelling"),
     [("gpus:a100", "gpus:a100"), ("gres", "gres"), ("'gres:a100'", "gres:a100"), ("gpu", None)],
 )
-def test_gpu_request(written, spelling):
-    """As a profile has it, whose default resources Snakemake reads."""
-    defaults = [f"gpu_request={written}"]
+def test_gpu_request(text, spelling):
+    """The spelling comes from a profile, whose default resources Snakemake reads."""
+    defaults = [f"gpu_request={text}"]
     parsed = Resources.parse(defaults, allow_expressions=True, defaults="full")
     workflow = SimpleNamespace(resource_settings=SimpleNamespace(default_resources=parsed))
     if spelling:

@@ -24,27 +24,27 @@ Error in rule table, jobid: 4:
 
 def break_cell() -> Path:
     record = Path("results/records/harmony/direct/m/sst2.json")
-    about = {"record": str(record), "reason": "it melted", "log": "logs/m.log"}
+    fields = {"record": str(record), "reason": "it melted", "log": "logs/m.log"}
     record.parent.mkdir(parents=True)
-    write_json(record, {"broken": about})
+    write_json(record, {"broken": fields})
     get_note_path(record).parent.mkdir(parents=True)
-    write_json(get_note_path(record), about)
+    write_json(get_note_path(record), fields)
     return record
 
 
-def test_a_failed_run_names_the_logs_of_what_failed(here):
+def test_describe_failure_logs(here):
     Path("run.log").write_text(LOG)
     text = describe_failure(["run.log"])
     assert "  evaluate_direct_1: logs/evaluate/a.log\n  table: logs/table_b.log" in text
 
 
-def test_cells_that_failed_are_named_and_tried_again_by_the_next_run(here):
+def test_describe_success_failed_cells(here):
     record = break_cell()
     assert f"  {record}: it melted (logs/m.log)" in describe_success(since=0)
     assert not record.exists() and "it melted" not in describe_success(since=0)
 
 
-def test_a_run_says_where_results_lie_or_the_answer_that_was_asked_for(here):
+def test_describe_success_results_or_plan(here):
     Path("results/tables").mkdir(parents=True)
     assert "results/tables: " in describe_success(since=0)
     Path("results/plan.txt").write_text("a million hours\n")
@@ -68,7 +68,7 @@ def test_a_run_says_where_results_lie_or_the_answer_that_was_asked_for(here):
         ),
     ],
 )
-def test_a_run_says_what_its_new_tables_show(here, tables, expected):
+def test_describe_success_new_tables(here, tables, expected):
     Path("results/tables").mkdir(parents=True)
     for table in tables:
         shutil.copy(GOLDEN / table, "results/tables")

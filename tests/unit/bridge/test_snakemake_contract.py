@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.processes import ROOT, snakemake
+from tests.processes import ROOT, run_small_workflow
 
 SNAKEFILE = f"""
 import json, os, sys
@@ -73,7 +73,7 @@ def run(tmp_path_factory):
         (folder / name).write_text(text)
     defaults = ("--default-resources", "gpu_request=gres:a100")
     options = ("--keep-going", "--cores", "4", "--configfile", "two.yaml")
-    return folder, snakemake(folder, *options, *defaults)
+    return folder, run_small_workflow(folder, *options, *defaults)
 
 
 def test_command_line_and_profile(run):

@@ -9,7 +9,7 @@ from safetensors import safe_open
 from transformers import AutoModel, AutoModelForCausalLM
 
 import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
-from tests.tiny_models import PLAN, base_model, chunked_model, edit_config, tiny_model
+from tests.tiny_models import PLAN, base_model, chunked_model, edit_config, make_tiny_model
 from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.core.errors import UserError
 
@@ -53,7 +53,7 @@ def test_published_config_noise(tmp_path):
 @pytest.mark.parametrize(("kind", "shard"), [("qwen3", "10KB"), ("mixtral", "5GB"), ("qwen3_moe", "10KB")])  # fmt: skip
 @torch.no_grad()
 def test_save_and_load(kind, shard, tmp_path):
-    base = tiny_model(kind, layers=6, seed=None)
+    base = make_tiny_model(kind, layers=6, seed=None)
     model = chunked_model(base, **PLAN)
     ids = fresh_ids(2, 5)
     logits = model(ids).logits  # which fuses the weights

@@ -32,16 +32,16 @@ from pkgutil import resolve_name
 
 import pytest
 
-from tests.tables import table_beside
+from tests.tables import load_table
 
 
-@pytest.mark.parametrize(("name", "parameters"), table_beside(__file__, "signatures.txt"))
+@pytest.mark.parametrize(("name", "parameters"), load_table(__file__, "signatures.txt"))
 def test_signature(name, parameters):
     accepted = inspect.signature(resolve_name(name)).parameters
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in accepted.values()):
         assert set(parameters.split()) <= set(accepted)
 
 
-@pytest.mark.parametrize(("name", "text"), table_beside(__file__, "sources.txt"))
+@pytest.mark.parametrize(("name", "text"), load_table(__file__, "sources.txt"))
 def test_source(name, text):
     assert text in inspect.getsource(resolve_name(name))

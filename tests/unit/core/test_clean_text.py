@@ -36,8 +36,8 @@ texts = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(), max_size=30
 pieces = st.lists(texts, max_size=4).map("".join)
 
 
-def acts(character: str) -> bool:
-    """By Unicode's own categories, beside the module's list of ranges."""
+def is_active(character: str) -> bool:
+    """Tell by Unicode's own categories, beside the module's list of ranges."""
     shown_joins = "\u200c\u200d"  # within words and emoji
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and (
         character not in shown_joins
@@ -50,14 +50,16 @@ def test_plain_every_character():
         if unicodedata.category(character) == "Cn":  # which nobody has given a meaning yet
             continue
         is_kept = plain(character) == character
-        assert is_kept != acts(character), (hex(number), unicodedata.name(character, ""))
+        assert is_kept != is_active(character), (hex(number), unicodedata.name(character, ""))
 
 
 @given(pieces)
 def test_text_in_each_format(text):
-    assert not any(acts(character) for character in clean_lines(text) if character not in "\n\t")
+    assert not any(
+        is_active(character) for character in clean_lines(text) if character not in "\n\t"
+    )
     assert plain(plain(text)) == plain(text) and not any(
-        acts(character) for character in plain(text)
+        is_active(character) for character in plain(text)
     )
     assert len(shorten_text(text * 100)) <= 1_001
     cell = escape_csv(text)
@@ -98,8 +100,8 @@ def write(folder, names: list[str]) -> dict:
 def test_tex_compiles(tmp_path):
     """TeX sets a table of hostile and of random texts, and runs nothing of them."""
     draw = random.Random(0)
-    assigned = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
-    samples = ["".join(draw.choices(assigned, k=40)) for _ in range(200)]
+    characters = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
+    samples = ["".join(draw.choices(characters, k=40)) for _ in range(200)]
     samples += ["".join(draw.choices(string.printable, k=40)) for _ in range(200)]
     samples.append("".join(map(chr, range(0xA0, 0x250))))
     assert write(tmp_path, [*WHOLE, *samples])["tex"].read_text("utf-8").isascii()

@@ -57,8 +57,8 @@ WORK = [
 
 @pytest.mark.parametrize("error", [*MACHINE, *WORK], ids=str)
 def test_describe_hardware_error(error):
-    wrapped = UserError(f"The model cannot be loaded: {error}")
-    wrapped.__cause__ = error
+    user_error = UserError(f"The model cannot be loaded: {error}")
+    user_error.__cause__ = error
     assert bool(describe_hardware_error(error)) == (error in MACHINE)
-    assert bool(describe_hardware_error(wrapped)) == (error in MACHINE)
+    assert bool(describe_hardware_error(user_error)) == (error in MACHINE)
     assert is_out_of_memory(error) == ("memory" in str(error))

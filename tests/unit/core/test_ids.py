@@ -34,16 +34,20 @@ def test_parse_both_spellings(text):
     assert "/" not in checkpoint.in_path
 
 
-def test_parts_of_id():
-    every = CheckpointId.parse(
+def test_id_parts():
+    checkpoint = CheckpointId.parse(
         "org/net@k4m6-sequential-last-adapters8-init.normal-distil.both.t3+cpt"
     )
-    assert (every.mode, every.aggregation, every.adapters) == ("sequential", "last", "adapters8")
-    assert (every.distillation, every.stages) == ("distil.both.t3", ("cpt",))
-    assert str(every.layout) == "org/net@k4m6-sequential"
-    assert str(every.shape) == "org/net@k4m6-sequential-last-adapters8-init.normal"
-    assert str(every.timed_variant) == "org/net@k4m6-sequential-last-adapters8"
-    assert str(every.before) == str(every).removesuffix("+cpt")
+    assert (checkpoint.mode, checkpoint.aggregation, checkpoint.adapters) == (
+        "sequential",
+        "last",
+        "adapters8",
+    )
+    assert (checkpoint.distillation, checkpoint.stages) == ("distil.both.t3", ("cpt",))
+    assert str(checkpoint.layout) == "org/net@k4m6-sequential"
+    assert str(checkpoint.shape) == "org/net@k4m6-sequential-last-adapters8-init.normal"
+    assert str(checkpoint.timed_variant) == "org/net@k4m6-sequential-last-adapters8"
+    assert str(checkpoint.before) == str(checkpoint).removesuffix("+cpt")
     row = RowId(CheckpointId("org/net"), "float32", "0123456789abcdef0123456789abcdef01234567")
     assert row.in_path == "org--net~float32~0123456789ab"
 

@@ -29,7 +29,7 @@ def test_files_taken(weights, expected):
     assert select_model_files(SMALL | NEVER | weights) == SMALL | expected
 
 
-def test_parameters_of(tmp_path):
+def test_parameters(tmp_path):
     tensors = {"a": torch.zeros(3, 5), "b": torch.zeros(()), "c": torch.zeros(7, 0)}
     save_file(tensors, tmp_path / "x.safetensors", metadata={"format": "pt"})
     assert parameters_of(tmp_path / "x.safetensors") == 15 + 1 + 0
@@ -38,7 +38,7 @@ def test_parameters_of(tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"version https://git-lfs", struct.pack("<Q", 2**60), b"\2\0\0\0\0\0\0\0[]"]
 )
-def test_parameters_of_damaged(tmp_path, content):
+def test_parameters_damaged_file(tmp_path, content):
     (tmp_path / "x.safetensors").write_bytes(content)
     with pytest.raises(UserError, match=r"x\.safetensors is not a safetensors file \("):
         parameters_of(tmp_path / "x.safetensors")

@@ -60,8 +60,8 @@ def test_restore(job):
 
 
 @pytest.mark.parametrize(("version", "resumes"), [("1", True), ("2", False)])
-def test_resume_state_of_version(job, tmp_path, version, resumes):
-    """What other code left half done is not resumed from."""
+def test_resume_state_version(job, tmp_path, version, resumes):
+    """A state that another version left half done is not resumed from."""
     job.fails = True
     with pytest.raises(KeyboardInterrupt):
         job.run("1")

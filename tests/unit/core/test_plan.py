@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tables import cases_beside
+from tests.tables import load_cases
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import BOTH_SIDES, ChunkPlan, Mode, chunk_plan
 
 
-def show(plan: ChunkPlan) -> str:
+def format_plan(plan: ChunkPlan) -> str:
     start, *chunks, end = (
         " ".join(map(str, layers)) for layers in (plan.start, *plan.chunks, plan.end)
     )
     return f"{start} [{' / '.join(chunks)}] {end}".strip()
 
 
-@pytest.mark.parametrize(("keys", "expected"), cases_beside(__file__, "plans.txt"))
+@pytest.mark.parametrize(("keys", "expected"), load_cases(__file__, "plans.txt"))
 def test_chunk_plan(keys, expected):
-    assert [show(chunk_plan(**keys))] == expected
+    assert [format_plan(chunk_plan(**keys))] == expected
 
 
 @given(
@@ -30,8 +30,8 @@ def test_chunk_plan(keys, expected):
     st.integers(1, 12),
     st.none() | st.integers(1, 48),
 )
-def test_chunk_plan_uses_each_layer_once(num_layers, mode, size, number, before):
-    """Whether the layers come out even is a matter of arithmetic."""
+def test_chunk_plan_layers(num_layers, mode, size, number, before):
+    """A plan uses each layer once; arithmetic alone says if the layers come out even."""
     shared = num_layers - size * number
     if mode.endswith(BOTH_SIDES):
         is_even = shared >= (before or 0) and (before is not None or shared % 2 == 0)
@@ -52,7 +52,7 @@ def test_chunk_plan_uses_each_layer_once(num_layers, mode, size, number, before)
     assert before in (None, len(plan.start))
 
 
-@pytest.mark.parametrize(("keys", "expected"), cases_beside(__file__, "bad_plans.txt"))
+@pytest.mark.parametrize(("keys", "expected"), load_cases(__file__, "bad_plans.txt"))
 def test_chunk_plan_refused(keys, expected):
     with pytest.raises(UserError) as error:
         chunk_plan(**keys)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.records import make_items, record_fields, write_example
-from tests.tables import table_beside
+from tests.tables import load_table
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file, write_json
 from workflow_scripts.core.items import read_items
@@ -23,7 +23,7 @@ from workflow_scripts.core.records import (
 )
 
 
-def problems_of(path) -> list[str]:
+def read_problems(path) -> list[str]:
     with pytest.raises(UserError) as error:
         read_record(path)
     assert all(path.stem in problem for problem in error.value.problems)
@@ -42,28 +42,28 @@ def test_write_record(tmp_path):
     assert dict(table.column("scores")[1].as_py()) == {"acc": 0.0}
 
 
-def edit(path, key, value):
+def edit_field(path, key, value):
     """Change a value by its path in the record, with dots."""
     fields = json.loads(path.read_text())
-    *above, last = key.split(".")
+    *parents, last = key.split(".")
     part = fields
-    for name in above:
+    for name in parents:
         part = part[int(name) if isinstance(part, list) else name]
     part[last] = value
     path.write_text(json.dumps(fields))
 
 
-@pytest.mark.parametrize(("key", "value", "words"), table_beside(__file__, "wrong_fields.txt"))
+@pytest.mark.parametrize(("key", "value", "words"), load_table(__file__, "wrong_fields.txt"))
 def test_read_record_wrong_field(tmp_path, key, value, words):
     path = tmp_path / "sst2.json"
     write_example(path)
-    edit(path, key, yaml.safe_load(value))
-    assert any(words in problem for problem in problems_of(path))
+    edit_field(path, key, yaml.safe_load(value))
+    assert any(words in problem for problem in read_problems(path))
 
 
 def test_read_record_damaged_files(tmp_path):
     path, items = tmp_path / "sst2.json", tmp_path / "sst2.parquet"
-    assert problems_of(path) == [f"{path} is missing."]
+    assert read_problems(path) == [f"{path} is missing."]
     write_example(path)
     whole = items.read_bytes()
     for position in (
@@ -74,14 +74,14 @@ def test_read_record_damaged_files(tmp_path):
         items.write_bytes(
             whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :]
         )
-        assert "was altered" in problems_of(path)[0]
+        assert "was altered" in read_problems(path)[0]
     pq.write_table(pa.table({"item": ["a"]}), items)
-    edit(path, "items.sha256", hash_file(items))
-    assert "columns" in problems_of(path)[0] and "gold" in problems_of(path)[0]
+    edit_field(path, "items.sha256", hash_file(items))
+    assert "columns" in read_problems(path)[0] and "gold" in read_problems(path)[0]
     items.unlink()
-    assert "is missing" in problems_of(path)[0]
+    assert "is missing" in read_problems(path)[0]
     path.write_text(path.read_text()[:100])
-    assert "is not a JSON record" in problems_of(path)[0]
+    assert "is not a JSON record" in read_problems(path)[0]
 
 
 CONDITIONS = Condition(plan="k2m1", aggregation="mean"), Condition(plan="k0m0", batch=4)
@@ -98,7 +98,7 @@ CONDITIONS = Condition(plan="k2m1", aggregation="mean"), Condition(plan="k0m0", 
     ],
     ids=["subset", "condition"],
 )
-def test_metric_of_part(tmp_path, items, part):
+def test_part_metric(tmp_path, items, part):
     fields = record_fields()
     metric = fields["metrics"][0].model_copy(update=part)
     path = tmp_path / "mmlu.json"

@@ -5,7 +5,7 @@ import random
 import torch
 from torch import nn
 
-from tests.tiny_models import VOCABULARY, tiny_model
+from tests.tiny_models import VOCABULARY, make_tiny_model
 
 WINDOW = 128
 
@@ -22,7 +22,7 @@ class CachelessModel(nn.Module):
 
     def __init__(self, vocabulary: int = VOCABULARY):
         super().__init__()
-        self.inner = tiny_model("qwen2", vocabulary=vocabulary)
+        self.inner = make_tiny_model("qwen2", vocabulary=vocabulary)
         self.config = self.inner.config
         self.device = self.inner.device
 

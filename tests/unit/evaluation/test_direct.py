@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from tests.cells import cell
+from tests.cells import make_cell
 from tests.tiny_models import sealed
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
@@ -23,7 +23,7 @@ from workflow_scripts.hub.mirror import mirror
 def evaluate(world, model_manifest, tmp_path):
     def run(task: str, metric: str, **changes):
         path = tmp_path / "record.json"
-        evaluate_direct(model_manifest, world, path, cell(task, metric, **changes))
+        evaluate_direct(model_manifest, world, path, make_cell(task, metric, **changes))
         return read_record(path), read_items(path.with_suffix(".parquet")).to_pylist()
 
     return run
@@ -68,7 +68,7 @@ def test_direct_records_by_task_kind(evaluate, model_manifest, world):
     assert (record.task.dataset_commit, record.task.subset) == (dataset.commit, "ARC-Easy")
     assert {metric.name for metric in record.metrics} == {"acc", "acc_norm"}
     assert record.items.n == 10 and record.cost.tokens > 0
-    assert record.request == cell("arc_easy", "acc_norm", **changes).to_params()
+    assert record.request == make_cell("arc_easy", "acc_norm", **changes).to_params()
     _, items = evaluate("cola", "mcc")
     assert {item["correct"] for item in items} <= {True, False}
     record, items = evaluate("gsm8k", "exact_match,flexible-extract", max_test_items=4)

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tiny_models import tiny_model
+from tests.tiny_models import make_tiny_model
 from tests.tiny_tokenizers import FAMILIES, with_template
 from workflow_scripts.evaluation.perplexity import (
     compute_perplexity_metrics,
@@ -42,7 +42,7 @@ def compute_nats(model, ids: list[int], first: int) -> float:
 def test_perplexity_equals_plain_arithmetic(family):
     """Windows and conversations keep the start token of their tokenizer."""
     tokenizer = with_template(None, family)
-    model = tiny_model("qwen2", len(tokenizer))
+    model = make_tiny_model("qwen2", len(tokenizer))
     start = [tokenizer.bos_token_id] * FAMILIES[family]
     whole = [*start, *tokenizer(TEXT, add_special_tokens=False)["input_ids"]]
     pieces = score_text(model, tokenizer, TEXT, window=16, stride=5)
@@ -71,7 +71,7 @@ def test_perplexity_equals_plain_arithmetic(family):
 def test_window_mean_equals_transformers_loss():
     """Each window begins one stride later, and its loss is of what no window before it scored."""
     tokenizer = with_template(None)
-    model = tiny_model("qwen2", len(tokenizer))
+    model = make_tiny_model("qwen2", len(tokenizer))
     tokens = 16 + 5 * 6
     ids = torch.tensor([tokenizer(TEXT)["input_ids"][:tokens]])
     losses, scored = [], 0

@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from tests.tiny_models import base_model, put_in_hub, tiny_model
+from tests.tiny_models import base_model, make_tiny_model, put_in_hub
 from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
 from tests.unit.evaluation.conftest import CHUNKABLE
 from workflow_scripts.core.items import read_items
@@ -72,7 +72,7 @@ def tokenizer():
 
 @pytest.fixture(scope="module")
 def manifest(tokenizer, tmp_path_factory):
-    model = tiny_model("qwen2", len(tokenizer), window=256, layers=6)
+    model = make_tiny_model("qwen2", len(tokenizer), window=256, layers=6)
     return put_in_hub(model, tmp_path_factory.mktemp("base"), tokenizer)
 
 

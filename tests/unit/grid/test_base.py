@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cells import cell
+from tests.cells import make_cell
 from tests.unit.grid.test_train_before_test import RECIPE
 from workflow_scripts.core.records import read_complete_record
 from workflow_scripts.evaluation.cells import CellsRequest
@@ -31,7 +31,7 @@ def loads(monkeypatch):
 
 def make_request(*tasks: str) -> CellsRequest:
     requests = [
-        cell(task, TASKS[task], protocol="train_before_test", recipe=SMALL) for task in tasks
+        make_cell(task, TASKS[task], protocol="train_before_test", recipe=SMALL) for task in tasks
     ]
     merged = {
         name: task.model_copy(update={"dataset": DATASETS[name]})

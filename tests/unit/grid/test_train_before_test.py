@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cells import cell
+from tests.cells import make_cell
 from tests.processes import kill_when, python
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
@@ -26,7 +26,7 @@ RECIPE = TaskRecipe(
 
 def run(manifest, world, record, task="sst2", metric="acc", **changes):
     recipe = RECIPE.model_copy(update=changes)
-    request = cell(task, metric, protocol="train_before_test", recipe=recipe)
+    request = make_cell(task, metric, protocol="train_before_test", recipe=recipe)
     return train_before_test(manifest, world, record, request)
 
 

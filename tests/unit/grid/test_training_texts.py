@@ -5,10 +5,10 @@ from functools import cache
 import lm_eval
 import pytest
 
-from tests.tiny_models import tiny_model
+from tests.tiny_models import make_tiny_model
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from tests.unit.grid.test_splits import TASKS
-from tests.unit.watched import watched
+from tests.unit.watched import make_watched_model
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.grid.training_texts import TrainingTexts
 from workflow_scripts.hub.mirror import mirror
@@ -23,7 +23,7 @@ RECIPE = TaskRecipe(max_length=10_000)
 @cache
 def get_encoder(family):
     tokenizer = tokenizer_like(family)
-    return Encoder(tokenizer, tiny_model("qwen2", len(tokenizer)).config)
+    return Encoder(tokenizer, make_tiny_model("qwen2", len(tokenizer)).config)
 
 
 def make_texts(task, recipe, *, chat, family="llama_3"):
@@ -35,7 +35,7 @@ def evaluate(task, documents, family, *, chat):
     task.set_config("num_fewshot", 0)
     task.set_config("test_split", task.config.training_split)
     assert list(task.eval_docs)[: len(documents)] == documents
-    model, name = watched(tokenizer_like(family)), task.config.task
+    model, name = make_watched_model(tokenizer_like(family)), task.config.task
     lm_eval.evaluate(
         lm=model,
         task_dict={"tasks": {name: task}},

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.tiny_models import put_in_hub, tiny_model
+from tests.tiny_models import make_tiny_model, put_in_hub
 from tests.tiny_tokenizers import smallest_tokenizer
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.load import load_model
@@ -12,7 +12,7 @@ from workflow_scripts.hub.manifest import read_manifest
 
 def make_model(kind, seed, **changes):
     """Draw weights that are multiples of 1/64, of which sums and differences are exact."""
-    model = tiny_model(kind, attn_implementation="eager", **changes)
+    model = make_tiny_model(kind, attn_implementation="eager", **changes)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for weight in model.parameters():

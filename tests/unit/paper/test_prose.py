@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.stories import numbers_of
+from tests.unit.stories import make_story_numbers
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import (
@@ -86,14 +86,14 @@ def test_template_uses_declared_numbers(path):
 
 def test_prose_without_tables_is_empty():
     for study in STUDIES:
-        assert study.values({}) == {} and told(study.prose, numbers_of({})) == []
+        assert study.values({}) == {} and told(study.prose, make_story_numbers({})) == []
     assert len({study.title for study in STUDIES}) == len(STUDIES)
 
 
 def test_numbers_round_trip(tmp_path):
     values = {"run.items": 14_042, "run.devices": "a & b_c@k2m12", "prompts.lowest": 0.25}
     values |= {"mmlu.baseline": 0.3, "run.tokens": None, "run.hosts": float("inf")}
-    numbers = numbers_of(values)
+    numbers = make_story_numbers(values)
     json_path, tex = tmp_path / "numbers.json", tmp_path / "numbers.tex"
     write_numbers(numbers, json_path, tex)
     assert read_numbers(json_path) == numbers

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.unit.stories import numbers_of
+from tests.unit.stories import make_story_numbers
 from workflow_scripts.paper.numbers import compute_run_numbers
 from workflow_scripts.paper.report import read_content, write_page, write_paper
 from workflow_scripts.render.numbers import Number
@@ -47,7 +47,7 @@ def make_content(folder: Path, rows: int, **changes) -> tuple[dict, dict]:
         **changes,
     }
     names = ["questions", "runs", "models", "lowest", "lowest_run", "highest", "highest_run"]
-    numbers = numbers_of(compute_run_numbers(provenance))
+    numbers = make_story_numbers(compute_run_numbers(provenance))
     numbers |= {f"prompts.{name}": Number(EVIL, EVIL, EVIL) for name in names}
     content = read_content(numbers, files, captions) | {"provenance": provenance}
     content["sources"] = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.records import imported_scores
+from tests.records import read_imported_scores
 from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
@@ -90,7 +90,9 @@ def test_lm_eval_scores_and_items(write, tmp_path):
     assert items["correct"] == [True, False, True, True]
     assert items["loglikelihoods"] == list(map(list, ANSWERS))
     assert items["cluster"][1] == hash_cluster({"question": "q1"}, ["question"])
-    row = imported_scores(target)[["study", "task", "value", "stderr", "n", "baseline", "chance"]]
+    row = read_imported_scores(target)[
+        ["study", "task", "value", "stderr", "n", "baseline", "chance"]
+    ]
     assert row.to_numpy().tolist() == [["other", "rte", 0.75, 0.25, 4, 0.5, 0.5]]
 
 

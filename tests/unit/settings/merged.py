@@ -23,5 +23,5 @@ def merged(override: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def load(override: Mapping[Any, Any], look_up: LookUp | None = None) -> Settings:
-    """The settings of such a config."""
+    """Load the settings of such a config."""
     return load_settings(merged(override), ROOT, look_up)

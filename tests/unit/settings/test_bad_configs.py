@@ -8,11 +8,11 @@ from workflow_scripts.core.errors import UserError
 
 
 def get_problems(override) -> list[str]:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         load(override)
     # Nothing of what pydantic said may follow as the cause of the error.
-    assert raised.value.__cause__ is None
-    return raised.value.problems
+    assert error.value.__cause__ is None
+    return error.value.problems
 
 
 @pytest.mark.parametrize("bad", BAD_CONFIGS, ids=lambda bad: bad.name)

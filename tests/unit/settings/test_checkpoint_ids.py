@@ -39,8 +39,8 @@ distilled = st.builds(
 )
 
 
-def architecture(entry: Checkpoint) -> tuple:
-    """What the config says of the model, without the choices that nothing reads."""
+def describe_architecture(entry: Checkpoint) -> tuple:
+    """Describe the model that a config asks for, without the choices that nothing reads."""
     plan = entry.plan(LAYERS)
     if not plan.chunks:
         return (plan,)
@@ -57,7 +57,7 @@ def architecture(entry: Checkpoint) -> tuple:
 
 @given(*[entries | distilled] * 2)
 def test_id_is_unique(first, other):
-    same = architecture(first) == architecture(other)
+    same = describe_architecture(first) == describe_architecture(other)
     assert (first.id(LAYERS) == other.id(LAYERS)) == same
     same_plan = first.plan(LAYERS) == other.plan(LAYERS)
     assert (first.plan_name(LAYERS) == other.plan_name(LAYERS)) == same_plan

@@ -11,22 +11,22 @@ from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.section import Section
 
 
-def check_section(written: dict, section: Section) -> None:
+def check_section(config: dict, section: Section) -> None:
     fields = type(section).model_fields
-    assert list(written) == list(fields)
+    assert list(config) == list(fields)
     for name, field in fields.items():
         value = getattr(section, name)
         if isinstance(value, Section):
-            check_section(written[name], value)
+            check_section(config[name], value)
         elif not field.is_required() and field.default != () and field.default != {}:
             assert value == field.default, name
 
 
 def test_default_config_has_every_key():
-    written = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text(encoding="utf-8"))
     settings = load({})
     fields = {name: getattr(settings, name) for name in Config.model_fields}
-    check_section(written, Config.model_construct(**fields))
+    check_section(config, Config.model_construct(**fields))
 
 
 def test_schema():

@@ -31,7 +31,7 @@ def save(folder, **changed):
 
 
 @pytest.mark.parametrize("source", ["huggingface", "miniature"])
-def test_folder_as_model(here, source):
+def test_folder_model(here, source):
     save(here / "runs/seed1/checkpoint-500", **{"chat_template.jinja": b"{{ messages }}"})
     path, name = "./runs/seed1/checkpoint-500", "local/runs.seed1.checkpoint-500"
     checkpoint = {"model": path, "num_chunks": 2, "num_layers_per_chunk": 4}
@@ -58,7 +58,7 @@ def test_build_local_name(text):
     assert long == "local/scratch.me.a-b.lr_1e-5_3_epochs"
 
 
-def test_two_folders_of_one_name(here):
+def test_two_folders_same_name(here):
     save(here / "a.b"), save(here / "a/b")
     with pytest.raises(UserError, match="expected another name"):
         load({"harmony": {"models": ["./a.b", "./a/b"]}})
@@ -77,7 +77,7 @@ def test_two_folders_of_one_name(here):
 )
 def test_folder_without_model(here, changed, sentence):
     save(here / "mine", **changed)
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         load({"harmony": {"models": ["./mine"]}})
-    (problem,) = raised.value.problems
+    (problem,) = error.value.problems
     assert problem.startswith("harmony.models[0] is './mine': no model: ") and sentence in problem

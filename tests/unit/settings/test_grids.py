@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.tables import cases_beside
+from tests.tables import load_cases
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.grids import list_grid_files, read_grid_files
@@ -48,10 +48,10 @@ def test_read_grid_files(write):
         assert all(Path(path).is_file() for path in paths)
 
 
-@pytest.mark.parametrize(("keys", "texts"), cases_beside(__file__, "bad_grids.txt"))
+@pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_grids.txt"))
 def test_bad_grid(write, keys, texts):
     path = write(**keys)
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         read_grid_files(ROOT, TASKS)
-    assert all(problem.startswith(f"{path}: ") for problem in raised.value.problems)
-    assert all(text in str(raised.value) for text in texts), str(raised.value)
+    assert all(problem.startswith(f"{path}: ") for problem in error.value.problems)
+    assert all(text in str(error.value) for text in texts), str(error.value)

@@ -22,10 +22,10 @@ def test_packs(tasks_per_job, numbers):
     records = list_harmony_records(settings, ["a--b", "c--d"])
     assert len(records) == len(set(records)) == 2 * (4 + 2 * 3)
     assert "results/records/harmony/train_before_test/c--d/mnli.seed-5.json" in records
-    written = {
+    paths = {
         path.format(checkpoint=model, row="r")
         for batch in batches
         for path in batch.records()
         for model in ("a--b", "c--d")
     }
-    assert written >= {*records, *suite_records(settings, "few_shot", "r").values()}
+    assert paths >= {*records, *suite_records(settings, "few_shot", "r").values()}

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from tests.tables import cases_beside
+from tests.tables import load_cases
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.leaderboard_submissions import read_requests
@@ -24,7 +24,7 @@ def read(folder, source="miniature", local=()):
     return read_requests(folder, source, (CHUNKED,), local)
 
 
-def test_request_reaches_no_folder_but_those_of_the_config(tmp_path, put):
+def test_request_folder_outside_config(tmp_path, put):
     put("a.yaml", name="./runs/mine")
     for number, name in enumerate(("./runs/theirs", "/etc", "local/etc")):
         put(f"b{number}.yaml", name=name)
@@ -36,8 +36,8 @@ def test_request_reaches_no_folder_but_those_of_the_config(tmp_path, put):
         assert ["a folder on this machine" in reason for reason in refused.values()] == [True] * 3
 
 
-@pytest.mark.parametrize(("keys", "texts"), cases_beside(__file__, "bad_requests.txt"))
-def test_bad_request_stops_no_other(tmp_path, put, keys, texts):
+@pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_requests.txt"))
+def test_bad_request(tmp_path, put, keys, texts):
     put("bad.yaml", **keys)
     put("good.yaml")
     requests, refused = read(tmp_path)
@@ -46,7 +46,7 @@ def test_bad_request_stops_no_other(tmp_path, put, keys, texts):
     assert "AbCdEf" not in refused["bad.yaml"]
 
 
-def test_requests_of_the_other_source(tmp_path, put):
+def test_other_source_requests(tmp_path, put):
     put("generated.yaml")
     put("real.yaml", name="Qwen/Qwen2-0.5B")
     requests, refused = read(tmp_path)
@@ -56,7 +56,7 @@ def test_requests_of_the_other_source(tmp_path, put):
     assert list(requests) == ["real.yaml"] and not refused
 
 
-def flags(tmp_path, *entries):
+def load_flags(tmp_path, *entries):
     (tmp_path / "flags.yaml").write_text(yaml.safe_dump(list(entries)))
     return read_flags(tmp_path / "flags.yaml")
 
@@ -64,12 +64,12 @@ def flags(tmp_path, *entries):
 @pytest.mark.parametrize(
     "keys", [{"link": "javascript:alert(1)"}, {"revision": "main"}, {"modell": "x"}], ids=str
 )
-def test_bad_flag_is_named_with_its_file(tmp_path, keys):
+def test_bad_flag(tmp_path, keys):
     good = {"model": "org/net", "reason": "Copied.", "link": "https://example.org/1"}
-    assert flags(tmp_path) == ()
-    assert flags(tmp_path, good)[0].precision is None
+    assert load_flags(tmp_path) == ()
+    assert load_flags(tmp_path, good)[0].precision is None
     with pytest.raises(UserError) as error:
-        flags(tmp_path, good, good | keys)
+        load_flags(tmp_path, good, good | keys)
     (sentence,) = error.value.problems
     assert sentence.startswith(str(tmp_path / "flags.yaml"))
     assert f"flags[1].{next(iter(keys))} is" in sentence

@@ -17,7 +17,7 @@ def configs():
     return {path.stem: load(yaml.safe_load(path.read_text(encoding="utf-8"))) for path in CONFIGS}
 
 
-def test_configs_of_repository(configs):
+def test_repository_configs(configs):
     paper = configs["paper"]
     assert (len(paper.harmony.models), len(paper.harmony.tasks)) == (61, 24)
     assert len(paper.checkpoints()) == 15
@@ -31,7 +31,7 @@ def test_configs_of_repository(configs):
     }
 
 
-def test_checkpoints_of_each_stage(here):
+def test_stage_checkpoints(here):
     """A stage for each number of tokens; a model once, however often it is named."""
     (here / "mine.txt").touch()
     checkpoints = [
@@ -68,14 +68,14 @@ def test_tuned_model():
         load({"mmlu": tuned})
 
 
-def test_file_in_working_directory_comes_first(here):
+def test_working_directory_file_precedence(here):
     (here / "config").mkdir()
     (here / "config/tasks.tsv").write_text("task\nsst2\n")
     with pytest.raises(UserError, match=r"^config/tasks.tsv, line 2: harness: Field required"):
         load({})
 
 
-def test_imports_of_loading():
+def test_load_imports():
     """The Snakefile is parsed by every job, so neither torch nor pandas may come along."""
     code = "import sys, workflow_scripts.settings.load; print(*sys.modules)"
     heavy = {"torch", "transformers", "numpy", "pandas", "snakemake"}

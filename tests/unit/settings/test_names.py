@@ -48,10 +48,10 @@ def test_look_up_once(tmp_path):
     assert load(CONFIG).model(MODEL).family == "Spaceship"
 
 
-def test_wrong_cells_are_not_kept(tmp_path):
-    with pytest.raises(UserError) as raised:
+def test_wrong_cells_unsaved(tmp_path):
+    with pytest.raises(UserError) as error:
         load_with([], CONFIG, parameters="many")
-    assert all("parameters is 'many'" in problem for problem in raised.value.problems)
+    assert all("parameters is 'many'" in problem for problem in error.value.problems)
     assert not (tmp_path / "config/models.found.tsv").exists()
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from tests.tables import cases_beside, table_beside
+from tests.tables import load_cases, load_table
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.evaluation.prompts.requests import PromptRequest, build_prompt_request
@@ -30,15 +30,15 @@ def load_runs(**prompts):
 
 
 def find_problem(**prompts) -> str:
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError) as error:
         load_runs(**prompts)
-    (sentence,) = raised.value.problems
+    (sentence,) = error.value.problems
     return sentence
 
 
-def test_runs_of_the_workflow_are_the_published_ones():
+def test_published_runs():
     runs = load_runs()
-    for name, shape, links, after in table_beside(__file__, "published_runs.txt"):
+    for name, shape, links, after in load_table(__file__, "published_runs.txt"):
         run, decoding = runs[name], runs[name].decoding
         facts = (run.shots.source, run.shots.number, decoding.method, decoding.temperature)
         assert " ".join(map(str, (*facts, decoding.new_tokens, run.dtype))) == shape
@@ -65,7 +65,7 @@ def test_inheritance(write):
     assert mine.read.format == "json_text"
 
 
-@pytest.mark.parametrize(("keys", "texts"), cases_beside(__file__, "bad_runs.txt"))
+@pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_runs.txt"))
 def test_bad_run(write, keys, texts):
     write("mine", **keys)
     sentence = find_problem(runs=["mine"])
@@ -73,8 +73,8 @@ def test_bad_run(write, keys, texts):
     assert all(text in sentence for text in texts), sentence
 
 
-@pytest.mark.parametrize("text", table_beside(__file__, "hostile_templates.txt"))
-def test_hostile_template_is_refused(write, text):
+@pytest.mark.parametrize("text", load_table(__file__, "hostile_templates.txt"))
+def test_hostile_template(write, text):
     write("mine", extends="run6", messages=[{"role": "user", "content": text[0]}])
     sentence = find_problem(runs=["mine"])
     assert sentence.startswith("config/prompts/mine.yaml: messages[0].content is a template")

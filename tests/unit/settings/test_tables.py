@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tables import table_beside
+from tests.tables import load_table
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.tables import CATEGORIES, ModelRow, TaskRow, read_table
@@ -14,7 +14,7 @@ from workflow_scripts.settings.tables import CATEGORIES, ModelRow, TaskRow, read
 LM_HARMONY_MODELS = Path(__file__).with_name("lm_harmony_models.txt").read_text().split()
 # A good row of each table.
 MODEL, TASK = (dict(line) for line in (
-    table_beside(__file__, "good_model.txt"), table_beside(__file__, "good_task.txt")
+    load_table(__file__, "good_model.txt"), load_table(__file__, "good_task.txt")
 ))  # fmt: skip
 GOOD = {"models": (ModelRow, MODEL), "tasks": (TaskRow, TASK)}
 
@@ -31,21 +31,21 @@ def write(folder: Path, *rows) -> Path:
     return folder / "table.tsv"
 
 
-def test_models_of_published_ranking(models):
+def test_published_ranking_models(models):
     """All are there, and names say the size; some vendors round generously: gemma-7b has 8.5 billion."""
     assert [name for name in models if name in LM_HARMONY_MODELS] == LM_HARMONY_MODELS
     for name in LM_HARMONY_MODELS:
         for size, unit in re.findall(r"-(\d+(?:\.\d+)?)([MB])\b", name, re.IGNORECASE):
             stated = float(size) * {"m": 1e6, "b": 1e9}[unit.lower()]
             assert 0.75 < stated / models[name].parameters < 1.25, name
-    for name, *facts in table_beside(__file__, "model_facts.txt"):
+    for name, *facts in load_table(__file__, "model_facts.txt"):
         row = models[name]
         assert [str(fact) for fact in (row.parameters, row.layers, row.kind, row.gated)] == facts
 
 
-def test_tasks_of_published_grid():
+def test_published_grid_tasks():
     tasks = read_table(TaskRow, ROOT / "config/tasks.tsv")
-    published = table_beside(__file__, "lm_harmony_categories.txt")
+    published = load_table(__file__, "lm_harmony_categories.txt")
     assert list(CATEGORIES[:6]) == [category for category, _ in published]
     for category, names in published:
         rows = [tasks[name] for name in names.split()]
@@ -61,15 +61,15 @@ def test_read_table(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "column", "cell", "expected"), table_beside(__file__, "bad_cells.txt")
+    ("kind", "column", "cell", "expected"), load_table(__file__, "bad_cells.txt")
 )
 def test_bad_cell(tmp_path, kind, column, cell, expected):
     row_type, good = GOOD[kind]
     row = good | {column: cell}
     path = write(tmp_path, row, row.values())
-    with pytest.raises(UserError, match=expected) as raised:
+    with pytest.raises(UserError, match=expected) as error:
         read_table(row_type, path)
-    assert str(raised.value).startswith(f"{path}, line 2: {column}")
+    assert str(error.value).startswith(f"{path}, line 2: {column}")
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from tests.tiny_models import VOCABULARY, tiny_model
+from tests.tiny_models import VOCABULARY, make_tiny_model
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.run import Trained, train
 from workflow_scripts.training.samples import Sample, Samples
 from workflow_scripts.training.spec import TrainingSpec
 
-make_model = partial(tiny_model, layers=4)
+make_model = partial(make_tiny_model, layers=4)
 
 
 def make_samples(lengths, seed: int = 0, counted_from: int = 1) -> Samples:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from tests.tiny_models import edit_config, put_in_hub, sealed, tiny_model
+from tests.tiny_models import edit_config, make_tiny_model, put_in_hub, sealed
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.training.small import make_keys, train_small
 from workflow_scripts.hub.load import load_model
@@ -21,7 +21,9 @@ ADAPTER = LORA | {"lora_output": "adapter"}
 @pytest.fixture(params=["qwen2", "fused"])
 def base(request, tmp_path):
     """Put a model into a hub folder; return its manifest."""
-    return put_in_hub(tiny_model(request.param, layers=6), tmp_path / "base", smallest_tokenizer())
+    return put_in_hub(
+        make_tiny_model(request.param, layers=6), tmp_path / "base", smallest_tokenizer()
+    )
 
 
 def get_loader(manifest):

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from tests.tiny_models import tiny_model
+from tests.tiny_models import make_tiny_model
 from tests.unit.training.small import make_keys, make_model, make_samples
 from workflow_scripts.training.attention import choose_packing, get_packing_arguments
 from workflow_scripts.training.packing import BLANK, Collator, MicroBatchSampler
@@ -41,7 +41,7 @@ def compute_gradients(model, loss):
 )
 def test_summed_loss_and_gradients(kind, packing):
     options = {} if kind == "fused" else {"initializer_range": 0.02}
-    packed, whole = (tiny_model(kind, **options) for _ in range(2))
+    packed, whole = (make_tiny_model(kind, **options) for _ in range(2))
     keys = make_keys(packing=packing != "none", compile=packing == "row")
     assert choose_packing(packed, keys) == packing
     if packing == "stretches":

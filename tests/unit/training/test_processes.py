@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.processes import ROOT
-from tests.tiny_models import put_in_hub, tiny_model
+from tests.tiny_models import make_tiny_model, put_in_hub
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.training.small import draw_samples, make_keys
 from tests.waiting import wait_until
@@ -44,7 +44,7 @@ runpy.run_module("workflow_scripts.steps.train_checkpoint", init_globals={"snake
 def start(tmp_path_factory):
     """Start the rule's script in a folder of its own."""
     inputs = tmp_path_factory.mktemp("inputs")
-    base = put_in_hub(tiny_model("qwen2", layers=2), inputs / "base", smallest_tokenizer())
+    base = put_in_hub(make_tiny_model("qwen2", layers=2), inputs / "base", smallest_tokenizer())
     samples, summary = draw_samples(43), inputs / "samples.json"
     write_samples(summary, samples, BadSamples())
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from tests.records import make_items, record_fields
-from tests.unit.stories import story
+from tests.unit.stories import write_story
 from tests.unit.studies.harmony.harmony_study import (
     METRICS,
     MODEL_ROWS,
@@ -90,4 +90,4 @@ def test_broken_cells_are_named_everywhere(tmp_path):
     tables = {f"harmony_{path.stem}": read_table(path) for path in tmp_path.glob("*.csv")}
     values = HARMONY.values(tables)
     assert (values["harmony.missing"], values["harmony.cells"]) == (18, 7)
-    assert "without a score: 18." in story(HARMONY, values)
+    assert "without a score: 18." in write_story(HARMONY, values)

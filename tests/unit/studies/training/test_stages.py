@@ -4,13 +4,13 @@ import pandas as pd
 import pytest
 
 from tests.records import make_scores
-from tests.training_records import training_record
+from tests.training_records import make_training_record
 from workflow_scripts.core.training_record import write_training_record
 from workflow_scripts.studies.training import curves, stages
 
 MODEL = "org/net"
 NAMES = (MODEL, f"{MODEL}@k2m6", f"{MODEL}@k2m6+cpt")
-RECORD = training_record(base=NAMES[1], trained=NAMES[2])
+RECORD = make_training_record(base=NAMES[1], trained=NAMES[2])
 TEXTS = ("magpie (easy)", "wikitext")
 
 
