@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cells import cell
+from tests.cells import make_cell
 from tests.processes import python
 from tests.real.conftest import MODEL
 from tests.unit.settings.merged import ROOT, merged
@@ -69,7 +69,7 @@ def test_cli_scores_equal_items(hub, manifest, folder, tmp_path, task, metric):
         program, saving = LIGHTEVAL_CLI, ["--save-details", "--output-dir"]
         words = ["accelerate", f"model_name={MODEL},dtype=float32", "mmlu|5", "--max-samples", "1"]
     else:
-        evaluate_direct(manifest, hub, path, cell(task, metric, max_test_items=ITEMS))
+        evaluate_direct(manifest, hub, path, make_cell(task, metric, max_test_items=ITEMS))
         program, saving = LM_EVAL_CLI, ["--log_samples", "--output_path"]
         names = read_items(path.with_suffix(".parquet")).column("item").to_pylist()
         indices = {task: [int(name.rpartition("/")[2]) for name in names]}

@@ -3,13 +3,13 @@
 import pytest
 
 from tests.slurm.grid import read_output, start_on_slurm
-from tests.workflow.grid import folder_with_hub
+from tests.workflow.grid import copy_hub
 
 pytestmark = pytest.mark.slurm
 
 
 def test_refused_partition_is_named(cluster, finished_grid, tmp_path):
-    folder = folder_with_hub(finished_grid, tmp_path / "slurm")
+    folder = copy_hub(finished_grid, tmp_path / "slurm")
     before = cluster.list_jobs("all")
     for partition, words in {"batch": "Slurm takes all", "nosuch": "Slurm refuses"}.items():
         options = ["--default-resources", f"slurm_partition={partition}", "gpu_request=gpus"]

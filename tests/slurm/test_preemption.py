@@ -7,10 +7,10 @@ from contextlib import suppress
 import pytest
 
 from tests.faults.fault_injection import PATIENCE, STEP_SAVED, STEP_TRAINED, Faults
-from tests.results import results_of
+from tests.results import read_results
 from tests.slurm.grid import read_output, start_on_slurm
 from tests.waiting import wait_until
-from tests.workflow.grid import folder_with_hub
+from tests.workflow.grid import copy_hub
 
 pytestmark = pytest.mark.slurm
 
@@ -18,7 +18,7 @@ _TRAINED = "train_before_test/miniature--Pythia-0.1M/"
 
 
 def test_preempted_training_resumes(cluster, finished_grid, tmp_path):
-    folder = folder_with_hub(finished_grid, tmp_path / "slurm")
+    folder = copy_hub(finished_grid, tmp_path / "slurm")
     faults = Faults(folder / "faults")
     for name in ("preempted", "too long"):
         faults.plan(name, STEP_SAVED, within=_TRAINED, time=2, action="wait")
@@ -42,6 +42,6 @@ def test_preempted_training_resumes(cluster, finished_grid, tmp_path):
     finally:
         with suppress(ProcessLookupError):
             os.killpg(run.pid, signal.SIGKILL)
-    assert results_of(folder) == results_of(finished_grid)
+    assert read_results(folder) == read_results(finished_grid)
     # It was interrupted twice, both times just after a save.
     assert max(faults.count(STEP_TRAINED).values()) == 1

@@ -5,7 +5,14 @@ import torch
 import torch.nn.functional as F
 from peft import LoraConfig, get_peft_model
 
-from tests.tiny_models import DISTILLED, PLAN, VOCABULARY, base_model, chunked_model, tiny_model
+from tests.tiny_models import (
+    DISTILLED,
+    PLAN,
+    VOCABULARY,
+    base_model,
+    chunked_model,
+    make_tiny_model,
+)
 from tests.unit.chunked.reference import (
     compute_reference_loss,
     fresh_ids,
@@ -33,7 +40,7 @@ PUBLISHED = {"distillation_loss": "published"}
 )
 def test_distillation_loss_and_gradients(monkeypatch, kind, keys, items, rows_at_once):
     monkeypatch.setattr(modeling, "_LOGITS_AT_ONCE", rows_at_once * VOCABULARY)
-    base = tiny_model(kind, layers=6, seed=None)
+    base = make_tiny_model(kind, layers=6, seed=None)
     ids, mask = fresh_ids(3, 8), make_padding_mask(8, "right")
     labels = ids.masked_fill(mask == 0, -100)
     labels[0, :4] = -100

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import DynamicCache, StaticCache
 
-from tests.tiny_models import FAMILIES, PLAN, base_model, chunked_model, tiny_model
+from tests.tiny_models import FAMILIES, PLAN, base_model, chunked_model, make_tiny_model
 from tests.unit.chunked.reference import (
     assert_equal,
     compute_reference_logits,
@@ -33,7 +33,7 @@ RUNS += [("qwen3", plan, "fused") for plan in PLANS]
 @torch.no_grad()
 def test_padding_and_cache(kind, plan, execution):
     """Run at once, token by token and in blocks; a row's result does not depend on the others."""
-    base = tiny_model(kind, layers=6, seed=None)
+    base = make_tiny_model(kind, layers=6, seed=None)
     keys = {"chunk_execution": "loop"} if execution == "loop" else {}
     model = chunked_model(base, **PLANS[plan], **keys)
     tokens = 14 if kind == "windowed" else TOKENS

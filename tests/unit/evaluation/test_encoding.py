@@ -4,9 +4,9 @@ import pytest
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 
-from tests.tiny_models import tiny_model
+from tests.tiny_models import make_tiny_model
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
-from tests.unit.watched import AWKWARD, drawn_pairs, watched
+from tests.unit.watched import AWKWARD, draw_pairs, make_watched_model
 from workflow_scripts.evaluation.encoding import CachedHFLM, Encoder
 
 
@@ -17,12 +17,12 @@ def tokenizer(request):
 
 @pytest.fixture
 def encoder(tokenizer):
-    return Encoder(tokenizer, tiny_model("qwen2", len(tokenizer)).config)
+    return Encoder(tokenizer, make_tiny_model("qwen2", len(tokenizer)).config)
 
 
 def draw_answers(tokenizer):
     """Draw pairs that do not end in spaces or a start token."""
-    return [*((context, f"{end}x") for context, end in drawn_pairs(tokenizer)[::6]), *AWKWARD]
+    return [*((context, f"{end}x") for context, end in draw_pairs(tokenizer)[::6]), *AWKWARD]
 
 
 def build_requests(pairs):
@@ -30,8 +30,8 @@ def build_requests(pairs):
 
 
 def test_tokens_equal_hflm(tokenizer):
-    pairs = drawn_pairs(tokenizer)
-    expected, cached = (watched(tokenizer, kind) for kind in (HFLM, CachedHFLM))
+    pairs = draw_pairs(tokenizer)
+    expected, cached = (make_watched_model(tokenizer, kind) for kind in (HFLM, CachedHFLM))
     for lm in (expected, cached):
         lm.loglikelihood(build_requests(pairs), disable_tqdm=True)
     assert cached.noted == expected.noted
@@ -43,7 +43,7 @@ def test_tokens_equal_hflm(tokenizer):
 
 
 def test_cached_hflm_encodes_once(tokenizer, monkeypatch):
-    lm = watched(tokenizer, CachedHFLM)
+    lm = make_watched_model(tokenizer, CachedHFLM)
     lengths = []
     method = type(lm.tokenizer).__call__
 
@@ -62,7 +62,7 @@ def test_cached_hflm_encodes_once(tokenizer, monkeypatch):
 
 
 def test_encoder_tokens_equal_hflm(tokenizer, encoder):
-    pairs, hflm = draw_answers(tokenizer), watched(tokenizer)
+    pairs, hflm = draw_answers(tokenizer), make_watched_model(tokenizer)
     hflm.loglikelihood(build_requests(pairs), True)
     expected = [tuple(list(part) for part in hflm.scored[pair]) for pair in pairs]
     assert encoder.encoded("multiple_choice", pairs) == expected

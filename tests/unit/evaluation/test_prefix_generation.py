@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from tests.tiny_models import VOCABULARY, tiny_model
+from tests.tiny_models import VOCABULARY, make_tiny_model
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from tests.unit.evaluation.drawn import CachelessModel, Requests, fresh_seed, generate_alone
 from workflow_scripts.evaluation.prefix.answer import Answer, GenerationRequest
@@ -25,7 +25,7 @@ SAMPLED = {
 
 def make_model(kind: str):
     """Make a model without an end token, so that answers are as long as they may be."""
-    model = tiny_model(kind, window=128, initializer_range=0.3)
+    model = make_tiny_model(kind, window=128, initializer_range=0.3)
     model.generation_config.eos_token_id = None
     return model
 
@@ -67,7 +67,7 @@ def test_greedy_equals_generate(kind):
 
 @pytest.mark.parametrize("rows", [1, 5, 32])
 def test_answers_many_lengths(rows):
-    model = tiny_model("qwen2")
+    model = make_tiny_model("qwen2")
     contexts = Requests(fresh_seed()).draw_contexts(3, 8)
     model.generation_config.eos_token_id = None
     whole = PrefixEngine(model).generate([GenerationRequest(c, 12) for c in contexts])
@@ -107,7 +107,7 @@ def test_cached_answers_change_nothing(rows):
 
 
 def test_cacheless_model():
-    model = tiny_model("qwen2")
+    model = make_tiny_model("qwen2")
     requests = [GenerationRequest(context, NEW) for context in make_contexts(fresh_seed())]
     expected = PrefixEngine(model).generate(requests)
     cacheless = CachelessModel()
@@ -119,7 +119,7 @@ def test_cacheless_model():
 
 
 def test_unsupported_generation_is_refused():
-    engine = PrefixEngine(tiny_model("qwen2"))
+    engine = PrefixEngine(make_tiny_model("qwen2"))
     for options in ({"num_beams": 3}, {"no_such": 3}):
         with pytest.raises(UnsupportedGeneration):
             engine.generate([GenerationRequest([1, 2], NEW)], options)
@@ -127,7 +127,7 @@ def test_unsupported_generation_is_refused():
 
 
 def test_samples_equal_plain_loop():
-    rules = GenerationRules(tiny_model("qwen2"), SAMPLED)
+    rules = GenerationRules(make_tiny_model("qwen2"), SAMPLED)
     seed = fresh_seed()
     context = Requests(seed).draw_tokens(1, 30)
     torch.manual_seed(seed)

@@ -17,7 +17,7 @@ from lighteval.models.transformers.transformers_model import TransformersModel, 
 from lighteval.models.model_input import GenerationParameters
 from lighteval.tasks.requests import Doc
 from tests.unit.evaluation.drawn import CachelessModel
-from tests.tiny_models import tiny_model
+from tests.tiny_models import make_tiny_model
 from transformers import AutoTokenizer
 from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
 from workflow_scripts.evaluation.score_cache import ScoreCache
@@ -108,7 +108,7 @@ def check(kind, reference, own):
     print(kind, own.engine.description, flush=True)
 
 for kind in ("qwen2", "gpt_neox", "peft"):
-    model = tiny_model(kind, len(tokenizer), window=96)
+    model = make_tiny_model(kind, len(tokenizer), window=96)
     check(kind, *make_models(model))
     check_both(model)
 assert "lm_eval" not in sys.modules

@@ -7,7 +7,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from transformers import AutoTokenizer
 
-from tests.tiny_models import tiny_model
+from tests.tiny_models import make_tiny_model
 from tests.unit.evaluation.drawn import CachelessModel, fresh_seed
 from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
@@ -22,7 +22,7 @@ def tokenizer(model_manifest):
 
 @pytest.fixture(scope="session", params=KINDS)
 def pair(request, tokenizer):
-    return make_pair(tiny_model(request.param, len(tokenizer), window=WINDOW), tokenizer)
+    return make_pair(make_tiny_model(request.param, len(tokenizer), window=WINDOW), tokenizer)
 
 
 def make_pair(model, tokenizer):
@@ -103,7 +103,7 @@ def test_generation_with_stop_strings(pair, texts):
 
 
 def test_samples_ignore_request_order(tokenizer, texts):
-    _, lm = make_pair(tiny_model("llama", len(tokenizer), WINDOW), tokenizer)
+    _, lm = make_pair(make_tiny_model("llama", len(tokenizer), WINDOW), tokenizer)
     settings = {"until": [], "max_gen_toks": 12, "do_sample": True, "temperature": 1.0}
     arguments = [(q, settings) for q in texts.draw_questions(4)]
     (expected,) = ask_both([lm], "generate_until", arguments)
@@ -112,7 +112,7 @@ def test_samples_ignore_request_order(tokenizer, texts):
 
 
 def test_beam_search_equals_hflm(tokenizer, texts):
-    pair = make_pair(tiny_model("qwen2", len(tokenizer), WINDOW), tokenizer)
+    pair = make_pair(make_tiny_model("qwen2", len(tokenizer), WINDOW), tokenizer)
     settings = {"until": ["\n"], "max_gen_toks": 6, "num_beams": 2}
     expected, answers = ask_both(
         pair, "generate_until", [(q, settings) for q in texts.draw_questions(3)]
@@ -126,7 +126,7 @@ def make_prompt_tuned(vocabulary: int):
     from peft import PromptTuningConfig, get_peft_model
 
     tuning = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4)
-    return get_peft_model(tiny_model("qwen2", vocabulary), tuning).eval()
+    return get_peft_model(make_tiny_model("qwen2", vocabulary), tuning).eval()
 
 
 @pytest.mark.parametrize("make", [CachelessModel, make_prompt_tuned])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.peak_memory import PeakMemory
-from tests.tiny_models import tiny_model
+from tests.tiny_models import make_tiny_model
 from tests.unit.evaluation.drawn import (
     WINDOW,
     CachelessModel,
@@ -32,7 +32,7 @@ def assert_same(scores, expected, tolerance: float = 1e-4) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_equal_plain(kind):
     """Scores do not depend on the size of calls or the order of requests."""
-    model = tiny_model(kind)
+    model = make_tiny_model(kind)
     requests = Requests(fresh_seed()).draw_requests()
     # Some that are right, so that greedy flags are not all false.
     for context, _ in requests[:6]:
@@ -60,7 +60,9 @@ def ignore_attention(model):
     return model
 
 
-@pytest.mark.parametrize("make", [CachelessModel, lambda: ignore_attention(tiny_model("qwen2"))])
+@pytest.mark.parametrize(
+    "make", [CachelessModel, lambda: ignore_attention(make_tiny_model("qwen2"))]
+)
 def test_plain_batches_equal_plain(make):
     model = make()
     requests = Requests(fresh_seed()).draw_requests()
@@ -75,7 +77,7 @@ def test_probing_raises_device_errors():
         if "past_key_values" in options:
             raise torch.OutOfMemoryError("CUDA out of memory")
 
-    model = tiny_model("qwen2")
+    model = make_tiny_model("qwen2")
     model.register_forward_pre_hook(fail, with_kwargs=True)
     with pytest.raises(torch.OutOfMemoryError):
         PrefixEngine(model)
@@ -84,7 +86,7 @@ def test_probing_raises_device_errors():
 @pytest.mark.parametrize("megabytes", [2, 16])
 def test_memory_budget(megabytes):
     # A large vocabulary, as real ones are: all logits at once would be the largest part by far.
-    model = tiny_model("qwen2", vocabulary=1500)
+    model = make_tiny_model("qwen2", vocabulary=1500)
     source = Requests(fresh_seed(), vocabulary=1500)
     requests = [
         *((context, source.draw_tokens(1, 12)) for context in source.draw_contexts(3, 20)),

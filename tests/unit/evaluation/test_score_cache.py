@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.cells import cell
+from tests.cells import make_cell
 from tests.processes import kill_when
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
@@ -61,11 +61,11 @@ def test_score_cache_changed_key(tmp_path, change):
 CHILD = """
 import sys, torch
 from pathlib import Path
-from tests.cells import cell
+from tests.cells import make_cell
 from workflow_scripts.evaluation.direct import evaluate_direct
 torch.set_num_threads(1)
 manifest, hub, record, task, metric = sys.argv[1:]
-request = cell(task, metric, shots=2, max_test_items=8, batch_size=4)
+request = make_cell(task, metric, shots=2, max_test_items=8, batch_size=4)
 evaluate_direct(Path(manifest), Path(hub), Path(record), request)
 """
 # A slower model, so that there is something to kill; it must not change what is computed.
@@ -103,7 +103,7 @@ def test_killed_job_resumes(world, model_manifest, tmp_path, monkeypatch, task, 
     monkeypatch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_ANSWERS", 4)
     monkeypatch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_TOKENS", 64)
     torch.set_num_threads(1)
-    request = cell(task, metric, shots=2, max_test_items=8, batch_size=4)
+    request = make_cell(task, metric, shots=2, max_test_items=8, batch_size=4)
     paths = record, tmp_path / "whole/record.json"
     for path in paths:
         evaluate_direct(model_manifest, world, path, request)

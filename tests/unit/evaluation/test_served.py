@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from tests.cells import cell
-from tests.completions_server import serving
+from tests.cells import make_cell
+from tests.completions_server import serve_completions
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.items import read_items
@@ -26,9 +26,9 @@ def describe(source, folder, endpoint):
 
 @pytest.mark.parametrize("task, metric", [("sst2", "acc"), ("gsm8k", "exact_match,strict-match")])
 def test_served_record_equals_weights(world, chunkable, tmp_path, task, metric):
-    request = cell(task, metric, max_test_items=4)
+    request = make_cell(task, metric, max_test_items=4)
     evaluate_direct(chunkable, world, tmp_path / "here.json", request)
-    with serving(chunkable.parent) as (server, endpoint):
+    with serve_completions(chunkable.parent) as (server, endpoint):
         manifest = describe(chunkable, tmp_path / "served", endpoint)
         evaluate_direct(manifest, world, tmp_path / "there.json", request)
         count = server.requests
@@ -49,7 +49,10 @@ def test_served_record_equals_weights(world, chunkable, tmp_path, task, metric):
 def test_failing_server(chunkable, tmp_path, monkeypatch, capfd, status):
     """A failing server is no outcome of a cell, and its key is in no log."""
     monkeypatch.setenv("OPENAI_API_KEY", "open-sesame")
-    with serving(chunkable.parent, status=status or 200, key="open-sesame") as (_, endpoint):
+    with serve_completions(chunkable.parent, status=status or 200, key="open-sesame") as (
+        _,
+        endpoint,
+    ):
         manifest = describe(chunkable, tmp_path / "served", endpoint)
         loaded = load_model(manifest, device="cpu", dtype="float32", attention="sdpa")
         engine = ServedEngine(loaded.model, loaded.tokenizer)

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tests.cells import cell
+from tests.cells import make_cell
 from workflow_scripts.core.items import read_items
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.grid import splits as splits_module
@@ -62,13 +62,13 @@ def test_published_draws(world, model_manifest, tmp_path, monkeypatch, name, met
             max_training_items=len(training) - excess, max_validation_items=len(choosing) - excess
         )
         changes = {"max_test_items": len(test) - excess, "draws": "published", "seed": SEED}
-        request = cell(name, metric, protocol="train_before_test", recipe=recipe, **changes)
+        request = make_cell(name, metric, protocol="train_before_test", recipe=recipe, **changes)
         splits = load_splits(name, recipe, SEED, request.draws)
         choosing_documents = [splits.choosing.eval_docs[number] for number in splits.choosing_items]
     assert splits.training == cap_items(training, recipe.max_training_items)
     ids = [str(document) for document in cap_items(choosing, recipe.max_validation_items)]
     assert sorted(map(str, choosing_documents)) == sorted(ids)
-    evaluate_direct(model_manifest, world, tmp_path / "r.json", cell(name, metric, **changes))
+    evaluate_direct(model_manifest, world, tmp_path / "r.json", make_cell(name, metric, **changes))
     items = read_items(tmp_path / "r.parquet").column("item").to_pylist()
     numbers = sorted(cap_items(test, changes["max_test_items"]))
     assert [int(item.rpartition("/")[2]) for item in items] == numbers

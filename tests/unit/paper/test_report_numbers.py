@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from tests.unit.stories import story
+from tests.unit.stories import write_story
 from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.prompts.chapter import PROMPTS
 
@@ -28,9 +28,11 @@ def make_agreement(difference: float, low: float, high: float) -> pd.DataFrame:
 )
 def test_agreement_change_follows_interval(difference, low, high, expected):
     values = HARMONY.values({"harmony_agreement": make_agreement(difference, low, high)})
-    text = story(HARMONY, values)
+    text = write_story(HARMONY, values)
     assert [word for word in ("raises", "lowers", "includes zero") if word in text] == [expected]
-    few = story(HARMONY, {**values, "harmony.direct.pairs_differ": 0, "harmony.direct.pairs": 1})
+    few = write_story(
+        HARMONY, {**values, "harmony.direct.pairs_differ": 0, "harmony.direct.pairs": 1}
+    )
     assert expected not in few, "of two models no agreement of rankings is told"
 
 
@@ -41,6 +43,6 @@ def test_prompt_runs_report_significant_steps(p, changed):
     table = table.assign(model="a/b", variant=None, n=100, micro_stderr=0.01)
     values = PROMPTS.values({"prompt_runs": table})
     assert (values["prompts.steps"], values["prompts.steps_changed"]) == (1, changed)
-    text = story(PROMPTS, values)
+    text = write_story(PROMPTS, values)
     assert ("1 of 1 runs changed significantly" in text) == bool(changed)
     assert "from 20% (run2) to 30% (run1)" in text

@@ -10,7 +10,7 @@ import pytest
 from tests.records import (
     TRAINED,
     make_items,
-    plain_import,
+    make_plain_import,
     record_fields,
     write_example,
 )
@@ -56,7 +56,7 @@ def run_share(records: list[Path], target="share") -> Path:
 
 
 def import_back(folder: Path) -> Path:
-    import_results({}, plain_import(folder), {"folder": Path("back")})
+    import_results({}, make_plain_import(folder), {"folder": Path("back")})
     return Path("back")
 
 

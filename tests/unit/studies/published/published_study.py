@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from tests.made_once import temporary_folder
+from tests.made_once import make_temporary_folder
 from tests.unit.settings.merged import load
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.settings.grids import list_grid_files
@@ -76,7 +76,7 @@ MODULES: dict[str, tuple] = {
 
 @cache
 def build_published() -> tuple[Path, dict[str, Any]]:
-    folder = temporary_folder()
+    folder = make_temporary_folder()
     return folder, build_files("published", folder)
 
 
@@ -91,7 +91,7 @@ def read_published_table(name: str) -> pd.DataFrame:
 
 @cache
 def make_newer_table() -> pd.DataFrame:
-    folder = temporary_folder()
+    folder = make_temporary_folder()
     make_table(newer, folder, build_files("test_task", folder), f"{_GRID} figure")
     return read_table(folder / "newer.csv")
 
