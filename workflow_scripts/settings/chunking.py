@@ -118,4 +118,9 @@ class Chunking(Section):
             for id in ids:
                 if ids.count(id) > 1:
                     raise ValueError(f"checkpoints has {id!r} twice")
+            for model in self.timed_models:
+                if not self.measures.build_latency_plans(model, rows[model].layers, self.checkpoints):
+                    raise ValueError(
+                        f"measures.latency_layers has no plan for the {rows[model].layers} layers of {model!r}"
+                    )
         return self

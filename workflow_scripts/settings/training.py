@@ -96,6 +96,10 @@ class Training(Section):
             yield "sft or cpt_tokens is set and cpt is null; expected a recipe, which they build on."
         if self.models and self.tuned is None:
             yield "models are named and tuned is null; expected the recipe that they are trained by."
+        if self.cpt in self.recipes and self.cpt_tokens and self.recipes[self.cpt].data != "text":
+            yield f"cpt is {self.cpt!r}; expected a recipe of text, as cpt_tokens is not empty."
+        if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
+            yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
 
     def limit_tokens(self, recipe: Recipe, thousands: int) -> Recipe:
         """End the recipe with the step that reaches so many tokens: all samples of a text are equally long."""
