@@ -111,6 +111,7 @@ rule suite_protocol:
         "../envs/reporting.yaml"
     params:
         version=3,
+        arguments={"checkpoints": [], "runs": {}},  # of the reproduction alone
     script:
         "../workflow_scripts/paper/protocol_differences.py"
 
