@@ -208,7 +208,9 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("changes", "rerun", "unchanged"), CHANGES, ids=str)
+@pytest.mark.parametrize(
+    ("changes", "rerun", "unchanged"), CHANGES, ids=[str(changes) for changes, *_ in CHANGES]
+)
 def test_changed_key_reruns_its_users_alone(finished, tmp_path, changes, rerun, unchanged):
     folder, _ = finished
     jobs = count_jobs(run_snakemake(folder, *write_changed_config(tmp_path, **changes), "-n"))
