@@ -119,7 +119,9 @@ class Chunking(Section):
                 if ids.count(id) > 1:
                     raise ValueError(f"checkpoints has {id!r} twice")
             for model in self.timed_models:
-                if not self.measures.build_latency_plans(model, rows[model].layers, self.checkpoints):
+                if not self.measures.build_latency_plans(
+                    model, rows[model].layers, self.checkpoints
+                ):
                     raise ValueError(
                         f"measures.latency_layers has no plan for the {rows[model].layers} layers of {model!r}"
                     )
