@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
 PACKAGE_TOKENS = 195_300  # with the rules, six tokens a line
-TEST_TOKENS = 128_800
+TEST_TOKENS = 128_900
 TOKENS_OF_A_RULE_LINE = 6
 LAYOUT = {
     tokenize.COMMENT,
