@@ -34,7 +34,7 @@ clean: ## remove results and logs; the hub folder and the installation stay
 ##@ Test
 
 # Each study is run from end to end.
-test: $(INSTALLED) ## install, run what one runs before a commit; four minutes on 2 cores
+test: $(INSTALLED) ## install, run what one runs before a commit; four to six minutes on 2 cores
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not (slow or slurm or chromium)'
 
 test-all: $(INSTALLED) ## every test, half an hour: kills, whole worlds again, a browser, Slurm; skips what cannot run
