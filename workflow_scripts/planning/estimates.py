@@ -355,5 +355,5 @@ class Planner:
 
 
 def _limit(number: int, max_items: int | None) -> int:
-    """Return at max_items so many, or all where `max_items` is null."""
+    """Limit a number of items to `max_items`; null is no limit."""
     return number if max_items is None else min(number, max_items)
