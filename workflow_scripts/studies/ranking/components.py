@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import PALETTE, draw_legend_below, rule
+from workflow_scripts.render.figures import draw_legend_below, rule
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
@@ -99,19 +99,20 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
     if second:  # its shares would lie on those of the first
         table = table[table["release"] != Path(second.file).stem]
     table = table.dropna(subset=["share"])
+    looks = plots.choose_looks(plots.list_protocols(table, settings.grid))
     groups, empty = list(table["group"].unique()), "No component has a share of the variance."
     with plots.draw_panels(files, groups, 4.5, 3.6, empty) as (fig, (axes,)):
         for axis, group in zip(axes, groups, strict=False):
-            for place, protocol in enumerate(plots.list_protocols(table, settings.grid)):
+            for place, (protocol, (colour, marker)) in enumerate(looks.items()):
                 is_shown = (table["group"] == group) & (table["protocol"] == protocol)
                 rows = table[is_shown].head(SHOWN)
-                ends = [rows["share"] - rows["low"], rows["high"] - rows["share"]]
+                shares = 100 * rows[["share", "low", "high"]]
                 axis.errorbar(
-                    np.arange(len(rows)) + 0.18 * place,
-                    100 * rows["share"],
-                    yerr=[100 * end.clip(lower=0).fillna(0) for end in ends],
-                    fmt="osD^v"[place % 5],
-                    color=PALETTE[place],
+                    np.arange(len(rows)) + 0.18 * (place - (len(looks) - 1) / 2),
+                    shares["share"],
+                    yerr=plots.measure_ends(*(shares[name] for name in shares)),
+                    fmt=marker,
+                    color=colour,
                     label=settings.grid.names[protocol],
                 )
             axis.set_xticks(range(SHOWN), list_component_names(SHOWN))

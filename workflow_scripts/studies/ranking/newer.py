@@ -98,7 +98,8 @@ def plot_newer(newer: pd.DataFrame, settings: GridSettings, files: list[Path]) -
                 compute = np.geomspace(group["compute"].min(), group["compute"].max(), 100)
                 rise = slope * np.maximum(np.log10(compute) - knee, 0)
                 panel.plot(compute, chance + rise + is_newer * step, **look)
-            panel.text(0.03, 0.97, f"{step:+.3f}", transform=panel.transAxes, va="top", fontsize=7)
+            (text,) = format_with_errors([step], [models["stderr"].iloc[0]])
+            panel.text(0.03, 0.97, text, transform=panel.transAxes, va="top", fontsize=7)
         for is_newer, name in enumerate(("older models", "newer models")):
             axes[0, 0].plot([], [], "o-", color=PALETTE[is_newer], label=name)
         draw_legend_below(

@@ -1,6 +1,6 @@
 """Draw what the figures of a grid share: colours of protocols and families, heat maps, intervals, lines of ranks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
@@ -53,10 +53,20 @@ def name_models(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(name=names, family=table["family"].fillna("other"))
 
 
-def choose_family_looks(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Give each family a colour and a marker."""
+def choose_looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Give each name a colour and a marker."""
     looks = zip(cycle(PALETTE), cycle("osD^vPXh"), strict=False)
-    return dict(zip(sorted(set(table["family"])), looks, strict=False))
+    return dict(zip(names, looks, strict=False))
+
+
+def choose_family_looks(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Give each family of the table a colour and a marker."""
+    return choose_looks(sorted(set(table["family"])))
+
+
+def measure_ends(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]:
+    """Measure how far an interval goes down and up; not at all where there is none."""
+    return [end.clip(lower=0).fillna(0) for end in (values - low, high - values)]
 
 
 def pivot_pairs(

@@ -18,7 +18,7 @@ from workflow_scripts.scores.tidy import read_all_imported
 from workflow_scripts.stats.shares import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, format_rows
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
-from workflow_scripts.studies.ranking.plots import IMPORTED
+from workflow_scripts.studies.ranking.plots import IMPORTED, measure_ends
 
 _NAMED = 16  # models with a colour and a name of their own in the figure; more go by their families
 _NOTE = (
@@ -78,8 +78,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
         for place, (name, colour) in enumerate(pick_model_colours(names).items()):
             rows = table[(table["name"] == name) & table["value"].notna()]
             down = tasks.get_indexer(rows["task"]) + (place - (len(names) - 1) / 2) * step
-            ends = [rows["value"] - rows["low"], rows["high"] - rows["value"]]
-            ends = [end.clip(lower=0) for end in ends]
+            ends = measure_ends(rows["value"], rows["low"], rows["high"])
             look = {"fmt": "o", "markersize": 4, "linewidth": 0.8, "color": colour, "label": name}
             axes.errorbar(rows["value"], down, xerr=ends, **look)
         baselines = table.groupby("task")["baseline"].max().dropna()
