@@ -44,7 +44,7 @@ rule verify_chunked:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("verify_chunked", get_estimate("perplexity")),
+        **planned("verify_chunked", get_estimate(PLANNER.perplexity)),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
@@ -71,7 +71,9 @@ rule measure_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_perplexity", estimate_plans("perplexity", build_perplexity_request)),
+        **planned(
+            "measure_perplexity", estimate_plans(PLANNER.perplexity, build_perplexity_request)
+        ),
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
@@ -96,7 +98,7 @@ rule measure_written:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_written", estimate_plans("written", build_written_request)),
+        **planned("measure_written", estimate_plans(PLANNER.written, build_written_request)),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
@@ -121,7 +123,7 @@ rule measure_latency:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_latency", get_estimate("latency", "model")),
+        **planned("measure_latency", get_estimate(PLANNER.latency, "model")),
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,

@@ -19,9 +19,7 @@ def measure_params(request):
     return lambda wildcards: request(SETTINGS, model_row(wildcards).model).to_params()
 
 
-def estimate_plans(kind, request):
+def estimate_plans(estimate, request):
     """Return the planner's estimate of such a measurement, by the number of plans."""
     params = measure_params(request)
-    return lambda wildcards: getattr(PLANNER, kind)(
-        wildcards.model, len(params(wildcards)["plans"])
-    )
+    return lambda wildcards: estimate(wildcards.model, len(params(wildcards)["plans"]))

@@ -166,9 +166,9 @@ def longest_first(rule):
     return priority
 
 
-def get_estimate(kind, wildcard="checkpoint"):
-    """The planner's answer for one wildcard."""
-    return lambda wildcards: getattr(PLANNER, kind)(wildcards[wildcard])
+def get_estimate(estimate, wildcard="checkpoint"):
+    """Return the planner's estimate for one wildcard."""
+    return lambda wildcards: estimate(wildcards[wildcard])
 
 
 def download_need(kind):

@@ -24,7 +24,7 @@ rule evaluate_mmlu:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("evaluate_mmlu", get_estimate("mmlu")),
+        **planned("evaluate_mmlu", get_estimate(PLANNER.mmlu)),
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,

@@ -50,7 +50,7 @@ rule train_checkpoint:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("train_checkpoint", get_estimate("stage")),
+        **planned("train_checkpoint", get_estimate(PLANNER.stage)),
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,
@@ -79,7 +79,7 @@ rule measure_stage_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_stage_perplexity", get_estimate("perplexity")),
+        **planned("measure_stage_perplexity", get_estimate(PLANNER.perplexity)),
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
