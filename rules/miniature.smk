@@ -21,7 +21,7 @@ rule build_world:
         runtime="30m",
     params:
         version="build_world 2",  # raise it when the world changes
-        arguments={"hub": HUB, "items": SETTINGS.miniature.items},
+        arguments={"hub": Path(HUB), "items": SETTINGS.miniature.items},
     script:
         "../workflow_scripts/miniature/build.py"
 
@@ -42,7 +42,7 @@ rule place_miniature_model:
         runtime="30m",
     params:
         version="place_miniature_model 1",
-        arguments={"hub": HUB},
+        arguments={"hub": Path(HUB)},
         # It has the digests of all that is placed. As inputs the files would be compared by time, and by
         # where the repository lies.
         made=lambda wildcards: hash_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
@@ -64,7 +64,7 @@ rule build_faulty_models:
         runtime="30m",
     params:
         version="build_faulty_models 2",
-        arguments={"hub": HUB},
+        arguments={"hub": Path(HUB)},
         tokenizer=hash_file(catalogue.SHIPPED / catalogue.TOKENIZER),
     script:
         "../workflow_scripts/miniature/faulty.py"
@@ -88,7 +88,7 @@ rule build_corpus:
         runtime="30m",
     params:
         version="build_corpus 2",
-        arguments={"hub": HUB, "folder": _FOLDER},
+        arguments={"hub": Path(HUB), "folder": Path(_FOLDER)},
         request={},
     script:
         "../workflow_scripts/miniature/build_corpus.py"
@@ -118,7 +118,7 @@ rule train_miniature_model:
         runtime="8h",
     params:
         version="train_miniature_model 3",
-        arguments={"folder": _FOLDER},
+        arguments={"folder": Path(_FOLDER)},
         compute_threads=1,
     script:
         "../workflow_scripts/miniature/train.py"

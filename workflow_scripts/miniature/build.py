@@ -7,7 +7,7 @@ from workflow_scripts.miniature.datasets import chat, corpora, everyday, inferen
 from workflow_scripts.miniature.tables import TABLES, Repository, draw_table, write_repository
 
 
-def build_world(hub: Path | str, items: int) -> None:
+def build_world(hub: Path, items: int) -> None:
     """Fill the hub folder with datasets; `items` is the number of test questions per task."""
     makers = vars(inference) | vars(everyday) | vars(knowledge)
     repositories: dict[str, Repository] = {}
@@ -24,7 +24,7 @@ def build_world(hub: Path | str, items: int) -> None:
     for module in (chat, corpora, mmlu):
         repositories |= module.build(items)
     for name, configs in repositories.items():
-        write_repository(Path(hub), name, configs)
+        write_repository(hub, name, configs)
 
 
 if "snakemake" in globals():

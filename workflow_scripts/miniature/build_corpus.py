@@ -7,10 +7,9 @@ from workflow_scripts.miniature import catalogue, conversations, corpus
 from workflow_scripts.miniature.tokenizer import train_tokenizer
 
 
-def build_texts(hub: Path | str, folder: Path | str) -> None:
+def build_texts(hub: Path, folder: Path) -> None:
     """Write the texts, from the training splits in the hub folder, and the tokenizer."""
-    folder = Path(folder)
-    texts = corpus.build_corpus(Path(hub), folder / catalogue.CORPUS)
+    texts = corpus.build_corpus(hub, folder / catalogue.CORPUS)
     train_tokenizer(texts, folder / catalogue.TOKENIZER)
     conversations.write_conversations(folder / catalogue.CONVERSATIONS)
 

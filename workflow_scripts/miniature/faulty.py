@@ -28,14 +28,14 @@ _CHANGED_KEYS = {
 }  # fmt: skip
 
 
-def build_faulty_models(hub: Path | str) -> None:
+def build_faulty_models(hub: Path) -> None:
     """Put each of the faulty models into the hub folder, untrained: nobody is to ask it anything."""
     tokenizer = shipped_tokenizer(_TINY.family)
     config = make_config(_TINY, tokenizer)
     for name, fault in FAULTY.items():
         seed_everything(derive_seed(0, "miniature", "faulty", name))
         model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-        with open_atomic_dir(Path(hub) / "models" / ORGANISATION / name) as folder:
+        with open_atomic_dir(hub / "models" / ORGANISATION / name) as folder:
             model.save_pretrained(folder)
             tokenizer.save_pretrained(folder)
             if name in _CHANGED_KEYS:

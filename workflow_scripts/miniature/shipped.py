@@ -66,9 +66,8 @@ def write_model(
         write_json(temporary / MADE, facts)
 
 
-def place(hub: Path | str, name: str) -> None:
+def place(hub: Path, name: str) -> None:
     """Put `miniature/<name>` into the hub folder in float32, whole or not at all."""
-    hub = Path(hub)
     spec = SPECS[name]
     source = SHIPPED / name
     facts_text = (source / MADE).read_text(encoding="utf-8")

@@ -58,9 +58,8 @@ def make_model(config: PretrainedConfig) -> PreTrainedModel:
     return model
 
 
-def train_model(folder: Path | str, name: str) -> None:
+def train_model(folder: Path, name: str) -> None:
     """Train a model on the corpus in the folder and keep it there, ready to be shipped."""
-    folder = Path(folder)
     started = time.monotonic()
     torch.set_num_threads(1)
     seed = derive_seed(SEED, "miniature", "model", name)
