@@ -123,8 +123,8 @@ def _check_explain(settings: Settings) -> Iterator[str]:
         return
     name, *rest = settings.explain.split("/")
     trained = [task for task, row in settings.tasks.items() if row.training]
-    numbers = rest[1:] if name in settings.prompt_runs else rest
-    if name not in (*settings.prompt_runs, *trained) or not all(map(str.isdecimal, numbers)):
+    is_item = name in trained and all(map(str.isdecimal, rest))
+    if name not in settings.prompt_runs and not is_item:
         near = format_suggestion(name, [*settings.prompt_runs, *trained])
         yield (
             f"explain is {settings.explain!r}; expected a prompt run, as in run6/anatomy/3, or a task with a"
