@@ -50,7 +50,10 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
     """
     table = table.dropna(subset=["pc1"]).dropna(subset=list(_ACROSS), how="all")
     table = table.assign(family=table["family"].fillna("other"), name="")
-    protocols, looks = plots.list_protocols(table, settings.grid), plots.choose_family_looks(table)
+    protocols, looks = (
+        plots.list_protocols(table, settings.grid),
+        plots.choose_looks(sorted(set(table["family"]))),
+    )
     empty = "No model of known size is ranked under a protocol."
     with plots.draw_panels(files, protocols, 3.9, 7.4, empty, nrows=2) as (fig, axes):
         for row, (across, label) in zip(axes, _ACROSS.items(), strict=True):

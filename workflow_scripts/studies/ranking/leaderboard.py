@@ -105,7 +105,7 @@ def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
     protocols = plots.list_protocols(table, settings.grid)
     table = table[table["protocol"].isin(protocols)]
     names = {protocol: settings.grid.names[protocol] for protocol in protocols}
-    looks, width = plots.choose_family_looks(table), 3.2 + 2.6 * len(protocols)
+    looks, width = plots.choose_looks(sorted(set(table["family"]))), 3.2 + 2.6 * len(protocols)
     with drawing(files, width, plots.get_rank_height(table)) as (fig, axes):
         if not protocols:
             draw_placeholder(axes, "Fewer than two models are ranked under a protocol.")

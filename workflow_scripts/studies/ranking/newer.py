@@ -91,14 +91,14 @@ def plot_newer(newer: pd.DataFrame, settings: GridSettings, files: list[Path]) -
             panel.set_axis_on()
             panel.set_title(settings.names[task] + ", trained" * is_trained, fontsize=8)
             panel.set_xscale("log")
-            slope, knee, step, chance = models.iloc[0][["slope", "knee", "step", "chance"]]
+            fitted = models.iloc[0]
             for is_newer, group in models.groupby("newer"):
                 look = {"color": PALETTE[is_newer], "markersize": 3}
                 panel.plot(group["compute"], group["value"], "o", **look)
                 compute = np.geomspace(group["compute"].min(), group["compute"].max(), 100)
-                rise = slope * np.maximum(np.log10(compute) - knee, 0)
-                panel.plot(compute, chance + rise + is_newer * step, **look)
-            (text,) = format_with_errors([step], [models["stderr"].iloc[0]])
+                rise = fitted["slope"] * np.maximum(np.log10(compute) - fitted["knee"], 0)
+                panel.plot(compute, fitted["chance"] + rise + is_newer * fitted["step"], **look)
+            (text,) = format_with_errors([fitted["step"]], [fitted["stderr"]])
             panel.text(0.03, 0.97, text, transform=panel.transAxes, va="top", fontsize=7)
         for is_newer, name in enumerate(("older models", "newer models")):
             axes[0, 0].plot([], [], "o-", color=PALETTE[is_newer], label=name)

@@ -59,11 +59,6 @@ def choose_looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     return dict(zip(names, looks, strict=False))
 
 
-def choose_family_looks(table: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Give each family of the table a colour and a marker."""
-    return choose_looks(sorted(set(table["family"])))
-
-
 def measure_ends(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]:
     """Measure how far an interval goes down and up; not at all where there is none."""
     return [end.clip(lower=0).fillna(0) for end in (values - low, high - values)]

@@ -59,7 +59,7 @@ def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path
     """Plot a panel per protocol, a column per task: a line per model, strong where its two ranges do not meet."""
     table = plots.name_models(table)
     protocols = plots.list_protocols(table, settings.grid)
-    looks = plots.choose_family_looks(table)
+    looks = plots.choose_looks(sorted(set(table["family"])))
     names = {task: settings.names[task] for task in table["task"].unique()}
     height, empty = plots.get_rank_height(table), "No model has a score on both tasks."
     with plots.draw_panels(files, protocols, 5.4, height, empty) as (fig, (axes,)):
