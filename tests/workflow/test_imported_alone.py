@@ -59,7 +59,7 @@ def test_imported_scores_without_models(tmp_path):
     assert {row["model"] for row in scores} == set(MODELS)
     page = (tmp_path / "results/report/index.html").read_text()
     (chapter,) = re.findall(r'<section id="harmony">(.*?)</section>', page, re.S)
-    assert "mean agreement of two tasks" in chapter
+    assert "mean rank correlation of two tasks" in chapter
     assert "0 models were measured" not in page
     board = (tmp_path / "results/report/leaderboard.html").read_text()
     assert all(model in board for model in MODELS)
