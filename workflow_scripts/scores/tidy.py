@@ -77,7 +77,7 @@ def make_record_rows(record: Record) -> list[dict[str, Any]]:
     """Build the rows of a record, one per metric."""
     fields = describe_record(record)
     return [
-        fields | (metric.condition or Condition()).model_dump() | _describe_score(metric)
+        fields | (metric.condition or Condition()).model_dump() | describe_score(metric)
         for metric in record.metrics
     ]
 
@@ -85,10 +85,10 @@ def make_record_rows(record: Record) -> list[dict[str, Any]]:
 def make_cell_rows(cell: ImportedCell) -> list[dict[str, Any]]:
     """Build the rows of an imported cell, one per score."""
     fields = cell.model_dump(include=set(COLUMNS))
-    return [fields | _describe_score(score) for score in cell.scores]
+    return [fields | describe_score(score) for score in cell.scores]
 
 
-def _describe_score(score: Metric | ImportedScore) -> dict[str, Any]:
+def describe_score(score: Metric | ImportedScore) -> dict[str, Any]:
     """Return the columns of a score; its baseline is the better of a fixed and a random answer."""
     baselines = [
         baseline for baseline in (score.best_constant, score.chance) if baseline is not None

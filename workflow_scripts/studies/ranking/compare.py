@@ -19,12 +19,14 @@ from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.scores.foreign.imports import read_folder
+from workflow_scripts.scores.tidy import describe_score
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.shares import compute_baseline_z
 from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.plots import measure_ends
 
 QUESTIONS = {
     "items": "other test items",
@@ -183,9 +185,8 @@ def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> 
                     (item.cluster or item.item, item.item): item.scores.get(score.name)
                     for item in items
                 }
-                about |= score.model_dump(include={"value", "stderr", "n"})
-                about |= {"metric": score.name, "baseline": score.best_constant or score.chance}
-                rows.append(about | {"items": pd.Series(values, dtype=float)})
+                items_of_score = pd.Series(values, dtype=float)
+                rows.append(about | describe_score(score) | {"items": items_of_score})
     models = sorted({row["model"] for row in rows})
     if len(models) > 1:
         raise UserError(f"{folder} has results of {', '.join(models)}; expected one model.")
@@ -236,10 +237,10 @@ def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path
     with drawing(files, 6.5, 1.4 + 0.22 * len(labels) + 0.2 * len(groups)) as (fig, axes):
         for at, (group, rows) in enumerate(groups):
             down = rows["label"].map(labels.index) + 0.6 * ((at + 0.5) / len(groups) - 0.5)
-            half = (rows["high"] - rows["difference"]).fillna(0)
+            points = 100 * rows[["difference", "low", "high"]]
+            ends = measure_ends(points["difference"], points["low"], points["high"])
             look = {"fmt": "o", "markersize": 3, "color": PALETTE[at % len(PALETTE)]}
-            values = 100 * rows["difference"]
-            axes.errorbar(values, down, xerr=100 * half, label=", ".join(group), **look)
+            axes.errorbar(points["difference"], down, xerr=ends, label=", ".join(group), **look)
         axes.axvline(0, color="0.4", linewidth=0.8)
         axes.set_yticks(range(len(labels)), labels, fontsize=8)
         axes.set_ylim(len(labels) - 0.4, -0.6)
