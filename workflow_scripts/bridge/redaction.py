@@ -69,9 +69,8 @@ def _copy_output(source: int, log: Path, answer: int, end: str) -> None:
                 text = clean_lines(text)
                 for secret in hidden:
                     text = text.replace(secret, "<token>")
-                with suppress(
-                    OSError
-                ):  # a full disk: the job goes on, and fails where it needs the disk
+                # On a full disk the job goes on, and fails where it needs the disk.
+                with suppress(OSError):
                     target.write(text.encode())
                 if is_end:
                     break

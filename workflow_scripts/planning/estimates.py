@@ -38,10 +38,16 @@ _TRAINING_PASSES = 4  # kernel launches of a training step over those of a forwa
 _MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
 _MINIATURE_WORK = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
 # A task that the work table does not have is taken for one of this size.
-_USUAL_WORK = {
-    **{"task": "usual", "training_items": 10_000, "test_items": 3_000, "training_tokens": 60},
-    **{"test_tokens": 80, "new_tokens": 0, "download_mb": 500, "source": "an estimate"},
-}
+_USUAL_WORK = WorkRow(
+    task="usual",
+    training_items=10_000,
+    test_items=3_000,
+    training_tokens=60,
+    test_tokens=80,
+    new_tokens=0,
+    download_mb=500,
+    source="an estimate",
+)
 # Tokens of the data that stages train on.
 _TEXT_TOKENS, _CHAT_TOKENS, _MINIATURE_TOKENS = 118_000_000, 450, 80_000
 
@@ -334,7 +340,7 @@ class Planner:
 
     def _get_work(self, task: str) -> WorkRow:
         """Return the items and tokens of a task; the texts of the miniature world are short."""
-        row = self._settings.work.get(task) or WorkRow(**_USUAL_WORK)
+        row = self._settings.work.get(task) or _USUAL_WORK
         if not self._miniature:
             return row
         items = self._settings.miniature.items

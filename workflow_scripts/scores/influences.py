@@ -18,7 +18,10 @@ from workflow_scripts.stats.item_errors import ItemErrors, build_measured_errors
 _ROW = ("study", "protocol", "model", "variant", "dtype", "commit")
 COLUMNS = {
     **dict.fromkeys((*_ROW, "task", "metric"), "string"),
-    **{"items": "int64", "clusters": "int64", "own": "float64", "shared": "object"},
+    "items": "int64",
+    "clusters": "int64",
+    "own": "float64",
+    "shared": "object",
 }
 TOLERANCE = 1e-6  # between a score of the items and the record's own number
 
