@@ -230,9 +230,9 @@ def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
 
 def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:
     """Plot the difference on each task and on their mean, with its 95% interval, a colour for each protocol."""
-    means = "mean, " + table["question"].map(QUESTIONS)
-    table = table.assign(label=table["task"].mask(table["task"] == OVERALL, means))
-    labels = list(dict.fromkeys(table["label"]))
+    means = "mean, " + table.loc[table["task"] == OVERALL, "question"].map(QUESTIONS)
+    table = table.assign(label=means.reindex(table.index).fillna(table["task"]))
+    labels = list(dict.fromkeys([*means, *table["label"]]))
     groups = table.groupby(["scores", "protocol"], sort=False)
     with drawing(files, 6.5, 1.4 + 0.22 * len(labels) + 0.2 * len(groups)) as (fig, axes):
         for at, (group, rows) in enumerate(groups):
@@ -244,7 +244,8 @@ def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path
         axes.axvline(0, color="0.4", linewidth=0.8)
         axes.set_yticks(range(len(labels)), labels, fontsize=8)
         axes.set_ylim(len(labels) - 0.4, -0.6)
-        axes.set_xlabel(f"{names[0]} minus {names[1]}, percentage points, 95% CI", fontsize=8)
+        axes.set_xlabel("percentage points, with the 95% confidence interval")
+        fig.suptitle("\nminus ".join(names), fontsize=8)
         rule(axes, "x")
         draw_legend_below(fig, axes, 2)
 
