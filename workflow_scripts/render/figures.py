@@ -78,12 +78,20 @@ def pick_model_colours(models: list[str]) -> dict[str, object]:
 
 
 def save_both(fig, files: Sequence[Path]) -> None:
-    """Save the figure as PDF and PNG, without a date or a version: the same figure has the same bytes."""
+    """Save the figure as PDF and PNG, without a date or a version: the same figure has the same bytes.
+
+    It is made larger where a label would be cut off.
+    """
+    from matplotlib.transforms import Bbox
+
+    fig.draw_without_rendering()  # lays it out
+    size = Bbox.union([fig.bbox_inches, fig.get_tightbbox()])
     metadata = {"pdf": ("CreationDate", "Producer", "Creator"), "png": ("Software",)}
     for path, (kind, keys) in zip(files, metadata.items(), strict=True):
         with open_atomic_path(path) as temporary:
             reason = {"Comment": fig.get_label()} if kind == "png" and fig.get_label() else {}
-            fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys) | reason)
+            texts = dict.fromkeys(keys) | reason
+            fig.savefig(temporary, format=kind, metadata=texts, bbox_inches=size)
 
 
 def draw_placeholder(axes, sentence: str) -> None:

@@ -1,8 +1,9 @@
-"""Labels of a logarithmic axis can be read whatever the values span."""
+"""Labels of an axis can be read, whatever the values span and however long a label is."""
 
 from itertools import pairwise
 
 import pytest
+from PIL import Image, ImageOps
 
 from workflow_scripts.render.figures import drawing, set_log_axis
 from workflow_scripts.render.text import perplexity
@@ -21,3 +22,12 @@ def test_log_axis_labels_stand_apart(tmp_path, high, width):
         labels = [label.get_window_extent() for tick, label in shown if low <= tick <= top]
     assert len(labels) >= 2
     assert all(left.x1 < right.x0 for left, right in pairwise(labels))
+
+
+def test_long_label_is_not_cut_off(tmp_path):
+    files = [tmp_path / "figure.pdf", tmp_path / "figure.png"]
+    with drawing(files, 3, 2) as (_, axes):
+        axes.set_ylabel("speedup at generation over the unchanged model")
+    image = ImageOps.invert(Image.open(files[1]).convert("L"))
+    left, top, right, bottom = image.getbbox()
+    assert min(left, top) > 0 and right < image.width and bottom < image.height
