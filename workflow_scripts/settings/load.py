@@ -81,15 +81,17 @@ def _check_names(settings: Settings) -> Iterator[str]:
                     " at a stage of training, or <model>+tuned of one that training.models names."
                     f"{format_suggestion(name, variants)}"
                 )
-    trains = "train_before_test" in settings.harmony.protocols or settings.harmony.corpora
+    harmony = settings.harmony
+    trains = "train_before_test" in harmony.protocols or harmony.corpora
+    need_weights = [*settings.mmlu.models, *(harmony.models if trains else ())]
     for name in settings.served:
         if name not in settings.models:
             near = format_suggestion(name, settings.models)
             yield f"served has {name!r}; expected a model that a study or the table names.{near}"
-        if trains and name in settings.harmony.models:
+        if name in need_weights:
             yield (
-                f"harmony.models with train_before_test or corpora has {name!r}, whose weights stay with its"
-                " server."
+                f"served has {name!r}, whose weights stay with its server; expected others in mmlu.models, and in"
+                " harmony.models with train_before_test or corpora."
             )
     gpu, devices = settings.cluster.gpu, settings.devices
     if gpu not in devices:
