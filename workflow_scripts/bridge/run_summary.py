@@ -1,14 +1,16 @@
 """What the terminal says at the end of a run; stdlib only, because the Snakefile imports it."""
 
+import csv
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
 
-# What targets write to be shown; without any of them, the terminal names where results lie.
-_ANSWERS = ("plan.txt", "check_cluster.txt", "requests/submitted.txt", "compare.txt")
+_MAX_LINES = 12  # of scores
+_PROTOCOLS = {"direct": "zero-shot", "train_before_test": "fine-tuned"}
+_RANKS = ("rank", "best_rank", "worst_rank")
 _PLACES = {
     "report/index.html": "the report: all studies on one page",
     "figures": "the figures, as PDF and PNG",
@@ -21,16 +23,108 @@ _FAILED_JOB = re.compile(
 
 def describe_success(since: float) -> str:
     """Describe what was made since then, where results lie, and which cells failed."""
-    answers = [Path("results", name) for name in _ANSWERS]
-    lines = [
-        path.read_text(encoding="utf-8")
-        for path in answers
-        if path.exists() and path.stat().st_mtime >= since
-    ]
-    if not lines:
+    lines = []
+    for name, describe in _SUMMARIES.items():
+        path = Path("results", name)
+        if path.exists() and path.stat().st_mtime >= since:
+            lines += describe(path)
+    if not lines or lines[-1] == "":
         places = {Path("results", name): words for name, words in _PLACES.items()}
-        lines = [f"{place}: {words}" for place, words in places.items() if place.exists()]
+        lines += [f"{place}: {words}" for place, words in places.items() if place.exists()]
     return clean_lines("\n".join(["", *lines, *_list_failed_cells()]))
+
+
+def _read_answer(path: Path) -> list[str]:
+    """Read the answer that a target writes."""
+    return [path.read_text(encoding="utf-8")]
+
+
+def _read_rows(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def _describe_finding(path: Path) -> list[str]:
+    """Describe the finding of the published scores in two sentences with its intervals."""
+    rows = {
+        (row["protocol"], row["statistic"]): row
+        for row in _read_rows(path)
+        if row["measure"] == "kendall"
+    }
+    texts = []
+    for protocol, statistic in (
+        ("direct", "mean"),
+        ("train_before_test", "mean"),
+        ("train_before_test", "difference_from_direct"),
+    ):
+        row = rows[protocol, statistic]
+        value, low, high = (float(row[key]) for key in ("value", "families_low", "families_high"))
+        texts.append(f"{value:.3f} (95% CI over model families {low:.3f} to {high:.3f})")
+    return [
+        f"The rankings of {rows['direct', 'mean']['models']} published models by two tasks agree to a mean Kendall's"
+        f" tau-b of {texts[0]} zero-shot, and of {texts[1]} after fine-tuning on each task.",
+        f"Fine-tuning before the test raises the agreement by {texts[2]}.",
+        "",
+    ]
+
+
+def _describe_models(path: Path) -> list[str]:
+    """Describe each score of each model, zero-shot and fine-tuned, and the place of each among published models."""
+    rows = _read_rows(path)
+    scores = _read_rows(path.with_name("harmony_scores.csv"))
+    columns = [name for row in rows[:1] for name in row if f"{name}_stderr" in row]
+    names = dict(zip(columns, dict.fromkeys(row["task"] for row in scores), strict=False))
+    zero_shot = {(row["model"], row["task"], row["value"]): row["baseline"] for row in scores}
+    lines = []
+    for label in dict.fromkeys(row["label"] for row in rows):
+        by_protocol = {row["protocol"]: row for row in rows if row["label"] == label}
+        for task in columns:
+            texts = [
+                f"{words} {_format_score(by_protocol[protocol], task)}"
+                for protocol, words in _PROTOCOLS.items()
+                if protocol in by_protocol
+            ]
+            value = by_protocol.get("direct", {}).get(task, "")
+            baseline = zero_shot.get((label, names.get(task, ""), value))
+            # The other table may be of another config.
+            name = task if baseline is None else names[task]
+            texts += [f"baseline {float(baseline):.3f}"] if baseline else []
+            lines.append(f"{label}, {name}: {', '.join(texts)}")
+    more = len(lines) - _MAX_LINES
+    lines = [
+        *lines[:_MAX_LINES],
+        *([f"and {more} more: {path.with_suffix('.md')}"] if more > 0 else []),
+    ]
+    panel = _read_rows(path.with_name("harmony_panel.csv"))
+    places = {row["model"] + row["variant"]: row for row in panel}
+    for label, row in places.items():
+        if not label.startswith("miniature/"):
+            rank, best, worst = (f"{float(row[key]):.0f}" for key in _RANKS)
+            lines.append(
+                f"{label}: predicted rank {rank} ({best} to {worst}) among the panel's models, by its"
+                f" {row['protocol'].replace('_', '-')} scores"
+            )
+    return [*lines, ""]
+
+
+def _format_score(row: dict[str, str], task: str) -> str:
+    if not row[task]:
+        return "not measured"
+    stderr = row[f"{task}_stderr"]
+    return f"{float(row[task]):.3f}" + (f" ± {float(stderr):.3f}" if stderr else "")
+
+
+# By the file of results that a target makes, what the terminal shows of it.
+_SUMMARIES: dict[str, Callable[[Path], list[str]]] = {
+    "plan.txt": _read_answer,
+    "check_cluster.txt": _read_answer,
+    "requests/submitted.txt": _read_answer,
+    "compare.txt": _read_answer,
+    "tables/published_agreement.csv": _describe_finding,
+    "tables/harmony_leaderboard.csv": _describe_models,
+}
 
 
 def describe_failure(logs: Iterable[str]) -> str:

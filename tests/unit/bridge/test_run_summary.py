@@ -1,11 +1,15 @@
 """What a run says at its end."""
 
+import shutil
 from pathlib import Path
+
+import pytest
 
 from workflow_scripts.bridge.run_summary import describe_failure, describe_success
 from workflow_scripts.core.failed_cells import get_note_path
 from workflow_scripts.core.files import write_json
 
+GOLDEN = Path(__file__).parents[2] / "golden"
 LOG = """
 Error in rule evaluate_direct_1:
     message: None
@@ -45,3 +49,28 @@ def test_describe_success_results_or_plan(here):
     assert "results/tables: " in describe_success(since=0)
     Path("results/plan.txt").write_text("a million hours\n")
     assert describe_success(since=0) == "\na million hours\n"
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        (
+            ["published/published_agreement.csv"],
+            ["of 0.517 (95% CI over model families 0.322 to 0.713)"],
+        ),
+        (
+            [f"intel-6-167/harmony_{name}.csv" for name in ("leaderboard", "scores")],
+            ["Pythia-1M, RTE: zero-shot 0.875 ± 0.043, fine-tuned 0.891 ± 0.041, baseline 0.547"],
+        ),
+        (
+            ["intel-6-167/harmony_leaderboard.csv"],
+            ["Pythia-1M, rte: zero-shot 0.875 ± 0.043, fine-tuned 0.891 ± 0.041\n"],
+        ),
+    ],
+)
+def test_describe_success_new_tables(here, tables, expected):
+    Path("results/tables").mkdir(parents=True)
+    for table in tables:
+        shutil.copy(GOLDEN / table, "results/tables")
+    text = describe_success(since=0)
+    assert all(words in text for words in [*expected, "results/tables: "])
