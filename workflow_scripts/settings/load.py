@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError, format_suggestion
-from workflow_scripts.core.ids import build_local_name, is_folder_path
+from workflow_scripts.core.ids import CheckpointId, build_local_name, is_folder_path
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
@@ -86,6 +86,14 @@ def _check_names(settings: Settings) -> Iterator[str]:
             yield (
                 f"served has {name!r}, whose weights stay with its server; expected others in mmlu.models, and in"
                 " harmony.models with train_before_test or corpora."
+            )
+    chats = [name for name, run in settings.prompt_runs.items() if run.messages is not None]
+    for name in settings.prompts.models:
+        row = settings.models.get(CheckpointId.parse(name).model)
+        if chats and row and row.kind == "base":
+            yield (
+                f"prompts.models has {name!r}, a base model without a chat template; expected an instruct"
+                f" model, as the run {chats[0]!r} has messages."
             )
     gpu, devices = settings.cluster.gpu, settings.devices
     if gpu not in devices:
