@@ -171,8 +171,8 @@ def get_estimate(estimate, wildcard="checkpoint"):
     return lambda wildcards: estimate(wildcards[wildcard])
 
 
-def download_need(kind):
-    return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
+def download_need(wildcards):
+    return PLANNER.download(f"{wildcards.org}/{wildcards.name}")
 
 
 def served_source(wildcards):

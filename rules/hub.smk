@@ -27,7 +27,7 @@ else:
             "../envs/hub.yaml"
         threads: 1
         resources:
-            **planned("fetch_dataset", download_need("dataset"), gpu=False),
+            **planned("fetch_dataset", download_need, gpu=False),
         params:
             version=1,  # raise when other files are wanted or the manifest changes
             kind="dataset",
@@ -48,7 +48,7 @@ else:
             name=r"[^/@]+",
         localrule: True
         resources:
-            **planned("fetch_model", download_need("model"), gpu=False),
+            **planned("fetch_model", download_need, gpu=False),
         params:
             version=1,
             kind="model",
@@ -68,7 +68,7 @@ else:
             commit=r"[0-9a-f]{40}",
         localrule: True
         resources:
-            **planned("fetch_model_at", download_need("model"), gpu=False),
+            **planned("fetch_model_at", download_need, gpu=False),
         params:
             version=1,
             kind="model",

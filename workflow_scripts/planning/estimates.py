@@ -169,8 +169,6 @@ class Planner:
             per_run += recipe.epochs * self._read_seconds(
                 checkpoint, held_out, length, row.new_tokens
             )
-            if not recipe.adapters_alone:
-                per_run += self._load_seconds(checkpoint)
             seconds += seeds * (rates * per_run + self._test_seconds(checkpoint, row, shots=0))
         longest = max((row.training_tokens for row in rows), default=0)
         return self._train(checkpoint, recipe, seconds, _LONGEST_SAMPLE * longest)
@@ -200,12 +198,14 @@ class Planner:
 
     # Downloads
 
-    def download(self, kind: str, repository: str) -> Need:
-        settings = self._settings
-        if kind == "model" and repository in settings.models:
-            megabytes = 2 * settings.models[repository].parameters // MB
+    def download(self, repository: str) -> Need:
+        """Return those of fetching a model, or the dataset of a task."""
+        model = self._settings.models.get(repository)
+        if model:
+            megabytes = model.parameters * BYTES["bfloat16"] // MB
         else:
-            names = [name for name, row in settings.tasks.items() if row.dataset == repository]
+            tasks = self._settings.tasks.items()
+            names = [name for name, row in tasks if row.dataset == repository]
             megabytes = self._get_work(names[0] if names else "").download_mb
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
