@@ -16,10 +16,10 @@ PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
 rule protocol_differences:
     """Where the protocol of this run is not the published one."""
     input:
-        records=[
+        records=lambda wildcards: [
             path
-            for study in ("harmony", "mmlu", "chunking", "latency", "prompts")
-            for path in RECORDS.get(study, [])
+            for study in ("harmony", "mmlu", "chunking", "latency", "prompts", "suite")
+            for path in records_of(study, wildcards)
         ],
         protocols=SETTINGS.resource("published/protocols.yaml"),
     output:
@@ -30,7 +30,7 @@ rule protocol_differences:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=6,
+        version=7,
         arguments=list_published_cells(SETTINGS),
     script:
         "../workflow_scripts/paper/protocol_differences.py"
@@ -85,7 +85,6 @@ for chapter, outputs in (
     ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
     ("suite", rules.suite_checks.output if "suite" in RECORDS else []),
     ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
-    ("suite", rules.suite_protocol.output if "suite" in RECORDS else []),
     ("reproduction", rules.reproduction.output),
     ("reproduction", rules.protocol_differences.output),
 ):
@@ -284,7 +283,6 @@ rule share:
         mem_mb=4000,
         runtime="2h",
     params:
-        version=3,
-        request={"models": list_grid_models(SETTINGS, OWN_GRID)},
+        version=4,
     script:
         "../workflow_scripts/paper/share.py"

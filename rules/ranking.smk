@@ -381,7 +381,6 @@ rule scores:
     """Scores of the Harmony grid as the models are, beside their baselines."""
     input:
         scores=["results/scores/harmony.parquet"],
-        imports=list_import_folders(SETTINGS),
         imported=list(SETTINGS.harmony.imported_scores),
     output:
         table=multiext("results/tables/harmony_scores", ".csv", ".md", ".tex"),

@@ -97,25 +97,6 @@ rule suite_requests:
         "../workflow_scripts/studies/suite/requests.py"
 
 
-rule suite_protocol:
-    """Differences from the protocol of the Open LLM Leaderboard."""
-    input:
-        records=lambda wildcards: records_of("suite", wildcards),
-        protocols=SETTINGS.resource("published/protocols.yaml"),
-    output:
-        table=multiext("results/tables/suite_protocol", ".csv", ".md", ".tex"),
-    log:
-        "logs/suite_protocol.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=3,
-        arguments={"checkpoints": [], "runs": {}},  # of the reproduction alone
-    script:
-        "../workflow_scripts/paper/protocol_differences.py"
-
-
 rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
@@ -123,7 +104,6 @@ rule suite:
             rules.suite_leaderboard.output,
             rules.suite_checks.output,
             rules.suite_requests.output,
-            rules.suite_protocol.output,
         ]
         if "suite" in RECORDS
         else [],

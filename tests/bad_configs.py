@@ -63,7 +63,9 @@ COMMAND_LINES = [
         {"mine.yaml": "compute: {threads: 4\n"},
     ),
     CommandLine("missing file", ("--configfile", "absent.yaml"), ("No such file", "'absent.yaml'")),
-    CommandLine("secret", ("--config", f"hf_token={TOKEN}"), ("hf_token names a secret", REMEDY)),
+    CommandLine(
+        "secret", ("--config", f"hf_token={TOKEN}"), ("hf_token names or holds a secret", REMEDY)
+    ),
     CommandLine(
         "bad table",
         ("--configfile", "mine.yaml"),

@@ -8,8 +8,7 @@ import yaml
 from tests.tables import load_cases, load_table
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.prompts.requests import PromptRequest, build_prompt_request
-from workflow_scripts.settings.prompts.templates import TemplateError, render
+from workflow_scripts.settings.prompts.templates import render
 
 
 @pytest.fixture
@@ -73,36 +72,27 @@ def test_bad_run(write, keys, texts):
     assert all(text in sentence for text in texts), sentence
 
 
-@pytest.mark.parametrize("text", load_table(__file__, "hostile_templates.txt"))
-def test_hostile_template(write, text):
-    write("mine", extends="run6", messages=[{"role": "user", "content": text[0]}])
-    sentence = find_problem(runs=["mine"])
-    assert sentence.startswith("config/prompts/mine.yaml: messages[0].content is a template")
-
-
-def test_section():
+def test_wrong_run_name():
     assert re.search("prompts.runs has 'runn6'.*Did you mean 'run6'", find_problem(runs=["runn6"]))
     assert not load_runs(models=[])
 
 
-def test_explain_names_a_run():
+def test_explained_run():
     assert load({"explain": "run6/anatomy/3"}).explained() == ("run6", "anatomy", 3)
     assert load({"explain": "run6"}).explained() == ("run6", None, 0)
     with pytest.raises(UserError, match="explain is 'rum6'"):
         load({"explain": "rum6"}).explained()
 
 
-def test_request_excludes_parsers():
-    settings = load({})
-    request = build_prompt_request(settings, "run6")
-    params = request.to_params()
-    assert not {"read", "changed", "after", "published", "extends"} & set(params["asking"])
-    assert PromptRequest.of(params) == request
+@pytest.mark.parametrize("text", load_table(__file__, "hostile_templates.txt"))
+def test_hostile_template(text):
+    with pytest.raises(ValueError, match="is a template that cannot be rendered"):
+        render(text[0], {"question": "?", "shots": []})
 
 
 def test_render():
     values = {"question": "it's <b>", "list": ["a", "b"]}
     assert render("{{ question }}\n", values) == "it's <b>\n"
     assert render('{{ {"Answer": question} | tojson }}', values) == '{"Answer": "it\'s <b>"}'
-    with pytest.raises(TemplateError, match="'missing'"):
+    with pytest.raises(ValueError, match="'missing'"):
         render("{{ missing }}", values)

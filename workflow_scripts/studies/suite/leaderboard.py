@@ -18,8 +18,8 @@ NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: mean over all tasks of the suite, of rows that have"
     " every task. Behind the first: the gap to the best average, with its standard error on the same items. Missing:"
     " tasks without a score. Baselines (the better of random answers and one constant answer) are in the CSV and on"
-    " the page. Scores of the Open LLM Leaderboard follow another protocol (table suite_protocol). Flag: set by hand,"
-    " with its reason."
+    " the page. Scores of the Open LLM Leaderboard follow another protocol (table protocol_differences). Flag: set by"
+    " hand, with its reason."
 )
 _ENTRY_COLUMNS = ["model", "precision", "commit", "licence", "parameters", "model_type"]
 _ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
