@@ -26,8 +26,6 @@ with exit_on_config_error():
 
 HUB = SETTINGS.hub.path
 ON_GPUS = SETTINGS.on_gpus
-# What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
-NEEDS = {}
 # Under --sdm conda: the one for GPUs where there are any.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lighteval'}.yaml"
@@ -149,21 +147,8 @@ def tries_left(protocol):
 
 def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
-    NEEDS[rule] = need
     spelling = GPU_REQUEST if gpu and ON_GPUS else None
     return resources(rule, need, SETTINGS.cluster, spelling)
-
-
-def longest_first(rule):
-    """The priority of jobs that only tables wait for: behind whatever else is ready, and the longest first.
-
-    So no long job is left for the end, when nothing can run beside it.
-    """
-
-    def priority(wildcards):
-        return NEEDS[rule](wildcards).seconds - 3e9  # a century, so that all are below the usual 0
-
-    return priority
 
 
 def get_estimate(estimate, wildcard="checkpoint"):

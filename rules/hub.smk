@@ -25,7 +25,6 @@ else:
         localrule: True  # compute nodes seldom have the internet
         conda:
             "../envs/hub.yaml"
-        threads: 1
         resources:
             **planned("fetch_dataset", download_need, gpu=False),
         params:
@@ -89,10 +88,6 @@ else:
         localrule: True
         conda:
             "../envs/hub.yaml"
-        threads: 1
-        resources:
-            mem_mb=2000,
-            runtime="30m",
         params:
             version=1,
             repository="{org}/{name}",
@@ -113,10 +108,6 @@ rule lock_hub:
     localrule: True
     conda:
         "../envs/hub.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime="10m",
     params:
         version=1,
         request={"lock": str(LOCK_FILE)},

@@ -17,10 +17,6 @@ rule take_local_model:
     localrule: True
     conda:
         "../envs/hub.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="2h",
     params:
         version=1,
         request=lambda wildcards: {

@@ -109,15 +109,13 @@ LEADERBOARD_TABLES = [
         "suite_checks": "suite" in RECORDS,
         "harmony_leaderboard": "harmony" in RECORDS,
         "harmony_components": "harmony" in RECORDS,
-        "prompt_runs": "prompts" in RECORDS,
-        "chunking_quality": CHECKPOINTS,
     }.items()
     if is_made
 ]
 
 
 rule leaderboard_page:
-    """The leaderboard, a tab for each study of the config."""
+    """The leaderboard: submitted models, and train before test."""
     input:
         tables=LEADERBOARD_TABLES,
     output:
@@ -157,10 +155,6 @@ rule merge_scores:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=3,
         request=METRICS_OF_TASKS,
@@ -168,43 +162,23 @@ rule merge_scores:
         "../workflow_scripts/steps/merge_scores.py"
 
 
-rule gather_provenance:
-    """Gather from all records the code, machines, models and data behind them."""
+rule collect_numbers:
+    """The numbers of prose, by name, as JSON and for LaTeX, and the code, machines, models and data behind them."""
     input:
         records=all_records,
-    output:
-        provenance="results/report/provenance.json",
-    log:
-        "logs/gather_provenance.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
-    params:
-        version=2,
-        request=dump_shown_config(SETTINGS),
-    script:
-        "../workflow_scripts/paper/provenance.py"
-
-
-rule collect_numbers:
-    """The numbers of prose, by name, as JSON and for LaTeX."""
-    input:
         tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
-        provenance="results/report/provenance.json",
         names=prose_files("numbers.tsv"),
     output:
         numbers=multiext("results/tables/numbers", ".json", ".tex"),
+        provenance="results/report/provenance.json",
     log:
         "logs/collect_numbers.log",
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
+        config=dump_shown_config(SETTINGS),
     script:
         "../workflow_scripts/paper/collect_numbers.py"
 
@@ -243,13 +217,6 @@ rule report:
 
 use rule report as paper_source with:
     """The report as a paper in LaTeX."""
-    input:
-        files=REPORTED,
-        numbers="results/tables/numbers.json",
-        provenance="results/report/provenance.json",
-        prose=prose_files(".md.j2"),
-        sources=SETTINGS.resource("published/sources.csv"),
-        caption_files=CAPTION_FILES,
     output:
         report="results/report/paper.tex",
     log:
@@ -278,10 +245,6 @@ rule share:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="2h",
     params:
         version=4,
     script:

@@ -20,10 +20,6 @@ rule collect_scores:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=4,
         request={},
@@ -47,10 +43,6 @@ rule import_results:
     localrule: True
     conda:
         "../envs/lm_eval.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=5,
         request=lambda wildcards: build_import_request(SETTINGS, wildcards.imported),

@@ -14,10 +14,6 @@ rule describe_served_model:
     localrule: True
     conda:
         EVALUATION_ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="10m",
     params:
         version="describe_served_model 1",
         request=lambda wildcards: ServedRequest(

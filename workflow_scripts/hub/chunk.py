@@ -51,7 +51,7 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
         files += list_files(temporary, only=[_CONFIG, *([NEW_WEIGHTS, _INDEX] if new else [])])
         return seal(
             temporary,
-            tuple(sorted(files, key=lambda file: file.path)),
+            sorted(files, key=lambda file: file.path),
             kind="model",
             source=base.source,
             repository=request.id,

@@ -9,7 +9,7 @@ from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.model_files import select_model_files
 from workflow_scripts.hub.link_files import link_or_copy
-from workflow_scripts.hub.manifest import MANIFEST, read_manifest, seal
+from workflow_scripts.hub.manifest import seal
 from workflow_scripts.hub.metadata import read_metadata
 from workflow_scripts.settings.served import Served, ServedRequest
 
@@ -34,7 +34,7 @@ def describe_served_model(
     folder = outputs["manifest"].parent
     model, served = ServedRequest.of(request).model, ServedRequest.of(request).served
     served = served.model_copy(update={"name": served.name or model})
-    described = read_manifest(source) if source.name == MANIFEST else read_metadata(source)
+    described = read_metadata(source)
     rmtree(folder, ignore_errors=True)
     names = [path.relative_to(source.parent).as_posix() for path in source.parent.rglob("*")]
     for name in select_model_files(names) - {source.name}:
@@ -48,8 +48,8 @@ def describe_served_model(
         revision=None,
         commit=hash_json([described.commit, served.model_dump()])[:40],
         licence=described.licence,
-        parameters=getattr(described, "parameters", None),
-        architecture=getattr(described, "architecture", None),
+        parameters=described.parameters,
+        architecture=described.architecture,
         served=served,
     )
 

@@ -234,9 +234,9 @@ class Planner:
     ) -> float:
         """Return the seconds of training on samples of so many tokens on average."""
         flops: float = _FROZEN_FLOPS if keys.adapters_alone else _TRAINING_FLOPS
-        rows = keys.gpus * (keys.micro_batch_size or min(8, keys.batch_size))
+        rows = keys.micro_batch_size or min(8, keys.batch_size)
         dtype = self._choose_dtype(keys.precision)
-        flops *= samples / keys.gpus * tokens
+        flops *= samples * tokens
         return self._compute_seconds(checkpoint, dtype, flops, _TRAINING_PASSES * samples / rows)
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
@@ -288,11 +288,11 @@ class Planner:
         # A state has the parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
-            mem_mb = keys.gpus * (LIBRARIES_MB + weights_mb + device_mb)
-            return Need(seconds, int(mem_mb), disk_mb=disk_mb)
-        # At the end the first process holds all that was trained.
-        mem_mb = int(keys.gpus * (_CUDA_HOST_MB + 1.3 * weights_mb) + trained_mb)
-        return Need(seconds, mem_mb, keys.gpus, int(device_mb) + _CUDA_MB, disk_mb)
+            mem_mb = int(LIBRARIES_MB + weights_mb + device_mb)
+            return Need(seconds, mem_mb, disk_mb=disk_mb)
+        # At the end the process holds all that was trained.
+        mem_mb = int(_CUDA_HOST_MB + 1.3 * weights_mb + trained_mb)
+        return Need(seconds, mem_mb, 1, int(device_mb) + _CUDA_MB, disk_mb)
 
     def _estimate_training_mb(self, checkpoint: str, keys: TrainingKeys, length: int) -> float:
         """Return the MB of a device for one sample; on a GPU activations are recomputed where they do not fit."""

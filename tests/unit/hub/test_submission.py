@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from workflow_scripts.hub.manifest import list_files, read_manifest, write_manifest
+from workflow_scripts.hub.manifest import read_manifest, seal
 from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.miniature.faulty import build_faulty_models
 from workflow_scripts.settings.leaderboard_submissions import Request
@@ -106,7 +106,7 @@ def test_edited_model(world, tmp_path, file, change, words):
     shutil.copytree(world / "models/miniature/Pythia-0.1M", folder)
     change(folder / file)
     manifest = read_manifest(folder / "manifest.json")
-    write_manifest(folder, manifest.model_copy(update={"files": list_files(folder)}))
+    seal(folder, **manifest.model_dump(exclude={"schema_version", "files"}))
     (verdict,) = check_all(tmp_path, make_request())
     assert (verdict["reason"] or "").startswith(words or "")
     assert bool(verdict["reason"]) == bool(words)
