@@ -34,7 +34,7 @@ else:
             revision=None,
             lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
         script:
-            "../workflow_scripts/steps/fetch.py"
+            "../workflow_scripts/hub/fetch.py"
 
     use rule fetch_dataset as fetch_model with:
         """Fetch a model from the Hugging Face hub, at its locked commit."""
@@ -94,7 +94,7 @@ else:
             revision=model_revision,
             lock=SETTINGS.hub.lock,
         script:
-            "../workflow_scripts/steps/fetch_metadata.py"
+            "../workflow_scripts/hub/metadata.py"
 
 
 # Without an output: asked for by name it always runs, and the lock, which is kept in git and read

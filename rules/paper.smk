@@ -159,9 +159,9 @@ rule merge_scores:
         "../envs/reporting.yaml"
     params:
         version=3,
-        request=METRICS_OF_TASKS,
+        metrics=METRICS_OF_TASKS,
     script:
-        "../workflow_scripts/steps/merge_scores.py"
+        "../workflow_scripts/scores/merge.py"
 
 
 rule collect_numbers:

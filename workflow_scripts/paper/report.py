@@ -14,7 +14,6 @@ from typing import Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from PIL import Image
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import clean_lines, escape_html, escape_latex
@@ -50,12 +49,6 @@ def read_content(
         title, paragraphs = prose.get(key, (key, []))
         paths = files.get(key, [])
         figures = {path: captions[path.stem] for path in paths if path.suffix == ".png"}
-        for path in [*figures]:
-            with Image.open(path) as image:
-                reason = image.info.get("Comment")
-            if reason:
-                missing.append(f"Figure {path.stem}: {reason}")
-                del figures[path]
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}

@@ -13,7 +13,6 @@ from workflow_scripts.core.measurement_conditions import CONDITIONS, Condition
 from workflow_scripts.core.records import FailedRecord, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS, describe_record
 from workflow_scripts.scores.errors import replace_zero_stderr
-from workflow_scripts.scores.files import write_csv
 from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore, read_cells
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.influences import item_errors
@@ -100,24 +99,6 @@ def describe_score(score: Metric | ImportedScore) -> dict[str, Any]:
 def write_parquet(scores: pd.DataFrame, path: Path) -> None:
     with open_atomic_path(path) as temporary:
         scores.to_parquet(temporary, index=False)
-
-
-def merge(
-    studies: list[pd.DataFrame], imported: Sequence[Path], metrics: Mapping[str, str]
-) -> pd.DataFrame:
-    """Merge all studies' scores with other people's, whose names must not be ours."""
-    own = set(pd.concat(studies)["study"])
-    frames = [*studies, *read_all_imported(imported, metrics, taken=own)]
-    # Imported results stand in two studies.
-    merged = pd.concat(frames, ignore_index=True).astype(COLUMNS).drop_duplicates()
-    return sort_scores(merged)
-
-
-def merge_scores(inputs: InputFiles, request: dict[str, str], outputs: OutputFiles) -> None:
-    """Write one table of all scores; `request` has the metric that tables report of each task."""
-    scores = merge(list(map(pd.read_parquet, inputs["studies"])), inputs["imported"], request)
-    write_parquet(scores, outputs["parquet"])
-    write_csv(scores, outputs["csv"])
 
 
 def collect_scores(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:

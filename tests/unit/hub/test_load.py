@@ -24,7 +24,6 @@ FLASH = "flash_attention_2"
         (FLASH, "Gemma2ForCausalLM", "bfloat16", FLASH),
         (FLASH, "LlamaForCausalLM", "float32", None),
         ("published", "GemmaForCausalLM", "float32", "eager"),
-        ("published", None, "float32", "sdpa"),
     ],
 )
 def test_choose_attention(attention, architecture, dtype, expected):

@@ -84,12 +84,6 @@ def test_template_uses_declared_numbers(path):
     assert not re.search(r"\d", re.sub(r"(?s)\{.*?\}|bfloat16|texts of 2025|95% CI", "", source))
 
 
-def test_prose_without_tables_is_empty():
-    for study in STUDIES:
-        assert study.values({}) == {} and told(study.prose, make_story_numbers({})) == []
-    assert len({study.title for study in STUDIES}) == len(STUDIES)
-
-
 def test_numbers_round_trip(tmp_path):
     values = {"run.items": 14_042, "run.devices": "a & b_c@k2m12", "prompts.lowest": 0.25}
     values |= {"mmlu.baseline": 0.3, "run.tokens": None, "run.hosts": float("inf")}

@@ -5,7 +5,6 @@ import pytest
 
 from tests.unit.stories import write_story
 from workflow_scripts.studies.harmony.chapter import HARMONY
-from workflow_scripts.studies.prompts.chapter import PROMPTS
 
 
 def make_agreement(difference: float, low: float, high: float) -> pd.DataFrame:
@@ -34,15 +33,3 @@ def test_agreement_change_follows_interval(difference, low, high, expected):
         HARMONY, {**values, "harmony.direct.pairs_differ": 0, "harmony.direct.pairs": 1}
     )
     assert expected not in few, "of two models no agreement of rankings is told"
-
-
-@pytest.mark.parametrize(("p", "changed"), [(1e-5, 1), (0.4, 0)])
-def test_prompt_runs_report_significant_steps(p, changed):
-    names = ["run", "micro", "baseline", "p"]
-    table = pd.DataFrame([("run1", 0.3, 0.26, None), ("run2", 0.2, 0.26, p)], columns=names)
-    table = table.assign(model="a/b", variant=None, n=100, micro_stderr=0.01)
-    values = PROMPTS.values({"prompt_runs": table})
-    assert (values["prompts.steps"], values["prompts.steps_changed"]) == (1, changed)
-    text = write_story(PROMPTS, values)
-    assert ("1 of 1 runs changed significantly" in text) == bool(changed)
-    assert "from 20% (run2) to 30% (run1)" in text

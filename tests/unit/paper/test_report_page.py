@@ -12,7 +12,7 @@ from tests.unit.stories import make_story_numbers
 from workflow_scripts.paper.numbers import compute_run_numbers
 from workflow_scripts.paper.report import read_content, write_page, write_paper
 from workflow_scripts.render.numbers import Number
-from workflow_scripts.render.tables import ROWS_READ, read_markdown, write_table
+from workflow_scripts.render.tables import read_markdown, write_table
 from workflow_scripts.render.web.policy import digest
 
 EVIL = '<script>alert("x")</script> & | {{ 7 }} \\'
@@ -95,35 +95,24 @@ def test_page_is_deterministic_and_escaped(tmp_path):
     assert "alert(&#34;x&#34;)" in text or "alert(&quot;x&quot;)" in text
     assert len(Elements(text).select("script")) == 1 and "{{ 7 }}" in text
     assert text == page(tmp_path / "b")
-    write_texts(tmp_path, "long", pd.DataFrame({"Score": ["0.5"] * (ROWS_READ + 5)}))
-    assert len(read_markdown(tmp_path / "long.md").rows) == ROWS_READ
 
 
-@pytest.mark.parametrize(
-    ("changes", "has_warning"),
-    [
-        ({}, False),
-        ({"config": {"source": "miniature"}}, True),
-        ({"config": {"source": "miniature"}, "studies": {}}, False),
-    ],
-)
-def test_page_warnings_and_failed_cells(tmp_path, changes, has_warning):
+@pytest.mark.parametrize("source", ["huggingface", "miniature"])
+def test_page_warnings_and_failed_cells(tmp_path, source):
     failures = [{"record": "x.json", "reason": EVIL, "log": "x.log"}]
-    text = page(tmp_path, broken=failures, **changes)
-    assert ("generated models answer" in text) == has_warning and "x.json" in text
+    text = page(tmp_path, broken=failures, config={"source": source})
+    assert ("generated models answer" in text) == (source == "miniature") and "x.json" in text
 
 
 def test_markdown_table_round_trip(tmp_path):
     names = [EVIL, "b", r"a \| b | c", "[x](y) <b> `c`", ""]
-    scores = ["0.5", None, "−1.0", "∞", "0.5 ± 0.1"]
+    frame = pd.DataFrame({"Name": names, "Score": ["0.5", None, "−1.0", "∞", "0.5 ± 0.1"]})
     for rows in (5, 0):
-        frame = pd.DataFrame({"Name": names, "Score": scores})[:rows]
-        write_texts(tmp_path, "t", frame)
+        write_texts(tmp_path, "t", frame[:rows])
         shown = read_markdown(tmp_path / "t.md")
         head = (shown.title, shown.note, shown.head)
         assert head == ("Table t", f"Note {EVIL}", ["Name", "Score"])
-        assert [row[0] for row in shown.rows] == names[:rows]
-        assert [row[1] for row in shown.rows] == ["0.5", "—", "−1.0", "∞", "0.5 ± 0.1"][:rows]
+        assert shown.rows == frame[:rows].fillna("—").to_numpy().tolist()
         assert not rows or shown.right == [False, True]
 
 

@@ -4,9 +4,7 @@ import pandas as pd
 import pytest
 
 from tests.unit.settings.merged import ROOT
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
-from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, find_published_table
 from workflow_scripts.settings.tables import ModelRow, TaskRow, read_table
 
 FOLDER = ROOT / "resources/published"
@@ -17,17 +15,6 @@ AVERAGES = {
     "mmlu_k2m6_cpt": 0.2303,
     "mmlu_k2m6_cpt_sft": 0.2148,
 }
-
-
-def test_variants_and_tables_correspond():
-    assert {path.stem for path in FOLDER.glob("mmlu_*.csv")} == set(AVERAGES)
-    for variant, name in PUBLISHED.items():
-        assert (
-            find_published_table(CheckpointId.parse(PUBLISHED_MODEL + variant), "huggingface")
-            == name
-        )
-    unpublished = CheckpointId.parse(f"{PUBLISHED_MODEL}@k2m6-mlp.none+cpt")
-    assert find_published_table(unpublished, "huggingface") is None
 
 
 @pytest.mark.parametrize("name", AVERAGES)
