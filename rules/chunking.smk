@@ -65,7 +65,6 @@ rule measure_perplexity:
         magpie_pieces="results/records/chunking/perplexity/{model}/magpie.parquet",
     log:
         "logs/measure_perplexity/{model}.log",
-    priority: longest_first("measure_perplexity")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
@@ -92,7 +91,6 @@ rule measure_written:
         responses="results/records/chunking/perplexity/{model}/written.parquet",
     log:
         "logs/measure_written/{model}.log",
-    priority: longest_first("measure_written")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
@@ -117,7 +115,6 @@ rule measure_latency:
         rounds="results/records/latency/latency/{model}/mmlu.parquet",
     log:
         "logs/measure_latency/{model}.log",
-    priority: longest_first("measure_latency")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT

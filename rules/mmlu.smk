@@ -18,7 +18,6 @@ rule evaluate_mmlu:
         "logs/evaluate_mmlu/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(checkpoint.in_path for checkpoint in MMLU_CHECKPOINTS),
-    priority: longest_first("evaluate_mmlu")
     retries: retries(2)
     conda:
         LIGHTEVAL_ENVIRONMENT

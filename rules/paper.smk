@@ -109,15 +109,13 @@ LEADERBOARD_TABLES = [
         "suite_checks": "suite" in RECORDS,
         "harmony_leaderboard": "harmony" in RECORDS,
         "harmony_components": "harmony" in RECORDS,
-        "prompt_runs": "prompts" in RECORDS,
-        "chunking_quality": CHECKPOINTS,
     }.items()
     if is_made
 ]
 
 
 rule leaderboard_page:
-    """The leaderboard, a tab for each study of the config."""
+    """The leaderboard: submitted models, and train before test."""
     input:
         tables=LEADERBOARD_TABLES,
     output:

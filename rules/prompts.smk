@@ -23,7 +23,6 @@ rule ask_prompt_run:
     wildcard_constraints:
         checkpoint=one_of(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
-    priority: longest_first("ask_prompt_run")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT

@@ -73,7 +73,6 @@ rule measure_stage_perplexity:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(COMPARED),
-    priority: longest_first("measure_stage_perplexity")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT

@@ -21,7 +21,7 @@ from workflow_scripts.settings.tables import ModelRow, WorkRow
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 # FLOPs per parameter and token: a forward pass; a training step, without and with gradients of the weights.
-FORWARD_FLOPS, FROZEN_FLOPS, TRAINING_FLOPS = 2, 4, 6
+_FORWARD_FLOPS, _FROZEN_FLOPS, _TRAINING_FLOPS = 2, 4, 6
 _START_SECONDS = 12  # before a model is loaded
 _ITEM_SECONDS = 0.006  # tokenising, scoring and writing
 _DISK_MB_PER_SECOND, _DOWNLOAD_MB_PER_SECOND = 500, 50
@@ -226,21 +226,17 @@ class Planner:
     ) -> float:
         """Return the seconds of reading items of so many tokens, `rows` at once, and of generating new ones."""
         passes = math.ceil(items / (rows or self._settings.compute.batch_size)) * (1 + new_tokens)
-        flops = FORWARD_FLOPS * items * (tokens + new_tokens)
+        flops = _FORWARD_FLOPS * items * (tokens + new_tokens)
         return items * _ITEM_SECONDS + self._compute_seconds(checkpoint, self._dtype, flops, passes)
 
     def _train_seconds(
         self, checkpoint: str, keys: TrainingKeys, samples: float, tokens: float
     ) -> float:
         """Return the seconds of training on samples of so many tokens on average."""
-        flops: float = FROZEN_FLOPS if keys.adapters_alone else TRAINING_FLOPS
-        if CheckpointId.parse(checkpoint).distillation:  # the teacher's pass
-            flops += FORWARD_FLOPS
-        if self._estimate_training_memory(checkpoint, keys, _LONGEST_SAMPLE * int(tokens))[1]:
-            flops += FORWARD_FLOPS
-        rows = keys.gpus * (keys.micro_batch_size or min(8, keys.batch_size))
+        flops: float = _FROZEN_FLOPS if keys.adapters_alone else _TRAINING_FLOPS
+        rows = keys.micro_batch_size or min(8, keys.batch_size)
         dtype = self._choose_dtype(keys.precision)
-        flops *= samples / keys.gpus * tokens
+        flops *= samples * tokens
         return self._compute_seconds(checkpoint, dtype, flops, _TRAINING_PASSES * samples / rows)
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
@@ -286,34 +282,30 @@ class Planner:
     ) -> Need:
         """Return those of a training, one sample of this length at once, that leaves so many states on disk."""
         seconds += _START_SECONDS + self._load_seconds(checkpoint)
-        device_mb, _ = self._estimate_training_memory(checkpoint, keys, length)
+        device_mb = self._estimate_training_mb(checkpoint, keys, length)
         weights_mb = self._count_weights_mb(checkpoint)
         trained_mb = 4 * self._count_trained(checkpoint, keys) / MB
         # A state has the parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
-            mem_mb = keys.gpus * (LIBRARIES_MB + weights_mb + device_mb)
-            return Need(seconds, int(mem_mb), disk_mb=disk_mb)
-        # At the end the first process holds all that was trained.
-        mem_mb = int(keys.gpus * (_CUDA_HOST_MB + 1.3 * weights_mb) + trained_mb)
-        return Need(seconds, mem_mb, keys.gpus, int(device_mb) + _CUDA_MB, disk_mb)
+            mem_mb = int(LIBRARIES_MB + weights_mb + device_mb)
+            return Need(seconds, mem_mb, disk_mb=disk_mb)
+        # At the end the process holds all that was trained.
+        mem_mb = int(_CUDA_HOST_MB + 1.3 * weights_mb + trained_mb)
+        return Need(seconds, mem_mb, 1, int(device_mb) + _CUDA_MB, disk_mb)
 
-    def _estimate_training_memory(
-        self, checkpoint: str, keys: TrainingKeys, length: int
-    ) -> tuple[float, bool]:
-        """Return the MB of a device for one sample, and whether activations are calculated twice to fit."""
+    def _estimate_training_mb(self, checkpoint: str, keys: TrainingKeys, length: int) -> float:
+        """Return the MB of a device for one sample; on a GPU activations are recomputed where they do not fit."""
         row, length = self._get_row(checkpoint), min(length, keys.max_length)
         fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
         fixed += OF_TRAINED * self._count_trained(checkpoint, keys)
         fixed += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
         activations = length * self._estimate_width(checkpoint)
         memory = (fixed + activations * _KEPT_BYTES * row.layers) / MB
-        is_large = self._on_gpus and memory > self._free_mb
-        if keys.gradient_checkpointing == "no" or not (
-            is_large or keys.gradient_checkpointing == "yes"
-        ):
-            return memory, False
-        return (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB, True
+        may_recompute = self._on_gpus and keys.gradient_checkpointing != "no"
+        if not may_recompute or memory <= self._free_mb:
+            return memory
+        return (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB
 
     # Sizes
 

@@ -40,8 +40,6 @@ class TaskRecipe(TrainingKeys):
         yield from super().find_contradictions()
         if len(self.learning_rates) > 1 and self.select == "last":
             yield "learning_rates are several and select is 'last', which scores none."
-        if self.gpus > 1:
-            yield "gpus is above 1; each training of the grid is a job on one GPU."
 
     @property
     def protocol_keys(self) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from workflow_scripts.core.records import TrainingFacts
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.hub.load import choose_best_dtype
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training import processes
 from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.callbacks import CheckpointOnSignal, StopOnNonFiniteLoss
 from workflow_scripts.training.packing import Collator, MicroBatchSampler, count_tokens
@@ -78,8 +77,7 @@ def train(
     """
     if not len(spec.samples):
         raise UserError("The training set is empty.")
-    with processes.run_first_alone(device):
-        state = StateFolder(state_path, spec.fingerprint)
+    state = StateFolder(state_path, spec.fingerprint)
     while True:
         try:
             return _train_once(load, spec, state, device, padding_token)
@@ -87,10 +85,6 @@ def train(
             if not is_out_of_memory(error):
                 raise
             reduce_memory(spec.keys, state, device, error)
-            if (
-                processes.count_processes() > 1
-            ):  # the others wait for its gradients: the job is tried again
-                raise
             free_memory()
 
 
@@ -113,9 +107,8 @@ def choose_precision(precision: str, device: str) -> str:
 
 
 def _choose_micro_batch_size(keys: TrainingKeys, state: StateFolder) -> int:
-    per_gpu = keys.batch_size // keys.gpus
-    largest = max(n for n in range(1, _MAX_MICRO_BATCH + 1) if per_gpu % n == 0)
-    return min(state.memory.get("micro_batch_size") or keys.micro_batch_size or largest, per_gpu)
+    largest = max(n for n in range(1, _MAX_MICRO_BATCH + 1) if keys.batch_size % n == 0)
+    return state.memory.get("micro_batch_size") or keys.micro_batch_size or largest
 
 
 def needs_gradient_checkpointing(keys: TrainingKeys, state: StateFolder) -> bool:
@@ -158,8 +151,7 @@ def _train_once(
         "gradient_checkpointing": arguments.activation_checkpointing,
     }
     print("\n".join(f"{name}: {value}" for name, value in report.items()), flush=True)
-    ranks = processes.get_rank(), processes.count_processes()
-    order = MicroBatchSampler(len(spec.samples), keys.batch_size, micro, spec.seed, *ranks)
+    order = MicroBatchSampler(len(spec.samples), keys.batch_size, micro, spec.seed)
     saver = CheckpointOnSignal(state, by_time=keys.save_steps is None)
     callbacks: list[TrainerCallback] = [StopOnNonFiniteLoss(), saver]
     if keys.select == "early_stopping" and spec.evaluates:
@@ -173,8 +165,7 @@ def _train_once(
         callbacks=callbacks,
         precision=precision,
     )
-    with processes.run_first_alone(device):
-        latest = state.find_latest()
+    latest = state.find_latest()
     first_step, seconds = 0, 0.0
     if latest is not None:
         first_step = read_trainer_state(latest).global_step
@@ -228,7 +219,7 @@ def _make_training_arguments(
     arguments = TrainingArguments(
         output_dir=str(state.path),
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=math.ceil(keys.batch_size / keys.gpus / micro),
+        gradient_accumulation_steps=math.ceil(keys.batch_size / micro),
         max_steps=spec.steps,
         learning_rate=keys.learning_rate,
         lr_scheduler_type=keys.lr_scheduler.replace("constant", "constant_with_warmup"),
@@ -253,7 +244,6 @@ def _make_training_arguments(
         report_to=[],
         remove_unused_columns=False,
         dataloader_pin_memory=device == "cuda",
-        ddp_find_unused_parameters=False,
     )
     # The Trainer would spread a batch over all GPUs that this process sees, and a packed row cannot be split.
     arguments._n_gpu = min(1, arguments.n_gpu)

@@ -81,6 +81,7 @@ def test_lm_eval_group_score(tmp_path):
     [
         ("samples_rte_rte.jsonl", '"doc_id": 9', '"doc_id": 8', "of 10 items, and 9 are there"),
         ("results_rte.json", "0.7", "0.5", r"its items is 0\.7"),
+        ("results_rte.json", "0.7", "70.0", r"acc is 70; expected 0 to 1"),
         ("samples_rte_rte.jsonl", "doc_id", "id", "cannot be read"),
         ("results_rte.json", "0.7", '"N/A"', "rte has no number"),
         ("results_rte.json", "n-shot", "shots", "is no result file of lm-eval"),

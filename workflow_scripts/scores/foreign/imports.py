@@ -13,6 +13,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file, open_atomic_dir, write_json
 from workflow_scripts.core.items import Item, write_items
 from workflow_scripts.core.records import ItemsFile
+from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
 from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, ImportedScore, Measured
 from workflow_scripts.settings.imports import list_imported_paths
@@ -56,6 +57,8 @@ def read_folder(
                 key = (cell.model, cell.variant, cell.task, cell.protocol, cell.seed)
                 if files.setdefault(key, path) != path:
                     raise UserError(f"{path}: {cell.model} on {cell.task} is in {files[key]} too.")
+                if cell.task in tasks:  # other tasks may have percents
+                    check_ranges(cell)
                 scores = [check_score(cell, score, items) for score in cell.scores]
                 yield cell.model_copy(update={"scores": tuple(scores)}), items
         except UserError as error:
@@ -79,6 +82,14 @@ def _read_file(
                 yield cell.model_copy(update={"task": task}), items
             return
     raise UserError(f"{path} is no result file of lm-eval, lighteval or Every Eval Ever.")
+
+
+def check_ranges(cell: ImportedCell) -> None:
+    for score in cell.scores:
+        low, high = RANGES.get(bare(score.name), (-math.inf, math.inf))
+        if not low - TOLERANCE <= score.value <= high + TOLERANCE:
+            where = f"{cell.file}: {cell.task}: {score.name} is {score.value:g}"
+            raise UserError(f"{where}; expected {low:g} to {high:g}.")
 
 
 def check_score(cell: ImportedCell, score: ImportedScore, items: Sequence[Item]) -> ImportedScore:
