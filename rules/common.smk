@@ -157,7 +157,9 @@ def get_estimate(estimate, wildcard="checkpoint"):
 
 
 def download_need(kind):
-    return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
+    return lambda wildcards: PLANNER.download(
+        kind, f"{wildcards.org}/{wildcards.name.partition('@')[0]}"
+    )
 
 
 def served_source(wildcards):

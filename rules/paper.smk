@@ -7,7 +7,6 @@ from workflow_scripts.paper.requests import (
     dump_shown_config,
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
-from workflow_scripts.studies.harmony.requests import describe_comparison
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
@@ -225,11 +224,8 @@ use rule report as paper_source with:
 
 
 rule paper:
-    """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
+    """The whole report: its tables and numbers, the page, and the paper's source."""
     input:
-        rules.reproduction.output,
-        rules.protocol_differences.output,
-        rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,
 
