@@ -91,6 +91,6 @@ rule lock_hub:
         "../envs/hub.yaml"
     params:
         version=1,
-        request={"lock": str(LOCK_FILE)},
+        lock=str(LOCK_FILE),
     script:
         "../workflow_scripts/hub/lock.py"

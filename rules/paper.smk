@@ -89,15 +89,11 @@ for chapter, outputs in (
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
-# By figure, the name of its caption; a figure of a grid has that of any grid.
+# By figure, the file of its caption; a figure of a grid has that of any grid.
 CAPTIONS = {
-    figure: re.sub(f"^({one_of(GRIDS)})_", "", figure)
+    figure: f"{workflow.basedir}/docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', figure)}.rst"
     for figure in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
-CAPTION_FILES = [
-    str(Path(workflow.basedir, f"docs/captions/{name}.rst"))
-    for name in dict.fromkeys(CAPTIONS.values())
-]
 
 
 # What the leaderboard page is made from; a study that the config has not has no tab.
@@ -190,7 +186,7 @@ rule report:
         provenance="results/report/provenance.json",
         prose=prose_files(".md.j2"),
         sources=SETTINGS.resource("published/sources.csv"),
-        caption_files=CAPTION_FILES,
+        caption_files=list(dict.fromkeys(CAPTIONS.values())),
         pages=rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
     output:
         report=report(

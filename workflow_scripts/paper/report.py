@@ -120,7 +120,6 @@ def main(
     numbers: Path,
     provenance: Path,
     sources: Path,
-    caption_files: list[Path],
     report: Path,
     chapters: Mapping[str, Sequence[str]],
     captions: Mapping[str, str],
@@ -128,15 +127,15 @@ def main(
 ) -> None:
     """Write the report: the paper where it is a .tex file, else the page.
 
-    `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the name of each figure's caption,
+    `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the file of each figure's caption,
     `links` other pages by title.
     """
     values = read_numbers(numbers)
     files = {chapter: [Path(path) for path in paths] for chapter, paths in chapters.items()}
-    texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in caption_files}
-    content = read_content(
-        values, files, {figure: texts[name] for figure, name in captions.items()}
-    )
+    texts = {
+        figure: " ".join(Path(file).read_text("utf-8").split()) for figure, file in captions.items()
+    }
+    content = read_content(values, files, texts)
     content["provenance"] = json.loads(provenance.read_text(encoding="utf-8"))
     if report.suffix == ".tex":
         write_paper(report, content)

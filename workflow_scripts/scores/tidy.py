@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.core.measurement_conditions import CONDITIONS, Condition
@@ -101,15 +101,16 @@ def write_parquet(scores: pd.DataFrame, path: Path) -> None:
         scores.to_parquet(temporary, index=False)
 
 
-def collect_scores(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+def collect_scores(
+    records: list[Path], scores: Path, errors: Path, imports: Sequence[Path] = ()
+) -> None:
     """Write the scores of records and of imported cells, and the errors of their shared items."""
-    measured = read_records(inputs["records"])
-    folders = inputs.get("imports", ())
-    imported = [(folder, cell) for folder in folders for cell in read_cells(folder)]
+    measured = read_records(records)
+    imported = [(folder, cell) for folder in imports for cell in read_cells(folder)]
     rows = [row for _, record in measured for row in make_record_rows(record)]
     rows += [row for _, cell in imported for row in make_cell_rows(cell)]
-    write_parquet(sort_scores(tidy(rows)), outputs["scores"])
-    write_parquet(item_errors(measured, imported), outputs["errors"])
+    write_parquet(sort_scores(tidy(rows)), scores)
+    write_parquet(item_errors(measured, imported), errors)
 
 
 if "snakemake" in globals():

@@ -54,7 +54,7 @@ def run_share(records: list[Path], target="share") -> Path:
 
 def test_reimported_scores_are_the_same(records):
     request = make_plain_import(run_share(records) / DATA)
-    import_results({}, request, {"folder": Path("back")})
+    import_results(request, Path("back"))
     tables = [collect_records(records), read_imported_scores(Path("back"))]
     own, reimported = (
         table.drop(columns="study").sort_values(KEYS, ignore_index=True) for table in tables

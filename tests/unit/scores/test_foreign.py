@@ -30,7 +30,7 @@ def folder(tmp_path):
 
 def run_import(folder, target):
     request = {"name": "other", "folder": str(folder), "names": NAMES, "tasks": TASKS}
-    import_results({}, request, {"folder": target})
+    import_results(request, target)
     return target
 
 
