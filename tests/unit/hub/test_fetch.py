@@ -65,8 +65,8 @@ def test_fetch(hub, folder, kind, accepted, refused):
 def test_fetch_revisions_and_lock(hub, folder):
     """Each fetch leaves nothing of another commit, and a lock changes no byte of the manifest."""
     first = model_files(seed=1) | {"vocab.txt": b"", "additional_chat_templates/a.jinja": b""}
-    old, new = hub.add("model", MODEL, [first, model_files(seed=2)], tags=["refs/v1"])
-    for revision, commit in {"refs/v1": old, old: old, None: new}.items():
+    old, new = hub.add("model", MODEL, [first, model_files(seed=2)])
+    for revision, commit in {old: old, None: new}.items():
         manifest = fetch("model", MODEL, revision, folder)
         assert (manifest.revision, manifest.commit) == (revision, commit)
         assert list_names(folder) == {file.path for file in manifest.files} | {MANIFEST}
@@ -114,7 +114,6 @@ def test_fetch_altered_file(hub, folder, name):
     [
         (Fault("/api/", times=99, status=429), Unreachable),
         ("gated", UserError),
-        ("no such revision", UserError),
         ("offline", Unreachable),
     ],
     ids=lambda value: str(value)[:30],
@@ -126,7 +125,7 @@ def test_fetch_faults(hub, folder, monkeypatch, fault, error):
         hub.faults.append(fault)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", fault == "offline")
     with pytest.raises(UserError) as raised:
-        fetch("model", MODEL, "v9" if fault == "no such revision" else None, folder)
+        fetch("model", MODEL, None, folder)
     assert type(raised.value) is error
     assert not (folder / MANIFEST).exists()
 

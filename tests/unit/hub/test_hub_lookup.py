@@ -55,13 +55,12 @@ def test_look_up_kind_and_family(hub, name, template, base_model, kind, family):
     ("files", "words"),
     [
         (make_files({"model_type": "rocket"}), "does not say how many layers"),
-        (make_files(), "how many parameters"),
         (None, "cannot be had"),
     ],
 )
 def test_look_up_model_refused(hub, monkeypatch, files, words):
     if files:
-        hub.add("model", MODEL, [files], is_counted="parameters" not in words)
+        hub.add("model", MODEL, [files])
     else:
         point_client(monkeypatch, "http://127.0.0.1:9")
     with pytest.raises(UserError, match=words) as raised:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.unit.stories import make_story_numbers
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import (
     name_numbers,
@@ -67,12 +66,6 @@ WORDS = '{{ compared(errors_apart(a.x, 2, a.y, 2), "below", "about", "above") }}
 )
 def test_words_follow_values(tmp_path, text, values, expected):
     assert render_paragraphs(tmp_path, text, **values) == expected
-
-
-@pytest.mark.parametrize("text", ["{% if a.x %}\nno end", "{{ compare(a.x) }}"])
-def test_template_mistake_names_file(tmp_path, text):
-    with pytest.raises(UserError, match=r"chapter\.md\.j2: "):
-        render_paragraphs(tmp_path, text, x=1)
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.parent.name + "/" + path.name)

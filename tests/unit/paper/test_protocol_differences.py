@@ -1,7 +1,6 @@
 """Differences from the published protocols: read off records, and shown in place of a verdict."""
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -98,15 +97,3 @@ def test_difference_withholds_affected_verdicts():
     assert table["verdict"].tolist() == [OTHER_PROTOCOL, AGREES, AGREES, OTHER_PROTOCOL]
     assert table.loc[0, "because"] == "training: epochs (3 here, 5 there)"
     assert table["z"].isna().tolist() == [True, False, False, True]
-
-
-def test_published_tables_have_protocols():
-    sources = {source for protocol in PROTOCOLS.values() for source in protocol["sources"]}
-    folder = ROOT / "resources/published"
-    tables = {path.stem for suffix in ("csv", "tsv") for path in Path(folder).glob(f"*.{suffix}")}
-    # No run measures the grid of the test task again.
-    assert sources == tables - {"sources", "pretraining", "test_task_cells", "test_task_models"}
-    for protocol in PROTOCOLS.values():
-        for fact in protocol["facts"]:
-            assert ("key" in fact or "ours" in fact) and fact["known_from"]
-            assert fact.get("decides", True) == ("because" not in fact)
