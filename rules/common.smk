@@ -157,7 +157,7 @@ def get_estimate(estimate, wildcard="checkpoint"):
 
 
 def download_need(wildcards):
-    return PLANNER.download(f"{wildcards.org}/{wildcards.name}")
+    return PLANNER.download(f"{wildcards.org}/{wildcards.name.partition('@')[0]}")
 
 
 def served_source(wildcards):

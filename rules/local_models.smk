@@ -19,7 +19,7 @@ rule take_local_model:
         "../envs/hub.yaml"
     params:
         version=1,
-        request=lambda wildcards: {
+        arguments=lambda wildcards: {
             "repository": f"{LOCAL}/{wildcards.name}",
             "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
         },

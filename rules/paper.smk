@@ -7,7 +7,6 @@ from workflow_scripts.paper.requests import (
     dump_shown_config,
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
-from workflow_scripts.studies.harmony.requests import describe_comparison
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
@@ -83,22 +82,17 @@ for chapter, outputs in (
     ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
     ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
-    ("suite", rules.suite_checks.output if "suite" in RECORDS else []),
     ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
     ("reproduction", rules.reproduction.output),
     ("reproduction", rules.protocol_differences.output),
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
-# By figure, the name of its caption; a figure of a grid has that of any grid.
+# By figure, the file of its caption; a figure of a grid has that of any grid.
 CAPTIONS = {
-    figure: re.sub(f"^({one_of(GRIDS)})_", "", figure)
+    figure: f"{workflow.basedir}/docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', figure)}.rst"
     for figure in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
-CAPTION_FILES = [
-    str(Path(workflow.basedir, f"docs/captions/{name}.rst"))
-    for name in dict.fromkeys(CAPTIONS.values())
-]
 
 
 # What the leaderboard page is made from; a study that the config has not has no tab.
@@ -106,7 +100,6 @@ LEADERBOARD_TABLES = [
     f"results/tables/{table}.csv"
     for table, is_made in {
         "suite_leaderboard": "suite" in RECORDS,
-        "suite_checks": "suite" in RECORDS,
         "harmony_leaderboard": "harmony" in RECORDS,
         "harmony_components": "harmony" in RECORDS,
     }.items()
@@ -157,9 +150,9 @@ rule merge_scores:
         "../envs/reporting.yaml"
     params:
         version=3,
-        request=METRICS_OF_TASKS,
+        metrics=METRICS_OF_TASKS,
     script:
-        "../workflow_scripts/steps/merge_scores.py"
+        "../workflow_scripts/scores/merge.py"
 
 
 rule collect_numbers:
@@ -191,7 +184,7 @@ rule report:
         provenance="results/report/provenance.json",
         prose=prose_files(".md.j2"),
         sources=SETTINGS.resource("published/sources.csv"),
-        caption_files=CAPTION_FILES,
+        caption_files=list(dict.fromkeys(CAPTIONS.values())),
         pages=rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
     output:
         report=report(
@@ -225,11 +218,8 @@ use rule report as paper_source with:
 
 
 rule paper:
-    """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
+    """The whole report: its tables and numbers, the page, and the paper's source."""
     input:
-        rules.reproduction.output,
-        rules.protocol_differences.output,
-        rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,
 

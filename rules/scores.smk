@@ -22,7 +22,6 @@ rule collect_scores:
         "../envs/reporting.yaml"
     params:
         version=4,
-        request={},
     script:
         "../workflow_scripts/scores/tidy.py"
 
@@ -35,7 +34,7 @@ rule import_results:
             build_import_request(SETTINGS, wildcards.imported)["folder"]
         ).absolute(),
     output:
-        folder=directory("results/imports/{imported}"),
+        imports=directory("results/imports/{imported}"),
     log:
         "logs/import_results/{imported}.log",
     wildcard_constraints:

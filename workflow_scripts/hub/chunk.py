@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import open_atomic_dir, write_json
 from workflow_scripts.core.model_files import read_json_object
@@ -27,12 +27,6 @@ from workflow_scripts.hub.requests import BuildRequest
 NEW_WEIGHTS = "wrapped_chunk_layers.safetensors"
 _CONFIG, _SINGLE, _INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 _LINKED = "base.safetensors"  # a single file beside an index would be read alone
-
-
-def make_chunked(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Run the rule of the same name."""
-    (model,) = inputs["model"]
-    build_chunked(model, outputs["manifest"].parent, BuildRequest.of(request))
 
 
 def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> Manifest:
@@ -121,5 +115,9 @@ def _write_new_weights(target: Path, source: Path, new: dict) -> None:
     write_json(target / _INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
 
 
+def main(model: Path, request: dict[str, Any], manifest: Path) -> None:
+    build_chunked(model, manifest.parent, BuildRequest.of(request))
+
+
 if "snakemake" in globals():
-    run_job(make_chunked, snakemake)
+    run_job(main, snakemake)

@@ -6,14 +6,18 @@ It is a manifest that lists the weights as the hub does, so that a check without
 """
 
 import json
+import traceback
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.core.failed_cells import get_note_path
 from workflow_scripts.core.files import write_json
+from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.hub.hub_api import download, read_listing, translate_errors
+from workflow_scripts.hub.lock import find_locked_commit
 from workflow_scripts.hub.manifest import HubFile, Manifest, read_manifest, seal
 from workflow_scripts.settings.leaderboard_submissions import MOST_SMALL_BYTES, MOST_SMALL_FILES
 
@@ -78,3 +82,32 @@ def read_metadata(path: Path) -> Manifest:
         if note:
             raise (Unreachable if "unreachable" in note else UserError)(note["reason"])
     return read_manifest(path)
+
+
+def main(
+    repository: str,
+    commit: str | None,
+    metadata: Path,
+    log: Path,
+    revision: str | None,
+    lock: str | None,
+) -> None:
+    """Fetch the metadata, or write in their place why they cannot be had, whatever is wrong with them."""
+    if commit == "default":
+        commit = find_locked_commit(lock, "model", repository) or revision
+    try:
+        fetch_metadata(repository, commit, metadata.parent)
+    except Exception as error:
+        if describe_hardware_error(error):
+            raise
+        if not isinstance(error, UserError):
+            print(traceback.format_exc())
+            error = UserError(
+                f"what the hub has of {repository} cannot be taken ({type(error).__name__}: {error})."
+            )
+        print(error)
+        refuse(metadata, error, log)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake, network=True)

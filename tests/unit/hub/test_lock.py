@@ -3,7 +3,7 @@
 import pytest
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.hub.lock import find_lock_conflicts, lock_hub, read_lock, write_lock
+from workflow_scripts.hub.lock import find_lock_conflicts, read_lock, write_lock
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, seal
 
 HEADER = "kind\trepository\tcommit\n"
@@ -34,9 +34,6 @@ def test_write_lock(tmp_path):
     ("text", "words"),
     [
         ("\xff\xfe", "is not a table"),
-        (f"kind,repository,commit\nmodel,m/m,{A}\n", "line 2"),
-        (f"{HEADER}model\tm/m\n", "line 2"),
-        (f"{HEADER}modell\tm/m\t{A}\n", "line 2"),
         (f"{HEADER}model\t../m\t{A}\n", "line 2"),
         (f"{HEADER}model\tm/m\tmain\n", "line 2"),
         (f"{HEADER}model\tm/m\t{A}\nmodel\tm/m\t{B}\n", "line 3"),
@@ -59,12 +56,3 @@ def test_find_lock_conflicts(tmp_path):
     [problem] = find_lock_conflicts(lock, tmp_path / "hub")
     assert str(folder) in problem and A in problem and B in problem
     assert find_lock_conflicts(lock, tmp_path / "hub", named=[str(folder / MANIFEST)]) == []
-
-
-def test_lock_hub(tmp_path):
-    write_manifest(tmp_path / "m", A)
-    request = {"lock": str(tmp_path / "lock.tsv")}
-    lock_hub({"manifests": [tmp_path / "m" / MANIFEST]}, request, {})
-    assert read_lock(tmp_path / "lock.tsv") == {("model", "m/m"): A}
-    with pytest.raises(UserError, match="nothing to lock"):
-        lock_hub({"manifests": []}, request, {})

@@ -1,7 +1,6 @@
 """A function in the sandbox ends alone: by time, memory, death or an exception."""
 
 import os
-import sys
 
 import psutil
 import pytest
@@ -18,8 +17,6 @@ def misbehave(kind: str):
             return len([bytearray(10**6) for _ in range(10**6)])
         case "gone":
             os._exit(3)
-        case "left":
-            sys.exit("bye")
         case "raised":
             raise KeyError("\x1b[2J" + "x" * 5_000)
     return [kind, os.getpid()]
@@ -31,7 +28,6 @@ def misbehave(kind: str):
         "busy": "more than 1 seconds",
         "large": "more than 300 MB of memory",
         "gone": "ended without an answer",
-        "left": "SystemExit: bye",
         "raised": "KeyError: '\\x1b[2Jxxx",
     }.items(),
 )
