@@ -86,8 +86,6 @@ class TaskRow(TableRow):
     """Name there"""
     dataset: HubName
     """Name of the dataset on the hub"""
-    subset: Text | None = None
-    """The dataset's configuration; blank where the task takes the only one, or all"""
     metric: Text
     """The metric that tables report"""
     filter: Text
