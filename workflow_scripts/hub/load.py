@@ -97,6 +97,7 @@ def load_model(
         model.to(device)
     model.eval()
     ran = model.config._attn_implementation
+    print(f"{manifest.repository} in {dtype} on {device}, attention {ran}.", flush=True)
     return LoadedModel(model, tokenizer, manifest, device, dtype, ran, threads)
 
 
@@ -167,8 +168,16 @@ def choose_device(setting: str) -> str:
 
 
 def choose_best_dtype(device: str) -> str:
-    """Choose bfloat16 where the card computes in it, else float32."""
-    return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
+    """Choose bfloat16 where the GPU or the processor multiplies matrices in it, else float32.
+
+    A processor is asked for its instructions (Intel's AMX) and not timed: what else runs on the machine would
+    decide, and the jobs of one table not alike.
+    """
+    import torch
+
+    has_amx = torch.cpu.get_capabilities().get("amx_bf16", False)
+    fast = is_ampere_or_newer() if device == "cuda" else has_amx
+    return "bfloat16" if fast else "float32"
 
 
 def choose_attention(setting: str, architecture: str | None, dtype: str) -> str | None:

@@ -49,7 +49,7 @@ class Trained:
     def to_training_facts(self, held_out_split: str, **more: Any) -> TrainingFacts:
         """Return the training for the record of a measurement that came after it."""
         ran = ("packing", "attention", "precision", "gradient_checkpointing")
-        on_gpu = self.report["device"] != "cpu"
+        is_usual = (self.report["device"], self.report["precision"]) == ("cpu", "float32")
         return TrainingFacts(
             keys=self.keys.model_dump(mode="json") | more.pop("protocol", {}),
             samples=self.facts["samples"],
@@ -58,7 +58,7 @@ class Trained:
             trained_parameters=self.report["trained_parameters"],
             selected=self.selected,
             evaluations=tuple(e for e in self.history if any("eval_" in name for name in e)),
-            ran={name: self.report[name] for name in ran} if on_gpu else None,
+            ran={name: self.report[name] for name in ran} if not is_usual else None,
             **{"held_out_samples": self.facts["held_out_samples"]} | more,
         )
 
@@ -78,11 +78,12 @@ def train(
     """
     if not len(spec.samples):
         raise UserError("The training set is empty.")
+    precision = choose_precision(spec.keys.precision, device)
     with processes.run_first_alone(device):
-        state = StateFolder(state_path, spec.fingerprint)
+        state = StateFolder(state_path, spec.fingerprint | {"precision": precision})
     while True:
         try:
-            return _train_once(load, spec, state, device, padding_token)
+            return _train_once(load, spec, state, device, padding_token, precision)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
@@ -141,12 +142,12 @@ def _train_once(
     state: StateFolder,
     device: str,
     padding_token: int,
+    precision: str,
 ) -> Trained:
     """Train from the last checkpoint to the end, with one size of micro-batch."""
     keys, micro = spec.keys, _choose_micro_batch_size(spec.keys, state)
     # The initial values of adapters and dropout follow from the seed.
     seed_everything(derive_seed(spec.seed, "training"), device)
-    precision = choose_precision(keys.precision, device)
     model = load(precision)
     packing = choose_packing(model, keys)
     model = select_trainable(model, keys)
