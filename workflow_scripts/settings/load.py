@@ -35,8 +35,12 @@ def load_settings(
     source = config.get("source", "miniature")
     registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
+    compute = checked.compute
+    if source == "miniature" and compute.dtype == "auto":  # its numbers are the same everywhere
+        compute = compute.model_copy(update={"dtype": "float32"})
+    served = _collect_served(checked, registry.models)
     settings = Settings.model_construct(
-        **dict(checked) | {"served": _collect_served(checked, registry.models)},
+        **dict(checked) | {"served": served, "compute": compute},
         **rows,
         folders=registry.folders,
         prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),
