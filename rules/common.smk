@@ -12,14 +12,14 @@ from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.hub_lookup import look_up_model, look_up_task
 from workflow_scripts.planning.estimates import Planner
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
-from workflow_scripts.settings.names import LookUp, find_file
+from workflow_scripts.settings.names import LookUp, locate_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
 
 with exit_on_config_error():
     SETTINGS = load_checked_settings(workflow, config, LookUp(look_up_model, look_up_task))
-    LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
+    LOCK_FILE = locate_file(SETTINGS.hub.lock, Path(workflow.basedir))
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
     GPU_REQUEST = gpu_request(workflow)
     PLANNER = Planner(SETTINGS)
@@ -156,8 +156,8 @@ def get_estimate(estimate, wildcard="checkpoint"):
     return lambda wildcards: estimate(wildcards[wildcard])
 
 
-def download_need(kind):
-    return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
+def download_need(wildcards):
+    return PLANNER.download(f"{wildcards.org}/{wildcards.name.partition('@')[0]}")
 
 
 def served_source(wildcards):

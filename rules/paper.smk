@@ -7,7 +7,6 @@ from workflow_scripts.paper.requests import (
     dump_shown_config,
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
-from workflow_scripts.studies.harmony.requests import describe_comparison
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
@@ -88,15 +87,11 @@ for chapter, outputs in (
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
-# By figure, the name of its caption; a figure of a grid has that of any grid.
+# By figure, the file of its caption; a figure of a grid has that of any grid.
 CAPTIONS = {
-    figure: re.sub(f"^({one_of(GRIDS)})_", "", figure)
+    figure: f"{workflow.basedir}/docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', figure)}.rst"
     for figure in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
-CAPTION_FILES = [
-    str(Path(workflow.basedir, f"docs/captions/{name}.rst"))
-    for name in dict.fromkeys(CAPTIONS.values())
-]
 
 
 # What the leaderboard page is made from; a study that the config has not has no tab.
@@ -152,54 +147,30 @@ rule merge_scores:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=3,
-        request=METRICS_OF_TASKS,
+        metrics=METRICS_OF_TASKS,
     script:
-        "../workflow_scripts/steps/merge_scores.py"
-
-
-rule gather_provenance:
-    """Gather from all records the code, machines, models and data behind them."""
-    input:
-        records=all_records,
-    output:
-        provenance="results/report/provenance.json",
-    log:
-        "logs/gather_provenance.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
-    params:
-        version=2,
-        request=dump_shown_config(SETTINGS),
-    script:
-        "../workflow_scripts/paper/provenance.py"
+        "../workflow_scripts/scores/merge.py"
 
 
 rule collect_numbers:
-    """The numbers of prose, by name, as JSON and for LaTeX."""
+    """The numbers of prose, by name, as JSON and for LaTeX, and the code, machines, models and data behind them."""
     input:
+        records=all_records,
         tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
-        provenance="results/report/provenance.json",
         names=prose_files("numbers.tsv"),
     output:
         numbers=multiext("results/tables/numbers", ".json", ".tex"),
+        provenance="results/report/provenance.json",
     log:
         "logs/collect_numbers.log",
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=3,
+        config=dump_shown_config(SETTINGS),
     script:
         "../workflow_scripts/paper/collect_numbers.py"
 
@@ -212,7 +183,7 @@ rule report:
         provenance="results/report/provenance.json",
         prose=prose_files(".md.j2"),
         sources=SETTINGS.resource("published/sources.csv"),
-        caption_files=CAPTION_FILES,
+        caption_files=list(dict.fromkeys(CAPTIONS.values())),
         pages=rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
     output:
         report=report(
@@ -238,13 +209,6 @@ rule report:
 
 use rule report as paper_source with:
     """The report as a paper in LaTeX."""
-    input:
-        files=REPORTED,
-        numbers="results/tables/numbers.json",
-        provenance="results/report/provenance.json",
-        prose=prose_files(".md.j2"),
-        sources=SETTINGS.resource("published/sources.csv"),
-        caption_files=CAPTION_FILES,
     output:
         report="results/report/paper.tex",
     log:
@@ -253,11 +217,8 @@ use rule report as paper_source with:
 
 
 rule paper:
-    """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
+    """The whole report: its tables and numbers, the page, and the paper's source."""
     input:
-        rules.reproduction.output,
-        rules.protocol_differences.output,
-        rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,
 
@@ -273,10 +234,6 @@ rule share:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="2h",
     params:
         version=4,
     script:

@@ -14,7 +14,6 @@ from typing import Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from PIL import Image
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import clean_lines, escape_html, escape_latex
@@ -50,12 +49,6 @@ def read_content(
         title, paragraphs = prose.get(key, (key, []))
         paths = files.get(key, [])
         figures = {path: captions[path.stem] for path in paths if path.suffix == ".png"}
-        for path in [*figures]:
-            with Image.open(path) as image:
-                reason = image.info.get("Comment")
-            if reason:
-                missing.append(f"Figure {path.stem}: {reason}")
-                del figures[path]
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}
@@ -127,7 +120,6 @@ def main(
     numbers: Path,
     provenance: Path,
     sources: Path,
-    caption_files: list[Path],
     report: Path,
     chapters: Mapping[str, Sequence[str]],
     captions: Mapping[str, str],
@@ -135,15 +127,15 @@ def main(
 ) -> None:
     """Write the report: the paper where it is a .tex file, else the page.
 
-    `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the name of each figure's caption,
+    `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the file of each figure's caption,
     `links` other pages by title.
     """
     values = read_numbers(numbers)
     files = {chapter: [Path(path) for path in paths] for chapter, paths in chapters.items()}
-    texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in caption_files}
-    content = read_content(
-        values, files, {figure: texts[name] for figure, name in captions.items()}
-    )
+    texts = {
+        figure: " ".join(Path(file).read_text("utf-8").split()) for figure, file in captions.items()
+    }
+    content = read_content(values, files, texts)
     content["provenance"] = json.loads(provenance.read_text(encoding="utf-8"))
     if report.suffix == ".tex":
         write_paper(report, content)

@@ -1,6 +1,5 @@
 """Numbers with names: what prose may say of the results, computed once and typed nowhere."""
 
-import csv
 import json
 import math
 import re
@@ -52,19 +51,9 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 
 
 def read_declared(*files: Path) -> dict[str, tuple[str, str]]:
-    """Read from numbers.tsv of each name how it is printed, and what it is.
-
-    `<direct|trained>` in a name stands for either word, and `<>` behind it for the same word.
-    """
-    declared = {}
-    for file in files:
-        with file.open(encoding="utf-8") as lines:
-            for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-                words = re.search(r"<(.*)>", row["name"])
-                for word in words[1].split("|") if words else [""]:
-                    name = re.sub("<.*>", word, row["name"])
-                    declared[name] = (row["shown"], row["about"].replace("<>", word))
-    return declared
+    """Read from numbers.tsv of each name how it is printed, and what it is."""
+    rows = [line.split("\t") for file in files for line in file.read_text("utf-8").splitlines()[1:]]
+    return {name: (kind, about) for name, kind, about in rows}
 
 
 def name_numbers(values: Values, declared: dict[str, tuple[str, str]]) -> Numbers:

@@ -87,8 +87,8 @@ class Harmony(Section):
     two."""
     imported_scores: Listed[CsvFile] = ()
     """CSV files of other people's scores to rank beside ours: columns model, task, protocol
-    (direct, few_shot or train_before_test), metric, value and, where known, stderr, n and unit
-    (fraction or percent); resources/published/harmony_leaderboard.csv is read as it is."""
+    (direct, few_shot or train_before_test), metric, value and, where known, stderr and n;
+    resources/published/harmony_leaderboard.csv is read as it is."""
     corpora: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")], TextFile] = Field({})
     """Text files of your own, by name: bits per byte of their last tenth, before and after training
     on their first eight."""

@@ -7,14 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.records import read_imported_scores, write_lm_eval_results
-from tests.unit.settings.merged import ROOT, merged
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.evaluation.names import hash_cluster
 from workflow_scripts.scores.foreign.cells import read_cells
 from workflow_scripts.scores.foreign.imports import import_results, read_folder
-from workflow_scripts.scores.foreign.requests import build_import_request
-from workflow_scripts.settings.load import load_settings
 
 DATE = "2026-01-02T03-04-05.000006"
 NAMES = {"lm_eval": {"rte": "rte"}, "lighteval": {"mmlu": "mmlu_helm"}}
@@ -30,7 +27,7 @@ def folder(tmp_path):
 
 def run_import(folder, target):
     request = {"name": "other", "folder": str(folder), "names": NAMES, "tasks": TASKS}
-    import_results({}, request, {"folder": target})
+    import_results(request, target)
     return target
 
 
@@ -45,15 +42,6 @@ def test_lm_eval_scores_and_items(folder, tmp_path):
     assert items["cluster"][1] == hash_cluster({"question": "q1"}, ["question"])
     row = read_imported_scores(target)[["value", "stderr", "n", "baseline", "chance"]]
     assert row.to_numpy().tolist() == [[0.7, 0.1, 10, 0.5, 0.5]]
-
-
-def test_changed_folder_changes_import_request(here):
-    (here / "other").mkdir()
-    settings = load_settings(merged({"imports": ["other"]}), ROOT)
-    before = build_import_request(settings, "other")
-    assert before["names"]["lighteval"]["mmlu"] == "mmlu_helm"
-    (here / "other/results_1.json").write_text("{}")
-    assert build_import_request(settings, "other")["stamp"] != before["stamp"]
 
 
 def test_lm_eval_group_score(tmp_path):

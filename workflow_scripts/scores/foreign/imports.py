@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file, open_atomic_dir, write_json
 from workflow_scripts.core.items import Item, write_items
@@ -22,11 +22,11 @@ READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
 TOLERANCE = 1e-6  # between the mean of the items and the score beside them
 
 
-def import_results(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+def import_results(request: dict[str, Any], imports: Path) -> None:
     """Write the cells of a folder with their scores, and the items of each where there are some."""
     folder = Path(request["folder"])
     cells: list[ImportedCell] = []
-    with open_atomic_dir(outputs["folder"]) as target:
+    with open_atomic_dir(imports) as target:
         for cell, items in read_folder(folder, request["names"], request["tasks"]):
             file = Path(cell.file).relative_to(folder).as_posix()
             update: dict[str, Any] = {"study": request["name"], "file": file}
