@@ -156,10 +156,8 @@ def get_estimate(estimate, wildcard="checkpoint"):
     return lambda wildcards: estimate(wildcards[wildcard])
 
 
-def download_need(kind):
-    return lambda wildcards: PLANNER.download(
-        kind, f"{wildcards.org}/{wildcards.name.partition('@')[0]}"
-    )
+def download_need(wildcards):
+    return PLANNER.download(f"{wildcards.org}/{wildcards.name.partition('@')[0]}")
 
 
 def served_source(wildcards):

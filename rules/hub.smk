@@ -26,7 +26,7 @@ else:
         conda:
             "../envs/hub.yaml"
         resources:
-            **planned("fetch_dataset", download_need("dataset"), gpu=False),
+            **planned("fetch_dataset", download_need, gpu=False),
         params:
             version=1,  # raise when other files are wanted or the manifest changes
             kind="dataset",
@@ -47,7 +47,7 @@ else:
             name=r"[^/@]+(@[0-9a-f]{40})?",
         localrule: True
         resources:
-            **planned("fetch_model", download_need("model"), gpu=False),
+            **planned("fetch_model", download_need, gpu=False),
         params:
             version=1,
             kind="model",

@@ -82,7 +82,6 @@ for chapter, outputs in (
     ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
     ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
-    ("suite", rules.suite_checks.output if "suite" in RECORDS else []),
     ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
     ("reproduction", rules.reproduction.output),
     ("reproduction", rules.protocol_differences.output),
@@ -101,7 +100,6 @@ LEADERBOARD_TABLES = [
     f"results/tables/{table}.csv"
     for table, is_made in {
         "suite_leaderboard": "suite" in RECORDS,
-        "suite_checks": "suite" in RECORDS,
         "harmony_leaderboard": "harmony" in RECORDS,
         "harmony_components": "harmony" in RECORDS,
     }.items()

@@ -60,25 +60,6 @@ rule suite_leaderboard:
         "../workflow_scripts/studies/suite/leaderboard.py"
 
 
-rule suite_checks:
-    """Automatic checks of the leaderboard's rows."""
-    input:
-        board="results/tables/suite_leaderboard.csv",
-        checks="results/requests/checks.json",
-    output:
-        table=multiext("results/tables/suite_checks", ".csv", ".md", ".tex"),
-    log:
-        "logs/suite_checks.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=6,
-        arguments=describe_tables(SETTINGS),
-    script:
-        "../workflow_scripts/studies/suite/checks.py"
-
-
 rule suite_requests:
     """Status of each request."""
     input:
@@ -100,13 +81,7 @@ rule suite_requests:
 rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
-        [
-            rules.suite_leaderboard.output,
-            rules.suite_checks.output,
-            rules.suite_requests.output,
-        ]
-        if "suite" in RECORDS
-        else [],
+        [rules.suite_leaderboard.output, rules.suite_requests.output] if "suite" in RECORDS else [],
         suite_records if "suite" in RECORDS else [],
         # Sources too, so that what the hub did not give is requested again.
         SUITE_SOURCES,

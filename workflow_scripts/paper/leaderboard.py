@@ -34,8 +34,7 @@ def main(
     tabs = []
     texts = {}
     if "suite_leaderboard" in made:
-        csvs = made["suite_leaderboard"], made["suite_checks"]
-        tabs.append(make_suite_tab(*csvs, suite))
+        tabs.append(make_suite_tab(made["suite_leaderboard"], suite))
         texts = render_texts(suite)
     if "harmony_leaderboard" in made:
         csvs = made["harmony_leaderboard"], made["harmony_components"]

@@ -165,7 +165,7 @@ class Checkpoint(Section):
             if row.family in _UNSUPPORTED_FAMILIES:
                 raise ValueError(
                     f"{self.model} is of the family {row.family}; expected a model built like Qwen2,"
-                    " Qwen3, Llama, Mistral, Mixtral or Qwen3-MoE"
+                    " Qwen3, Llama or Mistral"
                 )
             try:
                 plan = self.plan(row.layers)

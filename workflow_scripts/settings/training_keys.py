@@ -33,8 +33,6 @@ class TrainingKeys(Section):
     lora_target_modules: Listed[str] = Field(("all-linear",), min_length=1)
     """Linear layers that get an adapter, by the last part of their names; all-linear is all but the output
     layer, usual those that PEFT takes for the architecture."""
-    lora_output: Literal["merged", "adapter"] = "merged"
-    """Whether a checkpoint holds the sum, or the base and the adapter."""
 
     learning_rate: Positive = 1e-5
     """Peak learning rate."""
@@ -76,8 +74,6 @@ class TrainingKeys(Section):
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
     """Recompute activations in the backward pass to save memory; auto: on a GPU, once
     memory has run out with one sample at a time."""
-    compile: bool = False
-    """Compile the model with torch.compile."""
 
     @property
     def adapters_alone(self) -> bool:

@@ -77,15 +77,27 @@ def train(
     """
     if not len(spec.samples):
         raise UserError("The training set is empty.")
+    keys = spec.keys
     state = StateFolder(state_path, spec.fingerprint)
+    divisors = (n for n in range(1, _MAX_MICRO_BATCH + 1) if keys.batch_size % n == 0)
+    micro = keys.micro_batch_size or max(divisors)
+    recomputes = keys.gradient_checkpointing == "yes"
     while True:
         try:
-            return _train_once(load, spec, state, device, padding_token)
+            return _train_once(load, spec, state, device, padding_token, micro, recomputes)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            reduce_memory(spec.keys, state, device, error)
-            free_memory()
+            may_recompute = device != "cpu" and keys.gradient_checkpointing == "auto"
+            if micro == 1 and (recomputes or not may_recompute):
+                raise UserError(
+                    f"Memory ran out with one sample at a time ({error}). A smaller max_length or"
+                    " gradient_checkpointing: yes need less."
+                ) from None
+            recomputes |= micro == 1
+            micro = max(1, micro // 2)
+        print(f"Memory ran out; from now on {micro} samples at once. A step keeps its samples.")
+        free_memory()
 
 
 def free_memory() -> None:
@@ -106,44 +118,29 @@ def choose_precision(precision: str, device: str) -> str:
     return choose_best_dtype(device) if precision == "auto" else precision
 
 
-def _choose_micro_batch_size(keys: TrainingKeys, state: StateFolder) -> int:
-    largest = max(n for n in range(1, _MAX_MICRO_BATCH + 1) if keys.batch_size % n == 0)
-    return state.memory.get("micro_batch_size") or keys.micro_batch_size or largest
-
-
-def needs_gradient_checkpointing(keys: TrainingKeys, state: StateFolder) -> bool:
-    return keys.gradient_checkpointing == "yes" or bool(state.memory.get("gradient_checkpointing"))
-
-
-def reduce_memory(keys: TrainingKeys, state: StateFolder, device: str, error: RuntimeError) -> None:
-    """Halve the micro-batch; at one sample turn on gradient checkpointing."""
-    micro = _choose_micro_batch_size(keys, state)
-    may_checkpoint = device != "cpu" and keys.gradient_checkpointing == "auto"
-    if micro == 1 and (not may_checkpoint or needs_gradient_checkpointing(keys, state)):
-        raise UserError(
-            f"Memory ran out with one sample at a time ({error}). A smaller max_length or"
-            " gradient_checkpointing: yes need less."
-        ) from None
-    state.memory = {"micro_batch_size": max(1, micro // 2), "gradient_checkpointing": micro == 1}
-    print(f"Memory ran out; from now on {state.memory}. A step keeps its samples.")
-
-
 def _train_once(
     load: Callable[[str], Any],
     spec: TrainingSpec,
     state: StateFolder,
     device: str,
     padding_token: int,
+    micro: int,
+    recomputes: bool,
 ) -> Trained:
-    """Train from the last checkpoint to the end, with one size of micro-batch."""
-    keys, micro = spec.keys, _choose_micro_batch_size(spec.keys, state)
+    """Train from the last checkpoint to the end, with one size of micro-batch, at most that of the checkpoint."""
+    keys, latest = spec.keys, state.find_latest()
+    first_step, seconds = 0, 0.0
+    if latest is not None:
+        start = read_trainer_state(latest)
+        first_step, micro = start.global_step, min(micro, start.train_batch_size)
+        print(f"Resuming from {latest.name}.", flush=True)
     # The initial values of adapters and dropout follow from the seed.
     seed_everything(derive_seed(spec.seed, "training"), device)
     precision = choose_precision(keys.precision, device)
     model = load(precision)
     packing = choose_packing(model, keys)
     model = select_trainable(model, keys)
-    arguments = _make_training_arguments(spec, state, device, micro)
+    arguments = _make_training_arguments(spec, state, device, micro, recomputes)
     report = describe_trainable(model, keys.method) | {
         "packing": packing,
         "precision": precision,
@@ -165,11 +162,6 @@ def _train_once(
         callbacks=callbacks,
         precision=precision,
     )
-    latest = state.find_latest()
-    first_step, seconds = 0, 0.0
-    if latest is not None:
-        first_step = read_trainer_state(latest).global_step
-        print(f"Resuming from {latest.name}.", flush=True)
     if latest is None or not _has_ended(latest):
         with saver.handle_signals():
             output = trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
@@ -212,7 +204,7 @@ def _has_ended(checkpoint: Path) -> bool:
 
 
 def _make_training_arguments(
-    spec: TrainingSpec, state: StateFolder, device: str, micro: int
+    spec: TrainingSpec, state: StateFolder, device: str, micro: int, recomputes: bool
 ) -> TrainingArguments:
     keys = spec.keys
     selects = keys.select != "last" and spec.evaluates
@@ -239,8 +231,7 @@ def _make_training_arguments(
         greater_is_better=spec.best_by[1] if selects else None,
         seed=derive_seed(spec.seed, "training") % 2**32,
         use_cpu=device == "cpu",
-        activation_checkpointing=needs_gradient_checkpointing(keys, state),
-        torch_compile=keys.compile,
+        activation_checkpointing=recomputes,
         report_to=[],
         remove_unused_columns=False,
         dataloader_pin_memory=device == "cuda",

@@ -30,6 +30,12 @@ def save(folder, **changed):
             (folder / name).write_bytes(content)
 
 
+def test_folder_link(here):
+    save(here / PATH)
+    (here / "mine").symlink_to(PATH)
+    assert load({"harmony": {"models": ["./mine"]}}).folders == {"local/mine": "mine"}
+
+
 def test_folder_model(here):
     save(here / PATH)
     checkpoint = {"model": PATH, "num_chunks": 2, "num_layers_per_chunk": 4}
