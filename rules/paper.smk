@@ -77,7 +77,6 @@ for chapter, outputs in (
     ("harmony", RANKED),
     ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
     ("chunking", rules.training_stages.output if "training" in RECORDS else []),
-    ("chunking", rules.training_curves.output if "training" in RECORDS else []),
     ("chunking", UNTRAINED_PLANS),
     ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
@@ -156,13 +155,12 @@ rule merge_scores:
 
 
 rule collect_numbers:
-    """The numbers of prose, by name, as JSON and for LaTeX, and the code, machines, models and data behind them."""
+    """The numbers of prose, by name, and the code, machines, models and data behind them."""
     input:
         records=all_records,
         tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
-        names=prose_files("numbers.tsv"),
     output:
-        numbers=multiext("results/tables/numbers", ".json", ".tex"),
+        numbers="results/tables/numbers.json",
         provenance="results/report/provenance.json",
     log:
         "logs/collect_numbers.log",
@@ -170,7 +168,7 @@ rule collect_numbers:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=3,
+        version=4,
         config=dump_shown_config(SETTINGS),
     script:
         "../workflow_scripts/paper/collect_numbers.py"

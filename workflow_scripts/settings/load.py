@@ -34,12 +34,15 @@ def load_settings(
     source = config.get("source", "miniature")
     registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
+    compute = checked.compute
+    if source == "miniature" and compute.dtype == "auto":  # its numbers are the same everywhere
+        compute = compute.model_copy(update={"dtype": "float32"})
     served = {
         build_local_name(name) if is_folder_path(name) else name: section
         for name, section in checked.served.items()
     }
     settings = Settings.model_construct(
-        **dict(checked) | {"served": served},
+        **dict(checked) | {"served": served, "compute": compute},
         **rows,
         folders=registry.folders,
         prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),

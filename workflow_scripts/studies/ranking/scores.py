@@ -132,7 +132,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
         draw_legend_below(fig, axes, 4)
 
 
-def main(
+def main(  # noqa: PLR0913  (files and config values of a job, by name)
     scores: list[Path],
     table: list[Path],
     figure: list[Path],
