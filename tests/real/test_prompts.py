@@ -14,7 +14,7 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture(scope="module")
 def runs():
-    files = find_runs("config/first/prompts", ROOT)
+    files = find_runs(str(ROOT / "config/first/prompts"), ROOT)
     return read_runs(files, ["own_subject", "likeliest_letter"])
 
 

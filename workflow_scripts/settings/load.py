@@ -11,7 +11,7 @@ from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.leaderboard_submissions import read_requests
-from workflow_scripts.settings.names import LookUp, Registry, find_folder, locate_file
+from workflow_scripts.settings.names import LookUp, Registry, locate_file
 from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow, WorkRow, read_table
@@ -54,7 +54,7 @@ def load_settings(
         raise UserError(problems)
     # Requests come last: which checkpoints they may name, the rest of the config says.
     requests, refused = read_requests(
-        find_folder(settings.suite.requests, workflow_folder),
+        Path(settings.suite.requests),
         source,
         settings.own_checkpoints,
         settings.suite.local_models,
