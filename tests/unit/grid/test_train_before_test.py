@@ -22,6 +22,7 @@ RECIPE = TaskRecipe(
     save_steps=2,
     max_training_items=24,
     max_validation_items=8,
+    precision="float32",
 )
 
 
