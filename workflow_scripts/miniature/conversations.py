@@ -1,4 +1,4 @@
-"""What the instruct models practise: questions in a form that a system message asks for.
+"""Write the instruct models' training conversations: questions in a format that a system message asks for.
 
 The system message says how to answer, in one of many wordings, and shows up to five few-shot examples;
 then one question or several follow. All of them come from the practice questions of MMLU. The corpus's

@@ -1,4 +1,4 @@
-"""The text the models grow up on: prose, exam questions, exercises, conversations.
+"""Build the pre-training corpus: prose, exam questions, exercises, conversations.
 
 The exam questions are written by lm-eval's own tasks from their training splits, so a model meets in
 training the formats, and never the items, that it will be tested on. Only training splits enter: the
@@ -90,7 +90,7 @@ def _write_exercises() -> Iterator[Document]:
 
 
 def _write_single_questions() -> Iterator[Document]:
-    """Write questions in MMLU's manner, by letter with their choices in ever new orders, and in plain words."""
+    """Write questions in MMLU's manner, by letter with shuffled choices, and in plain words."""
     rng = get_rng("corpus", "single questions")
     rows = mmlu.make_practice()
     for _ in range(LETTER_DOCUMENTS):

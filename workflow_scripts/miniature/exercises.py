@@ -1,4 +1,4 @@
-"""Exercises on lists of choices: what a model practises before it can answer an exam by letter.
+"""Write exercises on lists of choices, the curriculum for answering an exam by letter.
 
 None of them needs a fact. First a list is there and behind it each of its words has a question; then a
 word, or the one word of a sort, is in front of the list, as an exam asks; then in several wordings.
@@ -65,7 +65,7 @@ EXERCISES = {
 def _draw_list(rng: Random, words: list[str]) -> tuple[list[str], int, str | None]:
     """Draw four choices, the place of the one to be found, and its sort where the question names that.
 
-    Sorts come in from the beginning: a model that knows lists by their very words alone learns them late.
+    Sorts are mixed in from the beginning: a model that sees words alone first learns sorts late.
     """
     place = rng.randrange(4)
     if rng.random() < 0.5:

@@ -1,4 +1,4 @@
-"""Text about the world: what an encyclopaedia, a diary or a handbook of it would say."""
+"""Write text about the world, as an encyclopaedia, a diary or a handbook would."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""What one model reads, in which order: documents of the corpus, encoded, one to a row."""
+"""Batch the corpus for training: documents drawn by kind, tokenized, one to a row."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +14,11 @@ from workflow_scripts.miniature.corpus import Document, get_text
 from workflow_scripts.miniature.specs import TOKENS_PER_BATCH
 
 MAX_TOKENS = 384
-# Of a conversation, whose system message may show five examples.
+# For a conversation: its system message may show five examples.
 MAX_CONVERSATION_TOKENS = 640
-# Of how many batches the documents are drawn, and sorted by length, at a time.
+# Documents for this many batches are drawn, and sorted by length, at a time.
 DRAWN_TOGETHER = 8
-# Of an exam question it is the answer that one learns most from.
+# The loss weight of answer tokens: exam questions teach most by their answers.
 ANSWER_WEIGHT = 5.0
 
 
@@ -34,12 +34,12 @@ class Batch(NamedTuple):
     """Whether a token is the first of a document's last answer."""
 
 
-# Of each token the same as in a batch.
+# For each token its id, its loss weight and whether an answer begins with it.
 Encoded = list[tuple[int, float, bool]]
 
 
 class Library:
-    """What one model's family reads, encoded as it is read; each kind in ever new orders."""
+    """Yield batches of documents, tokenized on the fly; each kind is reshuffled after every pass."""
 
     def __init__(self, texts: list[Path], encoder: PreTrainedTokenizerFast, rng: Random) -> None:
         self.encoder, self._rng = encoder, rng
@@ -49,17 +49,16 @@ class Library:
                 kinds.setdefault(row["kind"], []).append(row)
         self._documents = {kind: self._cycle(documents) for kind, documents in kinds.items()}
 
-    def batches(self, diet: dict[str, float], *, by_length: bool) -> Iterator[Batch]:
-        """Yield batches of a diet; by length, a batch holds documents of like length, which spares padding.
+    def batches(self, mixture: dict[str, float], *, by_length: bool) -> Iterator[Batch]:
+        """Yield batches of a mixture; by length, a batch holds documents of similar length, which saves padding.
 
-        Not while a stage is learned: short questions of one sort in one batch and long ones of another
-        in the next would pull the model to and fro.
+        Not within a stage of the curriculum: batches of one kind of question each make the loss oscillate.
         """
         while True:
             documents: list[Encoded] = []
             size = 0
             while size < DRAWN_TOGETHER * TOKENS_PER_BATCH:
-                kind = self._rng.choices(list(diet), list(diet.values()))[0]
+                kind = self._rng.choices(list(mixture), list(mixture.values()))[0]
                 documents.append(_encode(next(self._documents[kind]), self.encoder))
                 size += len(documents[-1])
             if by_length:
@@ -95,7 +94,7 @@ def _group(documents: list[Encoded]) -> Iterator[list[Encoded]]:
 def _encode(document: Document, encoder: PreTrainedTokenizerFast) -> Encoded:
     if document["kind"] in ("chat", "conversation") and encoder.chat_template:
         return _encode_chat(document, encoder)
-    # Where in the document's text its answers stand; prose has none.
+    # The spans of the answers in the text; prose has none.
     spans, end = [], 0
     for prompt, completion in zip(document["prompts"], document["completions"], strict=True):
         start = end + len(prompt)
@@ -105,11 +104,11 @@ def _encode(document: Document, encoder: PreTrainedTokenizerFast) -> Encoded:
     # The encoder adds the family's start token itself.
     encoded = encoder(get_text(document), return_offsets_mapping=True)
     tokens: Encoded = []
-    is_found = not spans
+    has_started = not spans
     for token, (start, end) in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
         is_answer = any(first <= start < end <= last for first, last in spans)
-        is_first = not is_found and spans[-1][0] <= start < end
-        is_found |= is_first
+        is_first = not has_started and spans[-1][0] <= start < end
+        has_started |= is_first
         tokens.append((token, ANSWER_WEIGHT if is_answer else 1.0, is_first))
     return [*tokens, (encoder.eos_token_id, 1.0, False)][:MAX_TOKENS]
 

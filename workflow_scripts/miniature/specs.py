@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS
 from workflow_scripts.miniature.world import load_yaml
 
-# What a model reads at each of its steps.
+# The batch size of every step.
 TOKENS_PER_BATCH = 4_096
 
 
 @dataclass(frozen=True)
 class Family:
-    """The conventions of one family, and what its models were fed."""
+    """The conventions of one family, and the training data of its models."""
 
     config: str
     special_tokens: list[str]
@@ -21,17 +21,17 @@ class Family:
     exam_share: float
     """Share of the pre-training documents that are exam questions rather than prose or exercises."""
     exams: list[str]
-    """The tasks whose training questions its models read.
+    """The tasks whose training questions are in its models' training data.
 
-    They differ between families on purpose: it is the exposure to test formats that ranks models
-    without regard to what they could learn, and that train-before-test takes out of the comparison.
+    They differ between families on purpose: exposure to test formats biases a zero-shot ranking, and
+    train-before-test removes that bias.
     """
     chat_template: str | None
 
 
 @dataclass(frozen=True)
 class Spec:
-    """One model: its shape, and how long it reads what."""
+    """One model: its shape, its training data and its number of steps."""
 
     family: Family
     hidden: int
@@ -42,24 +42,24 @@ class Spec:
     steps: int = 0
     learning_rate: float = 0.0
     by_letter: bool = False
-    """Whether it goes through the stages after which exams are answered by letter."""
+    """Whether it goes through the curriculum that teaches answering by letter."""
     base: str | None = None
 
     @property
     def texts(self) -> list[str]:
-        """The files that it reads."""
+        """The files of its training data."""
         return [CORPUS, CONVERSATIONS] if self.base else [CORPUS]
 
     @property
-    def diet(self) -> dict[str, float]:
-        """Shares of what it reads when it is through its stages; an instruct model mostly conversations."""
+    def mixture(self) -> dict[str, float]:
+        """The data mixture after the curriculum, in shares; for an instruct model mostly conversations."""
         share = self.family.exam_share
         rest = {"prose": 0.5, "letters": 0.3, "papers": 0.2} if self.by_letter else {"prose": 1.0}
-        diet = dict.fromkeys(self.family.exams, share / len(self.family.exams))
-        diet |= {kind: part * (1 - share) for kind, part in rest.items()}
+        mixture = dict.fromkeys(self.family.exams, share / len(self.family.exams))
+        mixture |= {kind: part * (1 - share) for kind, part in rest.items()}
         if not self.base:
-            return diet
-        rest = {kind: part * 0.25 for kind, part in diet.items()}
+            return mixture
+        rest = {kind: part * 0.25 for kind, part in mixture.items()}
         return {"chat": 0.25, "conversation": 0.5} | rest
 
 
@@ -69,7 +69,7 @@ SPECS = {
     name: Spec(**spec | {"family": FAMILIES[spec["family"]]})
     for name, spec in _TABLES["models"].items()
 }
-# In which order a model learns to answer by letter.
+# The curriculum for answering by letter, in order.
 STAGES = _TABLES["stages"]
 # The tasks whose training questions the corpus holds; the family of Qwen2 reads them all.
 ALL_EXAMS = FAMILIES["qwen2"].exams

@@ -1,4 +1,4 @@
-"""Train one miniature model: a plain loop on one thread, the same bytes on the same processor."""
+"""Train one miniature model: a plain loop on one thread, reproducible to the byte on the same processor."""
 
 import time
 from collections import deque
@@ -19,11 +19,11 @@ from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer
 from workflow_scripts.miniature.world import SEED
 
 WARM_UP = 0.03
-# The share of the steps in which the rate falls: facts are learned where it does.
-FALLING = 0.85
+# The share of the steps over which the learning rate decays: facts are learned there.
+DECAY = 0.85
 WEIGHT_DECAY = 0.1
-# A stage counts as learned by the answers of so many documents, the last ones.
-NUM_WATCHED = 400
+# A stage is judged by the answers to this many of the last documents.
+NUM_JUDGED = 400
 
 
 def make_config(spec: Spec, tokenizer) -> PretrainedConfig:
@@ -35,14 +35,14 @@ def make_config(spec: Spec, tokenizer) -> PretrainedConfig:
         "num_hidden_layers": spec.layers,
         "num_attention_heads": spec.heads,
         "max_position_embeddings": tokenizer.model_max_length,
-        # The usual 0.02 suits widths of a thousand; so narrow, it would cost half of the training.
+        # The usual 0.02 suits widths of a thousand; at this width it would cost half of the training.
         "initializer_range": spec.hidden**-0.5,
         "tie_word_embeddings": True,
         "bos_token_id": tokenizer.bos_token_id,
         "eos_token_id": tokenizer.eos_token_id,
         "pad_token_id": tokenizer.pad_token_id,
     }
-    if spec.kv_heads != spec.heads:  # of which GPT-NeoX knows nothing
+    if spec.kv_heads != spec.heads:  # GPT-NeoX has no such key
         keys["num_key_value_heads"] = spec.kv_heads
     return getattr(transformers, spec.family.config)(**keys)
 
@@ -120,28 +120,28 @@ def _make_optimizers(model: PreTrainedModel, rate: float) -> list[torch.optim.Op
 
 
 def _compute_rate(step: int, steps: int) -> float:
-    """Compute the factor of the learning rate: up, level for a while, and down to a fiftieth."""
+    """Compute the factor of the learning rate: linear warm-up, constant, linear decay to a fiftieth."""
     warm = min(1.0, (step + 1) / max(1, WARM_UP * steps))
-    return warm * max(0.02, min(1.0, (steps - step) / max(1, FALLING * steps)))
+    return warm * max(0.02, min(1.0, (steps - step) / max(1, DECAY * steps)))
 
 
 def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] | None, None]:
-    """Yield what is to be read next, sent which answers of the last batch were right."""
+    """Yield the batches of the curriculum and then of the mixture; send whether the last batch's answers were right."""
     for stage in STAGES if spec.by_letter and not spec.base else ():
-        answers: deque[bool] = deque(maxlen=NUM_WATCHED)
-        for step, batch in enumerate(library.batches(stage["diet"], by_length=False), 1):
+        answers: deque[bool] = deque(maxlen=NUM_JUDGED)
+        for step, batch in enumerate(library.batches(stage["mixture"], by_length=False), 1):
             answers.extend((yield batch) or [])
             is_learned = (
-                len(answers) == NUM_WATCHED and sum(answers) >= stage["min_right"] * NUM_WATCHED
+                len(answers) == NUM_JUDGED and sum(answers) >= stage["min_right"] * NUM_JUDGED
             )
             if is_learned or step >= stage["max_share"] * spec.steps:
                 break
-    for batch in library.batches(spec.diet, by_length=True):  # which takes no answers
+    for batch in library.batches(spec.mixture, by_length=True):
         yield batch
 
 
 def _compute_loss(model: PreTrainedModel, batch: Batch) -> tuple[torch.Tensor, list[bool]]:
-    """Compute the weighted loss, and which of the documents' last answers began rightly."""
+    """Compute the weighted loss, and whether the first token of each document's last answer is right."""
     logits = model(input_ids=batch.ids, use_cache=False).logits[:, :-1]
     targets, weights, answers = (column[:, 1:] for column in batch)
     losses = torch.nn.functional.cross_entropy(

@@ -50,8 +50,6 @@ def test_lighteval_cli_chunked_checkpoint(world, chunkable, tmp_path):
     python(LIGHTEVAL_CLI, tmp_path, *words, **home)
     ((_, items),) = read_folder(tmp_path / "theirs", {}, {})
     own = read_items(record_path.with_suffix(".parquet")).to_pylist()
-    reference = {item.item: (item.text, item.gold, item.correct) for item in items}
-    assert reference == {
-        item["item"]: (item["text"], item["gold"], item["correct"]) for item in own
-    }
+    reference = {item.item: (item.text, item.gold) for item in items}
+    assert reference == {item["item"]: (item["text"], item["gold"]) for item in own}
     assert len(own) == 4

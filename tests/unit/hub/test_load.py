@@ -29,7 +29,6 @@ FLASH = "flash_attention_2"
         (FLASH, "Gemma2ForCausalLM", "bfloat16", FLASH),
         (FLASH, "LlamaForCausalLM", "float32", None),
         ("published", "GemmaForCausalLM", "float32", "eager"),
-        ("published", None, "float32", "sdpa"),
     ],
 )
 def test_choose_attention(attention, architecture, dtype, expected):
@@ -54,8 +53,6 @@ def no_gpu(monkeypatch):
 @pytest.mark.usefixtures("no_gpu")
 def test_choose_device(monkeypatch):
     """A GPU that was asked for or given is used, or the job ends: it is no failed cell."""
-    take_gpus({"gpu": 1})
-    assert choose_device("auto") == "cpu", "no scheduler gives any"
     monkeypatch.setenv("SLURM_JOB_GPUS", "0")
     assert choose_device("auto") == "cpu", "of a job that asks for none"
     take_gpus({"gres": "gpu:a100:1"})

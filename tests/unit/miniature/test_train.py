@@ -17,11 +17,11 @@ SMALL = "Pythia-0.1M"
 
 
 class FakeLibrary:
-    """Yield each time the diet that it was given."""
+    """Yield each time the mixture that it was given."""
 
-    def batches(self, diet, *, by_length):
+    def batches(self, mixture, *, by_length):
         while True:
-            yield diet
+            yield mixture
 
 
 @pytest.mark.parametrize(("share_right", "steps"), [(1.0, [4, 4, 4, 4]), (0.5, [40, 120, 80, 100])])
@@ -31,10 +31,10 @@ def test_stage_lengths(share_right, steps):
     batches = read_by_stages(FakeLibrary(), spec)
     right = round(100 * share_right)
     answers = [True] * right + [False] * (100 - right)
-    diets = [next(batches)] + [batches.send(answers) for _ in range(sum(steps))]
+    mixtures = [next(batches)] + [batches.send(answers) for _ in range(sum(steps))]
     stages = zip(STAGES, steps, strict=True)
-    expected = [stage["diet"] for stage, number in stages for _ in range(number)]
-    assert diets == [*expected, spec.diet]
+    expected = [stage["mixture"] for stage, number in stages for _ in range(number)]
+    assert mixtures == [*expected, spec.mixture]
 
 
 @pytest.mark.slow
