@@ -65,7 +65,6 @@ for _pack in packs(SETTINGS):
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
             row=one_of(SUITE_ROWS),
-        priority: longest_first(_pack.rule)
         retries: retries(CELL_RETRIES[_pack.protocol])
         conda:
             EVALUATION_ENVIRONMENT

@@ -28,14 +28,11 @@ CONFIG_CASES = [
     ("arguments", "printed"),
     [
         (("--config", f"hf_token={TOKEN}"), ("hf_token names or holds a secret", REMEDY)),
-        (("--configfile", "mine.yaml"), ("mine.tsv, line 2: layer is '2'", "Did you mean 'layers'?")),
         (("--config", "sead=3", "source=real"), ("sead is 3", "source is 'real'")),
     ],
-    ids=["secret", "bad table", "two problems"],
+    ids=["secret", "two problems"],
 )  # fmt: skip
 def test_bad_command_line(tmp_path, arguments, printed):
-    (tmp_path / "mine.yaml").write_text("tables: {models: mine.tsv}\n")
-    (tmp_path / "mine.tsv").write_text("model\tlayer\na/b\t2\n")
     result = run_snakemake(tmp_path, *arguments)
     output = result.stdout + result.stderr
     assert result.returncode != 0

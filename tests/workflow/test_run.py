@@ -31,6 +31,7 @@ def test_run_scores_every_cell(finished):
     assert len(table) == 4
     assert table["value"].between(0, 1).all()
     assert (table["n"] == 16).all()
+    assert table["changed"].between(0, 1).all() and (table["steps"] > 0).all()
     scores = pd.read_csv(folder / "results/scores.csv")
     by_study = scores.groupby("study")["model"].agg(set).to_dict()
     assert by_study == {
