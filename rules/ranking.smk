@@ -382,7 +382,6 @@ rule scores:
     input:
         scores=["results/scores/harmony.parquet"],
         records=RECORDS.get("harmony", []),
-        imports=list_import_folders(SETTINGS),
         imported=list(SETTINGS.harmony.imported_scores),
     output:
         table=multiext("results/tables/harmony_scores", ".csv", ".md", ".tex"),
@@ -393,7 +392,7 @@ rule scores:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments={
             "tasks": [one.model_dump() for one in list_shown_tasks(SETTINGS)],
             "models": list(SETTINGS.harmony.models),

@@ -67,12 +67,6 @@ COMMAND_LINES = [
         "secret", ("--config", f"hf_token={TOKEN}"), ("hf_token names or holds a secret", REMEDY)
     ),
     CommandLine(
-        "bad table",
-        ("--configfile", "mine.yaml"),
-        ("mine.tsv, line 2: layer is '2'", "Did you mean 'layers'?"),
-        {"mine.yaml": "tables: {models: mine.tsv}\n", "mine.tsv": "model\tlayer\na/b\t2\n"},
-    ),
-    CommandLine(
         "two problems", ("--config", "sead=3", "source=real"), ("sead is 3", "source is 'real'")
     ),
 ]

@@ -32,7 +32,7 @@ FIGURES = [
     "task_pair",
     "bump",
 ]
-REPORT_RULES = ["gather_provenance", "collect_numbers", "paper_source"]
+REPORT_RULES = ["collect_numbers", "paper_source"]
 HARMONY_MODELS = ["miniature/Llama-1.4M", "miniature/Pythia-0.1M"]
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 

@@ -5,25 +5,19 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError, format_suggestion
-from workflow_scripts.core.ids import build_local_name, is_folder_path
+from workflow_scripts.core.ids import CheckpointId, build_local_name, is_folder_path
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.leaderboard_submissions import read_requests
-from workflow_scripts.settings.names import LookUp, Registry, find_file, find_folder
+from workflow_scripts.settings.names import LookUp, Registry, find_folder, locate_file
 from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.settings import Settings
-from workflow_scripts.settings.tables import (
-    DeviceRow,
-    ModelRow,
-    Tables,
-    TaskRow,
-    WorkRow,
-    read_table,
-)
+from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow, WorkRow, read_table
 
+# By the names of the tables in config.
 _ROWS = {"models": ModelRow, "tasks": TaskRow, "work": WorkRow, "devices": DeviceRow}
 
 
@@ -34,31 +28,35 @@ def load_settings(
 
     `look_up` is asked for models and tasks that no table has.
     """
-    tables = validate(Tables, config.get("tables") or {}, "tables.")
-    paths = {name: find_file(path, workflow_folder) or Path(path) for name, path in tables}
-    rows: dict[str, Any] = {name: read_table(kind, paths[name]) for name, kind in _ROWS.items()}
+    rows: dict[str, Any] = {
+        name: read_table(row_type, locate_file(f"config/{name}.tsv", workflow_folder))
+        for name, row_type in _ROWS.items()
+    }
     source = config.get("source", "miniature")
-    registry = Registry(workflow_folder, source, paths, rows["models"], rows["tasks"], look_up)
+    registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
+    compute = checked.compute
+    if source == "miniature" and compute.dtype == "auto":  # its numbers are the same everywhere
+        compute = compute.model_copy(update={"dtype": "float32"})
+    served = _collect_served(checked, registry.models)
     settings = Settings.model_construct(
-        **dict(checked) | {"served": _collect_served(checked, registry.models)},
+        **dict(checked) | {"served": served, "compute": compute},
         **rows,
         folders=registry.folders,
         prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),
-        flags=read_flags(
-            find_file(checked.suite.flags, workflow_folder) or Path(checked.suite.flags)
-        ),
+        flags=read_flags(locate_file(checked.suite.flags, workflow_folder)),
         grids=read_grid_files(workflow_folder, registry.tasks),
         workflow_folder=str(workflow_folder),
     )
     if problems := list(_check_names(settings)):
         raise UserError(problems)
     # Requests come last: which checkpoints they may name, the rest of the config says.
-    folder, variants = (
+    requests, refused = read_requests(
         find_folder(settings.suite.requests, workflow_folder),
+        source,
         settings.own_checkpoints,
+        settings.suite.local_models,
     )
-    requests, refused = read_requests(folder, source, variants, settings.suite.local_models)
     return settings.model_copy(update={"requests": requests, "refused_requests": refused})
 
 
@@ -92,6 +90,14 @@ def _check_names(settings: Settings) -> Iterator[str]:
             yield (
                 f"served has {name!r}, whose weights stay with its server; expected others in mmlu.models, and in"
                 " harmony.models with train_before_test or corpora."
+            )
+    chats = [name for name, run in settings.prompt_runs.items() if run.messages is not None]
+    for name in settings.prompts.models:
+        row = settings.models.get(CheckpointId.parse(name).model)
+        if chats and row and row.kind == "base":
+            yield (
+                f"prompts.models has {name!r}, a base model without a chat template; expected an instruct"
+                f" model, as the run {chats[0]!r} has messages."
             )
     gpu, devices = settings.cluster.gpu, settings.devices
     if gpu not in devices:

@@ -36,13 +36,11 @@ def test_folder_link(here):
     assert load({"harmony": {"models": ["./mine"]}}).folders == {"local/mine": "mine"}
 
 
-@pytest.mark.parametrize("source", ["huggingface", "miniature"])
-def test_folder_model(here, source):
+def test_folder_model(here):
     save(here / PATH)
-    harmony = {"models": [PATH, f"{PATH}@k2m4"], "tasks": ["sst2"]}
     checkpoint = {"model": PATH, "num_chunks": 2, "num_layers_per_chunk": 4}
-    sections = {"harmony": harmony, "chunking": {"checkpoints": [checkpoint]}}
-    settings = load(sections | {"source": source, "prompts": {"models": []}})
+    harmony = {"models": [PATH, f"{PATH}@k2m4"]}
+    settings = load({"harmony": harmony, "chunking": {"checkpoints": [checkpoint]}})
     assert settings.folders == {NAME: "runs/seed1/checkpoint-500"}
     assert settings.harmony.models == (NAME, f"{NAME}@k2m4")
     row = settings.model(NAME)

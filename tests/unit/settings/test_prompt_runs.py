@@ -18,8 +18,7 @@ def write(here):
     folder.mkdir(parents=True)
 
     def write_run(name, **keys) -> None:
-        content = yaml.safe_dump({"changed": "something"} | keys)
-        (folder / f"{name}.yaml").write_text(content)
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump({"changed": "something"} | keys))
 
     return write_run
 
@@ -35,33 +34,22 @@ def find_problem(**prompts) -> str:
     return sentence
 
 
-def test_published_runs():
-    runs = load_runs()
-    for name, shape, links, after in load_table(__file__, "published_runs.txt"):
-        run, decoding = runs[name], runs[name].decoding
-        facts = (run.shots.source, run.shots.number, decoding.method, decoding.temperature)
-        assert " ".join(map(str, (*facts, decoding.new_tokens, run.dtype))) == shape
-        assert " ".join(f"{link.parser}:{link.right}" for link in run.read.answers) == links
-        assert str(run.after) == after
-    assert {name: run.first for name, run in runs.items() if run.first} == {"run4_first285": 285}
-
-
 def test_inheritance(write):
-    write("run10", extends="run6", decoding={"new_tokens": 7})
-    write("run6", extends="run5", shots={"number": 3})
+    """Mappings are merged, lists replaced, null unsets; a run of the working directory stands in for the workflow's."""
     answers = [{"parser": "whole", "right": "equal"}]
-    write("mine", extends="run3", decoding={"temperature": None}, read={"answers": answers})
+    write("run6", extends="run5", shots={"number": 3}, read={"answers": answers})
+    write("run10", extends="run6", decoding={"temperature": None})
     runs = load_runs()
-    assert list(runs)[-1] == "run10"
     run = runs["run10"]
-    assert (run.decoding.new_tokens, run.decoding.temperature) == (7, 0.1)
-    assert run.shots.number == 3, "the run6 of this folder, not of the workflow"
-    assert (run.after, run.published) == ("run6", None)
-    assert list(load_runs(runs=["run10", "run1"])) == ["run10", "run1"]
-    mine = runs["mine"]
-    assert mine.decoding.get_options() == {"do_sample": True}
-    assert [link.parser for link in mine.read.answers] == ["whole"]
-    assert mine.read.format == "json_text"
+    assert list(runs)[-1] == "run10" and list(load_runs(runs=["run10", "run1"])) == [
+        "run10",
+        "run1",
+    ]
+    assert (run.after, run.published, run.changed) == ("run6", None, "something")
+    assert run.decoding.get_options() == {"do_sample": True}
+    assert (run.decoding.new_tokens, run.shots.number) == (64, 3)
+    assert [link.parser for link in run.read.answers] == ["whole"]
+    assert run.read.format == "json_text"
 
 
 @pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_runs.txt"))

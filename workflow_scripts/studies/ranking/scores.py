@@ -14,7 +14,6 @@ from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
-from workflow_scripts.scores.foreign.cells import KnownModel, add_imported_models
 from workflow_scripts.scores.tidy import read_all_imported, read_records
 from workflow_scripts.stats.shares import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED, format_rows
@@ -143,16 +142,13 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     metrics: Mapping[str, str],
     records: Sequence[Path] = (),
     imported: Sequence[Path] = (),
-    imports: Sequence[Path] = (),
 ) -> None:
     """Tabulate the scores of `models` on `tasks`; `metrics` of all known tasks are checked in imported files."""
     others = read_all_imported(imported, metrics, taken={STUDY})
     tidy = pd.concat([*map(pd.read_parquet, scores), *others], ignore_index=True)
-    rows = add_imported_models([KnownModel(**model) for model in known_models], imports)
-    about = pd.DataFrame(map(dict, rows)).set_index("model")
-    direct = compute_scores(
-        tidy, [RankedTask(**task) for task in tasks], models, about, compare_answers(records)
-    )
+    about = pd.DataFrame(known_models).set_index("model")
+    ranked = [RankedTask(**task) for task in tasks]
+    direct = compute_scores(tidy, ranked, models, about, compare_answers(records))
     origin = {"Origin": "{origin}"} if (direct["origin"] != OWN).any() else {}
     shown = {
         "Task": "{task}",
