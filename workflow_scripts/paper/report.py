@@ -22,7 +22,7 @@ from workflow_scripts.paper.numbers import PROSE
 from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import Values, fill, format_number
 from workflow_scripts.render.prose import told
-from workflow_scripts.render.tables import ROWS_READ, ShownTable, read_markdown
+from workflow_scripts.render.tables import ShownTable, read_markdown
 from workflow_scripts.render.web.policy import policy
 
 WEB = Path(__file__).parents[1] / "render/web"
@@ -94,7 +94,6 @@ def write_page(path: Path, content: dict[str, Any], numbers: Values) -> None:
         style=Markup(style),
         script=Markup(script),
         config=yaml.safe_dump(content["provenance"]["config"], sort_keys=False, allow_unicode=True),
-        rows_shown=ROWS_READ,
     )
     write_text(path, text)
 
