@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.words import many
 
 Mode = Literal[
     "sequential",
@@ -85,7 +84,7 @@ def chunk_plan(
     has_end = end >= 0 if before is not None else end == (start if is_movable else 0)
     if min(size, number) < 1 or start < 0 or not has_end:
         raise UserError(
-            f"{many(num_layers, 'layer')} cannot be cut into {many(number, 'chunk')} of {size} in the mode"
+            f"{num_layers} layers cannot be cut into {number} chunks of {size} in the mode"
             f" {mode} with layers_before_chunks {'null' if before is None else before}."
         )
     middle = range(start, num_layers - end)
