@@ -152,14 +152,7 @@ rule chunking_perplexity:
         scores="results/scores/chunking.parquet",
     output:
         table=multiext("results/tables/chunking_perplexity", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/chunking_perplexity.pdf",
-            report(
-                "results/figures/chunking_perplexity.png",
-                caption="../docs/captions/chunking_perplexity.rst",
-                category="Chunking",
-            ),
-        ],
+        figure=study_figure("chunking_perplexity", "Chunking"),
     log:
         "logs/chunking_perplexity.log",
     localrule: True
@@ -181,14 +174,7 @@ rule chunking_latency:
         scores="results/scores/latency.parquet",
     output:
         table=multiext("results/tables/chunking_latency", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/chunking_latency.pdf",
-            report(
-                "results/figures/chunking_latency.png",
-                caption="../docs/captions/chunking_latency.rst",
-                category="Chunking",
-            ),
-        ],
+        figure=study_figure("chunking_latency", "Chunking"),
     log:
         "logs/chunking_latency.log",
     localrule: True
@@ -229,14 +215,7 @@ rule chunking_quality:
         records=RECORDS.get("mmlu", []),
     output:
         table=multiext("results/tables/chunking_quality", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/chunking_quality.pdf",
-            report(
-                "results/figures/chunking_quality.png",
-                caption="../docs/captions/chunking_quality.rst",
-                category="Chunking",
-            ),
-        ],
+        figure=study_figure("chunking_quality", "Chunking"),
     log:
         "logs/chunking_quality.log",
     localrule: True

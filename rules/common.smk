@@ -186,6 +186,12 @@ def explained_datasets(wildcards):
     return [manifest_of("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
 
 
+def study_figure(name, category):
+    """Return the two files of a figure, of which Snakemake's report has one."""
+    png, caption = f"results/figures/{name}.png", f"../docs/captions/{name}.rst"
+    return [f"results/figures/{name}.pdf", report(png, caption=caption, category=category)]
+
+
 def prose_files(ending):
     """List the files of prose, which people edit, by their ending."""
     folder = Path(SETTINGS.workflow_folder)

@@ -22,7 +22,6 @@ for chapter, outputs in (
     ("harmony", RANKED),
     ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
     ("chunking", rules.training_stages.output if "training" in RECORDS else []),
-    ("chunking", rules.training_curves.output if "training" in RECORDS else []),
     ("chunking", UNTRAINED_PLANS),
     ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),

@@ -92,14 +92,7 @@ rule prompt_runs:
         published=SETTINGS.resource("published/prompt_runs.csv"),
     output:
         table=multiext("results/tables/prompt_runs", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/prompt_runs.pdf",
-            report(
-                "results/figures/prompt_runs.png",
-                caption="../docs/captions/prompt_runs.rst",
-                category="Prompts",
-            ),
-        ],
+        figure=study_figure("prompt_runs", "Prompts"),
     log:
         "logs/prompt_runs.log",
     localrule: True

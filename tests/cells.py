@@ -12,15 +12,16 @@ def make_cell(
     max_test_items: int | None = None,
     seed: int = 0,
     batch_size: int = 8,
+    dataset: str = "org/any",
     **more,
 ) -> CellsRequest:
     request = TaskRequest(
         harness_task=task,
         metric=metric,
-        dataset="org/any",
+        dataset=dataset,
         shots=shots,
         max_test_items=max_test_items,
     )
-    compute = Compute(device="cpu", batch_size=batch_size)
+    compute = Compute(device="cpu", dtype="float32", batch_size=batch_size)
     keys = {"study": "harmony", "protocol": "direct", "compute": compute, **more}
     return CellsRequest(tasks={task: request}, seeds=(seed,), **keys)

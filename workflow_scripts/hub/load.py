@@ -94,6 +94,7 @@ def load_model(
         model.to(device)
     model.eval()
     ran = model.config._attn_implementation
+    print(f"{manifest.repository} in {dtype} on {device}, attention {ran}.", flush=True)
     return LoadedModel(model, tokenizer, manifest, device, dtype, ran, threads)
 
 
@@ -155,10 +156,17 @@ def choose_device(setting: str) -> str:
 
 
 def choose_best_dtype(device: str) -> str:
-    """Choose bfloat16 where the card itself computes in it, else float32; PyTorch says yes to an emulation too."""
+    """Choose bfloat16 where the GPU or the processor multiplies matrices in it, else float32.
+
+    A processor is asked for its instructions (Intel's AMX) and not timed: what else runs on the machine would
+    decide, and the jobs of one table not alike.
+    """
     import torch
 
-    is_native = device == "cuda" and torch.cuda.get_device_capability() >= _AMPERE
+    if device == "cuda":  # PyTorch says yes to an emulation too
+        is_native = torch.cuda.get_device_capability() >= _AMPERE
+    else:
+        is_native = torch.cpu.get_capabilities().get("amx_bf16", False)
     return "bfloat16" if is_native else "float32"
 
 

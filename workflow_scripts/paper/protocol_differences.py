@@ -37,7 +37,7 @@ def make_cell(record: Record, item: str | None) -> Cell:
     if record.study in ("harmony", "suite"):
         (values["request"]["task"],) = record.request["tasks"].values()
     if record.training and record.training.keys.get("precision") == "auto":
-        # On a CPU nothing was decided while it ran: it is float32 there.
+        # Nothing was decided while it ran on a CPU in float32.
         precision = (record.training.ran or {}).get("precision", "float32")
         values["training"]["keys"]["precision"] = precision
     return record, item, values

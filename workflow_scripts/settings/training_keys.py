@@ -69,8 +69,8 @@ class TrainingKeys(Section):
     """Keep a state to resume from after each so many steps; null is every five minutes."""
 
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Dtype of the forward and backward pass; trained parameters stay in float32. auto is bfloat16 on GPUs that have
-    it."""
+    """Dtype of the forward and backward pass; trained parameters stay in float32. auto is bfloat16 where
+    compute.dtype's is."""
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
     """Recompute activations in the backward pass to save memory; auto: on a GPU, once
     memory has run out with one sample at a time."""

@@ -48,7 +48,7 @@ class Trained:
     def to_training_facts(self, held_out_split: str, **more: Any) -> TrainingFacts:
         """Return the training for the record of a measurement that came after it."""
         ran = ("packing", "attention", "precision", "gradient_checkpointing")
-        on_gpu = self.report["device"] != "cpu"
+        is_usual = (self.report["device"], self.report["precision"]) == ("cpu", "float32")
         return TrainingFacts(
             keys=self.keys.model_dump(mode="json") | more.pop("protocol", {}),
             samples=self.facts["samples"],
@@ -57,7 +57,7 @@ class Trained:
             trained_parameters=self.report["trained_parameters"],
             selected=self.selected,
             evaluations=tuple(e for e in self.history if any("eval_" in name for name in e)),
-            ran={name: self.report[name] for name in ran} if on_gpu else None,
+            ran={name: self.report[name] for name in ran} if not is_usual else None,
             **{"held_out_samples": self.facts["held_out_samples"]} | more,
         )
 
@@ -78,13 +78,16 @@ def train(
     if not len(spec.samples):
         raise UserError("The training set is empty.")
     keys = spec.keys
-    state = StateFolder(state_path, spec.fingerprint)
+    precision = choose_precision(keys.precision, device)
+    state = StateFolder(state_path, spec.fingerprint | {"precision": precision})
     divisors = (n for n in range(1, _MAX_MICRO_BATCH + 1) if keys.batch_size % n == 0)
     micro = keys.micro_batch_size or max(divisors)
     recomputes = keys.gradient_checkpointing == "yes"
     while True:
         try:
-            return _train_once(load, spec, state, device, padding_token, micro, recomputes)
+            return _train_once(
+                load, spec, state, device, padding_token, micro, recomputes, precision
+            )
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
@@ -126,6 +129,7 @@ def _train_once(
     padding_token: int,
     micro: int,
     recomputes: bool,
+    precision: str,
 ) -> Trained:
     """Train from the last checkpoint to the end, with one size of micro-batch, at most that of the checkpoint."""
     keys, latest = spec.keys, state.find_latest()
@@ -136,7 +140,6 @@ def _train_once(
         print(f"Resuming from {latest.name}.", flush=True)
     # The initial values of adapters and dropout follow from the seed.
     seed_everything(derive_seed(spec.seed, "training"), device)
-    precision = choose_precision(keys.precision, device)
     model = load(precision)
     packing = choose_packing(model, keys)
     model = select_trainable(model, keys)

@@ -69,6 +69,15 @@ def test_load_imports():
     assert heavy & set(python(code).split()) == set()
 
 
+def test_miniature_is_float32():
+    """Numbers of the miniature world are the same everywhere, those of its trainings too."""
+    settings = load({})
+    recipes = {**settings.training.recipes, **settings.harmony.recipes}
+    precisions = {keys.precision for name, keys in recipes.items() if "miniature" in name}
+    assert {settings.compute.dtype, *precisions} == {"float32"}
+    assert load({"compute": {"dtype": "bfloat16"}}).compute.dtype == "bfloat16"
+
+
 @pytest.mark.parametrize(
     ("source", "device", "program", "on_gpus"),
     [
