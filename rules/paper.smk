@@ -155,13 +155,12 @@ rule merge_scores:
 
 
 rule collect_numbers:
-    """The numbers of prose, by name, as JSON and for LaTeX, and the code, machines, models and data behind them."""
+    """The numbers of prose, by name, and the code, machines, models and data behind them."""
     input:
         records=all_records,
         tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
-        names=prose_files("numbers.tsv"),
     output:
-        numbers=multiext("results/tables/numbers", ".json", ".tex"),
+        numbers="results/tables/numbers.json",
         provenance="results/report/provenance.json",
     log:
         "logs/collect_numbers.log",
@@ -169,7 +168,7 @@ rule collect_numbers:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=3,
+        version=4,
         config=dump_shown_config(SETTINGS),
     script:
         "../workflow_scripts/paper/collect_numbers.py"

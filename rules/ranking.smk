@@ -392,7 +392,7 @@ rule scores:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments={
             "tasks": [one.model_dump() for one in list_shown_tasks(SETTINGS)],
             "models": list(SETTINGS.harmony.models),

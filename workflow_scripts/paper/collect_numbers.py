@@ -1,4 +1,4 @@
-"""Collect the numbers of prose from the tables as JSON and for LaTeX, and their provenance from the records."""
+"""Collect the numbers of prose from the tables, and their provenance from the records."""
 
 from pathlib import Path
 from typing import Any
@@ -7,15 +7,15 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import write_json
 from workflow_scripts.paper.numbers import compute_run_numbers
 from workflow_scripts.paper.provenance import gather
-from workflow_scripts.paper.studies import STUDIES, make_numbers
-from workflow_scripts.render.numbers import write_numbers
+from workflow_scripts.paper.studies import STUDIES
+from workflow_scripts.render.numbers import select_computed
 from workflow_scripts.render.tables import read_table
 
 
 def main(
     records: list[Path],
     tables: list[Path],
-    numbers: list[Path],
+    numbers: Path,
     provenance: Path,
     config: dict[str, Any],
 ) -> None:
@@ -24,7 +24,7 @@ def main(
     values = compute_run_numbers(sources)
     for study in STUDIES:
         values |= study.values(frames)
-    write_numbers(make_numbers(values), *numbers)
+    write_json(numbers, select_computed(values))
     write_json(provenance, sources)
 
 

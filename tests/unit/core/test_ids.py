@@ -29,7 +29,6 @@ def test_checkpoint_id(keys, variant, stages):
 def test_id_parts():
     checkpoint = CheckpointId.parse(ID)
     assert str(checkpoint.layout) == "org/net@k4m6-sequential"
-    assert str(checkpoint.shape) == "org/net@k4m6-sequential-last-adapters8-init.normal"
     assert str(checkpoint.timed_variant) == "org/net@k4m6-sequential-last-adapters8"
     assert str(checkpoint.before) == ID.removesuffix("+cpt")
     row = RowId(CheckpointId("org/net"), "float32", "0123456789abcdef0123456789abcdef01234567")

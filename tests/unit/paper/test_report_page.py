@@ -11,7 +11,6 @@ import pytest
 from tests.unit.stories import make_story_numbers
 from workflow_scripts.paper.numbers import compute_run_numbers
 from workflow_scripts.paper.report import read_content, write_page, write_paper
-from workflow_scripts.render.numbers import Number
 from workflow_scripts.render.tables import read_markdown, write_table
 from workflow_scripts.render.web.policy import digest
 
@@ -46,9 +45,10 @@ def make_content(folder: Path, rows: int, **changes) -> tuple[dict, dict]:
         "config": {"source": "huggingface", "note": EVIL},
         **changes,
     }
-    names = ["questions", "runs", "models", "lowest", "lowest_run", "highest", "highest_run"]
+    names = ["questions", "runs", "models", "lowest", "highest"]
     numbers = make_story_numbers(compute_run_numbers(provenance))
-    numbers |= {f"prompts.{name}": Number(EVIL, EVIL, EVIL) for name in names}
+    numbers |= {f"prompts.{name}": 0.5 for name in names}
+    numbers |= {"prompts.lowest_run": EVIL, "prompts.highest_run": EVIL}
     content = read_content(numbers, files, captions) | {"provenance": provenance}
     content["sources"] = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
     return content | {"links": {"Leaderboard": "leaderboard.html"}}, numbers
@@ -97,9 +97,9 @@ def test_markdown_table_round_trip(tmp_path):
         assert not rows or shown.right == [False, True]
 
 
-def test_paper_refers_to_numbers(tmp_path):
-    write_paper(tmp_path / "paper.tex", make_content(tmp_path, 3)[0])
+def test_paper_is_escaped(tmp_path):
+    write_paper(tmp_path / "paper.tex", *make_content(tmp_path, 3))
     text = (tmp_path / "paper.tex").read_text()
-    for words in ("val{prompts.lowest}", "input{../tables/prompt_runs.tex}", "prompt_runs.pdf"):
+    for words in ("input{../tables/prompt_runs.tex}", "prompt_runs.pdf"):
         assert words in text
     assert "{{ 7 }}" not in text, "braces are escaped"

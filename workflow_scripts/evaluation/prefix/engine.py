@@ -62,25 +62,19 @@ class PrefixEngine:
         return f"plain batches: {reason}" if reason else "prefix sharing"
 
     def loglikelihoods(
-        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int, **options
-    ) -> list[Score]:
-        """Score each continuation after its context, cut on the left to the model's window."""
-        return self.score(
-            [ScoreRequest.from_pair(context, target, window) for context, target in requests],
-            **options,
-        )
-
-    def score(
         self,
-        requests: list[ScoreRequest],
+        pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
         *,
+        window: int,
         cached: Mapping[int, Score] | None = None,
         on_scored: Callable[[int, Score], None] | None = None,
     ) -> list[Score]:
-        """Score requests; `cached` are results of an earlier run of the same ones, by their index.
+        """Score each continuation after its context, cut on the left to the model's window.
 
-        `on_scored` is called with each other result as soon as there is one, in whatever order they come.
+        `cached` are results of an earlier run of the same pairs, by their index. `on_scored` is called with each other
+        result as soon as there is one, in whatever order they come.
         """
+        requests = [ScoreRequest.from_pair(context, target, window) for context, target in pairs]
         if not requests:
             return []
         accumulator = LogprobAccumulator(requests, cached or {}, on_scored)

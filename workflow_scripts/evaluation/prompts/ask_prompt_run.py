@@ -57,7 +57,9 @@ def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRe
         path,
         outputs,
         study="prompts",
-        task=build_task_facts(request.run, dataset, split, shots=spec.shots.number),
+        task=build_task_facts(
+            request.run, dataset.repository, dataset.commit, split, shots=spec.shots.number
+        ),
         protocol=build_protocol(
             "prompt_run",
             loaded,

@@ -27,6 +27,8 @@ def draw_panels(
     grid = {"ncols": max(len(panels), 1), "squeeze": False} | grid
     with drawing(files, 1.6 + width * grid["ncols"], height, **grid) as (fig, axes):
         if not panels:
+            for axis in axes.flat:
+                axis.set_axis_off()
             draw_placeholder(axes[0, 0], empty)
         yield fig, axes
 
@@ -68,7 +70,7 @@ def pivot_pairs(
     rows: pd.DataFrame, titles: Mapping[str, str], grid: GridFile, names: dict[str, str]
 ) -> dict[str, pd.DataFrame]:
     """Pivot the numbers of pairs `first` and `second` to a square per protocol, by its title."""
-    squares = {}
+    squares, rows = {}, rows.dropna(subset="value")
     for protocol in list_protocols(rows, grid):
         pairs = rows[rows["protocol"] == protocol]
         half = pairs.pivot(index="first", columns="second", values="value")
@@ -94,7 +96,7 @@ def plot_heat_maps(
     width, height = (max((0.27 if small else 0.72) * n, 2.2) for n in (across, count))
     if "nrows" in grid:
         height = (0.27 * count + 0.4) * len(maps)
-    empty = "No tasks or texts have scores of the same models."
+    empty = "No two tasks or texts have two models in common whose scores differ."
     grid |= {"sharex": "nrows" in grid, "sharey": "nrows" not in grid, "layout": "compressed"}
     with draw_panels(files, list(maps), width + 0.3, height + 2.6, empty, **grid) as (fig, axes):
         for axis, (title, values) in zip(axes.flat, maps.items(), strict=False):

@@ -25,11 +25,11 @@ def get_panel_titles(grid: GridFile) -> dict[str, str]:
     """Title what is compared: under each protocol, and for kinds of models bits before and scores after training."""
     titles = {}
     for key, protocol in grid.protocols.items():
-        after = "both after training on the text, and on the task"
-        before = "bits per byte and scores of the models as they are"
+        after = "both after fine-tuning on the text and on the task"
+        before = "bits per byte and scores zero-shot"
         titles[key] = f"{protocol.name}: {after if protocol.after_training else before}"
     for kind in grid.kinds:
-        titles[kind] = f"{kind} models: bits per byte as they are, scores after training"
+        titles[kind] = f"{kind} models: bits per byte zero-shot, scores after fine-tuning"
     return titles
 
 
