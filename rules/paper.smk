@@ -109,7 +109,6 @@ LEADERBOARD_TABLES = [
         "suite_leaderboard": "suite" in RECORDS,
         "suite_checks": "suite" in RECORDS,
         "harmony_leaderboard": "harmony" in RECORDS,
-        "harmony_components": "harmony" in RECORDS,
         "prompt_runs": "prompts" in RECORDS,
         "chunking_quality": CHECKPOINTS,
     }.items()

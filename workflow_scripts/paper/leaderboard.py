@@ -40,9 +40,8 @@ def main(
         tabs.append(make_suite_tab(*csvs, suite))
         texts = render_texts(suite)
     if "harmony_leaderboard" in made:
-        csvs = made["harmony_leaderboard"], made["harmony_components"]
         ranked = [RankedTask.model_validate(task) for task in tasks]
-        tabs.append(make_harmony_tab(*csvs, ranked, protocols))
+        tabs.append(make_harmony_tab(made["harmony_leaderboard"], ranked, protocols))
     if "prompt_runs" in made:
         tabs.append(make_prompts_tab(made["prompt_runs"]))
     if "chunking_quality" in made:

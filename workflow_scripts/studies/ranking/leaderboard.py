@@ -9,10 +9,9 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render import frames
 from workflow_scripts.render.figures import draw_placeholder, drawing
-from workflow_scripts.render.tables import write_table
 from workflow_scripts.stats.missing import FEWEST
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ranks import FEWEST_DRAWS, compute_rank_ranges, ranks, tiers
+from workflow_scripts.stats.ranks import compute_rank_ranges, ranks
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -20,20 +19,14 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 _NOTE = (
     "Models ranked by PC1, 100 times the first principal component of the standardised scores, within"
     " each protocol; in brackets the ranks between which a model lies, each by itself with 95%, when all"
-    f" are asked other items{frame.TRAININGS} (of very many models drawn {FEWEST_DRAWS} times or more). Ranges that"
-    " hold"
-    " for all models at once are wider (columns"
-    " rank_joint of the CSV); models of one tier are not parted by them. PC1 of different"
-    " protocols, or of different sets of models, is"
-    " not on one scale. Scores in percent (of the metric's highest value). train-before-test shows raw"
-    " scores, the clipped protocol the better of these and the direct ones; imported scores are as"
-    " their source has them, and the published leaderboard looks clipped. Origin: own runs, or the"
-    " file that scores were imported from. A dash is a missing cell. For PC1 and rank it is estimated from the"
-    " model's other scores and those of all models, and how unsure that is widens the ranks; such a rank has"
-    f" a {frame.ESTIMATED}, and the last column names the cells. A model with fewer than"
-    f" {FEWEST} scores, or on fewer than half of the tasks, has no PC1, and so have models whose cell nothing"
-    " can be said of, because fewer models than that have the task. Standard errors that are missing are those"
-    " of the scores nearest to them; the last column counts them."
+    f" are asked other items{frame.TRAININGS}. PC1 of different protocols, or of different sets of models, is"
+    " not on one scale. Scores in percent (of the metric's highest value). Origin: own runs, or the file that scores"
+    " were imported from; the published leaderboard looks clipped. A dash is a missing cell. For PC1 and rank it is"
+    " estimated from the model's other scores and those of all models, and how unsure that is widens the ranks; such a"
+    f" rank has a {frame.ESTIMATED}, and the last column names the cells. A model with fewer than {FEWEST} scores, or"
+    " on fewer than half of the tasks, has no PC1, and so have models whose cell nothing can be said of, because fewer"
+    " models than that have the task. Standard errors that are missing are those of the scores nearest to them; the"
+    " last column counts them."
 )
 _MODEL = ["model", "variant", "origin", "family", "parameters", "kind", "tokens_billion"]
 _TOO_FEW = "fewer than two models that have all tasks, or enough to estimate the others, differ"
@@ -56,16 +49,16 @@ def compute_pc1(grid: Grid) -> pd.Series:
 def _rank_models(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.DataFrame:
     pc1, completed, measured = compute_pc1(grid), grid.completed, grid.measured
     table = grid.models[_MODEL].rename_axis("label").assign(pc1=pc1, rank=ranks(pc1))
-    ranges = pd.DataFrame(columns=["low", "high", "joint_low", "joint_high"], dtype=float)
+    ranges = pd.DataFrame(columns=["low", "high"], dtype=float)
     if len(pc1):
         ranges = compute_rank_ranges(completed.errors.part(grid.ranked), draws=draws, seed=seed)
     table = table.join(ranges.add_prefix("rank_"))
-    table["tier"] = tiers(ranges["joint_low"], ranges["joint_high"])
-    ranked, lacking = table["rank"].notna(), measured.isna().sum(axis=1)
-    reason = lacking.astype(str) + f" of {measured.shape[1]} tasks missing"
-    reason = reason.where(lacking > 0, _TOO_FEW if len(measured.columns) else "no scores")
-    table["reason"] = reason.mask(ranked, "")
-    table["filled"] = _join_tasks(completed.filled).where(ranked, "")
+    missing = measured.isna().sum(axis=1)
+    reason = missing.astype(str) + f" of {measured.shape[1]} tasks missing"
+    reason = reason.where(missing > 0, _TOO_FEW if len(measured.columns) else "no scores")
+    is_ranked = table["rank"].notna()
+    table["reason"] = reason.mask(is_ranked, "")
+    table["filled"] = _join_tasks(completed.filled).where(is_ranked, "")
     unknown = measured.notna() & grid.stderrs[measured.columns].isna()
     table["errors_filled"] = (unknown & completed.errors.stderrs.notna()).sum(axis=1)
     table["missing"] = _join_tasks(grid.absent)
@@ -84,8 +77,9 @@ def format_ranks(
     rank: pd.Series, low: pd.Series, high: pd.Series, marks: pd.Series | str = ""
 ) -> pd.Series:
     """Format ranks, in brackets those between which each lies, where they are known."""
-    ends = (side.astype(float).map("{:.0f}".format).astype(object) for side in (rank, low, high))
-    place, first, last = ends
+    place, first, last = (
+        end.astype(float).map("{:.0f}".format).astype(object) for end in (rank, low, high)
+    )
     text = place + marks
     text = text.where(low.isna(), text + " (" + first + "–" + last + ")")
     return text.where(rank.notna(), None)
@@ -116,8 +110,7 @@ def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
 
 
 def main(
-    cells: Path,
-    models: Path,
+    grid: Path,
     table: list[Path],
     figure: list[Path],
     settings: dict[str, Any],
@@ -125,26 +118,20 @@ def main(
     seed: int,
 ) -> None:
     grid_settings = GridSettings.of(settings)
-    ranking = compute_leaderboard(read_grids(cells, models), num_bootstrap, seed)
-    names = {task: name for task, name in grid_settings.names.items() if task in ranking}
+    ranking = compute_leaderboard(read_grids(grid), num_bootstrap, seed)
     marks = ranking["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
+    names = grid_settings.names
     shown = {
-        "Protocol": ranking["protocol"].map(grid_settings.grid.names),
+        "Protocol": "{protocol}",
         "Rank": format_ranks(ranking["rank"], ranking["rank_low"], ranking["rank_high"], marks),
-        "Tier": "{tier:.0f}",
         "Model": "{model}{variant}",
         "Origin": "{origin}",
         "PC1": "{pc1:.2f}",
-        **{name: f"{{{task}:.1%}}" for task, name in names.items()},
+        **{name: f"{{{task}:.1%}}" for task, name in names.items() if task in ranking},
         "Missing": [describe_missing(row, names) for row in frames.cells(ranking)],
     }
-    write_table(
-        ranking,
-        table,
-        title="Harmony leaderboard",
-        note=_NOTE,
-        shown=frame.format_rows(ranking, shown),
-    )
+    title = "Harmony leaderboard"
+    frame.write_grid_table(ranking, table, grid_settings, title=title, note=_NOTE, shown=shown)
     plot_bump(ranking, grid_settings, figure)
 
 
