@@ -14,16 +14,16 @@ CELL_VERSIONS = {
 
 
 def cells(pack, give):
-    """What `give` makes of the request of a job."""
+    """Return what `give` makes of the request of a job; in the grid it is the same for every model."""
 
-    def given(wildcards):
-        if pack.study == "harmony":
-            return give(harmony_cells(SETTINGS, pack.protocol, pack.tasks))
+    def give_row(wildcards):
         request = SUITE_ROWS[wildcards.row]
         base = get_suite_base(wildcards)
         return give(build_suite_cells(SETTINGS, request, pack.protocol, pack.tasks, base))
 
-    return given
+    if pack.study == "harmony":
+        return give(harmony_cells(SETTINGS, pack.protocol, pack.tasks))
+    return give_row
 
 
 def manifests_of_cells(request):
@@ -65,7 +65,6 @@ for _pack in packs(SETTINGS):
         wildcard_constraints:
             checkpoint=one_of(HARMONY_MODELS),
             row=one_of(SUITE_ROWS),
-        priority: longest_first(_pack.rule)
         retries: retries(CELL_RETRIES[_pack.protocol])
         conda:
             EVALUATION_ENVIRONMENT

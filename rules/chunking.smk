@@ -65,7 +65,6 @@ rule measure_perplexity:
         magpie_pieces="results/records/chunking/perplexity/{model}/magpie.parquet",
     log:
         "logs/measure_perplexity/{model}.log",
-    priority: longest_first("measure_perplexity")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
@@ -92,7 +91,6 @@ rule measure_written:
         responses="results/records/chunking/perplexity/{model}/written.parquet",
     log:
         "logs/measure_written/{model}.log",
-    priority: longest_first("measure_written")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
@@ -117,7 +115,6 @@ rule measure_latency:
         rounds="results/records/latency/latency/{model}/mmlu.parquet",
     log:
         "logs/measure_latency/{model}.log",
-    priority: longest_first("measure_latency")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
@@ -155,14 +152,7 @@ rule chunking_perplexity:
         scores="results/scores/chunking.parquet",
     output:
         table=multiext("results/tables/chunking_perplexity", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/chunking_perplexity.pdf",
-            report(
-                "results/figures/chunking_perplexity.png",
-                caption="../docs/captions/chunking_perplexity.rst",
-                category="Chunking",
-            ),
-        ],
+        figure=study_figure("chunking_perplexity", "Chunking"),
     log:
         "logs/chunking_perplexity.log",
     localrule: True
@@ -184,14 +174,7 @@ rule chunking_latency:
         scores="results/scores/latency.parquet",
     output:
         table=multiext("results/tables/chunking_latency", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/chunking_latency.pdf",
-            report(
-                "results/figures/chunking_latency.png",
-                caption="../docs/captions/chunking_latency.rst",
-                category="Chunking",
-            ),
-        ],
+        figure=study_figure("chunking_latency", "Chunking"),
     log:
         "logs/chunking_latency.log",
     localrule: True
@@ -232,14 +215,7 @@ rule chunking_quality:
         records=RECORDS.get("mmlu", []),
     output:
         table=multiext("results/tables/chunking_quality", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/chunking_quality.pdf",
-            report(
-                "results/figures/chunking_quality.png",
-                caption="../docs/captions/chunking_quality.rst",
-                category="Chunking",
-            ),
-        ],
+        figure=study_figure("chunking_quality", "Chunking"),
     log:
         "logs/chunking_quality.log",
     localrule: True

@@ -12,22 +12,20 @@ from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.hub_lookup import look_up_model, look_up_task
 from workflow_scripts.planning.estimates import Planner
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
-from workflow_scripts.settings.names import LookUp, find_file
+from workflow_scripts.settings.names import LookUp, locate_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
 
 with exit_on_config_error():
     SETTINGS = load_checked_settings(workflow, config, LookUp(look_up_model, look_up_task))
-    LOCK_FILE = find_file(SETTINGS.hub.lock, Path(workflow.basedir)) or Path(SETTINGS.hub.lock)
+    LOCK_FILE = locate_file(SETTINGS.hub.lock, Path(workflow.basedir))
     read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
     GPU_REQUEST = gpu_request(workflow)
     PLANNER = Planner(SETTINGS)
 
 HUB = SETTINGS.hub.path
 ON_GPUS = SETTINGS.on_gpus
-# What the jobs of a rule need, read by `snakemake plan`, as functions of wildcards.
-NEEDS = {}
 # Under --sdm conda: the one for GPUs where there are any.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lighteval'}.yaml"
@@ -149,21 +147,8 @@ def tries_left(protocol):
 
 def planned(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
-    NEEDS[rule] = need
     spelling = GPU_REQUEST if gpu and ON_GPUS else None
     return resources(rule, need, SETTINGS.cluster, spelling)
-
-
-def longest_first(rule):
-    """The priority of jobs that only tables wait for: behind whatever else is ready, and the longest first.
-
-    So no long job is left for the end, when nothing can run beside it.
-    """
-
-    def priority(wildcards):
-        return NEEDS[rule](wildcards).seconds - 3e9  # a century, so that all are below the usual 0
-
-    return priority
 
 
 def get_estimate(estimate, wildcard="checkpoint"):
@@ -171,8 +156,8 @@ def get_estimate(estimate, wildcard="checkpoint"):
     return lambda wildcards: estimate(wildcards[wildcard])
 
 
-def download_need(kind):
-    return lambda wildcards: PLANNER.download(kind, f"{wildcards.org}/{wildcards.name}")
+def download_need(wildcards):
+    return PLANNER.download(f"{wildcards.org}/{wildcards.name.partition('@')[0]}")
 
 
 def served_source(wildcards):
@@ -199,6 +184,12 @@ def explained_model(wildcards):
 def explained_datasets(wildcards):
     name, _, _ = SETTINGS.explained()
     return [manifest_of("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
+
+
+def study_figure(name, category):
+    """Return the two files of a figure, of which Snakemake's report has one."""
+    png, caption = f"results/figures/{name}.png", f"../docs/captions/{name}.rst"
+    return [f"results/figures/{name}.pdf", report(png, caption=caption, category=category)]
 
 
 def prose_files(ending):

@@ -16,7 +16,6 @@ rule measure_corpus:
     wildcard_constraints:
         checkpoint=one_of(HARMONY_MODELS),
         corpus=one_of(SETTINGS.harmony.corpora),
-    priority: longest_first("measure_corpus")
     retries: retries(5)
     conda:
         EVALUATION_ENVIRONMENT

@@ -25,9 +25,8 @@ else:
         localrule: True  # compute nodes seldom have the internet
         conda:
             "../envs/hub.yaml"
-        threads: 1
         resources:
-            **planned("fetch_dataset", download_need("dataset"), gpu=False),
+            **planned("fetch_dataset", download_need, gpu=False),
         params:
             version=1,  # raise when other files are wanted or the manifest changes
             kind="dataset",
@@ -35,46 +34,27 @@ else:
             revision=None,
             lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
         script:
-            "../workflow_scripts/steps/fetch.py"
+            "../workflow_scripts/hub/fetch.py"
 
     use rule fetch_dataset as fetch_model with:
-        """Fetch a model from the Hugging Face hub, at its locked commit."""
+        """Fetch a model from the Hugging Face hub, at its locked commit or at the one that a request names."""
         output:
             manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
         log:
             "logs/fetch_model/{org}--{name}.log",
         wildcard_constraints:
             org=r"(?!local/)[^/]+",  # whose models are folders on this machine
-            name=r"[^/@]+",
+            name=r"[^/@]+(@[0-9a-f]{40})?",
         localrule: True
         resources:
-            **planned("fetch_model", download_need("model"), gpu=False),
+            **planned("fetch_model", download_need, gpu=False),
         params:
             version=1,
             kind="model",
-            repository="{org}/{name}",
-            revision=model_revision,
-            lock=SETTINGS.hub.lock,
-
-    # Beside the one that other studies use: a leaderboard may hold a model at several commits.
-    use rule fetch_dataset as fetch_model_at with:
-        """Fetch a submitted model at the commit its request names."""
-        output:
-            manifest=f"{HUB}/models/{{org}}/{{name}}@{{commit}}/manifest.json",
-        log:
-            "logs/fetch_model_at/{org}--{name}@{commit}.log",
-        wildcard_constraints:
-            name=r"[^/@]+",
-            commit=r"[0-9a-f]{40}",
-        localrule: True
-        resources:
-            **planned("fetch_model_at", download_need("model"), gpu=False),
-        params:
-            version=1,
-            kind="model",
-            repository="{org}/{name}",
-            revision="{commit}",
-            lock=None,  # which is of the one that other studies use
+            repository=lambda wildcards: f"{wildcards.org}/{wildcards.name.partition('@')[0]}",
+            revision=lambda wildcards: wildcards.name.partition("@")[2] or model_revision(wildcards),
+            # Of the one that other studies use: a leaderboard may hold a model at several commits.
+            lock=lambda wildcards: None if "@" in wildcards.name else SETTINGS.hub.lock,
 
     rule fetch_metadata:
         """Fetch what a request is checked by: all of a repository but its weights."""
@@ -89,17 +69,13 @@ else:
         localrule: True
         conda:
             "../envs/hub.yaml"
-        threads: 1
-        resources:
-            mem_mb=2000,
-            runtime="30m",
         params:
             version=1,
             repository="{org}/{name}",
             revision=model_revision,
             lock=SETTINGS.hub.lock,
         script:
-            "../workflow_scripts/steps/fetch_metadata.py"
+            "../workflow_scripts/hub/metadata.py"
 
 
 # Without an output: asked for by name it always runs, and the lock, which is kept in git and read
@@ -113,12 +89,8 @@ rule lock_hub:
     localrule: True
     conda:
         "../envs/hub.yaml"
-    threads: 1
-    resources:
-        mem_mb=500,
-        runtime="10m",
     params:
         version=1,
-        request={"lock": str(LOCK_FILE)},
+        lock=str(LOCK_FILE),
     script:
         "../workflow_scripts/hub/lock.py"

@@ -17,13 +17,9 @@ rule take_local_model:
     localrule: True
     conda:
         "../envs/hub.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="2h",
     params:
         version=1,
-        request=lambda wildcards: {
+        arguments=lambda wildcards: {
             "repository": f"{LOCAL}/{wildcards.name}",
             "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
         },

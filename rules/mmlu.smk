@@ -18,7 +18,6 @@ rule evaluate_mmlu:
         "logs/evaluate_mmlu/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(checkpoint.in_path for checkpoint in MMLU_CHECKPOINTS),
-    priority: longest_first("evaluate_mmlu")
     retries: retries(2)
     conda:
         LIGHTEVAL_ENVIRONMENT
@@ -44,14 +43,7 @@ rule mmlu_by_subject:
         ],
     output:
         table=multiext("results/tables/mmlu_by_subject", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/mmlu_by_subject.pdf",
-            report(
-                "results/figures/mmlu_by_subject.png",
-                caption="../docs/captions/mmlu_by_subject.rst",
-                category="MMLU",
-            ),
-        ],
+        figure=study_figure("mmlu_by_subject", "MMLU"),
     log:
         "logs/mmlu_by_subject.log",
     localrule: True

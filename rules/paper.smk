@@ -7,7 +7,6 @@ from workflow_scripts.paper.requests import (
     dump_shown_config,
 )
 from workflow_scripts.settings.mmlu import PUBLISHED
-from workflow_scripts.studies.harmony.requests import describe_comparison
 
 PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
@@ -16,10 +15,10 @@ PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
 rule protocol_differences:
     """Where the protocol of this run is not the published one."""
     input:
-        records=[
+        records=lambda wildcards: [
             path
-            for study in ("harmony", "mmlu", "chunking", "latency", "prompts")
-            for path in RECORDS.get(study, [])
+            for study in ("harmony", "mmlu", "chunking", "latency", "prompts", "suite")
+            for path in records_of(study, wildcards)
         ],
         protocols=SETTINGS.resource("published/protocols.yaml"),
     output:
@@ -30,7 +29,7 @@ rule protocol_differences:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=6,
+        version=7,
         arguments=list_published_cells(SETTINGS),
     script:
         "../workflow_scripts/paper/protocol_differences.py"
@@ -78,28 +77,21 @@ for chapter, outputs in (
     ("harmony", RANKED),
     ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
     ("chunking", rules.training_stages.output if "training" in RECORDS else []),
-    ("chunking", rules.training_curves.output if "training" in RECORDS else []),
     ("chunking", UNTRAINED_PLANS),
     ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
     ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
     ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
-    ("suite", rules.suite_checks.output if "suite" in RECORDS else []),
     ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
-    ("suite", rules.suite_protocol.output if "suite" in RECORDS else []),
     ("reproduction", rules.reproduction.output),
     ("reproduction", rules.protocol_differences.output),
 ):
     CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
 REPORTED = [path for files in CHAPTERS.values() for path in files]
-# By figure, the name of its caption; a figure of a grid has that of any grid.
+# By figure, the file of its caption; a figure of a grid has that of any grid.
 CAPTIONS = {
-    figure: re.sub(f"^({one_of(GRIDS)})_", "", figure)
+    figure: f"{workflow.basedir}/docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', figure)}.rst"
     for figure in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
-CAPTION_FILES = [
-    str(Path(workflow.basedir, f"docs/captions/{name}.rst"))
-    for name in dict.fromkeys(CAPTIONS.values())
-]
 
 
 # What the leaderboard page is made from; a study that the config has not has no tab.
@@ -107,17 +99,14 @@ LEADERBOARD_TABLES = [
     f"results/tables/{table}.csv"
     for table, is_made in {
         "suite_leaderboard": "suite" in RECORDS,
-        "suite_checks": "suite" in RECORDS,
         "harmony_leaderboard": "harmony" in RECORDS,
-        "prompt_runs": "prompts" in RECORDS,
-        "chunking_quality": CHECKPOINTS,
     }.items()
     if is_made
 ]
 
 
 rule leaderboard_page:
-    """The leaderboard, a tab for each study of the config."""
+    """The leaderboard: submitted models, and train before test."""
     input:
         tables=LEADERBOARD_TABLES,
     output:
@@ -157,54 +146,29 @@ rule merge_scores:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=3,
-        request=METRICS_OF_TASKS,
+        metrics=METRICS_OF_TASKS,
     script:
-        "../workflow_scripts/steps/merge_scores.py"
-
-
-rule gather_provenance:
-    """Gather from all records the code, machines, models and data behind them."""
-    input:
-        records=all_records,
-    output:
-        provenance="results/report/provenance.json",
-    log:
-        "logs/gather_provenance.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
-    params:
-        version=2,
-        request=dump_shown_config(SETTINGS),
-    script:
-        "../workflow_scripts/paper/provenance.py"
+        "../workflow_scripts/scores/merge.py"
 
 
 rule collect_numbers:
-    """The numbers of prose, by name, as JSON and for LaTeX."""
+    """The numbers of prose, by name, and the code, machines, models and data behind them."""
     input:
+        records=all_records,
         tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
-        provenance="results/report/provenance.json",
-        names=prose_files("numbers.tsv"),
     output:
-        numbers=multiext("results/tables/numbers", ".json", ".tex"),
+        numbers="results/tables/numbers.json",
+        provenance="results/report/provenance.json",
     log:
         "logs/collect_numbers.log",
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
-        version=2,
+        version=4,
+        config=dump_shown_config(SETTINGS),
     script:
         "../workflow_scripts/paper/collect_numbers.py"
 
@@ -217,7 +181,7 @@ rule report:
         provenance="results/report/provenance.json",
         prose=prose_files(".md.j2"),
         sources=SETTINGS.resource("published/sources.csv"),
-        caption_files=CAPTION_FILES,
+        caption_files=list(dict.fromkeys(CAPTIONS.values())),
         pages=rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
     output:
         report=report(
@@ -243,13 +207,6 @@ rule report:
 
 use rule report as paper_source with:
     """The report as a paper in LaTeX."""
-    input:
-        files=REPORTED,
-        numbers="results/tables/numbers.json",
-        provenance="results/report/provenance.json",
-        prose=prose_files(".md.j2"),
-        sources=SETTINGS.resource("published/sources.csv"),
-        caption_files=CAPTION_FILES,
     output:
         report="results/report/paper.tex",
     log:
@@ -258,11 +215,8 @@ use rule report as paper_source with:
 
 
 rule paper:
-    """The whole report: summary and reproduction tables, numbers, page, and the paper's source."""
+    """The whole report: its tables and numbers, the page, and the paper's source."""
     input:
-        rules.reproduction.output,
-        rules.protocol_differences.output,
-        rules.collect_numbers.output,
         rules.report.output,
         rules.paper_source.output,
 
@@ -278,12 +232,7 @@ rule share:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="2h",
     params:
-        version=3,
-        request={"models": list_grid_models(SETTINGS, OWN_GRID)},
+        version=4,
     script:
         "../workflow_scripts/paper/share.py"

@@ -23,7 +23,6 @@ rule ask_prompt_run:
     wildcard_constraints:
         checkpoint=one_of(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
         run=one_of(SETTINGS.prompt_runs),
-    priority: longest_first("ask_prompt_run")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
@@ -93,14 +92,7 @@ rule prompt_runs:
         published=SETTINGS.resource("published/prompt_runs.csv"),
     output:
         table=multiext("results/tables/prompt_runs", ".csv", ".md", ".tex"),
-        figure=[
-            "results/figures/prompt_runs.pdf",
-            report(
-                "results/figures/prompt_runs.png",
-                caption="../docs/captions/prompt_runs.rst",
-                category="Prompts",
-            ),
-        ],
+        figure=study_figure("prompt_runs", "Prompts"),
     log:
         "logs/prompt_runs.log",
     localrule: True

@@ -287,10 +287,10 @@ rule panel:
 
 
 rule scores:
-    """Scores of the Harmony grid as the models are, beside their baselines."""
+    """Scores of the Harmony grid, zero-shot and fine-tuned, beside their baselines."""
     input:
         scores=["results/scores/harmony.parquet"],
-        imports=list_import_folders(SETTINGS),
+        records=RECORDS.get("harmony", []),
         imported=list(SETTINGS.harmony.imported_scores),
     output:
         table=multiext("results/tables/harmony_scores", ".csv", ".md", ".tex"),

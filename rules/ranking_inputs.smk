@@ -46,7 +46,6 @@ def grid_sources(wildcards):
     return {
         "scores": ["results/scores/harmony.parquet"],
         "errors": "results/scores/harmony_errors.parquet",
-        "imports": list_import_folders(SETTINGS),
         "imported": list(SETTINGS.harmony.imported_scores),
         "released": list(map(SETTINGS.resource, published)) if is_real else [],
         "correlations": SETTINGS.resource("published/items/correlations.csv"),

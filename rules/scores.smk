@@ -20,13 +20,8 @@ rule collect_scores:
     localrule: True
     conda:
         "../envs/reporting.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=4,
-        request={},
     script:
         "../workflow_scripts/scores/tidy.py"
 
@@ -39,7 +34,7 @@ rule import_results:
             build_import_request(SETTINGS, wildcards.imported)["folder"]
         ).absolute(),
     output:
-        folder=directory("results/imports/{imported}"),
+        imports=directory("results/imports/{imported}"),
     log:
         "logs/import_results/{imported}.log",
     wildcard_constraints:
@@ -47,10 +42,6 @@ rule import_results:
     localrule: True
     conda:
         "../envs/lm_eval.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime="1h",
     params:
         version=5,
         request=lambda wildcards: build_import_request(SETTINGS, wildcards.imported),

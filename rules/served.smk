@@ -1,7 +1,5 @@
 """Models that a server runs, of which only the tokenizer and the configuration are fetched."""
 
-from workflow_scripts.settings.served import ServedRequest
-
 
 rule describe_served_model:
     """Write down where a server runs a model, beside the model's tokenizer."""
@@ -14,15 +12,11 @@ rule describe_served_model:
     localrule: True
     conda:
         EVALUATION_ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime="10m",
     params:
         version="describe_served_model 1",
-        request=lambda wildcards: ServedRequest(
-            model=f"{wildcards.org}/{wildcards.name}",
-            served=SETTINGS.served[f"{wildcards.org}/{wildcards.name}"],
-        ).to_params(),
+        arguments=lambda wildcards: {
+            "model": f"{wildcards.org}/{wildcards.name}",
+            "served": SETTINGS.served[f"{wildcards.org}/{wildcards.name}"].model_dump(),
+        },
     script:
         "../workflow_scripts/hub/served.py"

@@ -60,25 +60,6 @@ rule suite_leaderboard:
         "../workflow_scripts/studies/suite/leaderboard.py"
 
 
-rule suite_checks:
-    """Automatic checks of the leaderboard's rows."""
-    input:
-        board="results/tables/suite_leaderboard.csv",
-        checks="results/requests/checks.json",
-    output:
-        table=multiext("results/tables/suite_checks", ".csv", ".md", ".tex"),
-    log:
-        "logs/suite_checks.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=6,
-        arguments=describe_tables(SETTINGS),
-    script:
-        "../workflow_scripts/studies/suite/checks.py"
-
-
 rule suite_requests:
     """Status of each request."""
     input:
@@ -97,36 +78,10 @@ rule suite_requests:
         "../workflow_scripts/studies/suite/requests.py"
 
 
-rule suite_protocol:
-    """Differences from the protocol of the Open LLM Leaderboard."""
-    input:
-        records=lambda wildcards: records_of("suite", wildcards),
-        protocols=SETTINGS.resource("published/protocols.yaml"),
-    output:
-        table=multiext("results/tables/suite_protocol", ".csv", ".md", ".tex"),
-    log:
-        "logs/suite_protocol.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=3,
-        arguments={"checkpoints": [], "runs": {}},  # of the reproduction alone
-    script:
-        "../workflow_scripts/paper/protocol_differences.py"
-
-
 rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
-        [
-            rules.suite_leaderboard.output,
-            rules.suite_checks.output,
-            rules.suite_requests.output,
-            rules.suite_protocol.output,
-        ]
-        if "suite" in RECORDS
-        else [],
+        [rules.suite_leaderboard.output, rules.suite_requests.output] if "suite" in RECORDS else [],
         suite_records if "suite" in RECORDS else [],
         # Sources too, so that what the hub did not give is requested again.
         SUITE_SOURCES,

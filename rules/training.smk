@@ -73,7 +73,6 @@ rule measure_stage_perplexity:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=one_of(COMPARED),
-    priority: longest_first("measure_stage_perplexity")
     retries: retries(2)
     conda:
         EVALUATION_ENVIRONMENT
@@ -89,12 +88,13 @@ rule measure_stage_perplexity:
 
 
 rule training_stages:
-    """Tabulate the perplexity after each stage of training, and its trained parameters."""
+    """Tabulate the perplexity after each stage of training, and plot the loss of each."""
     input:
         scores="results/scores/training.parquet",
         records=list_trainings(SETTINGS.list_compared_checkpoints()),
     output:
         table=multiext("results/tables/training_stages", ".csv", ".md", ".tex"),
+        figure=study_figure("training_curves", "Training"),
     log:
         "logs/training_stages.log",
     localrule: True
@@ -110,33 +110,8 @@ rule training_stages:
         "../workflow_scripts/studies/training/stages.py"
 
 
-rule training_curves:
-    """Plot the loss of each stage of training."""
-    input:
-        records=list_trainings(SETTINGS.list_compared_checkpoints()),
-    output:
-        figure=[
-            "results/figures/training_curves.pdf",
-            report(
-                "results/figures/training_curves.png",
-                caption="../docs/captions/training_curves.rst",
-                category="Training",
-            ),
-        ],
-    log:
-        "logs/training_curves.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=1,
-    script:
-        "../workflow_scripts/studies/training/curves.py"
-
-
 rule training:
     """Study: train chunked checkpoints stage by stage, and other models once."""
     input:
         RECORDS.get("training", []),
         rules.training_stages.output if "training" in RECORDS else [],
-        rules.training_curves.output if "training" in RECORDS else [],

@@ -21,6 +21,6 @@ def make_cell(
         shots=shots,
         max_test_items=max_test_items,
     )
-    compute = Compute(device="cpu", batch_size=batch_size)
+    compute = Compute(device="cpu", dtype="float32", batch_size=batch_size)
     keys = {"study": "harmony", "protocol": "direct", "compute": compute, **more}
     return CellsRequest(tasks={task: request}, seeds=(seed,), **keys)

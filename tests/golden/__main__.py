@@ -20,11 +20,11 @@ def main() -> int:
             after = Path(folder, "after", part)
             seconds = run.run_commit(arguments.base, part, before)
             print(f"{part}: {arguments.base} took {seconds:.0f} s", end="", flush=True)
-            seconds = run.run_working_tree(part, after)
+            seconds = run.run_workflow(run.ROOT, part, after)
             print(f", the working tree {seconds:.0f} s", flush=True)
             differences = run.compare_part(part, before, after)
             for difference in differences:
-                intended = difference.is_intended(run.RENAMES.moved)
+                intended = difference.is_intended(run.MOVED)
                 moved = moved or not intended
                 print(f"{difference}{' (on purpose)' if intended else ''}")
             print(f"{part}: {len(differences)} differences")

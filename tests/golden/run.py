@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
-from tests.golden.compare import Difference, Renames, compare_folders, round_cell
+from tests.golden.compare import Difference, compare_folders, round_cell
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PARTS: dict[str, dict[str, list[str]]] = yaml.safe_load((HERE / "tables.yaml").read_text())
-RENAMES = Renames.read(HERE / "renames.yaml")
+MOVED: dict[str, str] = yaml.safe_load((HERE / "moved.yaml").read_text())
 VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}
 
 
@@ -70,7 +70,7 @@ def drop_other_processors() -> list[str]:
 
 
 def compare_part(part: str, before: Path, after: Path) -> list[Difference]:
-    return compare_folders(before, after, PARTS[part], RENAMES)
+    return compare_folders(before, after, PARTS[part])
 
 
 def extract_commit(commit: str, folder: Path) -> None:
@@ -88,31 +88,20 @@ def extract_commit(commit: str, folder: Path) -> None:
 
 
 def run_commit(commit: str, part: str, tables: Path) -> float:
-    """Make a part's tables as a commit does, under the names they had then; return the seconds."""
-    config = RENAMES.restore_config(read_config())
-    names = [RENAMES.restore_table(name) for name in PARTS[part]]
+    """Make a part's tables as a commit does; return the seconds."""
     with TemporaryDirectory(prefix="golden-") as tree:
         extract_commit(commit, Path(tree))
-        return run_workflow(Path(tree), config, names, tables)
+        return run_workflow(Path(tree), part, tables)
 
 
-def run_working_tree(part: str, tables: Path) -> float:
-    """Make a part's tables as the working tree does; return the seconds."""
-    return run_workflow(ROOT, read_config(), list(PARTS[part]), tables)
-
-
-def read_config() -> dict:
-    return yaml.safe_load((HERE / "config.yaml").read_text())
-
-
-def run_workflow(tree: Path, config: dict, names: list[str], tables: Path) -> float:
-    """Run Snakemake in a temporary folder and copy the tables of these names out of it."""
-    sources = {name: f"results/tables/{name}.csv" for name in names}
+def run_workflow(tree: Path, part: str, tables: Path) -> float:
+    """Run a tree's workflow in a temporary folder and copy a part's tables out of it; return the seconds."""
+    sources = {name: f"results/tables/{name}.csv" for name in PARTS[part]}
     if "scores" in sources:
         sources["scores"] = "results/scores.csv"
     with TemporaryDirectory(prefix="golden-") as name:
         folder = Path(name)
-        (folder / "config.yaml").write_text(yaml.safe_dump(config))
+        shutil.copy(HERE / "config.yaml", folder)
         shutil.copytree(HERE / "requests", folder / "requests")
         started = time.monotonic()
         result = subprocess.run(

@@ -16,7 +16,7 @@ def check(part, before, after, moved):
 
 
 def test_published_tables(tmp_path):
-    run.run_working_tree("published", tmp_path / "after")
+    run.run_workflow(run.ROOT, "published", tmp_path / "after")
     check("published", run.find_reference_folder("published"), tmp_path / "after", moved={})
 
 
@@ -24,7 +24,7 @@ def test_published_tables(tmp_path):
 def test_measured_tables(tmp_path):
     before, moved = run.find_reference_folder("measured"), {}
     if not before.is_dir():
-        before, moved = tmp_path / "before", run.RENAMES.moved
+        before, moved = tmp_path / "before", run.MOVED
         run.run_commit(run.read_base(), "measured", before)
-    run.run_working_tree("measured", tmp_path / "after")
+    run.run_workflow(run.ROOT, "measured", tmp_path / "after")
     check("measured", before, tmp_path / "after", moved)

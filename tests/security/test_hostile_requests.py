@@ -8,11 +8,10 @@ import pytest
 from tests.security.hostile_folder import ESCAPE, SECRET, fill
 from tests.unit.hub.conftest import hub  # noqa: F401
 from workflow_scripts.core.clean_text import plain
-from workflow_scripts.hub.metadata import METADATA
+from workflow_scripts.hub import metadata
 from workflow_scripts.hub.submission import Rules, check
 from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.leaderboard_submissions import read_requests
-from workflow_scripts.steps import fetch_metadata
 from workflow_scripts.studies.suite import requests, submit
 
 RULES = Rules(memory_mb=8_000, open_licences=("mit", "apache-2.0"))
@@ -31,11 +30,11 @@ def checked(hub, tmp_path, monkeypatch):  # noqa: F811
     accepted, refused = read_requests(tmp_path / "requests", "huggingface", ())
     sources = {}
     for file, request in accepted.items():
-        source = tmp_path / f"submitted/{request.name}@default" / METADATA
+        source = tmp_path / f"submitted/{request.name}@default" / metadata.METADATA
         sources[file] = [source]
         if not source.exists():
             log, lock = tmp_path / "log", tmp_path / "lock"
-            fetch_metadata.main(request.name, "default", source, log, revision=None, lock=lock)
+            metadata.main(request.name, "default", source, log, revision=None, lock=lock)
     verdicts = check(accepted, sources, RULES, seconds=3)
     verdicts |= {file: {"reason": reason} for file, reason in refused.items()}
     entries = [

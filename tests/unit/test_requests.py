@@ -33,9 +33,6 @@ REQUESTS = {
 }
 
 
-CHANGES = load_table(__file__, "changed_keys.txt")
-
-
 @pytest.mark.parametrize("name", REQUESTS)
 def test_params_come_back(name):
     """A script rebuilds what its rule has put into its params."""
@@ -44,7 +41,7 @@ def test_params_come_back(name):
     assert type(request).of(params) == request and type(request).of(params).sha256 == request.sha256
 
 
-@pytest.mark.parametrize(("change", "expected"), CHANGES)
+@pytest.mark.parametrize(("change", "expected"), load_table(__file__, "changed_keys.txt"))
 def test_changed_key(change, expected):
     """A changed key changes the params of its users and of nobody besides."""
     before, after = load({}), load(yaml.safe_load(f"{{{change}}}"))
@@ -52,13 +49,18 @@ def test_changed_key(change, expected):
     assert differing == set(expected.split())
 
 
-def list_timed_variants(checkpoints, model=MODEL, **measures):
-    settings = load({"chunking": {"checkpoints": checkpoints, "measures": measures}})
-    layers = settings.model(model).layers
-    return [plan.id(layers).variant for plan in build_latency_request(settings, model).plans]
-
-
-def test_timed_plans():
+@pytest.mark.parametrize(
+    ("model", "layers", "variants"),
+    [
+        (
+            MODEL,
+            12,
+            "@k2m12-residual-noadapters @k2m12 @k2m12-mlp.none-adapters8 @prune3 @prune3-5",
+        ),
+        ("miniature/Qwen2-1M", 2, "@k2m2-residual-noadapters"),
+    ],
+)
+def test_timed_plans(model, layers, variants):
     """The layers alone, and each checkpoint with what it is made of, once; of another model the grid."""
     plan = {"model": MODEL, "num_layers_per_chunk": 12}
     checkpoints = [
@@ -68,11 +70,11 @@ def test_timed_plans():
         plan | {"aggregation_base": "none", "adapter_hidden_size": 8},
         {"model": MODEL, "mode": "prune", "layers_to_prune": [3]},
     ]
-    grid = {"latency_layers": [0, 12], "pruned": [[5, 3], [3, 5]]}
-    assert list_timed_variants(checkpoints, **grid) == [
-        *("@k2m12-residual-noadapters", "@k2m12", "@k2m12-mlp.none-adapters8"),
-        *("@prune3", "@prune3-5"),
-    ]
-    other = {"model": "miniature/Qwen2-1M", "latency_models": ["miniature/Qwen2-1M"]}
-    variants = list_timed_variants([plan], **other, latency_layers=[2])
-    assert variants == ["@k2m2-residual-noadapters"]
+    measures = {
+        "latency_layers": [0, layers],
+        "pruned": [[5, 3], [3, 5]],
+        "latency_models": [model],
+    }
+    settings = load({"chunking": {"checkpoints": checkpoints, "measures": measures}})
+    plans = build_latency_request(settings, model).plans
+    assert [plan.id(24).variant for plan in plans] == variants.split()

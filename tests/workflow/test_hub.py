@@ -96,6 +96,6 @@ def test_fetch_submitted(hub, snake, tmp_path):
 
     hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
     manifest = f"resources/hub/models/{MODEL}@{commit}/manifest.json"
-    assert count_jobs(snake(manifest)) == {"fetch_model_at": 1}
+    assert count_jobs(snake(manifest)) == {"fetch_model": 1}
     assert read_manifest(tmp_path / manifest).commit == commit
     assert not (tmp_path / MANIFESTS[0]).exists(), "the one that other studies use"

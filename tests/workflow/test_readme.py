@@ -31,8 +31,8 @@ def test_example_config_cpu_hours(tmp_path):
     run_snakemake(tmp_path, "plan", "--configfile", "mine.yaml", "cpu.yaml")
     with (tmp_path / "results/plan.csv").open(newline="") as file:
         (*_, total) = csv.DictReader(file)
-    assert round(float(total["cpu_hours"])) == 1
-    assert "On a CPU this example is planned at one hour" in PAGE.read_text()
+    assert round(float(total["cpu_hours"]), 1) == 1.5
+    assert "On a CPU this example is planned at 1.5 hours" in PAGE.read_text()
 
 
 def test_readme_length():

@@ -89,4 +89,4 @@ def test_paper_config_rules(finish, tmp_path):
     products = re.findall(r"results/(?:tables|figures|report)/[\w./-]+", result.stdout)
     assert [path for path in sorted(set(products)) if not (folder / path).is_file()] == []
     # What a dry run cannot know of: it follows from the check of the requests.
-    assert {"fetch_model_at", "evaluate_suite", "train_suite"} <= set(actual)
+    assert {"evaluate_suite", "train_suite"} <= set(actual)

@@ -32,7 +32,7 @@ FIGURES = [
     "task_pair",
     "bump",
 ]
-REPORT_RULES = ["gather_provenance", "collect_numbers", "paper_source"]
+REPORT_RULES = ["collect_numbers", "paper_source"]
 HARMONY_MODELS = ["miniature/Llama-1.4M", "miniature/Pythia-0.1M"]
 RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
@@ -44,6 +44,7 @@ def test_run_scores_every_cell(finished):
     assert len(table) == 4
     assert table["value"].between(0, 1).all()
     assert (table["n"] == 16).all()
+    assert table["changed"].between(0, 1).all() and (table["steps"] > 0).all()
     scores = pd.read_csv(folder / "results/scores.csv")
     by_study = scores.groupby("study")["model"].agg(set).to_dict()
     assert by_study == {

@@ -9,7 +9,8 @@ from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
 
 _MAX_LINES = 12  # of scores
-_PROTOCOLS = {"direct": "zero-shot", "train_before_test": "fine-tuned"}
+_MIN_STEPS = 50  # of a training whose scores tell something
+_SCORES = (("zero-shot", "value", "stderr"), ("fine-tuned", "trained_value", "trained_stderr"))
 _RANKS = ("rank", "best_rank", "worst_rank")
 _PLACES = {
     "report/index.html": "the report: all studies on one page",
@@ -73,47 +74,43 @@ def _describe_finding(path: Path) -> list[str]:
 def _describe_models(path: Path) -> list[str]:
     """Describe each score of each model, zero-shot and fine-tuned, and the place of each among published models."""
     rows = _read_rows(path)
-    scores = _read_rows(path.with_name("harmony_scores.csv"))
-    columns = [name for row in rows[:1] for name in row if f"{name}_stderr" in row]
-    names = dict(zip(columns, dict.fromkeys(row["task"] for row in scores), strict=False))
-    zero_shot = {(row["model"], row["task"], row["value"]): row["baseline"] for row in scores}
-    lines = []
-    for label in dict.fromkeys(row["label"] for row in rows):
-        by_protocol = {row["protocol"]: row for row in rows if row["label"] == label}
-        for task in columns:
-            texts = [
-                f"{words} {_format_score(by_protocol[protocol], task)}"
-                for protocol, words in _PROTOCOLS.items()
-                if protocol in by_protocol
-            ]
-            value = by_protocol.get("direct", {}).get(task, "")
-            baseline = zero_shot.get((label, names.get(task, ""), value))
-            # The other table may be of another config.
-            name = task if baseline is None else names[task]
-            texts += [f"baseline {float(baseline):.3f}"] if baseline else []
-            lines.append(f"{label}, {name}: {', '.join(texts)}")
+    models = dict.fromkeys(row["model"] for row in rows)
+    lines = [_describe_score(row) for name in models for row in rows if row["model"] == name]
     more = len(lines) - _MAX_LINES
     lines = [
         *lines[:_MAX_LINES],
         *([f"and {more} more: {path.with_suffix('.md')}"] if more > 0 else []),
     ]
+    own = [row for row in rows if not row["model"].startswith("miniature/")]
+    if any(float(row["steps"] or _MIN_STEPS) < _MIN_STEPS for row in own):
+        lines.append(
+            f"Fewer than {_MIN_STEPS} steps of training change little:"
+            " raise max_training_items or epochs of the recipe."
+        )
     panel = _read_rows(path.with_name("harmony_panel.csv"))
-    places = {row["model"] + row["variant"]: row for row in panel}
+    places = {row["model"] + row["variant"]: row for row in panel if row["rank"]}
     for label, row in places.items():
         if not label.startswith("miniature/"):
             rank, best, worst = (f"{float(row[key]):.0f}" for key in _RANKS)
             lines.append(
-                f"{label}: predicted rank {rank} ({best} to {worst}) among the panel's models, by its"
-                f" {row['protocol'].replace('_', '-')} scores"
+                f"{label}: predicted rank {rank} (95% interval {best} to {worst}) among the panel's models (61"
+                f" published ones unless harmony.panel names others), from {row['tasks']} of {row['panel_tasks']}"
+                f" tasks, {row['protocol'].replace('_', '-')}"
             )
     return [*lines, ""]
 
 
-def _format_score(row: dict[str, str], task: str) -> str:
-    if not row[task]:
-        return "not measured"
-    stderr = row[f"{task}_stderr"]
-    return f"{float(row[task]):.3f}" + (f" ± {float(stderr):.3f}" if stderr else "")
+def _describe_score(row: dict[str, str]) -> str:
+    texts = [
+        f"{words} {float(row[name]):.3f}" + (f" ± {float(row[stderr]):.3f}" if row[stderr] else "")
+        for words, name, stderr in _SCORES
+        if row[name]
+    ]
+    if row["changed"]:
+        steps, changed = float(row["steps"]), float(row["changed"])
+        texts[-1] += f" ({steps:.0f} steps, {changed:.0%} of answers changed)"
+    texts += [f"baseline {float(row['baseline']):.3f}"] if row["baseline"] else []
+    return f"{row['model']}, {row['task']}: {', '.join(texts) or 'not measured'}"
 
 
 # By the file of results that a target makes, what the terminal shows of it.
@@ -123,7 +120,7 @@ _SUMMARIES: dict[str, Callable[[Path], list[str]]] = {
     "requests/submitted.txt": _read_answer,
     "compare.txt": _read_answer,
     "tables/published_agreement.csv": _describe_finding,
-    "tables/harmony_leaderboard.csv": _describe_models,
+    "tables/harmony_scores.csv": _describe_models,
 }
 
 

@@ -10,21 +10,13 @@ program with chunked models registered.
 """
 
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
-from transformers.conversion_mapping import (
-    get_checkpoint_conversion_mapping,
-    register_checkpoint_conversion_mapping,
-)
 
 from workflow_scripts.chunked.architectures import ARCHITECTURES
 from workflow_scripts.chunked.modeling import ChunkedForCausalLM
 
 __all__ = ["ChunkedForCausalLM"]
 
-for _base, (_config, _model, _causal_lm) in ARCHITECTURES.items():
+for _config, _model, _causal_lm in ARCHITECTURES.values():
     AutoConfig.register(_config.model_type, _config, exist_ok=True)
     AutoModel.register(_config, _model, exist_ok=True)
     AutoModelForCausalLM.register(_config, _causal_lm, exist_ok=True)
-    # A file has each expert by itself, and a model all experts of a layer as one.
-    _mapping = get_checkpoint_conversion_mapping(_base)
-    if _mapping:
-        register_checkpoint_conversion_mapping(_config.model_type, _mapping, overwrite=True)

@@ -1,7 +1,6 @@
 """Derive the architectures that can be chunked: for each a config, a bare model and a language model.
 
-The layers of Llama, Mistral, Qwen2 and Qwen3 are of one form, so those of parallel chunks can run as one. Those of
-mixtures of experts run one after the other, by their own code.
+The layers of Llama, Mistral, Qwen2 and Qwen3 are of one form, so those of parallel chunks can run as one.
 """
 
 from typing import NamedTuple
@@ -14,15 +13,7 @@ from workflow_scripts.chunked.configuration import ChunkingKeys
 from workflow_scripts.chunked.layer_order import ChunkStage, SharedStage
 from workflow_scripts.chunked.modeling import ChunkedForCausalLM, ChunkedModel
 
-# By transformers' names, whether the layers of several chunks can run as one.
-_FUSIBLE = {
-    "Qwen2": True,
-    "Qwen3": True,
-    "Llama": True,
-    "Mistral": True,
-    "Mixtral": False,
-    "Qwen3Moe": False,
-}
+_NAMES = ("Qwen2", "Qwen3", "Llama", "Mistral")  # by transformers
 _RECORDED = {"hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)]}
 
 
@@ -42,13 +33,7 @@ def _make_architecture(name: str) -> Architecture:
     config = strict(derive("Config", ChunkingKeys, model_type=f"{base_config.model_type}_chunking"))
     annotations = {"config": config}
     recorded = getattr(transformers, f"{name}Model")._can_record_outputs | _RECORDED
-    model = derive(
-        "Model",
-        ChunkedModel,
-        __annotations__=annotations,
-        _can_record_outputs=recorded,
-        is_fusible=_FUSIBLE[name],
-    )
+    model = derive("Model", ChunkedModel, __annotations__=annotations, _can_record_outputs=recorded)
     causal_lm = derive(
         "ForCausalLM", ChunkedForCausalLM, __annotations__=annotations, _model_class=model
     )
@@ -57,7 +42,7 @@ def _make_architecture(name: str) -> Architecture:
 
 # By the model_type of the models that can be chunked.
 ARCHITECTURES = {
-    getattr(transformers, f"{name}Config").model_type: _make_architecture(name) for name in _FUSIBLE
+    getattr(transformers, f"{name}Config").model_type: _make_architecture(name) for name in _NAMES
 }
 for _architecture in ARCHITECTURES.values():  # where pickle looks for them
     globals().update({each.__name__: each for each in _architecture})

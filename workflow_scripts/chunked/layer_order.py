@@ -48,10 +48,9 @@ class DeviceChunks(nn.Module):
         self.run = run
         self.model = (model,)  # in a tuple, so that nothing is registered a second time
         self.numbers = tuple(zip(*chunks, strict=True))  # by depth, as they run
-        numbers = self.numbers if model.is_fusible else ()
         self.depths = nn.ModuleList(
             FusedLayer(model.layers[siblings[0]], slot + depth)
-            for depth, siblings in enumerate(numbers)
+            for depth, siblings in enumerate(self.numbers)
         )
 
     def prepare(self) -> None:
@@ -188,14 +187,10 @@ class PlannedLayers(nn.ModuleList):
         """Return whether the layers, which are not called when fused, have no hooks and share no weights."""
         layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
         parameters = [parameter for layer in layers for parameter in layer.parameters()]
-        return (
-            self.model[0].is_fusible
-            and all(
-                is_plain(part, kind)
-                for layer in layers
-                for part, kind in zip(get_parts(layer), self.classes, strict=True)
-            )
-            and len(parameters) == len(list(self.parameters()))
+        return len(parameters) == len(list(self.parameters())) and all(
+            is_plain(part, kind)
+            for layer in layers
+            for part, kind in zip(get_parts(layer), self.classes, strict=True)
         )
 
     def _prepare(self) -> StalenessCheck:

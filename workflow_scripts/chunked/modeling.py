@@ -69,8 +69,6 @@ class ChunkedModel(_Chunked):
     """Extend a base model, as a mixin in front of it."""
 
     layers: PlannedLayers
-    # Whether layers of parallel chunks can run as one: those of the Llama family.
-    is_fusible = True
 
     def __init__(self, config: ChunkingKeys):
         super().__init__(config)
@@ -127,10 +125,6 @@ class ChunkedForCausalLM(_Chunked):
         self.vocab_size = config.vocab_size
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
         self.distillation_losses: dict[str, torch.Tensor] = {}
-        # Attributes that a mixture reads where router logits are requested.
-        for key in ("router_aux_loss_coef", "num_experts", "num_experts_per_tok"):
-            if hasattr(config, key):
-                setattr(self, key, getattr(config, key))
         self.post_init()
 
     def spread(self, devices: Sequence[str | int]) -> None:

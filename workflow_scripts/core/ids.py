@@ -43,23 +43,21 @@ _AGGREGATIONS = [
     *(mode for mode in get_args(Aggregation) if mode != "mlp"),
 ]
 # The marks that may stand behind a plan, in this order.
-_MARKS = {
-    "mode": "|".join(_MODES),
-    "after": "after(?:0|[1-9][0-9]*)",
-    "aggregation": "|".join(map(re.escape, _AGGREGATIONS)),
-    "adapters": f"{NO_ADAPTERS}|adapters[1-9][0-9]*",
-    "adapter_init": re.escape(NORMAL_INIT),
-    "distillation": (
-        rf"distil\.(?:hidden(?:\.{PUBLISHED_LOSS})?"
-        rf"|(?:logits|both)(?:\.{PUBLISHED_LOSS})?(?:\.t(?!2(?![0-9.]))(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?)?)"
-    ),
-}
+_MARKS = (
+    "|".join(_MODES),
+    "after(?:0|[1-9][0-9]*)",
+    "|".join(map(re.escape, _AGGREGATIONS)),
+    f"{NO_ADAPTERS}|adapters[1-9][0-9]*",
+    re.escape(NORMAL_INIT),
+    rf"distil\.(?:hidden(?:\.{PUBLISHED_LOSS})?"
+    rf"|(?:logits|both)(?:\.{PUBLISHED_LOSS})?(?:\.t(?!2(?![0-9.]))(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?)?)",
+)
 _CHECKPOINT = re.compile(
     # What has no chunks has no marks of them.
     rf"(?P<model>[^@+]+)(?:@(?!{UNCHANGED}-|prune[0-9-]*[0-9]-(?![0-9]|distil))"
     r"(?P<plan>k[0-9]+m[0-9]+|prune[0-9]+(?:-[0-9]+)*)"
-    + "".join(f"(?:-(?P<{name}>{mark}))?" for name, mark in _MARKS.items())
-    + rf")?(?P<stages>(?:\+(?:cpt(?:\.[1-9][0-9]*k)?|sft|{TUNED}))*)"
+    rf"(?P<marks>{''.join(f'(?:-(?:{mark}))?' for mark in _MARKS)}))?"
+    rf"(?P<stages>(?:\+(?:cpt(?:\.[1-9][0-9]*k)?|sft|{TUNED}))*)"
 )
 _MAX_LENGTH = 96
 _PART = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?"
@@ -96,35 +94,26 @@ class CheckpointId:
 
     model: str
     plan: str | None = None
-    mode: str | None = None
+    marks: tuple[str, ...] = ()
     stages: tuple[str, ...] = ()
-    aggregation: str | None = None
-    adapters: str | None = None
-    after: str | None = None
-    distillation: str | None = None
-    adapter_init: str | None = None
 
     @property
     def variant(self) -> str:
         """Spell all behind the model's own name; nothing for the model as it comes from the hub."""
-        marks = [self.plan, *(getattr(self, kind) for kind in _MARKS)]
-        plan = f"@{'-'.join(mark for mark in marks if mark)}" if self.plan else ""
+        plan = f"@{'-'.join([self.plan, *self.marks])}" if self.plan else ""
         return plan + "".join(f"+{stage}" for stage in self.stages)
 
     @property
     def layout(self) -> "CheckpointId":
         """Keep its layers alone, however they are aggregated and trained."""
-        return CheckpointId(self.model, self.plan, self.mode, after=self.after)
-
-    @property
-    def shape(self) -> "CheckpointId":
-        """Keep its layers, aggregation and adapters, however they are trained."""
-        return replace(self, stages=(), distillation=None)
+        marks = [mark for mark in self.marks if mark in _MODES or mark.startswith("after")]
+        return CheckpointId(self.model, self.plan, tuple(marks))
 
     @property
     def timed_variant(self) -> "CheckpointId":
-        """Keep what its speed depends on: its shape, however its adapters start."""
-        return replace(self.shape, adapter_init=None)
+        """Keep what its speed depends on: its layers, aggregation and adapters, however they start and are trained."""
+        marks = [mark for mark in self.marks if not mark.startswith(("init.", "distil."))]
+        return CheckpointId(self.model, self.plan, tuple(marks))
 
     @property
     def before(self) -> "CheckpointId":
@@ -155,9 +144,9 @@ def _parse(text: str) -> CheckpointId:
     model = match["model"].replace("--", "/", 1)
     if problem := describe_hub_name_problem(model):
         raise UserError(f"{text!r} is not a model id: {problem}.")
-    marks = {name: match[name] for name in _MARKS}
-    stages = tuple(match["stages"].split("+")[1:])
-    return CheckpointId(model, match["plan"], stages=stages, **marks)
+    marks = (match["marks"] or "").split("-")[1:]
+    stages = match["stages"].split("+")[1:]
+    return CheckpointId(model, match["plan"], tuple(marks), tuple(stages))
 
 
 def format_path_names(names: Iterable[str]) -> list[str]:

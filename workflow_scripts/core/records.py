@@ -113,7 +113,7 @@ class TrainingFacts(StrictModel):
     selected: dict[str, Any]
     evaluations: tuple[dict[str, Any], ...]  # on the held-out samples
     bad_samples: dict[str, Any] = {}
-    # What a GPU decided: how rows were packed, in which format; null on a CPU.
+    # What a GPU decided: how rows were packed, in which format; null on a CPU in float32.
     ran: dict[str, Any] | None = None
 
 

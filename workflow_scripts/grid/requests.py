@@ -58,9 +58,10 @@ def find_explained_task(settings: Settings) -> tuple[str, int]:
     named, _, number = (settings.explain or "").partition("/")
     trained = [name for name in settings.harmony.tasks if settings.task(name).training]
     task = named or next(iter(trained), settings.harmony.tasks[0])
-    if task not in settings.tasks:
+    row = settings.tasks.get(task)
+    if row is None or not row.training or not (number or "0").isdecimal():
         raise UserError(
-            f"explain is {shown(settings.explain)}, which begins with the name of a prompt run; expected"
-            " a task, as in sst2/3, or `snakemake explain_prompt`, which shows prompt runs."
+            f"explain is {shown(settings.explain)}; expected a task with a training split and the number of an"
+            " item, as in sst2/3, or `snakemake explain_prompt`, which shows prompt runs."
         )
     return task, int(number or 0)

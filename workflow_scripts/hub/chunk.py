@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import open_atomic_dir, write_json
 from workflow_scripts.core.model_files import read_json_object
@@ -29,12 +29,6 @@ _CONFIG, _SINGLE, _INDEX = "config.json", "model.safetensors", "model.safetensor
 _LINKED = "base.safetensors"  # a single file beside an index would be read alone
 
 
-def make_chunked(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Run the rule of the same name."""
-    (model,) = inputs["model"]
-    build_chunked(model, outputs["manifest"].parent, BuildRequest.of(request))
-
-
 def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> Manifest:
     """Write the checkpoint into `folder`, its manifest last."""
     base, source = read_manifest(base_manifest), base_manifest.parent
@@ -51,7 +45,7 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
         files += list_files(temporary, only=[_CONFIG, *([NEW_WEIGHTS, _INDEX] if new else [])])
         return seal(
             temporary,
-            tuple(sorted(files, key=lambda file: file.path)),
+            sorted(files, key=lambda file: file.path),
             kind="model",
             source=base.source,
             repository=request.id,
@@ -121,5 +115,9 @@ def _write_new_weights(target: Path, source: Path, new: dict) -> None:
     write_json(target / _INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
 
 
+def main(model: Path, request: dict[str, Any], manifest: Path) -> None:
+    build_chunked(model, manifest.parent, BuildRequest.of(request))
+
+
 if "snakemake" in globals():
-    run_job(make_chunked, snakemake)
+    run_job(main, snakemake)

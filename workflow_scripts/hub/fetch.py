@@ -1,11 +1,13 @@
 """Fetch one commit of a model or dataset from the hub into its folder, and write its manifest last.
 
+Only data files, safetensors and small files come, never code or pickles.
 A killed fetch leaves whole files and no manifest; the next one fetches the rest.
 """
 
 import re
 from pathlib import Path
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.model_files import is_plain
 from workflow_scripts.hub.hub_api import (
@@ -15,6 +17,7 @@ from workflow_scripts.hub.hub_api import (
     require_complete,
     translate_errors,
 )
+from workflow_scripts.hub.lock import find_locked_commit
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_model_metadata, seal
 
 
@@ -51,3 +54,15 @@ def fetch(
         licence=listing.licence,
         **(read_model_metadata(folder) if kind == "model" else {}),
     )
+
+
+def main(
+    kind: RepoType, repository: str, revision: str | None, manifest: Path, lock: str | None
+) -> None:
+    """Fetch a repository at its commit in the lock file, where it has one."""
+    commit = find_locked_commit(lock, kind, repository)
+    fetch(kind, repository, revision, manifest.parent, commit)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake, network=True)

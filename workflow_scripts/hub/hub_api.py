@@ -45,12 +45,11 @@ _NO_ANSWER = (
 
 @dataclass(frozen=True)
 class Listing:
-    """One commit of a repository: the files that may be fetched, and the sizes of all files."""
+    """One commit of a repository, with the files that may be fetched."""
 
     commit: str
     licence: str | None
     files: dict[str, RepoSibling]
-    sizes: dict[str, int]
     parameters: int | None  # as the hub counts them
     is_gated: bool
     has_base_model: bool
@@ -97,7 +96,6 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
         commit=info.sha,
         licence=format_licence(licence),
         files={path: siblings[path] for path in sorted(paths)},
-        sizes={path: sibling.size or 0 for path, sibling in siblings.items()},
         parameters=safetensors and safetensors.total,
         is_gated=bool(info.gated),
         has_base_model=bool(card.get("base_model")),

@@ -93,10 +93,4 @@ def _choose_metric(
     names = [str(metric["metric"]).rpartition(".")[2] for metric in metrics]
     filters = [entry["name"] for entry in task.get("filter_list") or [{"name": "none"}]]
     metric = next((metric for metric in _PREFERRED if metric in names), names[0])
-    if len(names) > 1 or len(filters) > 1:
-        print(
-            f"{name} has the metrics {', '.join(names)} and the filters {', '.join(filters)} in lm-eval; its"
-            f" tables report {metric} and {filters[0]}.",
-            file=sys.stderr,
-        )
     return metric, filters[0]

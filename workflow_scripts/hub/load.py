@@ -1,10 +1,8 @@
 """Load a model from the hub folder by its manifest: safetensors only, no remote code, no network."""
 
-import gc
 import os
 import socket
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +56,6 @@ def load_model(
 
     import workflow_scripts.chunked  # noqa: F401 (so that transformers knows chunked models)
 
-    _freeze_imports()
     # cuDNN's attention, which PyTorch prefers on Hopper, makes a plan for each new shape, which takes longer than
     # the attention; and no two rows of samples have the same shape, nor two batches of an evaluation.
     os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
@@ -97,6 +94,7 @@ def load_model(
         model.to(device)
     model.eval()
     ran = model.config._attn_implementation
+    print(f"{manifest.repository} in {dtype} on {device}, attention {ran}.", flush=True)
     return LoadedModel(model, tokenizer, manifest, device, dtype, ran, threads)
 
 
@@ -138,15 +136,6 @@ def spread_over_gpus(manifest: Manifest, dtype: str, device: str) -> dict[str, A
     return {"device_map": "balanced", "max_memory": memory}
 
 
-@cache
-def _freeze_imports() -> None:
-    """Spare the garbage collector what is imported by now, millions of objects that nobody will drop.
-
-    Accelerate has it look at everything after each training, for a third of a second.
-    """
-    gc.freeze()
-
-
 def choose_device(setting: str) -> str:
     """Choose the device; a job that was given a GPU never runs on the CPU, where it would not end in time."""
     import torch
@@ -167,8 +156,18 @@ def choose_device(setting: str) -> str:
 
 
 def choose_best_dtype(device: str) -> str:
-    """Choose bfloat16 where the card computes in it, else float32."""
-    return "bfloat16" if device == "cuda" and is_ampere_or_newer() else "float32"
+    """Choose bfloat16 where the GPU or the processor multiplies matrices in it, else float32.
+
+    A processor is asked for its instructions (Intel's AMX) and not timed: what else runs on the machine would
+    decide, and the jobs of one table not alike.
+    """
+    import torch
+
+    if device == "cuda":  # PyTorch says yes to an emulation too
+        is_native = torch.cuda.get_device_capability() >= _AMPERE
+    else:
+        is_native = torch.cpu.get_capabilities().get("amx_bf16", False)
+    return "bfloat16" if is_native else "float32"
 
 
 def choose_attention(setting: str, architecture: str | None, dtype: str) -> str | None:
@@ -182,10 +181,3 @@ def choose_attention(setting: str, architecture: str | None, dtype: str) -> str 
     if setting == "auto" or (setting == FLASH and dtype == "float32"):
         return "eager" if (architecture or "").startswith("Gemma2") else None
     return setting
-
-
-def is_ampere_or_newer() -> bool:
-    """Ask the card: its bfloat16 is its own, and no emulation, of which PyTorch says yes as well."""
-    import torch
-
-    return torch.cuda.get_device_capability() >= _AMPERE

@@ -2,19 +2,13 @@
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 from huggingface_hub import ModelCard
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_model_metadata, seal
 from workflow_scripts.settings.folders import list_model_files
-
-
-def take_local_model(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
-    """Run the rule of the same name."""
-    import_model_folder(Path(request["folder"]), request["repository"], outputs["manifest"].parent)
 
 
 def import_model_folder(folder: Path, repository: str, target: Path) -> Manifest:
@@ -43,5 +37,9 @@ def _read_licence(card: Path) -> str | None:
     return licence if isinstance(licence, str) else None
 
 
+def main(folder: str, repository: str, manifest: Path) -> None:
+    import_model_folder(Path(folder), repository, manifest.parent)
+
+
 if "snakemake" in globals():
-    run_job(take_local_model, snakemake)
+    run_job(main, snakemake)

@@ -6,11 +6,11 @@ The Snakefile reads it each time it is parsed, so nothing heavy is imported here
 import csv
 from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_json, write_text
 from workflow_scripts.settings.error_messages import validate
@@ -65,16 +65,16 @@ def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
     write_text(path, "".join("\t".join(row) + "\n" for row in rows))
 
 
-def lock_hub(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+def main(manifests: list[Path], lock: str) -> None:
     """Freeze the commit of every fetched model and dataset; rows of other repositories stay as they are."""
     from workflow_scripts.hub.manifest import read_manifest
 
-    if not inputs["manifests"]:
+    if not manifests:
         raise UserError(
             "There is nothing to lock: this config fetches nothing from the hub. Name the one that does,"
             " for instance `snakemake lock_hub --configfile config/paper.yaml`."
         )
-    write_lock(Path(request["lock"]), map(read_manifest, inputs["manifests"]))
+    write_lock(Path(lock), map(read_manifest, manifests))
 
 
 def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:
@@ -98,4 +98,4 @@ def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> l
 
 
 if "snakemake" in globals():
-    run_job(lock_hub, snakemake)
+    run_job(main, snakemake)

@@ -7,7 +7,7 @@ Its presence means that the folder is complete; jobs depend on it and on nothing
 large file reruns nothing and a new commit reruns everything that used the old one.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -83,17 +83,15 @@ def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFi
     )
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    without = None if manifest.served else {"served"}
-    write_json(folder / MANIFEST, manifest.model_dump(mode="json", exclude=without))
-
-
-def seal(folder: Path, files: tuple[HubFile, ...] | None = None, **facts: Any) -> Manifest:
+def seal(
+    folder: Path, files: Iterable[HubFile] | None = None, name: str = MANIFEST, **facts: Any
+) -> Manifest:
     """Write the manifest; where no commit is among the facts, a digest of the files stands for one."""
-    files = list_files(folder) if files is None else files
+    files = list_files(folder) if files is None else tuple(files)
     facts = {"commit": hash_json([file.model_dump() for file in files])[:40]} | facts
     manifest = Manifest(files=files, **facts)
-    write_manifest(folder, manifest)
+    without = None if manifest.served else {"served"}
+    write_json(folder / name, manifest.model_dump(mode="json", exclude=without))
     return manifest
 
 

@@ -2,55 +2,61 @@
 
     <hub>/submitted/<organisation>/<name>@<commit or default>/metadata.json
 
-The file list is the hub's, so that a check without a network sees what the repository holds.
+It is a manifest that lists the weights as the hub does, so that a check without a network sees what there is.
 """
 
 import json
+import traceback
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.core.failed_cells import get_note_path
 from workflow_scripts.core.files import write_json
-from workflow_scripts.core.records import StrictModel
+from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.hub.hub_api import download, read_listing, translate_errors
+from workflow_scripts.hub.lock import find_locked_commit
+from workflow_scripts.hub.manifest import HubFile, Manifest, read_manifest, seal
 from workflow_scripts.settings.leaderboard_submissions import MOST_SMALL_BYTES, MOST_SMALL_FILES
 
 METADATA = "metadata.json"
 _MAX_BYTES = 50_000_000  # bytes; tokenizers of a quarter of a million tokens take 35
 
 
-class Metadata(StrictModel):
-    """What the hub says of a repository."""
-
-    repository: str
-    commit: str = Field(pattern=r"^[0-9a-f]{40}$")
-    licence: str | None  # as its card says, or null where it says nothing
-    files: dict[str, int]  # every file of the repository and its size
-
-
-def fetch_metadata(repository: str, revision: str | None, folder: Path) -> None:
-    """Fetch what `fetch` would but weights and large files; write the list of all files last."""
+def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manifest:
+    """Fetch what `fetch` would but weights and large files; write the list of files last."""
     with translate_errors("model", repository):
         listing = read_listing("model", repository, revision)
+        weights = {path for path in listing.files if path.endswith(".safetensors")}
         small = {
-            path: size
-            for path, size in listing.sizes.items()
-            if path in listing.files and size <= _MAX_BYTES and not path.endswith(".safetensors")
+            path: listing.files[path].size or 0
+            for path in listing.files.keys() - weights
+            if (listing.files[path].size or 0) <= _MAX_BYTES
         }
         if len(small) > MOST_SMALL_FILES or sum(small.values()) > MOST_SMALL_BYTES:
             raise UserError(
                 f"{repository} has {len(small):,} small files of {sum(small.values()):,} bytes; expected at"
                 f" most {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}."
             )
-        download("model", repository, listing, small, folder)
-    metadata = Metadata(
-        repository=repository, commit=listing.commit, licence=listing.licence, files=listing.sizes
+        files = download("model", repository, listing, small, folder)
+    listed = [
+        HubFile(path=path, size=file.size or 0, sha256=file.lfs.sha256)
+        for path in sorted(weights)
+        if (file := listing.files[path]).lfs
+    ]
+    return seal(
+        folder,
+        (*files, *listed),
+        METADATA,
+        kind="model",
+        source="huggingface",
+        repository=repository,
+        revision=revision,
+        commit=listing.commit,
+        licence=listing.licence,
     )
-    write_json(folder / METADATA, metadata.model_dump(mode="json"))
 
 
 def refuse(metadata: Path, error: UserError, log: Path) -> None:
@@ -69,9 +75,39 @@ def refuse(metadata: Path, error: UserError, log: Path) -> None:
     write_json(get_note_path(metadata), note)
 
 
-def read_metadata(path: Path) -> Metadata:
-    """Read what was fetched; raise why it cannot be had where that stands in its place."""
-    fields = json.loads(path.read_text(encoding="utf-8"))
-    if note := fields.get("broken"):
-        raise (Unreachable if "unreachable" in note else UserError)(note["reason"])
-    return Metadata.model_validate(fields)
+def read_metadata(path: Path) -> Manifest:
+    """Read what was fetched, or a manifest; raise why it cannot be had where that stands in its place."""
+    if path.name == METADATA:
+        note = json.loads(path.read_text(encoding="utf-8")).get("broken")
+        if note:
+            raise (Unreachable if "unreachable" in note else UserError)(note["reason"])
+    return read_manifest(path)
+
+
+def main(
+    repository: str,
+    commit: str | None,
+    metadata: Path,
+    log: Path,
+    revision: str | None,
+    lock: str | None,
+) -> None:
+    """Fetch the metadata, or write in their place why they cannot be had, whatever is wrong with them."""
+    if commit == "default":
+        commit = find_locked_commit(lock, "model", repository) or revision
+    try:
+        fetch_metadata(repository, commit, metadata.parent)
+    except Exception as error:
+        if describe_hardware_error(error):
+            raise
+        if not isinstance(error, UserError):
+            print(traceback.format_exc())
+            error = UserError(
+                f"what the hub has of {repository} cannot be taken ({type(error).__name__}: {error})."
+            )
+        print(error)
+        refuse(metadata, error, log)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake, network=True)

@@ -51,7 +51,7 @@ class Recording:
             seconds=round(time.monotonic() - self._clock, 3),
             host=host(),
             peak_memory_mb=peak_memory_mb(),
-            peak_gpu_memory_mb=_measure_gpu_memory_mb() if device == "cuda" else None,
+            peak_gpu_memory_mb=measure_peak_gpu_memory_mb() if device == "cuda" else None,
             devices=tuple(devices),
         )
 
@@ -69,7 +69,7 @@ def model_facts(manifest: Manifest) -> ModelFacts:
     )
 
 
-def _measure_gpu_memory_mb() -> int:
+def measure_peak_gpu_memory_mb() -> int:
     import torch
 
     return max(map(torch.cuda.max_memory_allocated, range(torch.cuda.device_count()))) // 2**20

@@ -5,13 +5,13 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.model_files import select_model_files
 from workflow_scripts.hub.link_files import link_or_copy
-from workflow_scripts.hub.manifest import MANIFEST, read_manifest, seal
+from workflow_scripts.hub.manifest import seal
 from workflow_scripts.hub.metadata import read_metadata
-from workflow_scripts.settings.served import Served, ServedRequest
+from workflow_scripts.settings.served import Served
 
 AS_SERVED = "as served"  # dtype and attention, which the API does not name
 
@@ -26,15 +26,11 @@ class ServedModel:
     device: Any
 
 
-def describe_served_model(
-    inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles
-) -> None:
+def main(source: Path, manifest: Path, model: str, served: dict[str, Any]) -> None:
     """Write the manifest of a served model beside its tokenizer and configuration."""
-    (source,) = inputs["source"]
-    folder = outputs["manifest"].parent
-    model, served = ServedRequest.of(request).model, ServedRequest.of(request).served
-    served = served.model_copy(update={"name": served.name or model})
-    described = read_manifest(source) if source.name == MANIFEST else read_metadata(source)
+    folder = manifest.parent
+    server = Served.model_validate(served | {"name": served["name"] or model})
+    described = read_metadata(source)
     rmtree(folder, ignore_errors=True)
     names = [path.relative_to(source.parent).as_posix() for path in source.parent.rglob("*")]
     for name in select_model_files(names) - {source.name}:
@@ -46,11 +42,11 @@ def describe_served_model(
         source="served",
         repository=model,
         revision=None,
-        commit=hash_json([described.commit, served.model_dump()])[:40],
+        commit=hash_json([described.commit, server.model_dump()])[:40],
         licence=described.licence,
-        parameters=getattr(described, "parameters", None),
-        architecture=getattr(described, "architecture", None),
-        served=served,
+        parameters=described.parameters,
+        architecture=described.architecture,
+        served=server,
     )
 
 
@@ -71,4 +67,4 @@ def load_served(folder: Path, served: Served) -> tuple[ServedModel, Any]:
 
 
 if "snakemake" in globals():
-    run_job(describe_served_model, snakemake)
+    run_job(main, snakemake)

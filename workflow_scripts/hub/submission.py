@@ -11,9 +11,8 @@ from typing import Any
 
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
-from workflow_scripts.core.model_files import select_model_files
-from workflow_scripts.hub.manifest import read_manifest
-from workflow_scripts.hub.metadata import METADATA, read_metadata
+from workflow_scripts.hub.manifest import Manifest
+from workflow_scripts.hub.metadata import read_metadata
 from workflow_scripts.hub.sandbox import SECONDS, SandboxError, run_sandboxed
 from workflow_scripts.planning.memory import estimate_submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
@@ -27,16 +26,6 @@ _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 _ADAPTER = "adapter_config.json"
 _OTHER_BYTES = 100_000_000  # of weights, whatever the parameters
 Verdict = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Repository:
-    """Hold what is known of a repository without its weights."""
-
-    folder: Path
-    commit: str
-    licence: str | None
-    files: dict[str, int]  # with their sizes
 
 
 @dataclass(frozen=True)
@@ -81,14 +70,14 @@ def check(
 def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdict:
     verdict: Verdict = {}
     try:
-        model, *bases = [_read_repository(source) for source in sources]
+        model, *bases = map(read_metadata, sources)
         verdict |= {"commit": model.commit, "licence": model.licence}
         _compare_request(request, model, rules)
-        parameters = verdict["parameters"] = _check_repository(model, rules)
+        parameters = verdict["parameters"] = _check_repository(model, sources[0].parent, rules)
         for base in bases:
             verdict["base_commit"] = base.commit
             try:
-                base_parameters = _check_repository(base, rules)
+                base_parameters = _check_repository(base, sources[1].parent, rules)
             except UserError as error:
                 raise UserError(f"its base {request.base}: {error}") from None
             if base_parameters != parameters:
@@ -113,24 +102,15 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
     return verdict
 
 
-def _read_repository(path: Path) -> Repository:
-    """Read a manifest of the hub folder, or the metadata that were fetched for the check."""
-    if path.name == METADATA:
-        metadata = read_metadata(path)
-        return Repository(path.parent, metadata.commit, metadata.licence, metadata.files)
-    manifest = read_manifest(path)
-    files = {file.path: file.size for file in manifest.files}
-    return Repository(path.parent, manifest.commit, manifest.licence, files)
-
-
-def _compare_request(request: Request, model: Repository, rules: Rules) -> None:
+def _compare_request(request: Request, model: Manifest, rules: Rules) -> None:
     """Refuse a request that contradicts the model's repository."""
     if request.revision not in (None, model.commit):
         raise UserError(
             f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
         )
-    if (_ADAPTER in model.files) != (request.weight_type == "adapter"):
-        has = "holds" if _ADAPTER in model.files else "holds no"
+    has_adapter = any(file.path == _ADAPTER for file in model.files)
+    if has_adapter != (request.weight_type == "adapter"):
+        has = "holds" if has_adapter else "holds no"
         raise UserError(f"weight_type is {request.weight_type!r}, but it {has} {_ADAPTER}.")
     if request.licence and model.licence and request.licence.lower() != model.licence.lower():
         raise UserError(f"licence is {request.licence!r}, but its card says {model.licence!r}.")
@@ -141,20 +121,19 @@ def _compare_request(request: Request, model: Repository, rules: Rules) -> None:
         )
 
 
-def _check_repository(repository: Repository, rules: Rules) -> int:
+def _check_repository(model: Manifest, folder: Path, rules: Rules) -> int:
     """Count the parameters of a repository whose model may be loaded and published; refuse any other."""
-    files = select_model_files(repository.files)
-    size = sum(repository.files[name] for name in files if name.endswith(".safetensors"))
+    size = sum(file.size for file in model.files if file.path.endswith(".safetensors"))
     if not size:
         raise UserError(
             "it holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; convert"
             " them."
         )
-    if repository.licence is None:
+    if model.licence is None:
         raise UserError("its card names no licence.")
-    if repository.licence.lower() not in map(str.lower, rules.open_licences):
-        raise UserError(f"its licence {repository.licence!r} is not among suite.open_licences.")
-    parameters = _count_parameters(repository.folder)
+    if model.licence.lower() not in map(str.lower, rules.open_licences):
+        raise UserError(f"its licence {model.licence!r} is not among suite.open_licences.")
+    parameters = _count_parameters(folder)
     limit = BYTES_OF_A_PARAMETER * parameters + _OTHER_BYTES
     if size > limit:  # no library could load them: they are not fetched, and fill no disk
         raise UserError(

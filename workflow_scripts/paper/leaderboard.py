@@ -1,4 +1,4 @@
-"""Write the leaderboard page: a tab for each study of the config."""
+"""Write the leaderboard page: a tab for submitted models, and one for train before test."""
 
 from pathlib import Path
 from typing import Any
@@ -6,9 +6,7 @@ from typing import Any
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import write_text
 from workflow_scripts.render.web.board import render_board
-from workflow_scripts.studies.chunking.board import make_chunked_tab
 from workflow_scripts.studies.harmony.board import make_harmony_tab
-from workflow_scripts.studies.prompts.board import make_prompts_tab
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
 
@@ -36,16 +34,11 @@ def main(
     tabs = []
     texts = {}
     if "suite_leaderboard" in made:
-        csvs = made["suite_leaderboard"], made["suite_checks"]
-        tabs.append(make_suite_tab(*csvs, suite))
+        tabs.append(make_suite_tab(made["suite_leaderboard"], suite))
         texts = render_texts(suite)
     if "harmony_leaderboard" in made:
         ranked = [RankedTask.model_validate(task) for task in tasks]
         tabs.append(make_harmony_tab(made["harmony_leaderboard"], ranked, protocols))
-    if "prompt_runs" in made:
-        tabs.append(make_prompts_tab(made["prompt_runs"]))
-    if "chunking_quality" in made:
-        tabs.append(make_chunked_tab(made["chunking_quality"]))
     write_text(page, render_board("Chorus leaderboard", _ABOUT[source], tabs, texts))
 
 

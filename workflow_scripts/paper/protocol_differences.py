@@ -37,7 +37,7 @@ def make_cell(record: Record, item: str | None) -> Cell:
     if record.study in ("harmony", "suite"):
         (values["request"]["task"],) = record.request["tasks"].values()
     if record.training and record.training.keys.get("precision") == "auto":
-        # On a CPU nothing was decided while it ran: it is float32 there.
+        # Nothing was decided while it ran on a CPU in float32.
         precision = (record.training.ran or {}).get("precision", "float32")
         values["training"]["keys"]["precision"] = precision
     return record, item, values
@@ -53,35 +53,26 @@ def read_cells(
     for record in map(read_record_numbers, paths):
         if isinstance(record, FailedRecord):
             continue
-        task = record.task.name
-        match record.study:
-            case "harmony" if record.protocol.name in (DIRECT, TRAINED) and task in TEST_ITEMS:
-                yield make_cell(record, task)
-            case "mmlu" if record.model.id in checkpoints:
-                yield make_cell(record, None)
-            case "prompts" if task in runs:
-                yield make_cell(record, f"run {runs[task]}")
-            case "chunking" | "latency":
-                yield make_cell(record, task)
-            case "suite" if task in LEADERBOARD_TASKS:
-                yield make_cell(record, task)
+        task, protocol = record.task.name, record.protocol.name
+        is_published, item = {
+            "harmony": (protocol in (DIRECT, TRAINED) and task in TEST_ITEMS, task),
+            "mmlu": (record.model.id in checkpoints, None),
+            "prompts": (task in runs, f"run {runs.get(task)}"),
+            "suite": (task in LEADERBOARD_TASKS, task),
+        }.get(record.study, (True, task))
+        if is_published:
+            yield make_cell(record, item)
 
 
 def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> pd.DataFrame:
     """Compute a row for each difference of each cell from the published protocol of its study."""
     rows = [
-        {
-            "study": record.study,
-            "of": record.model.id,
-            "item": item,
-            "protocol": record.protocol.name,
-            "what": what,
-            "published": _format_value(published),
-            "ours": _format_value(ours),
-            "decides": "yes" if fact.get("decides", True) else "no",
-            "because": fact.get("because"),
-            "known_from": fact.get("known_from"),
-        }
+        (
+            *(record.study, record.model.id, item, record.protocol.name, what),
+            *(_format_value(published), _format_value(ours)),
+            "yes" if fact.get("decides", True) else "no",
+            *(fact.get("because"), fact.get("known_from")),
+        )
         for record, item, values in cells
         for fact in protocols[record.study]["facts"]
         for what, published, ours in _compare_fact(fact, record.model.id, item, values)

@@ -1,7 +1,7 @@
 """Write the report of a run: the chapters of its studies, as one HTML page or as a paper in LaTeX.
 
-The page needs no network and no other file. The paper reads numbers.tex, figures and tables from beside its folder; its
-numbers are names. Both are the same bytes for the same results.
+The page needs no network and no other file. The paper reads figures and tables from beside its folder. Both are the
+same bytes for the same results.
 """
 
 import base64
@@ -14,14 +14,13 @@ from typing import Any
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from PIL import Image
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import clean_lines, escape_html, escape_latex
 from workflow_scripts.core.files import write_text
 from workflow_scripts.paper.numbers import PROSE
 from workflow_scripts.paper.studies import STUDIES
-from workflow_scripts.render.numbers import Numbers, filled, read_numbers
+from workflow_scripts.render.numbers import Values, fill, format_number
 from workflow_scripts.render.prose import told
 from workflow_scripts.render.tables import ROWS_READ, ShownTable, read_markdown
 from workflow_scripts.render.web.policy import policy
@@ -38,7 +37,7 @@ _LATEX_MARKS = {
 
 
 def read_content(
-    numbers: Numbers, files: Mapping[str, Sequence[Path]], captions: Mapping[str, str]
+    numbers: Values, files: Mapping[str, Sequence[Path]], captions: Mapping[str, str]
 ) -> dict[str, Any]:
     """Read the chapters that have content, and describe the run and what is missing of it.
 
@@ -50,23 +49,17 @@ def read_content(
         title, paragraphs = prose.get(key, (key, []))
         paths = files.get(key, [])
         figures = {path: captions[path.stem] for path in paths if path.suffix == ".png"}
-        for path in [*figures]:
-            with Image.open(path) as image:
-                reason = image.info.get("Comment")
-            if reason:
-                missing.append(f"Figure {path.stem}: {reason}")
-                del figures[path]
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}
             chapters.append(chapter | {"figures": figures, "tables": tables})
         else:
             missing.append(f"“{title}”: not part of this config.")
-    is_miniature = numbers["run.source"].value == "miniature"
+    is_miniature = numbers["run.source"] == "miniature"
     return {
         "chapters": chapters,
         "run": " ".join(told(PROSE / "run.md.j2", numbers)),
-        "miniature": is_miniature and bool(numbers["run.records"].value),
+        "miniature": is_miniature and bool(numbers["run.records"]),
         "missing": [*missing, *told(PROSE / "missing.md.j2", numbers)],
     }
 
@@ -76,13 +69,12 @@ def make_environment(**options: Any) -> Environment:
     return Environment(loader=loader, **_JINJA, **options)
 
 
-def write_page(path: Path, content: dict[str, Any], numbers: Numbers) -> None:
+def write_page(path: Path, content: dict[str, Any], numbers: Values) -> None:
     """Write the page: figures are part of it, tables and figures link to their files beside it."""
 
-    def show_number(name: str) -> str:
-        number = numbers[name]
-        value, about, text = map(escape_html, (str(number.value), number.about, number.text))
-        return f'<data value="{value}" title="{about}">{text}</data>'
+    def show_number(place: str) -> str:
+        value = escape_html(str(numbers[place.partition(":")[0]]))
+        return f'<data value="{value}">{escape_html(format_number(place, numbers))}</data>'
 
     # Markup is ours.
     environment = make_environment(
@@ -90,7 +82,7 @@ def write_page(path: Path, content: dict[str, Any], numbers: Numbers) -> None:
         finalize=lambda value: clean_lines(value) if type(value) is str else value,
     )
     environment.filters |= {
-        "prose": lambda text: Markup(filled(text, show_number, escape_html)),
+        "prose": lambda text: Markup(fill(text, show_number, escape_html)),
         "embed": lambda png: f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode()}",
         "link": lambda file, kind: f"../{file.parent.name}/{file.stem}.{kind}",
     }
@@ -107,9 +99,11 @@ def write_page(path: Path, content: dict[str, Any], numbers: Numbers) -> None:
     write_text(path, text)
 
 
-def write_paper(path: Path, content: dict[str, Any]) -> None:
+def write_paper(path: Path, content: dict[str, Any], numbers: Values) -> None:
     environment = make_environment(**_LATEX_MARKS)
-    environment.filters["prose"] = lambda text: filled(text, r"\val{{{}}}".format, escape_latex)
+    environment.filters["prose"] = lambda text: fill(
+        text, lambda place: escape_latex(format_number(place, numbers)), escape_latex
+    )
     environment.filters["tex"] = escape_latex
     environment.filters["layout"] = choose_layout
     write_text(path, environment.get_template("paper.tex.j2").render(content))
@@ -127,7 +121,6 @@ def main(
     numbers: Path,
     provenance: Path,
     sources: Path,
-    caption_files: list[Path],
     report: Path,
     chapters: Mapping[str, Sequence[str]],
     captions: Mapping[str, str],
@@ -135,18 +128,18 @@ def main(
 ) -> None:
     """Write the report: the paper where it is a .tex file, else the page.
 
-    `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the name of each figure's caption,
+    `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the file of each figure's caption,
     `links` other pages by title.
     """
-    values = read_numbers(numbers)
+    values = json.loads(numbers.read_text(encoding="utf-8"))
     files = {chapter: [Path(path) for path in paths] for chapter, paths in chapters.items()}
-    texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in caption_files}
-    content = read_content(
-        values, files, {figure: texts[name] for figure, name in captions.items()}
-    )
+    texts = {
+        figure: " ".join(Path(file).read_text("utf-8").split()) for figure, file in captions.items()
+    }
+    content = read_content(values, files, texts)
     content["provenance"] = json.loads(provenance.read_text(encoding="utf-8"))
     if report.suffix == ".tex":
-        write_paper(report, content)
+        write_paper(report, content, values)
         return
     with sources.open(encoding="utf-8", newline="") as file:
         content |= {"sources": list(csv.DictReader(file)), "links": links}

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
     hash_file,
@@ -20,49 +20,48 @@ from workflow_scripts.core.files import (
     write_json,
     write_text,
 )
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Metric, Record
 from workflow_scripts.scores.errors import RANGES, bare
-from workflow_scripts.scores.foreign.every_eval_ever import BASE, VERSION, check_schema
+from workflow_scripts.scores.foreign.every_eval_ever import VERSION, check_schema
 from workflow_scripts.scores.tidy import read_records
 
 LOWER_IS_BETTER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts")
 
 
-def share(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+def main(records: list[Path], folder: Path) -> None:
     """Write all records but latencies, which are times and no evaluations."""
-    records = read_records(inputs["records"])
-    shared = [(path, record) for path, record in records if record.protocol.name != "latency"]
-    if not shared:
+    evaluations = [
+        (path, record)
+        for path, record in read_records(records)
+        if record.protocol.name != "latency"
+    ]
+    if not evaluations:
         raise UserError("There is no record to share.")
-    models = {model["model"]: json.dumps(model) for model in request["models"]}
-    with open_atomic_dir(outputs["folder"]) as target:
-        root = target / "every_eval_ever"
-        for path, record in shared:
-            content = describe_evaluation(record)
-            base = models.get(CheckpointId.parse(record.model.id).model)
-            if base:
-                content["model_info"]["additional_details"][BASE] = base
-            digest = hash_text(content["evaluation_id"])
-            folder = root / f"data/chorus-{record.study}" / record.model.id
-            file = folder / f"{uuid.UUID(hex=digest[:32], version=4)}.json"
-            lines = list(list_lines(record, path, content["evaluation_id"]))
-            if lines:
-                items = file.with_name(f"{file.stem}_samples.jsonl")
-                check_schema(items, lines[0], "instance_level_eval")
-                write_text(
-                    items, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-                )
-                content["detailed_evaluation_results"] = {
-                    "format": "jsonl",
-                    "file_path": items.relative_to(root).as_posix(),
-                    "hash_algorithm": "sha256",
-                    "checksum": hash_file(items),
-                    "total_rows": len(lines),
-                }
-            check_schema(file, content)
-            write_json(file, content)
+    with open_atomic_dir(folder) as target:
+        for path, record in evaluations:
+            write_evaluation(record, path, target / "every_eval_ever")
+
+
+def write_evaluation(record: Record, path: Path, root: Path) -> None:
+    """Write one record, whose file is `path`, and its items."""
+    content = describe_evaluation(record)
+    name = uuid.UUID(hex=hash_text(content["evaluation_id"])[:32], version=4)
+    file = root / f"data/chorus-{record.study}" / record.model.id / f"{name}.json"
+    lines = list(list_lines(record, path, content["evaluation_id"]))
+    if lines:
+        items = file.with_name(f"{file.stem}_samples.jsonl")
+        check_schema(items, lines[0], "instance_level_eval")
+        write_text(items, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+        content["detailed_evaluation_results"] = {
+            "format": "jsonl",
+            "file_path": items.relative_to(root).as_posix(),
+            "hash_algorithm": "sha256",
+            "checksum": hash_file(items),
+            "total_rows": len(lines),
+        }
+    check_schema(file, content)
+    write_json(file, content)
 
 
 def describe_evaluation(record: Record) -> dict[str, Any]:
@@ -71,7 +70,6 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
     finished = str(int(datetime.fromisoformat(record.volatile.finished).timestamp()))
     name = f"{record.study}-{protocol.name}-{task.name}-{protocol.dtype}-seed{protocol.seed}"
     settings = {
-        "study": record.study,
         "task": task.name,
         "protocol": protocol.name,
         "num_fewshot": str(task.shots),
@@ -84,8 +82,6 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
         "commit": model.commit,
         "weights_sha256": model.weights_sha256,
         "dtype": protocol.dtype,
-        "parameters": None if model.parameters is None else str(model.parameters),
-        "trained_on": task.name if record.training else None,
     }
     source = {"commit": task.dataset_commit, "split": task.split}
     results = [
@@ -116,7 +112,7 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
             "name": model.id,
             "id": model.id,
             "developer": model.id.partition("/")[0],
-            "additional_details": {key: text for key, text in details.items() if text is not None},
+            "additional_details": details,
         },
         "evaluation_results": results,
     }
@@ -152,17 +148,10 @@ def describe_score(metric: Metric) -> dict[str, Any]:
 
 
 def list_lines(record: Record, path: Path, evaluation_id: str) -> Iterator[dict[str, Any]]:
-    """List a line for each score of each item, the first of an item with all that is known of it."""
+    """List a line for each score of each item."""
     if any(metric.condition for metric in record.metrics):
         return
     for item in read_items(path.with_name(record.items.file)).to_pylist():
-        metadata = {
-            "prompt_sha256": item["prompt_sha256"],
-            "subset": item["subset"],
-            "cluster": item["cluster"],
-            "loglikelihoods": item["loglikelihoods"] and json.dumps(item["loglikelihoods"]),
-            "graded": "neither right nor wrong" if item["correct"] is None else None,
-        }
         answer = {
             "turn_idx": 0,
             "source": "output.raw",
@@ -185,15 +174,12 @@ def list_lines(record: Record, path: Path, evaluation_id: str) -> Iterator[dict[
             },
             "output": {"raw": [] if output is None else [output]},
             "answer_attribution": [] if item["prediction"] is None else [answer],
-            "metadata": {key: text for key, text in metadata.items() if text is not None},
         }
         is_correct = bool(item["correct"])
-        # Without scores of its own an item has a line all the same: the score is that of all items together.
-        for name, score in item["scores"] or [(None, float(is_correct))]:
-            result = {} if name is None else {"evaluation_result_id": name}
-            yield line | result | {"evaluation": {"score": score, "is_correct": is_correct}}
-            line["metadata"] = None
+        for name, score in item["scores"]:
+            evaluation = {"score": score, "is_correct": is_correct}
+            yield line | {"evaluation_result_id": name, "evaluation": evaluation}
 
 
 if "snakemake" in globals():
-    run_job(share, snakemake)
+    run_job(main, snakemake)

@@ -9,8 +9,10 @@ tokens of tasks.
 # ruff: noqa: B019  (there is one planner, which lives as long as the process)
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED
@@ -21,7 +23,7 @@ from workflow_scripts.settings.tables import ModelRow, WorkRow
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 # FLOPs per parameter and token: a forward pass; a training step, without and with gradients of the weights.
-FORWARD_FLOPS, FROZEN_FLOPS, TRAINING_FLOPS = 2, 4, 6
+_FORWARD_FLOPS, _FROZEN_FLOPS, _TRAINING_FLOPS = 2, 4, 6
 _START_SECONDS = 12  # before a model is loaded
 _ITEM_SECONDS = 0.006  # tokenising, scoring and writing
 _DISK_MB_PER_SECOND, _DOWNLOAD_MB_PER_SECOND = 500, 50
@@ -72,6 +74,15 @@ class Need:
         return min(int(self.mem_mb * (1 + attempt) / 2), cluster.node_memory_gb * 1_000)
 
 
+class Reading(NamedTuple):
+    """Items of so many tokens that a model reads, `rows` at once, and the tokens that it generates for each."""
+
+    items: float
+    tokens: float
+    new_tokens: int = 0
+    rows: int | None = None  # null is compute.batch_size
+
+
 class Planner:
     """The resources of the jobs of a config, by what their wildcards name."""
 
@@ -88,23 +99,22 @@ class Planner:
 
     @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
-        seconds = sum(self._test_seconds(checkpoint, self._get_work(task), shots) for task in tasks)
-        return self._load(checkpoint, seconds)
+        max_items = self._settings.harmony.max_test_items
+        return self._read(checkpoint, [self._test(task, shots, max_items) for task in tasks])
 
     def mmlu(self, checkpoint: str) -> Need:
         """Return those of MMLU in lighteval, which reads each prompt for the letters and for the answers."""
-        row = self._get_work("mmlu_helm")
+        work = self._get_work("mmlu_helm")
         items = self._count_mmlu_items(self._settings.mmlu.max_items_per_subject)
-        tokens = row.test_tokens * self._choose(4, 2)
-        seconds = self._read_seconds(checkpoint, items, tokens, row.new_tokens)
-        return self._load(checkpoint, seconds)
+        tokens = work.test_tokens * self._choose(4, 2)
+        return self._read(checkpoint, [Reading(items, tokens, work.new_tokens)])
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         prompt_run = self._settings.prompt_runs[run]
         items = self._count_mmlu_items(self._settings.prompts.max_items_per_subject)
-        items, new_tokens = _limit(items, prompt_run.first), prompt_run.decoding.new_tokens or 0
-        tokens = self._choose(70, 130)
-        return self._load(checkpoint, self._read_seconds(checkpoint, items, tokens, new_tokens))
+        new_tokens = prompt_run.decoding.new_tokens or 0
+        reading = Reading(_limit(items, prompt_run.first), self._choose(70, 130), new_tokens)
+        return self._read(checkpoint, [reading])
 
     def estimate_suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite
@@ -112,31 +122,29 @@ class Planner:
             return Need(_UNKNOWN_SECONDS, suite.memory_mb, gpus=int(self._on_gpus))
         if request.protocol == "train_before_test":
             return self.training_before_test(request.name, tasks)
-        seconds = 0.0
-        for entry in suite.tasks:
-            if entry.task in tasks:
-                row, max_items = self._get_work(entry.task), entry.max_items or suite.max_items
-                items = _limit(row.test_items, max_items)
-                if entry.task == "mmlu":
-                    items = self._count_mmlu_items(max_items)
-                tokens = row.test_tokens + entry.shots * row.training_tokens
-                seconds += self._read_seconds(request.name, items, tokens, row.new_tokens)
-        return self._load(request.name, seconds)
+        readings = [
+            self._test(entry.task, entry.shots, entry.max_items or suite.max_items)
+            for entry in suite.tasks
+            if entry.task in tasks
+        ]
+        return self._read(request.name, readings)
 
     def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
         """Return those of reading the texts in the checkpoint's own plan and in so many others."""
         measures = self._measures
         tokens = _limit(self._choose(9_000, 290_000), measures.text_tokens)
         responses = measures.responses * len(measures.difficulties)
-        seconds = self._read_seconds(checkpoint, tokens / measures.stride, measures.window)
-        seconds += self._read_seconds(checkpoint, responses, self._choose(10, 500))
-        return self._load(checkpoint, (plans + 1) * seconds, measures.window)
+        readings = [
+            Reading(tokens / measures.stride, measures.window),
+            Reading(responses, self._choose(10, 500)),
+        ]
+        return self._read(checkpoint, readings * (plans + 1), measures.window)
 
     def written(self, checkpoint: str, plans: int) -> Need:
         """Return those of plans that write to prompts, each beside the unchanged model."""
         prompts, tokens = len(self._measures.written_prompts), self._measures.written_tokens or 0
-        seconds = self._read_seconds(checkpoint, prompts, 2 * tokens, tokens, rows=1)
-        return self._load(checkpoint, (plans + 1) * seconds, tokens, models=2)
+        reading = Reading(prompts, 2 * tokens, tokens, rows=1)
+        return self._read(checkpoint, [reading] * (plans + 1), tokens, models=2)
 
     def latency(self, checkpoint: str) -> Need:
         """Return those of timing every plan, fused, as the loop and beside the unchanged model."""
@@ -145,11 +153,11 @@ class Planner:
         plans = len(measures.build_latency_plans(model, layers, variants))
         rounds = 3 * plans * len(measures.devices) * (1 + measures.repeats)
         tokens = self._choose(32, 100)
-        seconds = rounds * sum(
-            self._read_seconds(checkpoint, measures.questions, tokens, measures.new_tokens, rows)
+        readings = [
+            Reading(measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
-        )
-        return self._load(checkpoint, seconds, models=2, gpus=max(measures.devices))
+        ]
+        return self._read(checkpoint, readings * rounds, models=2, gpus=max(measures.devices))
 
     # Training
 
@@ -159,21 +167,18 @@ class Planner:
         harmony = self._settings.harmony
         recipe = harmony.get_task_recipe(self._settings.source)
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
-        rows = [self._get_work(task) for task in tasks]
-        seconds = 0.0
-        for row in rows:
-            length = row.training_tokens
-            items = _limit(row.training_items, recipe.max_training_items)
+        seconds, longest = 0.0, 0
+        for task in tasks:
+            work = self._get_work(task)
+            items = _limit(work.training_items, recipe.max_training_items)
             held_out = _limit(items, recipe.max_validation_items)
-            per_run = self._train_seconds(checkpoint, recipe, recipe.epochs * items, length)
-            per_run += recipe.epochs * self._read_seconds(
-                checkpoint, held_out, length, row.new_tokens
-            )
-            if not recipe.adapters_alone:
-                per_run += self._load_seconds(checkpoint)
-            seconds += seeds * (rates * per_run + self._test_seconds(checkpoint, row, shots=0))
-        longest = max((row.training_tokens for row in rows), default=0)
-        return self._train(checkpoint, recipe, seconds, _LONGEST_SAMPLE * longest)
+            choice = Reading(held_out, work.training_tokens, work.new_tokens)
+            epoch = self._train_seconds(checkpoint, recipe, items, work.training_tokens)
+            epoch += self._read_seconds(checkpoint, choice)
+            test = self._read_seconds(checkpoint, self._test(task, 0, harmony.max_test_items))
+            seconds += seeds * (rates * recipe.epochs * epoch + test)
+            longest = max(longest, _LONGEST_SAMPLE * work.training_tokens)
+        return self._train(checkpoint, recipe, seconds, longest)
 
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
         """Return those of training on a text, of some four bytes a token."""
@@ -200,47 +205,33 @@ class Planner:
 
     # Downloads
 
-    def download(self, kind: str, repository: str) -> Need:
-        settings = self._settings
-        if kind == "model" and repository in settings.models:
-            megabytes = 2 * settings.models[repository].parameters // MB
+    def download(self, repository: str) -> Need:
+        """Return those of fetching a model, or the dataset of a task."""
+        model = self._settings.models.get(repository)
+        if model:
+            megabytes = model.parameters * BYTES["bfloat16"] // MB
         else:
-            names = [name for name, row in settings.tasks.items() if row.dataset == repository]
+            tasks = self._settings.tasks.items()
+            names = [name for name, row in tasks if row.dataset == repository]
             megabytes = self._get_work(names[0] if names else "").download_mb
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
     # Seconds
 
-    def _test_seconds(self, checkpoint: str, row: WorkRow, shots: int) -> float:
-        items = _limit(row.test_items, self._settings.harmony.max_test_items)
-        tokens = row.test_tokens + shots * row.training_tokens
-        return self._read_seconds(checkpoint, items, tokens, row.new_tokens)
-
-    def _read_seconds(
-        self,
-        checkpoint: str,
-        items: float,
-        tokens: float,
-        new_tokens: int = 0,
-        rows: int | None = None,
-    ) -> float:
-        """Return the seconds of reading items of so many tokens, `rows` at once, and of generating new ones."""
+    def _read_seconds(self, checkpoint: str, reading: Reading) -> float:
+        items, tokens, new_tokens, rows = reading
         passes = math.ceil(items / (rows or self._settings.compute.batch_size)) * (1 + new_tokens)
-        flops = FORWARD_FLOPS * items * (tokens + new_tokens)
+        flops = _FORWARD_FLOPS * items * (tokens + new_tokens)
         return items * _ITEM_SECONDS + self._compute_seconds(checkpoint, self._dtype, flops, passes)
 
     def _train_seconds(
         self, checkpoint: str, keys: TrainingKeys, samples: float, tokens: float
     ) -> float:
         """Return the seconds of training on samples of so many tokens on average."""
-        flops: float = FROZEN_FLOPS if keys.adapters_alone else TRAINING_FLOPS
-        if CheckpointId.parse(checkpoint).distillation:  # the teacher's pass
-            flops += FORWARD_FLOPS
-        if self._estimate_training_memory(checkpoint, keys, _LONGEST_SAMPLE * int(tokens))[1]:
-            flops += FORWARD_FLOPS
-        rows = keys.gpus * (keys.micro_batch_size or min(8, keys.batch_size))
+        flops: float = _FROZEN_FLOPS if keys.adapters_alone else _TRAINING_FLOPS
+        rows = keys.micro_batch_size or min(8, keys.batch_size)
         dtype = self._choose_dtype(keys.precision)
-        flops *= samples / keys.gpus * tokens
+        flops *= samples * tokens
         return self._compute_seconds(checkpoint, dtype, flops, _TRAINING_PASSES * samples / rows)
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
@@ -259,16 +250,22 @@ class Planner:
 
     # Memory
 
-    def _load(
-        self, checkpoint: str, seconds: float, length: int = 500, models: int = 1, gpus: int = 1
+    def _read(
+        self,
+        checkpoint: str,
+        readings: Iterable[Reading],
+        length: int = 500,
+        models: int = 1,
+        gpus: int = 1,
     ) -> Need:
         """Return those of loading models and reading batches, over several GPUs where one does not hold them.
 
         Where a server answers, it takes neither a GPU nor weights here.
         """
+        seconds = _START_SECONDS + sum(self._read_seconds(checkpoint, item) for item in readings)
         if CheckpointId.parse(checkpoint).model in self._settings.served:
-            return Need(_START_SECONDS + seconds, LIBRARIES_MB)
-        seconds += _START_SECONDS + self._load_seconds(checkpoint)
+            return Need(seconds, LIBRARIES_MB)
+        seconds += self._load_seconds(checkpoint)
         weights_mb = models * self._count_weights_mb(checkpoint)
         tokens = self._settings.compute.batch_size * length
         device_mb = (
@@ -286,34 +283,30 @@ class Planner:
     ) -> Need:
         """Return those of a training, one sample of this length at once, that leaves so many states on disk."""
         seconds += _START_SECONDS + self._load_seconds(checkpoint)
-        device_mb, _ = self._estimate_training_memory(checkpoint, keys, length)
+        device_mb = self._estimate_training_mb(checkpoint, keys, length)
         weights_mb = self._count_weights_mb(checkpoint)
         trained_mb = 4 * self._count_trained(checkpoint, keys) / MB
         # A state has the parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
-            mem_mb = keys.gpus * (LIBRARIES_MB + weights_mb + device_mb)
-            return Need(seconds, int(mem_mb), disk_mb=disk_mb)
-        # At the end the first process holds all that was trained.
-        mem_mb = int(keys.gpus * (_CUDA_HOST_MB + 1.3 * weights_mb) + trained_mb)
-        return Need(seconds, mem_mb, keys.gpus, int(device_mb) + _CUDA_MB, disk_mb)
+            mem_mb = int(LIBRARIES_MB + weights_mb + device_mb)
+            return Need(seconds, mem_mb, disk_mb=disk_mb)
+        # At the end the process holds all that was trained.
+        mem_mb = int(_CUDA_HOST_MB + 1.3 * weights_mb + trained_mb)
+        return Need(seconds, mem_mb, 1, int(device_mb) + _CUDA_MB, disk_mb)
 
-    def _estimate_training_memory(
-        self, checkpoint: str, keys: TrainingKeys, length: int
-    ) -> tuple[float, bool]:
-        """Return the MB of a device for one sample, and whether activations are calculated twice to fit."""
+    def _estimate_training_mb(self, checkpoint: str, keys: TrainingKeys, length: int) -> float:
+        """Return the MB of a device for one sample; on a GPU activations are recomputed where they do not fit."""
         row, length = self._get_row(checkpoint), min(length, keys.max_length)
         fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
         fixed += OF_TRAINED * self._count_trained(checkpoint, keys)
         fixed += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
         activations = length * self._estimate_width(checkpoint)
         memory = (fixed + activations * _KEPT_BYTES * row.layers) / MB
-        is_large = self._on_gpus and memory > self._free_mb
-        if keys.gradient_checkpointing == "no" or not (
-            is_large or keys.gradient_checkpointing == "yes"
-        ):
-            return memory, False
-        return (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB, True
+        may_recompute = self._on_gpus and keys.gradient_checkpointing != "no"
+        if not may_recompute or memory <= self._free_mb:
+            return memory
+        return (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB
 
     # Sizes
 
@@ -345,6 +338,14 @@ class Planner:
             return row
         items = self._settings.miniature.items
         return row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
+
+    def _test(self, task: str, shots: int, max_items: int | None) -> Reading:
+        """Return what a test reads; of MMLU the items are limited by subject."""
+        work = self._get_work(task)
+        items = _limit(work.test_items, max_items)
+        if task == "mmlu":
+            items = self._count_mmlu_items(max_items)
+        return Reading(items, work.test_tokens + shots * work.training_tokens, work.new_tokens)
 
     def _count_mmlu_items(self, per_subject: int | None) -> int:
         questions = self._choose(_MINIATURE_QUESTIONS, _MMLU_QUESTIONS)

@@ -17,8 +17,7 @@ Computed = tuple[tuple[str, Callable[[pd.DataFrame], Values]], ...]
 class Study:
     """Describe a chapter, named by its `key` in rules/paper.smk.
 
-    `computed` has by table the function that computes its numbers; the file `declared` beside the prose has the format
-    and the meaning of each.
+    `computed` has by table the function that computes its numbers.
     """
 
     key: str
@@ -28,10 +27,6 @@ class Study:
     @property
     def title(self) -> str:
         return read_title(self.prose)
-
-    @property
-    def declared(self) -> Path:
-        return self.prose.with_name("numbers.tsv")
 
     def values(self, tables: Tables) -> Values:
         """Compute the values of the tables that there are."""

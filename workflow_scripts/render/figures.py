@@ -89,14 +89,11 @@ def save_both(fig, files: Sequence[Path]) -> None:
     metadata = {"pdf": ("CreationDate", "Producer", "Creator"), "png": ("Software",)}
     for path, (kind, keys) in zip(files, metadata.items(), strict=True):
         with open_atomic_path(path) as temporary:
-            reason = {"Comment": fig.get_label()} if kind == "png" and fig.get_label() else {}
-            texts = dict.fromkeys(keys) | reason
-            fig.savefig(temporary, format=kind, metadata=texts, bbox_inches=size)
+            fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys), bbox_inches=size)
 
 
 def draw_placeholder(axes, sentence: str) -> None:
-    """Write in place of a figure why there is nothing to show; the report lists it instead of the figure."""
-    axes.figure.set_label(sentence)
+    """Write in place of a figure why there is nothing to show."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 

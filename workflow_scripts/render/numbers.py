@@ -1,101 +1,45 @@
 """Numbers with names: what prose may say of the results, computed once and typed nowhere."""
 
-import csv
-import json
-import math
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.clean_text import escape_latex
-from workflow_scripts.core.files import write_json, write_text
 from workflow_scripts.render import text
+from workflow_scripts.render.frames import plain
 
-PLACE = re.compile(r"\{([a-z][a-z0-9_.]*)\}")
+PLACE = re.compile(r"\{([a-z][a-z0-9_.]*(?::[^{}\s]+)?)\}")
 Values = dict[str, Any]  # by a number's name; None and NaN where it could not be computed
 
 
-@dataclass(frozen=True)
-class Number:
-    """`value` to compute and decide with, `text` to print, `about` to know what it is."""
-
-    value: float | int | str
-    text: str
-    about: str
+def select_computed(values: Values) -> Values:
+    """Select the values that could be computed, as plain values of Python."""
+    cells = {name: plain(value) for name, value in values.items()}
+    return {name: value for name, value in cells.items() if value is not None}
 
 
-Numbers = dict[str, Number]
-
-
-def filled(sentence: str, show: Callable[[str], str], plain: Callable[[str], str] = str) -> str:
-    """Fill a sentence: each {name} as `show` has it, and all between as `plain` has it."""
+def fill(sentence: str, show: Callable[[str], str], escape: Callable[[str], str] = str) -> str:
+    """Fill a sentence: each {name:format} as `show` has it, and all between as `escape` has it."""
     parts = PLACE.split(sentence)
-    return "".join(show(part) if at % 2 else plain(part) for at, part in enumerate(parts))
+    return "".join(show(part) if at % 2 else escape(part) for at, part in enumerate(parts))
 
 
-def percent(value: float) -> str:
+def format_percent(value: float) -> str:
     """Format without decimals but where nearly all or nearly none would hide behind them."""
     digits = 1 if f"{100 * value:.0f}" in ("0", "100") and value not in (0, 1) else 0
     return f"{100 * value:.{digits}f}%"
 
 
-# The kinds of numbers.tsv; any other is a format of Python's own, like .2f.
+# The formats of prose; any other is Python's own, like .2f, and none prints a text.
 _FORMATS: dict[str, Callable[[Any], str]] = {
-    "text": str,
+    "": str,
     "count": "{:,.0f}".format,
-    "percent": percent,
+    "percent": format_percent,
     "perplexity": text.perplexity,
     "points": lambda share: text.fixed(100 * share, ".1f"),
 }
 
 
-def read_declared(*files: Path) -> dict[str, tuple[str, str]]:
-    """Read from numbers.tsv of each name how it is printed, and what it is.
-
-    `<direct|trained>` in a name stands for either word, and `<>` behind it for the same word.
-    """
-    declared = {}
-    for file in files:
-        with file.open(encoding="utf-8") as lines:
-            for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-                words = re.search(r"<(.*)>", row["name"])
-                for word in words[1].split("|") if words else [""]:
-                    name = re.sub("<.*>", word, row["name"])
-                    declared[name] = (row["shown"], row["about"].replace("<>", word))
-    return declared
-
-
-def name_numbers(values: Values, declared: dict[str, tuple[str, str]]) -> Numbers:
-    """Make numbers of the values that could be computed."""
-    numbers = {}
-    for name, value in values.items():
-        kind, about = declared[name]
-        value = value.item() if hasattr(value, "item") else value
-        if value is None or (isinstance(value, float) and not math.isfinite(value)):
-            continue
-        shown = _FORMATS[kind](value) if kind in _FORMATS else text.fixed(value, kind)
-        numbers[name] = Number(value, shown, about)
-    return numbers
-
-
-def write_numbers(numbers: Numbers, json_path: Path, tex_path: Path) -> None:
-    write_json(json_path, {name: asdict(number) for name, number in numbers.items()})
-    lines = [
-        r"% \val{name} prints a number of the results by its name; an unknown name is an error.",
-        r"\makeatletter",
-        r"\newcommand{\val}[1]{\ifcsname val@#1\endcsname\csname val@#1\endcsname"
-        r"\else\PackageError{chorus}{There is no number #1}{}\fi}",
-        r"\newcommand{\defval}[2]{\expandafter\def\csname val@#1\endcsname{#2}}",
-    ]
-    lines += [
-        rf"\defval{{{name}}}{{{escape_latex(number.text)}}}% {number.about}"
-        for name, number in numbers.items()
-    ]
-    write_text(tex_path, "\n".join([*lines, r"\makeatother", ""]))
-
-
-def read_numbers(path: Path) -> Numbers:
-    fields = json.loads(path.read_text(encoding="utf-8"))
-    return {name: Number(**number) for name, number in fields.items()}
+def format_number(place: str, values: Values) -> str:
+    """Format the number that a place in prose names, such as `harmony.models:count`."""
+    name, _, kind = place.partition(":")
+    return _FORMATS[kind](values[name]) if kind in _FORMATS else text.fixed(values[name], kind)

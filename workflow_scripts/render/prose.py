@@ -1,7 +1,7 @@
 """A chapter's prose: a template that is edited without Python, over the numbers of numbers.json.
 
 A paragraph ends at an empty line. A sentence begins at the margin, and goes on in the indented lines below
-it. `{name}` prints a number. What prints a number that this run has not is left out: a part in [[double
+it. `{name:format}` prints a number. What prints a number that this run has not is left out: a part in [[double
 brackets]], otherwise the sentence; and with the first sentence of a paragraph the whole paragraph.
 
 Between `{%` and `%}` stands Jinja2: `{% if mmlu.em_clear > 0 %}` decides by a number's value, and no condition
@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import ChainableUndefined, Environment, TemplateError, Undefined
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.render.numbers import PLACE, Numbers
+from workflow_scripts.render.numbers import PLACE, Values
 from workflow_scripts.render.words import CLEAR, joined
 
 _PART = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
@@ -45,11 +45,12 @@ def read_title(template: Path) -> str:
     return template.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
-def told(template: Path, numbers: Numbers) -> list[str]:
+def told(template: Path, numbers: Values) -> list[str]:
     """Tell the paragraphs that these numbers allow, each number by its name in braces."""
 
     def is_whole(text: str) -> bool:
-        return _MISSING not in text and all(name in numbers for name in PLACE.findall(text))
+        names = (place.partition(":")[0] for place in PLACE.findall(text))
+        return _MISSING not in text and all(name in numbers for name in names)
 
     def trim(text: str) -> str:
         """Leave out bracketed parts that lack a number; return nothing if the rest lacks one."""
@@ -80,15 +81,15 @@ def told(template: Path, numbers: Numbers) -> list[str]:
     return paragraphs
 
 
-def _nest(numbers: Numbers) -> dict[str, Any]:
+def _nest(numbers: Values) -> dict[str, Any]:
     """Return the values by the first word of their names, with the next as attributes."""
     root = SimpleNamespace()
-    for name, number in numbers.items():
+    for name, value in numbers.items():
         *parents, last = name.split(".")
         space = root
         for parent in parents:
             space = vars(space).setdefault(parent, SimpleNamespace())
-        setattr(space, last, number.value)
+        setattr(space, last, value)
     return vars(root)
 
 

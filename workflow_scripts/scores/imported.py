@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Self, get_args
 
 import pandas as pd
 from pydantic import Field, FiniteFloat, ValidationError, ValidationInfo, model_validator
@@ -36,7 +36,6 @@ class ImportedRow(Condition):
     protocol: str
     metric: str
     value: FiniteFloat
-    unit: Literal["fraction", "percent"] = "fraction"
     variant: str = ""
     subset: str | None = None
     shots: int | None = Field(None, ge=0)
@@ -64,16 +63,10 @@ class ImportedRow(Condition):
         if self.metric not in (reported, bare(reported)):
             raise ValueError(f"metric is {self.metric!r}; tables report {reported!r}")
         if metric in RANGES:
-            low, high = (bound * self.scale for bound in RANGES[metric])
+            low, high = RANGES[metric]
             if not low <= self.value <= high:
                 raise ValueError(f"value is {self.value:g}; expected {low:g} to {high:g}")
-        elif self.unit == "percent":
-            raise ValueError(f"{metric} is no fraction, and has no percent")
         return self
-
-    @property
-    def scale(self) -> int:
-        return 100 if self.unit == "percent" else 1
 
 
 def read_imported(
@@ -114,7 +107,7 @@ def read_imported(
 
 
 def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> list[dict[str, Any]]:
-    """Check each line, and convert percents to fractions; all problems are raised together."""
+    """Check each line; all problems are raised together."""
     rows, problems = [], []
     for record in frame.to_dict("records"):
         values = {str(name): value for name, value in record.items() if not pd.isna(value)}
@@ -125,11 +118,7 @@ def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> lis
                 name = ".".join(map(str, problem["loc"])) or record["task"]
                 problems.append(f"{path}, line {record['line']}: {name}: {problem['msg']}.")
             continue
-        fields = row.model_dump(exclude={"unit", "line"})
-        for name in ("value", "stderr", "baseline", "chance"):
-            if fields[name] is not None:
-                fields[name] /= row.scale
-        rows.append(fields | {"metric": context["metrics"].get(row.task, row.metric)})
+        rows.append(row.model_dump() | {"metric": context["metrics"].get(row.task, row.metric)})
     if problems:
         raise UserError(problems)
     return rows
@@ -158,6 +147,6 @@ def _melt_leaderboard(wide: pd.DataFrame, metrics: Mapping[str, str]) -> pd.Data
     return long.assign(
         protocol=PROTOCOL,
         metric=long["task"].map(dict(metrics)).fillna("unknown"),
-        unit="percent",
+        value=pd.to_numeric(long["value"], errors="coerce") / 100,
         n=long["task"].map(TEST_ITEMS),
     ).sort_values("line", kind="stable")

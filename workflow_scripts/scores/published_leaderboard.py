@@ -6,7 +6,6 @@ import pandas as pd
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.files import read_external_csv
-from workflow_scripts.settings.error_messages import listed
 
 LEADING_COLUMNS = ("model", "rank", "pc1")
 PROTOCOL = "train_before_test"
@@ -47,7 +46,7 @@ def read_panel(path: Path) -> pd.DataFrame:
     expected = "the column model, a column for each task, and a line for each model"
     wide = read_external_csv(path, expected)
     if "model" not in wide:
-        raise UserError(f"{path} has the columns {listed(map(str, wide))}; expected {expected}.")
+        raise UserError(f"{path} has the columns {', '.join(map(str, wide))}; expected {expected}.")
     return convert_to_fractions(wide.set_index("model"))
 
 

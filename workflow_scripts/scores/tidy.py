@@ -6,14 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.core.measurement_conditions import CONDITIONS, Condition
 from workflow_scripts.core.records import FailedRecord, Metric, Record, read_record
 from workflow_scripts.scores.columns import COLUMNS, describe_record
 from workflow_scripts.scores.errors import replace_zero_stderr
-from workflow_scripts.scores.files import write_csv
 from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore, read_cells
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.influences import item_errors
@@ -102,33 +101,16 @@ def write_parquet(scores: pd.DataFrame, path: Path) -> None:
         scores.to_parquet(temporary, index=False)
 
 
-def merge(
-    studies: list[pd.DataFrame], imported: Sequence[Path], metrics: Mapping[str, str]
-) -> pd.DataFrame:
-    """Merge all studies' scores with other people's, whose names must not be ours."""
-    own = set(pd.concat(studies)["study"])
-    frames = [*studies, *read_all_imported(imported, metrics, taken=own)]
-    # Imported results stand in two studies.
-    merged = pd.concat(frames, ignore_index=True).astype(COLUMNS).drop_duplicates()
-    return sort_scores(merged)
-
-
-def merge_scores(inputs: InputFiles, request: dict[str, str], outputs: OutputFiles) -> None:
-    """Write one table of all scores; `request` has the metric that tables report of each task."""
-    scores = merge(list(map(pd.read_parquet, inputs["studies"])), inputs["imported"], request)
-    write_parquet(scores, outputs["parquet"])
-    write_csv(scores, outputs["csv"])
-
-
-def collect_scores(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+def collect_scores(
+    records: list[Path], scores: Path, errors: Path, imports: Sequence[Path] = ()
+) -> None:
     """Write the scores of records and of imported cells, and the errors of their shared items."""
-    measured = read_records(inputs["records"])
-    folders = inputs.get("imports", ())
-    imported = [(folder, cell) for folder in folders for cell in read_cells(folder)]
+    measured = read_records(records)
+    imported = [(folder, cell) for folder in imports for cell in read_cells(folder)]
     rows = [row for _, record in measured for row in make_record_rows(record)]
     rows += [row for _, cell in imported for row in make_cell_rows(cell)]
-    write_parquet(sort_scores(tidy(rows)), outputs["scores"])
-    write_parquet(item_errors(measured, imported), outputs["errors"])
+    write_parquet(sort_scores(tidy(rows)), scores)
+    write_parquet(item_errors(measured, imported), errors)
 
 
 if "snakemake" in globals():

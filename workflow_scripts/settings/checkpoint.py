@@ -129,34 +129,35 @@ class Checkpoint(Section):
         plan = self.plan(layers)
         if self.mode == "prune":
             dropped = "-".join(map(str, sorted(set(self.layers_to_prune))))
-            return CheckpointId(self.model, f"prune{dropped}", distillation=self._distillation)
+            marks = [self._distillation] if self._distillation else []
+            return CheckpointId(self.model, f"prune{dropped}", tuple(marks))
         if not plan.chunks:
             return CheckpointId(self.model, UNCHANGED)
         is_moved = self.layers_before_chunks is not None and len(plan.start) != len(plan.end)
-        has_normal_init = self.use_adapters and self.adapter_init == "normal"
-        return CheckpointId(
-            self.model,
-            f"k{len(plan.chunks)}m{len(plan.chunks[0])}",
-            mode=_drop_usual(self.mode, DEFAULT_MODE),
-            aggregation=_drop_usual(self.aggregation, USUAL_AGGREGATION),
-            adapters=_drop_usual(self.adapters or NO_ADAPTERS, "adapters"),
-            adapter_init=NORMAL_INIT if has_normal_init else None,
-            after=f"after{len(plan.start)}" if is_moved else None,
-            distillation=self._distillation,
-        )
+        choices = {
+            self.mode: self.mode != DEFAULT_MODE,
+            f"after{len(plan.start)}": is_moved,
+            self.aggregation: self.aggregation != USUAL_AGGREGATION,
+            NO_ADAPTERS: not self.use_adapters,
+            self.adapters: self.use_adapters and self.adapter_hidden_size,
+            NORMAL_INIT: self.use_adapters and self.adapter_init == "normal",
+            self._distillation: self._distillation,
+        }
+        marks = [str(mark) for mark, is_unusual in choices.items() if is_unusual]
+        return CheckpointId(self.model, f"k{len(plan.chunks)}m{len(plan.chunks[0])}", tuple(marks))
 
     @property
-    def _distillation(self) -> str | None:
-        kinds = {(True, False): "hidden", (False, True): "logits", (True, True): "both"}
-        kind = kinds.get((self.distillation, self.logits_distillation))
-        if kind is None:
-            return None
-        loss = "" if self.distillation_loss == "own" else f".{PUBLISHED_LOSS}"
-        mark = f"distil.{kind}{loss}"
-        if kind == "hidden" or self.temperature == USUAL_TEMPERATURE:
-            return mark
-        digits = f"{Decimal(repr(self.temperature)):f}"  # without an exponent, which has a dash
-        return f"{mark}.t{digits.removesuffix('.0')}"
+    def _distillation(self) -> str:
+        if not (self.distillation or self.logits_distillation):
+            return ""
+        kind = "logits" if self.logits_distillation else "hidden"
+        parts = ["distil", "both" if self.distillation and self.logits_distillation else kind]
+        if self.distillation_loss == "published":
+            parts.append(PUBLISHED_LOSS)
+        if self.logits_distillation and self.temperature != USUAL_TEMPERATURE:
+            digits = f"{Decimal(repr(self.temperature)):f}"  # without an exponent, which has a dash
+            parts.append(f"t{digits.removesuffix('.0')}")
+        return ".".join(parts)
 
     @model_validator(mode="after")
     def _check_plan(self, info: ValidationInfo) -> Self:
@@ -165,7 +166,7 @@ class Checkpoint(Section):
             if row.family in _UNSUPPORTED_FAMILIES:
                 raise ValueError(
                     f"{self.model} is of the family {row.family}; expected a model built like Qwen2,"
-                    " Qwen3, Llama, Mistral, Mixtral or Qwen3-MoE"
+                    " Qwen3, Llama or Mistral"
                 )
             try:
                 plan = self.plan(row.layers)
@@ -174,7 +175,3 @@ class Checkpoint(Section):
             if self._distillation and not plan.chunks and self.mode != "prune":
                 raise ValueError("expected no distillation of the unchanged model from itself")
         return self
-
-
-def _drop_usual(mark: str | None, usual: str) -> str | None:
-    return None if mark == usual else mark

@@ -15,7 +15,6 @@ from workflow_scripts.settings.prompts.section import Prompts
 from workflow_scripts.settings.section import Count, NonNegative, Section
 from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.suite import Suite
-from workflow_scripts.settings.tables import Tables
 from workflow_scripts.settings.training import Training
 
 
@@ -51,8 +50,6 @@ class Config(Section):
     """Seed of everything random, orders and training, but not of the generated world."""
     hub: Hub = Hub()
     """Where models and datasets lie."""
-    tables: Tables = Tables()
-    """The models and tasks the workflow knows."""
     compute: Compute = Compute()
     """How models are run."""
     served: dict[str, Served] = Field({})

@@ -1,8 +1,7 @@
 """Check content against a section, and describe each problem in a sentence that names the key and the value."""
 
 import re
-from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -13,28 +12,6 @@ from workflow_scripts.core.errors import UserError, format_suggestion
 Model = TypeVar("Model", bound=BaseModel)
 
 _MAX_LENGTH = 80
-# Keys of older configs, and what replaces each.
-_REMOVED = {
-    "chunking.measures.precisions": "expected compute.dtype",
-    "chunking.search": "nothing replaces it",
-    "cluster.measured": "expected cluster.utilisation",
-    "cluster.*_use": "expected cluster.utilisation",
-    "cluster.*_mb_per_second": "nothing replaces it",
-    "harmony.budget": "config/harmony_lite.yaml lists the tasks that a small budget pays for",
-    "harmony.stop": "nothing replaces it",
-    "harmony.together": "nothing replaces it",
-    "harmony.test_draw": "expected harmony.draws",
-    "*.recipes.*.nodes": "expected gpus, of one node",
-    "*.recipes.*.keep_last": "expected select: last",
-    "*.recipes.*.sharded": "nothing replaces it",
-    "*.recipes.*.tensorboard": "the training record has the curve",
-    "separate": 'expected compare, as in snakemake compare --config compare="A B"',
-    "training.recovery": "expected training.cpt, a recipe",
-    "training.recovery_tokens": "expected training.cpt_tokens",
-    "served.*.check": "nothing replaces it",
-    "served.*.key_variable": "expected the key in the environment variable OPENAI_API_KEY",
-    "suite.shown_items": "the items of a row lie beside its records",
-}
 _SECRET_KEY = re.compile(
     r"token(?!s|iz)|passw|passphrase|secret|credential|(?:api|access|private)[_-]?key",
     re.IGNORECASE,
@@ -74,12 +51,6 @@ def shown(value: object) -> str:
     return text if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "…"
 
 
-def listed(words: Iterable[object], last: str = "and") -> str:
-    """Join words as in a sentence."""
-    *first, final = map(str, words)
-    return f"{', '.join(first)} {last} {final}" if first else final
-
-
 def _describe(problem: Any, keys: list[str]) -> str:
     """Put pydantic's message behind the key and the value, and the nearest name behind it."""
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
@@ -88,9 +59,6 @@ def _describe(problem: Any, keys: list[str]) -> str:
     near = ""
     if problem["type"] == "extra_forbidden":
         near = format_suggestion(re.sub(r"\[\d+]", "", key), keys)
-        for removed, instead in _REMOVED.items():
-            if fnmatchcase(key, removed):
-                message, near = f"removed in 0.1.0; {instead}", ""
     elif problem["type"] == "literal_error":
         near = format_suggestion(str(value), re.findall(r"'([^']*)'", message))
     if isinstance(value, str | int | float | None):
@@ -108,18 +76,20 @@ def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:
                 yield from _list_keys(inner, f"{prefix}{name}.")
 
 
-def _find_secrets(content: Any, key: str = "") -> Iterator[str]:
-    """Describe each key that names a secret and each value that looks like one."""
+def _find_secrets(content: Any) -> Iterator[str]:
+    """Describe each key that names a secret, and each key or value that looks like one."""
+    for key, value in _list_values(content):
+        if _SECRET_KEY.search(key) or _SECRET.search(f"{key} {value}"):
+            yield f"{_SECRET.sub('<hidden>', key)} names or holds a secret; {_REMEDY}"
+
+
+def _list_values(content: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """List all values that are neither a mapping nor a list, with their keys."""
     if isinstance(content, dict):
         for name, value in content.items():
-            is_secret = _SECRET.search(str(name))
-            inner = f"{key}.{'<hidden>' if is_secret else name}"
-            if is_secret or _SECRET_KEY.search(str(name)):
-                yield f"{inner[1:]} names a secret; {_REMEDY}"
-            else:
-                yield from _find_secrets(value, inner)
+            yield from _list_values(value, f"{key}.{name}")
     elif isinstance(content, list):
         for position, value in enumerate(content):
-            yield from _find_secrets(value, f"{key}[{position}]")
-    elif isinstance(content, str) and _SECRET.search(content):
-        yield f"{key.removeprefix('.')} holds what looks like a secret; {_REMEDY}"
+            yield from _list_values(value, f"{key}[{position}]")
+    else:
+        yield key.removeprefix("."), content

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
-from workflow_scripts.settings.names import find_file
+from workflow_scripts.settings.names import locate_file
 from workflow_scripts.settings.section import Count, Listed, Section, Words
 from workflow_scripts.settings.yaml_files import read_yaml
 
@@ -184,7 +184,7 @@ def list_grid_files(grid: GridFile, workflow_folder: Path) -> dict[str, list[str
         "correlations": [CORRELATIONS],
     }
     return {
-        name: [str(find_file(path, workflow_folder) or path) for path in paths]
+        name: [str(locate_file(path, workflow_folder)) for path in paths]
         for name, paths in files.items()
         if paths
     }

@@ -40,8 +40,6 @@ class TaskRecipe(TrainingKeys):
         yield from super().find_contradictions()
         if len(self.learning_rates) > 1 and self.select == "last":
             yield "learning_rates are several and select is 'last', which scores none."
-        if self.gpus > 1:
-            yield "gpus is above 1; each training of the grid is a job on one GPU."
 
     @property
     def protocol_keys(self) -> dict[str, Any]:
@@ -89,8 +87,8 @@ class Harmony(Section):
     two."""
     imported_scores: Listed[CsvFile] = ()
     """CSV files of other people's scores to rank beside ours: columns model, task, protocol
-    (direct, few_shot or train_before_test), metric, value and, where known, stderr, n and unit
-    (fraction or percent); resources/published/harmony_leaderboard.csv is read as it is."""
+    (direct, few_shot or train_before_test), metric, value and, where known, stderr and n;
+    resources/published/harmony_leaderboard.csv is read as it is."""
     corpora: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")], TextFile] = Field({})
     """Text files of your own, by name: bits per byte of their last tenth, before and after training
     on their first eight."""

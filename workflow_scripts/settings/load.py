@@ -11,19 +11,13 @@ from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.leaderboard_submissions import read_requests
-from workflow_scripts.settings.names import LookUp, Registry, find_file, find_folder
+from workflow_scripts.settings.names import LookUp, Registry, find_folder, locate_file
 from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.settings import Settings
-from workflow_scripts.settings.tables import (
-    DeviceRow,
-    ModelRow,
-    Tables,
-    TaskRow,
-    WorkRow,
-    read_table,
-)
+from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow, WorkRow, read_table
 
+# By the names of the tables in config.
 _ROWS = {"models": ModelRow, "tasks": TaskRow, "work": WorkRow, "devices": DeviceRow}
 
 
@@ -34,32 +28,35 @@ def load_settings(
 
     `look_up` is asked for models and tasks that no table has.
     """
-    tables = validate(Tables, config.get("tables") or {}, "tables.")
-    paths = {name: find_file(path, workflow_folder) or Path(path) for name, path in tables}
-    rows: dict[str, Any] = {name: read_table(kind, paths[name]) for name, kind in _ROWS.items()}
+    rows: dict[str, Any] = {
+        name: read_table(row_type, locate_file(f"config/{name}.tsv", workflow_folder))
+        for name, row_type in _ROWS.items()
+    }
     source = config.get("source", "miniature")
-    registry = Registry(workflow_folder, source, paths, rows["models"], rows["tasks"], look_up)
+    registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
+    compute = checked.compute
+    if source == "miniature" and compute.dtype == "auto":  # its numbers are the same everywhere
+        compute = compute.model_copy(update={"dtype": "float32"})
+    served = _collect_served(checked, registry.models)
     settings = Settings.model_construct(
-        **dict(checked) | {"served": _collect_served(checked, registry.models)},
+        **dict(checked) | {"served": served, "compute": compute},
         **rows,
         folders=registry.folders,
         prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),
-        flags=read_flags(
-            find_file(checked.suite.flags, workflow_folder) or Path(checked.suite.flags)
-        ),
+        flags=read_flags(locate_file(checked.suite.flags, workflow_folder)),
         grids=read_grid_files(workflow_folder, registry.tasks),
         workflow_folder=str(workflow_folder),
     )
-    problems = [*_check_models(settings), *_check_machines(settings), *_check_explain(settings)]
-    if problems:
+    if problems := list(_check_names(settings)):
         raise UserError(problems)
     # Requests come last: which checkpoints they may name, the rest of the config says.
-    folder, variants = (
+    requests, refused = read_requests(
         find_folder(settings.suite.requests, workflow_folder),
+        source,
         settings.own_checkpoints,
+        settings.suite.local_models,
     )
-    requests, refused = read_requests(folder, source, variants, settings.suite.local_models)
     return settings.model_copy(update={"requests": requests, "refused_requests": refused})
 
 
@@ -71,8 +68,8 @@ def _collect_served(config: Config, models: dict[str, ModelRow]) -> dict[str, Se
     return served
 
 
-def _check_models(settings: Settings) -> Iterator[str]:
-    """Check that models which sections name exist, and can do what is asked of them."""
+def _check_names(settings: Settings) -> Iterator[str]:
+    """Check that models and devices which sections name exist, and that what is to be trained has weights here."""
     variants = settings.own_checkpoints
     for section in ("harmony", "mmlu", "prompts"):
         for name in getattr(settings, section).models:
@@ -84,18 +81,16 @@ def _check_models(settings: Settings) -> Iterator[str]:
                 )
     harmony = settings.harmony
     trains = "train_before_test" in harmony.protocols or harmony.corpora
-    need_weights = {
-        "chunking.checkpoints": settings.chunking.models,
-        "mmlu.models": settings.mmlu.models,
-        "harmony.models with train_before_test or corpora": harmony.models if trains else (),
-    }
+    need_weights = [*settings.mmlu.models, *(harmony.models if trains else ())]
     for name in settings.served:
         if name not in settings.models:
             near = format_suggestion(name, settings.models)
             yield f"served has {name!r}; expected a model that a study or the table names.{near}"
-        for key, names in need_weights.items():
-            if name in names:
-                yield f"{key} has {name!r}, whose weights stay with its server."
+        if name in need_weights:
+            yield (
+                f"served has {name!r}, whose weights stay with its server; expected others in mmlu.models, and in"
+                " harmony.models with train_before_test or corpora."
+            )
     chats = [name for name, run in settings.prompt_runs.items() if run.messages is not None]
     for name in settings.prompts.models:
         row = settings.models.get(CheckpointId.parse(name).model)
@@ -104,29 +99,6 @@ def _check_models(settings: Settings) -> Iterator[str]:
                 f"prompts.models has {name!r}, a base model without a chat template; expected an instruct"
                 f" model, as the run {chats[0]!r} has messages."
             )
-
-
-def _check_machines(settings: Settings) -> Iterator[str]:
-    """Check that the GPU has a row in its table, and that a job has the devices that latency is measured on."""
     gpu, devices = settings.cluster.gpu, settings.devices
     if gpu not in devices:
         yield f"cluster.gpu is {gpu!r}; expected a device of its table.{format_suggestion(gpu, devices)}"
-    number = max(settings.chunking.measures.devices)
-    limit = settings.cluster.gpus_per_node if settings.on_gpus else settings.compute.threads
-    if number > limit:
-        yield f"chunking.measures.devices has {number}; expected at most the {limit} of a job."
-
-
-def _check_explain(settings: Settings) -> Iterator[str]:
-    """Check that `explain` names a question of a prompt run, or a training item of a task."""
-    if not settings.explain:
-        return
-    name, *rest = settings.explain.split("/")
-    trained = [task for task, row in settings.tasks.items() if row.training]
-    is_item = name in trained and all(map(str.isdecimal, rest))
-    if name not in settings.prompt_runs and not is_item:
-        near = format_suggestion(name, [*settings.prompt_runs, *trained])
-        yield (
-            f"explain is {settings.explain!r}; expected a prompt run, as in run6/anatomy/3, or a task with a"
-            f" training split and the number of an item, as in sst2/3.{near}"
-        )

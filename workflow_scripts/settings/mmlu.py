@@ -1,6 +1,5 @@
 """MMLU as published, of models and their chunked checkpoints."""
 
-from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
@@ -16,12 +15,13 @@ MmluPrompt = Literal["installed", "published"]
 PUBLISHED_MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
 # The published mlp adds its output to nothing, and the published adapters are as wide as the model's MLP and start
 # as random values: another model than that of the same plan with the usual ones.
+_PUBLISHED_ADAPTERS = "-adapters4864-init.normal"
 PUBLISHED = {
     "": "mmlu_baseline",
-    "@k2m12-mlp.none-adapters4864-init.normal+cpt": "mmlu_k2m12_cpt",
-    "@k2m12-mlp.none-adapters4864-init.normal+cpt+sft": "mmlu_k2m12_cpt_sft",
-    "@k2m6-mlp.none-adapters4864-init.normal+cpt": "mmlu_k2m6_cpt",
-    "@k2m6-mlp.none-adapters4864-init.normal+cpt+sft": "mmlu_k2m6_cpt_sft",
+    f"@k2m12-mlp.none{_PUBLISHED_ADAPTERS}+cpt": "mmlu_k2m12_cpt",
+    f"@k2m12-mlp.none{_PUBLISHED_ADAPTERS}+cpt+sft": "mmlu_k2m12_cpt_sft",
+    f"@k2m6-mlp.none{_PUBLISHED_ADAPTERS}+cpt": "mmlu_k2m6_cpt",
+    f"@k2m6-mlp.none{_PUBLISHED_ADAPTERS}+cpt+sft": "mmlu_k2m6_cpt_sft",
 }
 # What the authors trained and put on the hub, by its name there.
 _ON_THE_HUB = {
@@ -58,13 +58,10 @@ def find_published_table(checkpoint: CheckpointId, source: str) -> str | None:
     theirs.
     """
     if source == "miniature":
-        stand_ins = {_drop_adapters(variant): name for variant, name in PUBLISHED.items()}
+        stand_ins = {
+            variant.replace(_PUBLISHED_ADAPTERS, ""): name for variant, name in PUBLISHED.items()
+        }
         return stand_ins.get(checkpoint.variant)
     if checkpoint.model == PUBLISHED_MODEL:
         return PUBLISHED.get(checkpoint.variant)
     return _ON_THE_HUB.get(str(checkpoint))
-
-
-def _drop_adapters(variant: str) -> str:
-    checkpoint = CheckpointId.parse(f"{PUBLISHED_MODEL}{variant}")
-    return replace(checkpoint, adapters=None, adapter_init=None).variant

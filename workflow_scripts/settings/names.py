@@ -49,7 +49,6 @@ class Registry:
 
     workflow_folder: Path
     source: str
-    paths: dict[str, Path]  # of the tables
     models: dict[str, ModelRow]
     tasks: dict[str, TaskRow]
     look_up: LookUp | None = None
@@ -59,6 +58,11 @@ class Registry:
 def find_file(path: str, workflow_folder: Path) -> Path | None:
     """Find a file the config names: in the working directory, or else beside the Snakefile."""
     return next(filter(Path.is_file, (Path(path), workflow_folder / path)), None)
+
+
+def locate_file(path: str, workflow_folder: Path) -> Path:
+    """Find a file in the same way, or return where it is to be written."""
+    return find_file(path, workflow_folder) or Path(path)
 
 
 def find_folder(path: str, workflow_folder: Path) -> Path | None:
@@ -73,7 +77,7 @@ def _add_row(
     path: Path,
     look_up: Callable[[str], Cells] | None,
 ) -> None:
-    """Add the row of a name that the table lacks: one that was looked up before, or else look it up."""
+    """Add the row of a name that the table lacks: from the table of what was looked up, or else look it up."""
     if name in rows:
         return
     added = read_table(row_type, path) if path.is_file() else {}
@@ -105,7 +109,8 @@ def _check_model(name: str, info: ValidationInfo) -> str:
     if registry.look_up and is_on_hub:
         families = sorted({row.family for row in registry.models.values()})
         look_up = partial(registry.look_up.model, families=families)
-    _add_row(name, registry.models, ModelRow, registry.paths["found_models"], look_up)
+    path = locate_file("config/models.found.tsv", registry.workflow_folder)
+    _add_row(name, registry.models, ModelRow, path, look_up)
     source = registry.models[name].source
     if registry.source in _SOURCES and source not in (registry.source, LOCAL):
         raise ValueError(f"expected a model of the source {registry.source!r}; this is {source!r}")
@@ -138,7 +143,8 @@ def _check_task(name: str, info: ValidationInfo) -> str:
     registry: Registry | None = info.context
     if registry is not None:
         look_up = registry.look_up.task if registry.look_up else None
-        _add_row(name, registry.tasks, TaskRow, registry.paths["found_tasks"], look_up)
+        path = locate_file("config/tasks.found.tsv", registry.workflow_folder)
+        _add_row(name, registry.tasks, TaskRow, path, look_up)
         if registry.tasks[name].harness != "lm_eval":
             raise ValueError("expected a task of the harness lm_eval")
     return name

@@ -37,6 +37,7 @@ class Section(BaseModel):
         validate_default=True,
         revalidate_instances="always",
         use_attribute_docstrings=True,
+        defer_build=True,  # a section is built once, in what holds it
     )
 
     def find_contradictions(self) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """Models that a server runs."""
 
-from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.section import Count, Section, Words
 from workflow_scripts.settings.tables import Endpoint
 
@@ -12,10 +11,3 @@ class Served(Section):
     """The server's name for the model; null is its name on the hub."""
     max_concurrency: Count = 8
     """Number of concurrent requests."""
-
-
-class ServedRequest(JobParams):
-    """The parameters of rule describe_served_model."""
-
-    model: str
-    served: Served

@@ -16,7 +16,7 @@ from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.settings.leaderboard_submissions import Request
-from workflow_scripts.settings.names import find_file
+from workflow_scripts.settings.names import locate_file
 from workflow_scripts.settings.prompts.spec import PromptRun
 from workflow_scripts.settings.tables import (
     DeviceRow,
@@ -61,8 +61,7 @@ class Settings(Config):
 
     def resource(self, name: str) -> str:
         """Find a file of the folder resources: in the working directory, or else beside the Snakefile."""
-        path = f"resources/{name}"
-        return str(find_file(path, Path(self.workflow_folder)) or path)
+        return str(locate_file(f"resources/{name}", Path(self.workflow_folder)))
 
     def checkpoints(self) -> dict[str, Checkpoint]:
         """Return the chunked checkpoints by their id, for instance `Qwen/Qwen2.5-0.5B-Instruct@k2m12`."""

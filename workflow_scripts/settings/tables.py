@@ -9,7 +9,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import describe_hub_name_problem
 from workflow_scripts.settings.error_messages import validate
-from workflow_scripts.settings.section import Count, NonNegative, Positive, Section, Words
+from workflow_scripts.settings.section import Count, NonNegative, Positive, Section
 
 
 def _check_hub_name(name: str) -> str:
@@ -163,24 +163,6 @@ class WorkRow(TableRow):
 
 
 Row = TypeVar("Row", ModelRow, TaskRow, DeviceRow, WorkRow)
-
-
-class Tables(Section):
-    """Paths of the tables: in the working directory, or else beside the Snakefile."""
-
-    models: Words = "config/models.tsv"
-    """Table of models."""
-    tasks: Words = "config/tasks.tsv"
-    """Table of tasks."""
-    work: Words = "config/work.tsv"
-    """Table of how much there is to do for each task, for planning."""
-    devices: Words = "config/devices.tsv"
-    """Table of devices, for planning."""
-    found_models: Words = "config/models.found.tsv"
-    """Written by the workflow, in the columns of the table of models: models of the hub that it
-    lacks, as the hub describes them when the config names one for the first time."""
-    found_tasks: Words = "config/tasks.found.tsv"
-    """The same for tasks, as lm-eval defines them."""
 
 
 def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:

@@ -33,8 +33,6 @@ class TrainingKeys(Section):
     lora_target_modules: Listed[str] = Field(("all-linear",), min_length=1)
     """Linear layers that get an adapter, by the last part of their names; all-linear is all but the output
     layer, usual those that PEFT takes for the architecture."""
-    lora_output: Literal["merged", "adapter"] = "merged"
-    """Whether a checkpoint holds the sum, or the base and the adapter."""
 
     learning_rate: Positive = 1e-5
     """Peak learning rate."""
@@ -52,7 +50,7 @@ class TrainingKeys(Section):
     max_steps: Count | None = None
     """At most so many steps; the epochs may be over earlier."""
     batch_size: Count = 16
-    """Samples of one optimiser step, over all GPUs."""
+    """Samples of one optimiser step."""
     micro_batch_size: Count | None = None
     """Samples that go through the model at once; null is up to 8. Halved when memory runs out; a step
     keeps its samples."""
@@ -71,15 +69,11 @@ class TrainingKeys(Section):
     """Keep a state to resume from after each so many steps; null is every five minutes."""
 
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """Dtype of the forward and backward pass; trained parameters stay in float32. auto is bfloat16 on GPUs that have
-    it."""
+    """Dtype of the forward and backward pass; trained parameters stay in float32. auto is bfloat16 where
+    compute.dtype's is."""
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
     """Recompute activations in the backward pass to save memory; auto: on a GPU, once
     memory has run out with one sample at a time."""
-    compile: bool = False
-    """Compile the model with torch.compile."""
-    gpus: Count = 1
-    """GPUs of one node that train side by side."""
 
     @property
     def adapters_alone(self) -> bool:
@@ -90,5 +84,5 @@ class TrainingKeys(Section):
         yield from super().find_contradictions()
         if self.method != "lora" and bool(self.trainable_modules) != (self.method == "freeze"):
             yield "expected trainable_modules with the method freeze, and none of it with full."
-        if self.batch_size % (self.micro_batch_size or 1) or self.batch_size % self.gpus:
-            yield f"expected micro_batch_size and gpus that divide batch_size, {self.batch_size}."
+        if self.batch_size % (self.micro_batch_size or 1):
+            yield f"expected a micro_batch_size that divides batch_size, {self.batch_size}."

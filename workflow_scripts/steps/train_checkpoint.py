@@ -24,21 +24,11 @@ def main(
         get_checkpoint_state,
         train_stage,
     )
-    from workflow_scripts.training.launch import launch_processes
     from workflow_scripts.training.requests import StageRequest
 
     stage, folder = StageRequest.of(request), manifest.parent
-    paths = {"base_manifest": base, "samples_summary": samples, "folder": folder}
-    paths["record_path"] = record
-
-    def work() -> None:
-        if stage.keys.gpus == 1:
-            train_stage(**paths, request=stage)
-        else:
-            launch_processes(paths, stage)
-
     run_cached(
-        work,
+        lambda: train_stage(base, samples, folder, record, stage),
         inputs=[base, samples],
         outputs=[manifest, record],
         version=version,

@@ -6,6 +6,5 @@ From rows to samples: `data.read_dataset_rows` and `data.read_file_rows` read, `
 `packing.Collator` lays each into one row, in which `attention.choose_packing` keeps samples apart.
 `trainable_parameters.select_trainable` turns gradients on for what a recipe trains. `trainer.PackedTrainer` is
 transformers' Trainer over these; `state.StateFolder` holds the checkpoints that a killed training resumes from, bit
-for bit. `checkpoint_stage.train_stage` makes a checkpoint (`output`) and its record, and `launch.launch_processes` runs
-it on several GPUs of a node.
+for bit. `checkpoint_stage.train_stage` makes a checkpoint (`output`) and its record.
 """

@@ -93,7 +93,7 @@ def choose_packing(model, keys: TrainingKeys) -> str:
     attention = model.config._attn_implementation
     window = getattr(model.config.get_text_config(), "sliding_window", None)
     packing = "row"
-    if attention == "sdpa" and not keys.compile and window is None:
+    if attention == "sdpa" and window is None:
         packing = "stretches"
         model.set_attn_implementation(NAME)
     difference = _measure_leak(model)

@@ -3,17 +3,18 @@
 import math
 import signal
 import time
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-import torch
 from transformers import TrainerCallback
 
 from workflow_scripts.core.errors import Interrupted, UserError
-from workflow_scripts.training.processes import handle_signals
 from workflow_scripts.training.state import StateFolder
 
 SAVE_SECONDS = 300
+# Slurm sends SIGUSR1 ahead of the time limit where the profile asks for it, and SIGTERM at preemption; so do people
+# and machines that shut down.
+_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
 
 class CheckpointOnSignal(TrainerCallback):
@@ -27,44 +28,33 @@ class CheckpointOnSignal(TrainerCallback):
         self._state, self._by_time = state, by_time
         self._saved = time.monotonic()
         self._signalled = self._exits = False
-        self._group: Any = None
 
-    def handle_signals(self) -> AbstractContextManager:
-        return handle_signals(self._record_signal)
+    @contextmanager
+    def handle_signals(self) -> Iterator[None]:
+        previous = {number: signal.signal(number, self._record_signal) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, action in previous.items():
+                signal.signal(number, action)
 
     def _record_signal(self, number, frame) -> None:
         print(f"{signal.Signals(number).name}: will save after this step and exit.", flush=True)
         self._signalled = True
 
-    def on_train_begin(self, args, state, control, **kwargs):
-        if args.world_size > 1:  # between their CPUs: a GPU answers after its step
-            self._group = torch.distributed.new_group(backend="gloo")
-
     def on_step_end(self, args, state, control, **kwargs):
         due = self._by_time and time.monotonic() - self._saved > SAVE_SECONDS
-        flags = torch.tensor([self._signalled, due], dtype=torch.int32)
-        if (
-            self._group is not None
-        ):  # a signal, and the time, reach the processes at different steps
-            torch.distributed.all_reduce(flags, torch.distributed.ReduceOp.MAX, self._group)
-        self._exits = bool(flags[0])  # a signal that comes from here on is for the next step
-        control.should_save |= bool(flags.any())
+        self._exits = self._signalled  # a signal that comes from here on is for the next step
+        control.should_save |= self._exits or due
 
     def on_save(self, args, state, control, **kwargs):
-        self._wait_for_all()  # each writes files of its own
-        if state.is_world_process_zero:
-            self._state.seal(state.global_step)
-        self._wait_for_all()  # none exits before they are sealed
+        self._state.seal(state.global_step)
         self._saved = time.monotonic()
         if self._exits:
             raise Interrupted(
                 f"Interrupted after step {state.global_step} of {state.max_steps}, which is saved;"
                 " the same command resumes from there."
             )
-
-    def _wait_for_all(self) -> None:
-        if self._group is not None:
-            torch.distributed.barrier(self._group)
 
 
 class StopOnNonFiniteLoss(TrainerCallback):

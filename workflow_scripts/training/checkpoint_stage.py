@@ -18,7 +18,6 @@ from workflow_scripts.hub.load import choose_device, load_model, load_tokenizer
 from workflow_scripts.hub.manifest import read_manifest, verify
 from workflow_scripts.hub.record_fields import Recording, model_facts
 from workflow_scripts.training.output import save_checkpoint
-from workflow_scripts.training.processes import get_rank
 from workflow_scripts.training.requests import StageRequest
 from workflow_scripts.training.run import get_padding_token, train
 from workflow_scripts.training.samples import read_samples
@@ -32,7 +31,7 @@ def train_stage(
     record_path: Path,
     request: StageRequest,
 ) -> None:
-    """Train, write the checkpoint and then its record. Of several processes the first one writes."""
+    """Train, write the checkpoint and then its record."""
     recording = Recording()
     provenance = recording.provenance(request)
     base = read_manifest(base_manifest)
@@ -57,8 +56,6 @@ def train_stage(
         device=device,
         padding_token=get_padding_token(load_tokenizer(base_manifest)),
     )
-    if get_rank():
-        return
     manifest = save_checkpoint(
         partial(_load, base_manifest, "cpu", "auto"),  # a GPU may have no memory for a second one
         trained.parameters,

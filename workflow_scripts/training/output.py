@@ -1,7 +1,6 @@
 """Write the checkpoint of a training: a folder for AutoModelForCausalLM, with a manifest.
 
-Adapters are merged, or lie beside the base's weights. The base's other files (tokenizer, chat template, generation
-settings) are linked.
+Adapters are merged. The base's other files (tokenizer, chat template, generation settings) are linked.
 """
 
 import json
@@ -11,15 +10,14 @@ from typing import Any
 
 import torch
 
-from workflow_scripts.core.files import open_atomic_dir, write_json
+from workflow_scripts.core.files import open_atomic_dir
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
 
-_ADAPTER = "adapter_config.json"
 # Files of a base, besides its weights, that say how to load them.
-_REPLACED = {"config.json", _ADAPTER, "README.md"}
+_REPLACED = {"config.json", "adapter_config.json", "README.md"}
 
 
 def save_checkpoint(
@@ -39,7 +37,9 @@ def save_checkpoint(
         # In the dtype that it is stored in: trained parameters are rounded to it once.
         model = select_trainable(load(dtype), keys, exact=False)
         set_parameters(model, parameters)
-        _save(model, temporary, keys)
+        if keys.method == "lora":
+            model = model.merge_and_unload()
+        model.save_pretrained(temporary)
         for file in base.files:
             path = Path(file.path)
             is_replaced = ".safetensors" in path.name or path.name in _REPLACED
@@ -55,16 +55,3 @@ def save_checkpoint(
             parameters=sum(p.numel() for p in model.parameters()),
             architecture=base.architecture,
         )
-
-
-def _save(model, folder: Path, keys: TrainingKeys) -> None:
-    if keys.method == "lora" and keys.lora_output == "adapter":
-        model.save_pretrained(folder)
-        # The base lies in this very folder, where transformers finds it by its config.json.
-        config = json.loads((folder / _ADAPTER).read_text(encoding="utf-8"))
-        write_json(folder / _ADAPTER, config | {"base_model_name_or_path": "."})
-        (folder / "README.md").unlink(missing_ok=True)  # peft's own, an empty form
-        model = model.unload()
-    elif keys.method == "lora":
-        model = model.merge_and_unload()
-    model.save_pretrained(folder)

@@ -16,7 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Sampler
 
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.training.samples import BLANK, Sample, Samples, batches
+from workflow_scripts.training.samples import Sample, Samples, batches
 
 IGNORED = -100  # the label of a token that does not count
 
@@ -24,25 +24,14 @@ IGNORED = -100  # the label of a token that does not count
 class MicroBatchSampler(Sampler):
     """Sample micro-batches of sample numbers; each `batch_size` samples they fill make one step.
 
-    Only the last step of an epoch may have fewer samples. Of several processes each takes its part of every step, and
-    all take the same number of micro-batches, filled up with blank samples.
+    Only the last step of an epoch may have fewer samples.
     """
 
-    def __init__(
-        self,
-        samples: int,
-        batch_size: int,
-        micro_batch_size: int,
-        seed: int,
-        process: int = 0,
-        processes: int = 1,
-    ):
+    def __init__(self, samples: int, batch_size: int, micro_batch_size: int, seed: int):
         self.samples = samples
         self.batch_size = batch_size
         self.micro_batch_size = micro_batch_size
         self.seed = seed
-        self.process = process
-        self.processes = processes
         self.epoch = 0
 
     def draw(self, epoch: int) -> list[int]:
@@ -50,20 +39,12 @@ class MicroBatchSampler(Sampler):
         rng = np.random.default_rng(derive_seed(self.seed, "order", epoch))
         return rng.permutation(self.samples).tolist()
 
-    def steps(self) -> Iterator[list[list[int]]]:
-        """Yield the micro-batches of this process, step by step."""
-        for step in batches(self.draw(self.epoch), self.batch_size):
-            count = math.ceil(len(step) / self.processes)
-            own = step[self.process :: self.processes]
-            own += [BLANK] * (count - len(own))
-            yield list(batches(own, self.micro_batch_size))
-
     def __iter__(self) -> Iterator[list[int]]:
-        for step in self.steps():
-            yield from step
+        for step in batches(self.draw(self.epoch), self.batch_size):
+            yield from batches(step, self.micro_batch_size)
 
     def __len__(self) -> int:
-        return sum(map(len, self.steps()))
+        return sum(1 for _ in self)
 
 
 @dataclass(frozen=True)
@@ -96,7 +77,7 @@ class Collator:
 
 
 def count_tokens(samples: Samples, order: MicroBatchSampler, steps: int) -> int:
-    """Count the tokens of so many steps of this order, in all processes."""
+    """Count the tokens of so many steps of this order."""
     epochs, rest = divmod(steps, math.ceil(order.samples / order.batch_size))
     last = order.draw(epochs)[: rest * order.batch_size]
     return int(epochs * samples.lengths.sum() + samples.lengths[last].sum())

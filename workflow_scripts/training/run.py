@@ -17,7 +17,6 @@ from workflow_scripts.core.records import TrainingFacts
 from workflow_scripts.core.seeds import derive_seed, seed_everything
 from workflow_scripts.hub.load import choose_best_dtype
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training import processes
 from workflow_scripts.training.attention import choose_packing
 from workflow_scripts.training.callbacks import CheckpointOnSignal, StopOnNonFiniteLoss
 from workflow_scripts.training.packing import Collator, MicroBatchSampler, count_tokens
@@ -49,7 +48,7 @@ class Trained:
     def to_training_facts(self, held_out_split: str, **more: Any) -> TrainingFacts:
         """Return the training for the record of a measurement that came after it."""
         ran = ("packing", "attention", "precision", "gradient_checkpointing")
-        on_gpu = self.report["device"] != "cpu"
+        is_usual = (self.report["device"], self.report["precision"]) == ("cpu", "float32")
         return TrainingFacts(
             keys=self.keys.model_dump(mode="json") | more.pop("protocol", {}),
             samples=self.facts["samples"],
@@ -58,7 +57,7 @@ class Trained:
             trained_parameters=self.report["trained_parameters"],
             selected=self.selected,
             evaluations=tuple(e for e in self.history if any("eval_" in name for name in e)),
-            ran={name: self.report[name] for name in ran} if on_gpu else None,
+            ran={name: self.report[name] for name in ran} if not is_usual else None,
             **{"held_out_samples": self.facts["held_out_samples"]} | more,
         )
 
@@ -78,20 +77,30 @@ def train(
     """
     if not len(spec.samples):
         raise UserError("The training set is empty.")
-    with processes.run_first_alone(device):
-        state = StateFolder(state_path, spec.fingerprint)
+    keys = spec.keys
+    precision = choose_precision(keys.precision, device)
+    state = StateFolder(state_path, spec.fingerprint | {"precision": precision})
+    divisors = (n for n in range(1, _MAX_MICRO_BATCH + 1) if keys.batch_size % n == 0)
+    micro = keys.micro_batch_size or max(divisors)
+    recomputes = keys.gradient_checkpointing == "yes"
     while True:
         try:
-            return _train_once(load, spec, state, device, padding_token)
+            return _train_once(
+                load, spec, state, device, padding_token, micro, recomputes, precision
+            )
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
-            reduce_memory(spec.keys, state, device, error)
-            if (
-                processes.count_processes() > 1
-            ):  # the others wait for its gradients: the job is tried again
-                raise
-            free_memory()
+            may_recompute = device != "cpu" and keys.gradient_checkpointing == "auto"
+            if micro == 1 and (recomputes or not may_recompute):
+                raise UserError(
+                    f"Memory ran out with one sample at a time ({error}). A smaller max_length or"
+                    " gradient_checkpointing: yes need less."
+                ) from None
+            recomputes |= micro == 1
+            micro = max(1, micro // 2)
+        print(f"Memory ran out; from now on {micro} samples at once. A step keeps its samples.")
+        free_memory()
 
 
 def free_memory() -> None:
@@ -112,45 +121,29 @@ def choose_precision(precision: str, device: str) -> str:
     return choose_best_dtype(device) if precision == "auto" else precision
 
 
-def _choose_micro_batch_size(keys: TrainingKeys, state: StateFolder) -> int:
-    per_gpu = keys.batch_size // keys.gpus
-    largest = max(n for n in range(1, _MAX_MICRO_BATCH + 1) if per_gpu % n == 0)
-    return min(state.memory.get("micro_batch_size") or keys.micro_batch_size or largest, per_gpu)
-
-
-def needs_gradient_checkpointing(keys: TrainingKeys, state: StateFolder) -> bool:
-    return keys.gradient_checkpointing == "yes" or bool(state.memory.get("gradient_checkpointing"))
-
-
-def reduce_memory(keys: TrainingKeys, state: StateFolder, device: str, error: RuntimeError) -> None:
-    """Halve the micro-batch; at one sample turn on gradient checkpointing."""
-    micro = _choose_micro_batch_size(keys, state)
-    may_checkpoint = device != "cpu" and keys.gradient_checkpointing == "auto"
-    if micro == 1 and (not may_checkpoint or needs_gradient_checkpointing(keys, state)):
-        raise UserError(
-            f"Memory ran out with one sample at a time ({error}). A smaller max_length or"
-            " gradient_checkpointing: yes need less."
-        ) from None
-    state.memory = {"micro_batch_size": max(1, micro // 2), "gradient_checkpointing": micro == 1}
-    print(f"Memory ran out; from now on {state.memory}. A step keeps its samples.")
-
-
 def _train_once(
     load: Callable[[str], Any],
     spec: TrainingSpec,
     state: StateFolder,
     device: str,
     padding_token: int,
+    micro: int,
+    recomputes: bool,
+    precision: str,
 ) -> Trained:
-    """Train from the last checkpoint to the end, with one size of micro-batch."""
-    keys, micro = spec.keys, _choose_micro_batch_size(spec.keys, state)
+    """Train from the last checkpoint to the end, with one size of micro-batch, at most that of the checkpoint."""
+    keys, latest = spec.keys, state.find_latest()
+    first_step, seconds = 0, 0.0
+    if latest is not None:
+        start = read_trainer_state(latest)
+        first_step, micro = start.global_step, min(micro, start.train_batch_size)
+        print(f"Resuming from {latest.name}.", flush=True)
     # The initial values of adapters and dropout follow from the seed.
     seed_everything(derive_seed(spec.seed, "training"), device)
-    precision = choose_precision(keys.precision, device)
     model = load(precision)
     packing = choose_packing(model, keys)
     model = select_trainable(model, keys)
-    arguments = _make_training_arguments(spec, state, device, micro)
+    arguments = _make_training_arguments(spec, state, device, micro, recomputes)
     report = describe_trainable(model, keys.method) | {
         "packing": packing,
         "precision": precision,
@@ -158,8 +151,7 @@ def _train_once(
         "gradient_checkpointing": arguments.activation_checkpointing,
     }
     print("\n".join(f"{name}: {value}" for name, value in report.items()), flush=True)
-    ranks = processes.get_rank(), processes.count_processes()
-    order = MicroBatchSampler(len(spec.samples), keys.batch_size, micro, spec.seed, *ranks)
+    order = MicroBatchSampler(len(spec.samples), keys.batch_size, micro, spec.seed)
     saver = CheckpointOnSignal(state, by_time=keys.save_steps is None)
     callbacks: list[TrainerCallback] = [StopOnNonFiniteLoss(), saver]
     if keys.select == "early_stopping" and spec.evaluates:
@@ -173,12 +165,6 @@ def _train_once(
         callbacks=callbacks,
         precision=precision,
     )
-    with processes.run_first_alone(device):
-        latest = state.find_latest()
-    first_step, seconds = 0, 0.0
-    if latest is not None:
-        first_step = read_trainer_state(latest).global_step
-        print(f"Resuming from {latest.name}.", flush=True)
     if latest is None or not _has_ended(latest):
         with saver.handle_signals():
             output = trainer.train(resume_from_checkpoint=None if latest is None else str(latest))
@@ -221,14 +207,14 @@ def _has_ended(checkpoint: Path) -> bool:
 
 
 def _make_training_arguments(
-    spec: TrainingSpec, state: StateFolder, device: str, micro: int
+    spec: TrainingSpec, state: StateFolder, device: str, micro: int, recomputes: bool
 ) -> TrainingArguments:
     keys = spec.keys
     selects = keys.select != "last" and spec.evaluates
     arguments = TrainingArguments(
         output_dir=str(state.path),
         per_device_train_batch_size=micro,
-        gradient_accumulation_steps=math.ceil(keys.batch_size / keys.gpus / micro),
+        gradient_accumulation_steps=math.ceil(keys.batch_size / micro),
         max_steps=spec.steps,
         learning_rate=keys.learning_rate,
         lr_scheduler_type=keys.lr_scheduler.replace("constant", "constant_with_warmup"),
@@ -248,12 +234,10 @@ def _make_training_arguments(
         greater_is_better=spec.best_by[1] if selects else None,
         seed=derive_seed(spec.seed, "training") % 2**32,
         use_cpu=device == "cpu",
-        activation_checkpointing=needs_gradient_checkpointing(keys, state),
-        torch_compile=keys.compile,
+        activation_checkpointing=recomputes,
         report_to=[],
         remove_unused_columns=False,
         dataloader_pin_memory=device == "cuda",
-        ddp_find_unused_parameters=False,
     )
     # The Trainer would spread a batch over all GPUs that this process sees, and a packed row cannot be split.
     arguments._n_gpu = min(1, arguments.n_gpu)

@@ -19,7 +19,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file, is_altered, write_json
 
 T = TypeVar("T")
-BLANK = -1  # the number of a sample of which nothing counts, to fill up with
 _DATA = "samples.arrow"
 _BATCH = 256
 _SCHEMA = pa.schema([("tokens", pa.list_(pa.int32())), ("counted", pa.list_(pa.bool_()))])
@@ -52,8 +51,6 @@ class Samples:
         return map(self.__getitem__, range(len(self)))
 
     def __getitem__(self, number: int) -> Sample:
-        if number == BLANK:
-            return Sample(np.zeros(2, np.int32), np.zeros(2, bool))
         row = int(self._rows[number])
         lists = [self._table[name][row].values for name in _SCHEMA.names]
         return Sample(*(values.to_numpy(zero_copy_only=False) for values in lists))

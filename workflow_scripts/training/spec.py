@@ -29,12 +29,8 @@ class TrainingSpec:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Return all that decides the outcome: a state with another fingerprint is not resumed from.
-
-        The number of GPUs does not, but for rounding.
-        """
-        keys = self.keys.model_dump(mode="json", exclude={"gpus"})
-        return {"keys": keys, "seed": self.seed, **self.resume_key}
+        """Return all that decides the outcome: a state with another fingerprint is not resumed from."""
+        return {"keys": self.keys.model_dump(mode="json"), "seed": self.seed, **self.resume_key}
 
     @property
     def evaluates(self) -> bool:

@@ -14,11 +14,11 @@ from transformers.trainer import TRAINER_STATE_NAME
 
 from workflow_scripts.core.files import hash_file, hash_json, is_altered, read_json, write_json
 
-_SEAL, _OWNER, _MEMORY = "seal.json", "training.json", "memory.json"
+_SEAL, _OWNER = "seal.json", "training.json"
 
 
 class StateFolder:
-    """Hold a training's checkpoints, and the changes that running out of memory made to it."""
+    """Hold a training's checkpoints."""
 
     def __init__(self, path: Path, fingerprint: dict[str, Any]):
         self.path = path
@@ -53,15 +53,6 @@ class StateFolder:
         folder = self.get_checkpoint(step)
         files = [path for path in sorted(folder.iterdir()) if path.name != _SEAL]
         write_json(folder / _SEAL, {path.name: hash_file(path) for path in files})
-
-    @property
-    def memory(self) -> dict[str, Any]:
-        """Return micro_batch_size and gradient_checkpointing, where memory ran out."""
-        return read_json(self.path / _MEMORY) or {}
-
-    @memory.setter
-    def memory(self, changes: dict[str, Any]) -> None:
-        write_json(self.path / _MEMORY, changes)
 
 
 def read_trainer_state(checkpoint: Path) -> TrainerState:

@@ -65,7 +65,6 @@ class PackedTrainer(Trainer):
         self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
 
     def get_train_dataloader(self) -> DataLoader:
-        # Not handed to accelerate, which would repeat samples where processes do not come out even.
         return DataLoader(
             self.train_dataset,
             batch_sampler=self._order,
@@ -88,13 +87,10 @@ class PackedTrainer(Trainer):
         config = self.model.config
         if getattr(config, "distillation", False) or getattr(config, "logits_distillation", False):
             # A chunked model that is distilled adds the losses in its forward.
-            loss = model(
+            return model(
                 **inputs, labels=labels, use_cache=False, num_items_in_batch=num_items_in_batch
             ).loss
-        else:
-            loss = compute_summed_loss(model, inputs, labels)[0] / num_items_in_batch
-        # Gradients are averaged over the processes, but the tokens are those of all of them.
-        return loss * self.accelerator.num_processes
+        return compute_summed_loss(model, inputs, labels)[0] / num_items_in_batch
 
     def _split_inputs(self, inputs: dict[str, Any]) -> tuple[dict[str, Any], Tensor]:
         """Return the arguments of the model, and the labels."""
@@ -142,7 +138,7 @@ class PackedTrainer(Trainer):
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Save the trained parameters, adapters or not, into a checkpoint to resume from."""
-        if self.args.should_save and output_dir is not None:
+        if output_dir is not None:
             folder = Path(output_dir)
             folder.mkdir(parents=True, exist_ok=True)
             trained = get_trained_parameters(self.model).items()

@@ -3,8 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -20,12 +18,6 @@ from workflow_scripts.bridge.job import step
 job = SimpleNamespace(
     rule="evaluate_direct", log=["logs/x.log"], threads=1, params=SimpleNamespace(compute_threads=2)
 )
-
-def serve(endpoint):
-    manifest = Path("hub/served/org/name/manifest.json")
-    manifest.parent.mkdir(parents=True)
-    manifest.write_text('{"served": {"endpoint": "%s"}}' % endpoint)
-    job.input = SimpleNamespace(model=str(manifest))
 
 def attempt(call, *arguments, **options):
     try:
@@ -109,35 +101,15 @@ with step(job):
     assert "fetch_model or fetch_dataset" in log
 
 
-class Models(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(204)
-        self.end_headers()
-
-
 def test_job_with_server(tmp_path):
-    """A job reaches its server and nothing else."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Models)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    code = f"""
-serve("http://localhost:{server.server_port}/v1")
-with step(job):
-    print(urllib.request.urlopen("http://localhost:{server.server_port}/v1/models").status)
-    attempt(urllib.request.urlopen, "http://192.0.2.1:{server.server_port}/v1")
-    attempt(urllib.request.urlopen, "http://huggingface.co/v1")
-"""
-    _, log = run(tmp_path, code)
-    server.shutdown()
-    server.server_close()
-    assert log.splitlines() == ["204", "OfflineError", "OfflineError"]
-
-
-def test_job_with_named_server(tmp_path):
-    """Nobody answers at these addresses; whether they were tried is what the errors tell."""
+    """A job may reach the server of its model and nothing else; nobody answers, and errors say whether it tried."""
     code = """
 answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 80))]
 socket.getaddrinfo = lambda host, *_: answer if host == "server.example.org" else answer[:0]
-serve("http://server.example.org/v1")
+manifest = Path("hub/served/org/name/manifest.json")
+manifest.parent.mkdir(parents=True)
+manifest.write_text('{"served": {"endpoint": "http://server.example.org/v1"}}')
+job.input = SimpleNamespace(model=str(manifest))
 with step(job):
     for host in ("192.0.2.7", "192.0.2.8"):
         reached = socket.socket()

@@ -35,7 +35,6 @@ PUBLISHED = {"distillation_loss": "published"}
         ("qwen2", PLAN | DISTILLED | PUBLISHED, 40, 7),
         ("qwen3", PRUNED | DISTILLED, None, 1000),
         ("windowed", PLAN | DISTILLED, None, 7),
-        ("mixtral", PLAN | DISTILLED, None, 1000),
     ],
 )
 def test_distillation_loss_and_gradients(monkeypatch, kind, keys, items, rows_at_once):

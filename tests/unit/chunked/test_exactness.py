@@ -22,10 +22,9 @@ PLANS = {
     "prune": {"chunking_mode": "prune", "layers_to_prune": [1, 4]},
     "unchanged": {"num_layers_per_chunk": 0, "num_chunks": 0},
 }
-# `windowed` is a Mistral all of whose layers see nine tokens; mixtures run as a loop.
+# `windowed` is a Mistral all of whose layers see nine tokens.
 RUNS = [(kind, "uniform", "loop") for kind in (*FAMILIES, "eager")]
 RUNS += [(kind, "uniform", "fused") for kind in (*FAMILIES, "eager", "mistral", "windowed")]
-RUNS += [(kind, "sequential", "mixture") for kind in ("mixtral", "qwen3_moe")]
 RUNS += [("qwen3", plan, "fused") for plan in PLANS]
 
 

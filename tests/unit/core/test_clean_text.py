@@ -1,9 +1,7 @@
 """A stranger's text in what shows it: nothing in it acts, and what it says is kept."""
 
 import html
-import random
 import re
-import string
 import subprocess
 import unicodedata
 
@@ -19,7 +17,6 @@ from workflow_scripts.core.clean_text import (
     escape_latex,
     escape_markdown,
     plain,
-    shorten_text,
     unescape_csv,
 )
 from workflow_scripts.render.tables import write_table
@@ -45,69 +42,41 @@ def is_active(character: str) -> bool:
 
 
 def test_plain_every_character():
-    for number in range(0x110000):
-        character = chr(number)
-        if unicodedata.category(character) == "Cn":  # which nobody has given a meaning yet
-            continue
-        is_kept = plain(character) == character
-        assert is_kept != is_active(character), (hex(number), unicodedata.name(character, ""))
+    for character in map(chr, range(0x110000)):
+        if unicodedata.category(character) != "Cn":  # which nobody has given a meaning yet
+            assert (plain(character) == character) != is_active(character), hex(ord(character))
 
 
 @given(pieces)
 def test_text_in_each_format(text):
-    assert not any(
-        is_active(character) for character in clean_lines(text) if character not in "\n\t"
-    )
-    assert plain(plain(text)) == plain(text) and not any(
-        is_active(character) for character in plain(text)
-    )
-    assert len(shorten_text(text * 100)) <= 1_001
+    assert not any(map(is_active, re.sub("[\n\t]", "", clean_lines(text))))
+    assert not any(map(is_active, plain(text)))
     cell = escape_csv(text)
-    assert not re.match(r"\s*[=+\-@＝＋－＠]", cell)
-    assert unescape_csv(cell) == plain(text)
+    assert not re.match(r"\s*[=+\-@＝＋－＠]", cell) and unescape_csv(cell) == plain(text)
     assert html.unescape(escape_html(text)) == clean_lines(text)
     assert not set("<>\"'") & set(escape_html(text))
-    line = f"| a | {escape_markdown(text)} | b |"
     # As GitHub reads rows: a backslash takes the sign behind it along.
-    assert (
-        "\n" not in line and len(re.findall(r"\\.|\|", line)) - len(re.findall(r"\\.", line)) == 4
-    )
+    assert "|" not in re.sub(r"\\.", "", f"{escape_markdown(text)} ")
     assert not re.search(r"(?<!\\)(?:\\\\)*[<`]|\][(\[]", escape_markdown(text))
 
 
-@given(st.text("abcXYZ 0189.:@%-_~", max_size=12))
-def test_plain_account(account):
-    for address in (f"http://{account}@mirror/a@b", f"see https://{account}:{account}@h:80 now"):
-        text = plain(address)
-        assert re.fullmatch(r"http://mirror/a@b|see https://h:80 now", text) or " " in account
+def test_plain_account():
     text = plain("(http://u:p@a/x) 'https://t@b' see http://c/d@e and f@g.org")
     assert text == "(http://a/x) 'https://b' see http://c/d@e and f@g.org"
 
 
-# Halves of characters are no text to pandas; what strangers say loses them before.
-WHOLE = [text for text in HOSTILE if not re.search("[\ud800-\udfff]", text)]
-
-
-def write(folder, names: list[str]) -> dict:
-    files = {kind: folder / f"hostile.{kind}" for kind in ("csv", "md", "tex")}
-    frame = pd.DataFrame({"name": names, "value": -0.5})
-    title, note = "\n".join(names[:40]), "\n\n".join(names[:7])
-    write_table(frame, list(files.values()), title=title, note=note, shown=frame)
-    return files
-
-
 @pytest.mark.tex
 def test_tex_compiles(tmp_path):
-    """TeX sets a table of hostile and of random texts, and runs nothing of them."""
-    draw = random.Random(0)
-    characters = [chr(number) for number in range(0x20000) if not 0xD800 <= number < 0xE000]
-    samples = ["".join(draw.choices(characters, k=40)) for _ in range(200)]
-    samples += ["".join(draw.choices(string.printable, k=40)) for _ in range(200)]
-    samples.append("".join(map(chr, range(0xA0, 0x250))))
-    assert write(tmp_path, [*WHOLE, *samples])["tex"].read_text("utf-8").isascii()
+    """TeX sets hostile text in a table and beside it, and runs nothing of it."""
+    # Halves of characters are no text to pandas; what strangers say loses them before.
+    names = [text for text in HOSTILE if not re.search("[\ud800-\udfff]", text)]
+    names.append("".join(map(chr, range(0xA0, 0x250))))
+    frame = pd.DataFrame({"name": names, "value": -0.5})
+    files = [tmp_path / f"hostile.{kind}" for kind in ("csv", "md", "tex")]
+    write_table(frame, files, title="\n".join(names), note="\n\n".join(names[:7]), shown=frame)
     (tmp_path / "all.tex").write_text(
         r"\documentclass{article}\usepackage{booktabs}\usepackage{longtable}\begin{document}"
-        rf"\section{{{escape_latex(WHOLE[0])}}}{escape_latex(''.join(WHOLE))}"
+        rf"\section{{{escape_latex(names[0])}}}{escape_latex(''.join(names))}"
         r"\input{hostile.tex}\end{document}"
     )
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"]

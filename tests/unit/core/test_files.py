@@ -63,16 +63,15 @@ def test_killed_writer(tmp_path, killed):
     write_text(target, "old")
     command = [sys.executable, "-c", WRITER, str(target)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as writer:
-        try:
-            assert writer.stdout.readline() == "writing\n"
-            if killed:
-                writer.kill()
-                writer.wait()
-            assert target.read_text() == "old" and len(os.listdir(tmp_path)) == 2
-            write_text(target, "new")
-            assert target.read_text() == "new" and len(os.listdir(tmp_path)) == 2 - killed
-        finally:
+        assert writer.stdout.readline() == "writing\n"
+        if killed:
             writer.kill()
+            writer.wait()
+        assert target.read_text() == "old"
+        write_text(target, "new")
+        names = os.listdir(tmp_path)
+        writer.kill()
+    assert target.read_text() == "new" and len(names) == 2 - killed
 
 
 def test_digests(tmp_path):

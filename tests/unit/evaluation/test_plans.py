@@ -38,7 +38,7 @@ CHUNKED = Checkpoint(
     use_adapters=False,
 )
 PRUNED = Checkpoint(model=CHUNKABLE, mode="prune", layers_to_prune=(1,))
-COMPUTE = {"compute": Compute(device="cpu"), "seed": 0}
+COMPUTE = {"compute": Compute(device="cpu", dtype="float32"), "seed": 0}
 PROMPTS = ("What do you see?", "The fox sees the dog, and you?")
 
 

@@ -13,14 +13,14 @@ from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.evaluation.served import ServedEngine
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.hub.served import describe_served_model
-from workflow_scripts.settings.served import Served, ServedRequest
+from workflow_scripts.hub.served import main as describe_served_model
 
 
 def describe(source, folder, endpoint):
-    request = ServedRequest(model="miniature/served", served=Served(endpoint=endpoint))
     manifest = folder / "manifest.json"
-    describe_served_model({"source": [source]}, request.to_params(), {"manifest": manifest})
+    describe_served_model(
+        source, manifest, "miniature/served", {"endpoint": endpoint, "name": None}
+    )
     return manifest
 
 

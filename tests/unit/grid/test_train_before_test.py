@@ -20,7 +20,7 @@ RECIPE = TaskRecipe(
         "epochs": 2,
     },
     **{"batch_size": 8, "max_length": 512, "select": "best", "save_steps": 2},
-    **{"max_training_items": 24, "max_validation_items": 8},
+    **{"max_training_items": 24, "max_validation_items": 8, "precision": "float32"},
 )
 
 

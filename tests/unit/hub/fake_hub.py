@@ -29,7 +29,6 @@ class Fault:
     path: str
     times: int = 1
     status: int | None = None
-    body: bytes = b""
     stall_after: int | None = None  # nothing more comes, but the connection stays open
     alter: Callable[[bytes], bytes] = bytes
 
@@ -59,24 +58,20 @@ class FakeHub:
         commits: Iterable[dict[str, bytes]],
         card: dict | None = None,
         gated: bool = False,
-        tags: Iterable[str] = (),
-        is_counted: bool = True,
     ) -> list[str]:
-        """Add a repository with these commits, oldest first, whose tags are at it; return their hashes."""
+        """Add a repository with these commits, oldest first; return their hashes."""
         hashes = []
         if gated:
             self.gated.add(name)
         for files in commits:
             described = [_describe(path, body) for path, body in files.items()]
             commit = self.commits[kind, name] = hashlib.sha1(repr(described).encode()).hexdigest()
-            revisions = [commit, "main", *([] if hashes else tags)]
             hashes.append(commit)
             info = {"id": name, "sha": commit, "siblings": described, "gated": gated}
-            counted = {"parameters": {}, "total": PARAMETERS}
-            info |= {"cardData": card, "safetensors": counted if is_counted else None}
+            info |= {"cardData": card, "safetensors": {"parameters": {}, "total": PARAMETERS}}
             api, answer = f"/api/{kind}s/{name}", json.dumps(info).encode()
-            self.answers[api] = answer
-            self.answers |= {f"{api}/revision/{revision}": answer for revision in revisions}
+            for revision in ("", "/revision/main", f"/revision/{commit}"):
+                self.answers[f"{api}{revision}"] = answer
             self.answers[f"{api}/tree/{commit}"] = json.dumps(described).encode()
             folder = "datasets/" if kind == "dataset" else ""
             for path, body in files.items():
@@ -121,13 +116,11 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.hub.answers.get(path)
         repository = path.partition("/resolve/")[0].removeprefix("/datasets").strip("/")
         if self.fault.status:
-            self._reply(self.fault.status, self.fault.body)
+            self._reply(self.fault.status)
         elif self.role == "hub" and repository in self.hub.gated:
             self._reply(403 if account else 401, headers={"X-Error-Code": "GatedRepo"})
-        elif body is None and path.partition("/revision/")[0] not in self.hub.answers:
-            self._reply(401, headers={"X-Error-Code": "RepoNotFound"})
         elif body is None:
-            self._reply(404, headers={"X-Error-Code": "RevisionNotFound"})
+            self._reply(404, headers={"X-Error-Code": "RepoNotFound"})
         elif path.startswith("/api/"):
             self._reply(200, body)
         else:

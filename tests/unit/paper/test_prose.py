@@ -1,33 +1,21 @@
 """Templates of prose: parts without numbers are left out, and words follow from the values alone."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.unit.stories import make_story_numbers
-from workflow_scripts.core.errors import UserError
-from workflow_scripts.paper.studies import STUDIES
-from workflow_scripts.render.numbers import (
-    name_numbers,
-    read_declared,
-    read_numbers,
-    write_numbers,
-)
+from workflow_scripts.render.numbers import format_number, select_computed
 from workflow_scripts.render.prose import told
 
 ROOT = Path(__file__).parents[3]
 TEMPLATES = sorted((ROOT / "workflow_scripts").glob("*/*/*.md.j2"))
-DECLARED = read_declared(*dict.fromkeys(study.declared for study in STUDIES))
-KINDS = {"x": "count", "y": "count", "word": "text"}
 
 
 def render_paragraphs(tmp_path, text: str, **values) -> list[str]:
     path = tmp_path / "chapter.md.j2"
     path.write_text(f"# A title\n\n{text}\n")
-    declared = {f"a.{name}": (kind, "") for name, kind in KINDS.items()}
-    return told(path, name_numbers({f"a.{name}": v for name, v in values.items()}, declared))
+    return told(path, {f"a.{name}": value for name, value in values.items()})
 
 
 @pytest.mark.parametrize(
@@ -69,37 +57,27 @@ def test_words_follow_values(tmp_path, text, values, expected):
     assert render_paragraphs(tmp_path, text, **values) == expected
 
 
-@pytest.mark.parametrize("text", ["{% if a.x %}\nno end", "{{ compare(a.x) }}"])
-def test_template_mistake_names_file(tmp_path, text):
-    with pytest.raises(UserError, match=r"chapter\.md\.j2: "):
-        render_paragraphs(tmp_path, text, x=1)
-
-
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.parent.name + "/" + path.name)
-def test_template_uses_declared_numbers(path):
+def test_template_types_no_number(path):
     source = path.read_text().partition("\n")[2]
-    names = re.sub(r"\{\{.*?\}\}", "n", re.sub(r"\"[^\"]*\"|'[^']*'", "", source))
-    used = set(re.findall(r"\b(?!loop\.)[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+", names))
-    assert used <= set(DECLARED)
     assert not re.search(r"\d", re.sub(r"(?s)\{.*?\}|bfloat16|texts of 2025|95% CI", "", source))
 
 
-def test_prose_without_tables_is_empty():
-    for study in STUDIES:
-        assert study.values({}) == {} and told(study.prose, make_story_numbers({})) == []
-    assert len({study.title for study in STUDIES}) == len(STUDIES)
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        (14_042, ":count", "14,042"),
+        (0.3, ":.3f", "0.300"),
+        (-0.25, ":.2f", "−0.25"),
+        (0.25, ":percent", "25%"),
+        (0.999, ":percent", "99.9%"),
+        ("a & b", "", "a & b"),
+    ],
+)
+def test_number_formats(value, kind, text):
+    assert format_number(f"a.x{kind}", {"a.x": value}) == text
 
 
-def test_numbers_round_trip(tmp_path):
-    values = {"run.items": 14_042, "run.devices": "a & b_c@k2m12", "prompts.lowest": 0.25}
-    values |= {"mmlu.baseline": 0.3, "run.tokens": None, "run.hosts": float("inf")}
-    numbers = make_story_numbers(values)
-    json_path, tex = tmp_path / "numbers.json", tmp_path / "numbers.tex"
-    write_numbers(numbers, json_path, tex)
-    assert read_numbers(json_path) == numbers
-    texts = {name: number["text"] for name, number in json.loads(json_path.read_text()).items()}
-    assert (texts["run.items"], texts["mmlu.baseline"]) == ("14,042", "0.300")
-    assert not {"run.tokens", "run.hosts"} & set(texts), "nothing finite"
-    text = tex.read_text()
-    assert r"\defval{prompts.lowest}{25\%}% lowest accuracy" in text
-    assert r"\defval{run.devices}{a \& b\_c@k2m12}" in text
+def test_uncomputed_numbers_are_left_out():
+    values = {"a": None, "b": float("inf"), "c": float("nan"), "d": 0}
+    assert select_computed(values) == {"d": 0}

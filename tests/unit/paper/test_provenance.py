@@ -1,9 +1,6 @@
 """Provenance of the numbers, from records, with the cells that failed named beside them."""
 
-import pytest
-
 from tests.records import write_example
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.paper.provenance import gather
 
@@ -18,6 +15,3 @@ def test_gather_names_failed_cells(tmp_path):
     assert provenance["broken"] == [failure]
     assert provenance["studies"] == {"harmony": {"items": 4, "records": 1, "tokens": 100}}
     assert provenance == gather(paths[::-1], {"source": "miniature"})
-    paths[0].write_text("{}")
-    with pytest.raises(UserError, match=r"a\.json"):
-        gather(paths, {})

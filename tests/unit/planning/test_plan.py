@@ -2,15 +2,12 @@
 
 import pytest
 
-from workflow_scripts.planning.estimates import Need
-from workflow_scripts.planning.memory import estimate_submitted_mb
 from workflow_scripts.planning.plan import format_plan, sum_by_rule
 from workflow_scripts.settings.cluster import Cluster
 
 
 def make_job(rule, seconds, **need):
-    fields = vars(Need(seconds, **{"mem_mb": 1_000} | need))
-    return {"rule": rule, "need": fields, "threads": 4}
+    return {"rule": rule, "need": {"seconds": seconds, "mem_mb": 1_000} | need, "threads": 4}
 
 
 JOBS = [
@@ -19,29 +16,17 @@ JOBS = [
     make_job("evaluate_direct_2", 7_200, gpus=1, mem_mb=9_000, gpu_mb=30_000),
     make_job("train_checkpoint", 36_000, gpus=4, gpu_mb=90_000),
 ]
-TABLE = sum_by_rule(JOBS, Cluster())
 
 
-def test_sum_by_rule():
-    assert list(TABLE.index) == ["fetch_model", "evaluate_direct", "train_checkpoint", "all"]
-    batches = TABLE.loc["evaluate_direct"]
-    assert (batches["jobs"], batches["gpus"]) == (2, 1)
-    assert (batches["gpu_hours"], batches["cpu_hours"]) == (3, 12)
+def test_plan():
+    """Batches of a rule are added up, and the jobs that do not fit are named."""
+    table = sum_by_rule(JOBS, Cluster())
+    assert list(table.index) == ["fetch_model", "evaluate_direct", "train_checkpoint", "all"]
+    batches = table.loc["evaluate_direct"]
+    assert (batches["jobs"], batches["gpu_hours"], batches["cpu_hours"]) == (2, 3, 12)
     assert batches["reserved_gpu_hours"] == pytest.approx(2 * 3 + 2 / 6)
     assert (batches["mem_gb"], batches["gpu_gb"], batches["max_job_hours"]) == (9, 30, 2)
-    assert TABLE.loc["all", ["gpu_hours", "disk_gb"]].tolist() == [43, 2]
-    assert sum_by_rule([], Cluster()).loc["all", "jobs"] == 0
-
-
-def test_format_plan():
-    """Name the jobs that do not fit."""
-    text = format_plan(TABLE, Cluster(max_job_hours=8), 80, unchecked=True)
+    assert table.loc["all", ["gpu_hours", "disk_gb"]].tolist() == [43, 2]
+    text = format_plan(table, Cluster(max_job_hours=8), 80, unchecked=True)
     assert "longer than cluster.max_job_hours (8): train_checkpoint." in text
     assert "more than the 80 GB of A100-80GB: train_checkpoint." in text
-    assert "as if accepted" in text
-
-
-def test_submitted_mb():
-    """The estimate holds the weights twice, and four bytes more a parameter in training."""
-    assert estimate_submitted_mb(1_000_000_000, "bfloat16", trains=False) == 3_000 + 4_000
-    assert estimate_submitted_mb(1_000_000_000, "float32", trains=True) == 3_000 + 12_000

@@ -88,7 +88,3 @@ def test_mcc_error_matches_redrawn_items(tmp_path):
     redraws = [np.corrcoef(gold[rows], predictions[0][rows])[0, 1] for rows in samples]
     assert errors[0] == pytest.approx(np.std(redraws), rel=0.1)
     assert 0.01 < errors[1] < 0.1, "another answer would have moved it, though none was given"
-
-
-def test_perplexity_has_no_item_errors(tmp_path):
-    assert item_errors([write_answers(tmp_path, np.ones(4), np.ones(4), name="perplexity")]).empty

@@ -1,44 +1,12 @@
 """The published tables: whole, as printed, and in agreement with themselves."""
 
 import pandas as pd
-import pytest
 
 from tests.unit.settings.merged import ROOT
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
-from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, find_published_table
 from workflow_scripts.settings.tables import ModelRow, TaskRow, read_table
 
 FOLDER = ROOT / "resources/published"
-AVERAGES = {
-    "mmlu_baseline": 0.2931,
-    "mmlu_k2m12_cpt": 0.2312,
-    "mmlu_k2m12_cpt_sft": 0.2239,
-    "mmlu_k2m6_cpt": 0.2303,
-    "mmlu_k2m6_cpt_sft": 0.2148,
-}
-
-
-def test_variants_and_tables_correspond():
-    assert {path.stem for path in FOLDER.glob("mmlu_*.csv")} == set(AVERAGES)
-    for variant, name in PUBLISHED.items():
-        assert (
-            find_published_table(CheckpointId.parse(PUBLISHED_MODEL + variant), "huggingface")
-            == name
-        )
-    unpublished = CheckpointId.parse(f"{PUBLISHED_MODEL}@k2m6-mlp.none+cpt")
-    assert find_published_table(unpublished, "huggingface") is None
-
-
-@pytest.mark.parametrize("name", AVERAGES)
-def test_table_average_is_subject_mean(name):
-    table = pd.read_csv(FOLDER / f"{name}.csv").set_index("task")[["value", "stderr"]]
-    assert len(table) == 59
-    averages = ["all", "helm:mmlu:_average:5"]
-    # What is printed there as the standard error is the mean of the subjects'.
-    means = table.drop(averages).mean()
-    assert (table.loc[averages, "value"] == AVERAGES[name]).all()
-    assert ((table.loc[averages] - means).abs() < 1e-4).all(axis=None)
 
 
 def test_leaderboard_is_complete_and_consistent():

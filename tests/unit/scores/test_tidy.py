@@ -5,7 +5,7 @@ import pytest
 from tests.records import write_example
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.tidy import collect, collect_scores, read_records
+from workflow_scripts.scores.tidy import collect, read_records
 
 
 def test_metric_rows_have_baselines(tmp_path):
@@ -20,18 +20,6 @@ def test_metric_rows_have_baselines(tmp_path):
         ["miniature/Llama-1.4M", "", 0.75, 4, "direct", 0.5, 0],
         ["org/net", "@k2m12+cpt+sft", 0.25, 4, "direct", 0.5, 3],
     ]
-
-
-def test_record_order_changes_nothing(tmp_path):
-    paths = [tmp_path / f"{name}.json" for name in "abc"]
-    for path in paths:
-        write_example(path, model=f"org/{path.stem}")
-    written = []
-    for order in (paths, paths[::-1]):
-        outputs = {name: tmp_path / name for name in ("scores", "errors")}
-        collect_scores({"records": order}, {}, outputs)
-        written.append([path.read_bytes() for path in outputs.values()])
-    assert written[0] == written[1]
 
 
 def test_all_broken_records_are_named(tmp_path):

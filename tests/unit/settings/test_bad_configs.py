@@ -1,5 +1,7 @@
 """A bad config is refused with all of its problems, each in one sentence a person can act on."""
 
+import re
+
 import pytest
 
 from tests.bad_configs import BAD_CONFIGS
@@ -25,13 +27,11 @@ def test_bad_config(bad, here):
 def test_many_problems():
     override = {
         "sead": 1,
-        "compute": {"threads": -1, "thread": -1, "device": "x" * 5000},
-        "miniature": None,
-        "harmony": {"models": ["miniature/Llama-3N"], "tasks": ["sst2", "sst2", 5]},
+        "compute": {"thread": -1, "device": "x" * 5000},
+        "harmony": {"tasks": ["sst2", "sst2", 5]},
         "chunking": {"checkpoints": [{"model": "miniature/Qwen2-1M", "num_chunks": 5}]},
     }
-    keys = ["compute.device", "compute.threads", "compute.thread", "miniature"]
-    keys += ["chunking.checkpoints[0]", "harmony.models[0]", "harmony.tasks[2]", "sead"]
+    keys = ["compute.device", "compute.thread", "chunking.checkpoints[0]", "harmony.tasks[2]"]
     problems = get_problems(override)
-    assert [problem.partition(" is ")[0].partition(":")[0] for problem in problems] == keys
+    assert [re.split(" is |:", problem)[0] for problem in problems] == [*keys, "sead"]
     assert all(len(problem) < 300 for problem in problems)

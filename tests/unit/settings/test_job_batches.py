@@ -8,9 +8,7 @@ from workflow_scripts.settings.job_batches import list_harmony_records, packs, s
 TASKS = ["sst2", "truthfulqa_mc2", "rte", "mnli"]
 
 
-@pytest.mark.parametrize(
-    "tasks_per_job, numbers", [(None, [""]), (4, [""]), (3, ["_1", "_2"]), (1, ["_1", "_2", "_3", "_4"])]
-)  # fmt: skip
+@pytest.mark.parametrize(("tasks_per_job", "numbers"), [(None, [""]), (4, [""]), (3, ["_1", "_2"])])
 def test_packs(tasks_per_job, numbers):
     """Each rule has the tasks that the config asks for; a task without a training split is measured directly only."""
     harmony = {"tasks": TASKS, "seeds": [3, 5], "protocols": ["train_before_test", "direct"]}
@@ -19,13 +17,9 @@ def test_packs(tasks_per_job, numbers):
     direct = [batch for batch in batches if batch.base == "evaluate_direct"]
     assert [batch.rule for batch in direct] == [f"evaluate_direct{number}" for number in numbers]
     assert [task for batch in direct for task in batch.tasks] == TASKS
-    records = list_harmony_records(settings, ["a--b", "c--d"])
-    assert len(records) == len(set(records)) == 2 * (4 + 2 * 3)
-    assert "results/records/harmony/train_before_test/c--d/mnli.seed-5.json" in records
-    paths = {
-        path.format(checkpoint=model, row="r")
-        for batch in batches
-        for path in batch.records()
-        for model in ("a--b", "c--d")
-    }
-    assert paths >= {*records, *suite_records(settings, "few_shot", "r").values()}
+    records = list_harmony_records(settings, ["a--b"])
+    assert len(set(records)) == 4 + 2 * 3
+    assert "results/records/harmony/train_before_test/a--b/mnli.seed-5.json" in records
+    paths = [path for batch in batches for path in batch.records()]
+    outputs = {path.format(checkpoint="a--b", row="r") for path in paths}
+    assert outputs >= {*records, *suite_records(settings, "few_shot", "r").values()}

@@ -11,24 +11,16 @@ from workflow_scripts.paper.requests import name_published_tables
 MODEL = "miniature/Qwen2-1M-Instruct"
 
 
-@pytest.fixture(scope="module")
-def configs():
-    """The settings of every config of the repository, by its name."""
-    return {path.stem: load(yaml.safe_load(path.read_text(encoding="utf-8"))) for path in CONFIGS}
-
-
-def test_repository_configs(configs):
-    paper = configs["paper"]
-    assert (len(paper.harmony.models), len(paper.harmony.tasks)) == (61, 24)
-    assert len(paper.checkpoints()) == 15
-    assert paper.mmlu.max_items_per_subject is paper.prompts.max_items_per_subject is None
-    trained = "DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{}_sft"
-    tables = name_published_tables(configs["published_checkpoints"])
-    assert {checkpoint: table for checkpoint, table in tables.items() if table} == {
-        "Qwen/Qwen2.5-0.5B-Instruct": "mmlu_baseline",
-        trained.format(12): "mmlu_k2m12_cpt_sft",
-        trained.format(6): "mmlu_k2m6_cpt_sft",
-    }
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_repository_config(path):
+    """Each is valid, and checkpoints that others published have a table of their own to be compared with."""
+    settings = load(yaml.safe_load(path.read_text(encoding="utf-8")))
+    if path.stem == "paper":
+        assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
+        assert settings.mmlu.max_items_per_subject is settings.prompts.max_items_per_subject is None
+    if path.stem == "published_checkpoints":
+        tables = set(name_published_tables(settings).values())
+        assert tables >= {"mmlu_baseline", "mmlu_k2m12_cpt_sft", "mmlu_k2m6_cpt_sft"}
 
 
 def test_stage_checkpoints(here):
@@ -36,19 +28,16 @@ def test_stage_checkpoints(here):
     (here / "mine.txt").touch()
     checkpoints = [
         {"model": MODEL, "num_layers_per_chunk": 6},
-        {"model": MODEL, "mode": "prune", "layers_to_prune": [3, 4]},
         {"model": MODEL, "num_layers_per_chunk": 0, "mode": "uniform"},
     ]
     data = {"data": "text", "files": ["mine.txt"], "max_length": 128, "batch_size": 8}
     training = {"cpt": "own", "sft": None, "cpt_tokens": [4, 2], "recipes": {"own": data}}
     mmlu = {"models": ["miniature/Qwen2-1M", MODEL]}
     settings = load({"chunking": {"checkpoints": checkpoints}, "training": training, "mmlu": mmlu})
-    stages = ("+cpt.2k", "+cpt.4k")
-    variants = [f"@{plan}{stage}" for plan in ("k2m6", "prune3-4") for stage in ("", *stages)]
-    variants += [f"@k0m0{stage}" for stage in stages]
     assert [str(checkpoint) for checkpoint in settings.list_mmlu_checkpoints()] == [
         *(MODEL, "miniature/Qwen2-1M"),
-        *(f"{MODEL}{variant}" for variant in variants),
+        *(f"{MODEL}@k2m6{stage}" for stage in ("", "+cpt.2k", "+cpt.4k")),
+        *(f"{MODEL}@k0m0{stage}" for stage in ("+cpt.2k", "+cpt.4k")),
     ]
     name, recipe = settings.get_stage_recipe("cpt.4k")
     assert (name, recipe.max_steps) == ("own", 4)
@@ -62,9 +51,7 @@ def test_tuned_model():
     settings = load({"training": training, "harmony": tuned, "mmlu": tuned})
     assert str(settings.list_trained_checkpoints()[-1]) == f"{model}+tuned"
     assert settings.get_stage_recipe("tuned")[0] == "sft-full"
-    with pytest.raises(
-        UserError, match=r"mmlu.models has 'miniature/Pythia-0.1M\+tuned'; expected"
-    ):
+    with pytest.raises(UserError, match=r"mmlu.models has 'miniature/Pythia-0.1M\+tuned'"):
         load({"mmlu": tuned})
 
 
@@ -82,12 +69,19 @@ def test_load_imports():
     assert heavy & set(python(code).split()) == set()
 
 
+def test_miniature_is_float32():
+    """Numbers of the miniature world are the same everywhere, those of its trainings too."""
+    settings = load({})
+    recipes = {**settings.training.recipes, **settings.harmony.recipes}
+    precisions = {keys.precision for name, keys in recipes.items() if "miniature" in name}
+    assert {settings.compute.dtype, *precisions} == {"float32"}
+    assert load({"compute": {"dtype": "bfloat16"}}).compute.dtype == "bfloat16"
+
+
 @pytest.mark.parametrize(
     ("source", "device", "program", "on_gpus"),
     [
-        ("huggingface", "cuda", "bash", True),
         ("huggingface", "cpu", "nvidia-smi", False),
-        ("huggingface", "auto", "nvidia-smi", True),
         ("huggingface", "auto", "sbatch", True),  # a login node
         ("huggingface", "auto", "bash", False),  # a laptop
         ("miniature", "cuda", "nvidia-smi", False),

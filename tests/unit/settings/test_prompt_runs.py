@@ -8,8 +8,7 @@ import yaml
 from tests.tables import load_cases, load_table
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.prompts.requests import PromptRequest, build_prompt_request
-from workflow_scripts.settings.prompts.templates import TemplateError, render
+from workflow_scripts.settings.prompts.templates import render
 
 
 @pytest.fixture
@@ -19,8 +18,7 @@ def write(here):
     folder.mkdir(parents=True)
 
     def write_run(name, **keys) -> None:
-        content = yaml.safe_dump({"changed": "something"} | keys)
-        (folder / f"{name}.yaml").write_text(content)
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump({"changed": "something"} | keys))
 
     return write_run
 
@@ -36,33 +34,22 @@ def find_problem(**prompts) -> str:
     return sentence
 
 
-def test_published_runs():
-    runs = load_runs()
-    for name, shape, links, after in load_table(__file__, "published_runs.txt"):
-        run, decoding = runs[name], runs[name].decoding
-        facts = (run.shots.source, run.shots.number, decoding.method, decoding.temperature)
-        assert " ".join(map(str, (*facts, decoding.new_tokens, run.dtype))) == shape
-        assert " ".join(f"{link.parser}:{link.right}" for link in run.read.answers) == links
-        assert str(run.after) == after
-    assert {name: run.first for name, run in runs.items() if run.first} == {"run4_first285": 285}
-
-
 def test_inheritance(write):
-    write("run10", extends="run6", decoding={"new_tokens": 7})
-    write("run6", extends="run5", shots={"number": 3})
+    """Mappings are merged, lists replaced, null unsets; a run of the working directory stands in for the workflow's."""
     answers = [{"parser": "whole", "right": "equal"}]
-    write("mine", extends="run3", decoding={"temperature": None}, read={"answers": answers})
+    write("run6", extends="run5", shots={"number": 3}, read={"answers": answers})
+    write("run10", extends="run6", decoding={"temperature": None})
     runs = load_runs()
-    assert list(runs)[-1] == "run10"
     run = runs["run10"]
-    assert (run.decoding.new_tokens, run.decoding.temperature) == (7, 0.1)
-    assert run.shots.number == 3, "the run6 of this folder, not of the workflow"
-    assert (run.after, run.published) == ("run6", None)
-    assert list(load_runs(runs=["run10", "run1"])) == ["run10", "run1"]
-    mine = runs["mine"]
-    assert mine.decoding.get_options() == {"do_sample": True}
-    assert [link.parser for link in mine.read.answers] == ["whole"]
-    assert mine.read.format == "json_text"
+    assert list(runs)[-1] == "run10" and list(load_runs(runs=["run10", "run1"])) == [
+        "run10",
+        "run1",
+    ]
+    assert (run.after, run.published, run.changed) == ("run6", None, "something")
+    assert run.decoding.get_options() == {"do_sample": True}
+    assert (run.decoding.new_tokens, run.shots.number) == (64, 3)
+    assert [link.parser for link in run.read.answers] == ["whole"]
+    assert run.read.format == "json_text"
 
 
 @pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_runs.txt"))
@@ -73,36 +60,27 @@ def test_bad_run(write, keys, texts):
     assert all(text in sentence for text in texts), sentence
 
 
-@pytest.mark.parametrize("text", load_table(__file__, "hostile_templates.txt"))
-def test_hostile_template(write, text):
-    write("mine", extends="run6", messages=[{"role": "user", "content": text[0]}])
-    sentence = find_problem(runs=["mine"])
-    assert sentence.startswith("config/prompts/mine.yaml: messages[0].content is a template")
-
-
-def test_section():
+def test_wrong_run_name():
     assert re.search("prompts.runs has 'runn6'.*Did you mean 'run6'", find_problem(runs=["runn6"]))
     assert not load_runs(models=[])
 
 
-def test_explain_names_a_run():
+def test_explained_run():
     assert load({"explain": "run6/anatomy/3"}).explained() == ("run6", "anatomy", 3)
     assert load({"explain": "run6"}).explained() == ("run6", None, 0)
     with pytest.raises(UserError, match="explain is 'rum6'"):
         load({"explain": "rum6"}).explained()
 
 
-def test_request_excludes_parsers():
-    settings = load({})
-    request = build_prompt_request(settings, "run6")
-    params = request.to_params()
-    assert not {"read", "changed", "after", "published", "extends"} & set(params["asking"])
-    assert PromptRequest.of(params) == request
+@pytest.mark.parametrize("text", load_table(__file__, "hostile_templates.txt"))
+def test_hostile_template(text):
+    with pytest.raises(ValueError, match="is a template that cannot be rendered"):
+        render(text[0], {"question": "?", "shots": []})
 
 
 def test_render():
     values = {"question": "it's <b>", "list": ["a", "b"]}
     assert render("{{ question }}\n", values) == "it's <b>\n"
     assert render('{{ {"Answer": question} | tojson }}', values) == '{"Answer": "it\'s <b>"}'
-    with pytest.raises(TemplateError, match="'missing'"):
+    with pytest.raises(ValueError, match="'missing'"):
         render("{{ missing }}", values)

@@ -19,10 +19,9 @@ _BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("seed: 1\nharmony: {}\nseed: 2", "has the key 'seed' a second time"),
         ("[" * 100_000, "cannot be read as YAML"),
         ("a: 0x" + "9" * 5000, "has an endless number"),
-        ("x" * 1_000_001, "has 1,000,001 bytes; expected at most 1,000,000"),
         ("a: \x00", "cannot be read as YAML"),
     ],
-    ids=["bomb", "call", "twice", "deep", "huge", "long", "null"],
+    ids=["bomb", "call", "twice", "deep", "huge", "null"],
 )
 def test_hostile_yaml(tmp_path, text, expected):
     path = tmp_path / "mine.yaml"

@@ -31,7 +31,8 @@ def draw_samples(count: int, seed: int = 0) -> Samples:
 
 
 def make_keys(**changes: Any) -> TrainingKeys:
-    return TrainingKeys(**{"batch_size": 4, "learning_rate": 1e-3, "save_steps": 3} | changes)
+    usual = {"batch_size": 4, "learning_rate": 1e-3, "save_steps": 3, "precision": "float32"}
+    return TrainingKeys(**usual | changes)
 
 
 def train_small(

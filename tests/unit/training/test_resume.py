@@ -9,20 +9,17 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.unit.training.small import (
     draw_samples,
     is_same,
     list_losses,
-    make_keys,
     make_model,
     train_small,
 )
 from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.training import state, trainer
-from workflow_scripts.training.run import needs_gradient_checkpointing, reduce_memory
-from workflow_scripts.training.state import StateFolder, is_sealed
+from workflow_scripts.training.state import is_sealed
 
 # Twenty steps, an evaluation each epoch, a state each three steps.
 LORA = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.2, "epochs": 2}
@@ -217,23 +214,6 @@ def test_memory_error_halves_micro_batch(tmp_path, capsys):
     assert [entry["step"] for entry in trained.history] == list(range(1, 9))
     whole = train_small(tmp_path / "b", "llama", **options)
     assert list_losses(trained) == pytest.approx(list_losses(whole), abs=1e-2)
-
-
-@pytest.mark.parametrize(
-    ("micro", "checkpointing", "device", "expected"),
-    [(4, "auto", "cuda", 2), (1, "auto", "cuda", 1), (1, "auto", "cpu", None), (1, "yes", "cuda", None)],
-)  # fmt: skip
-def test_reduce_memory(tmp_path, micro, checkpointing, device, expected):
-    folder = StateFolder(tmp_path / "state", {})
-    keys = make_keys(micro_batch_size=micro, gradient_checkpointing=checkpointing)
-    error = torch.OutOfMemoryError("CUDA out of memory.")
-    if expected is None:
-        with pytest.raises(UserError, match="one sample at a time"):
-            reduce_memory(keys, folder, device, error)
-        return
-    reduce_memory(keys, folder, device, error)
-    assert folder.memory["micro_batch_size"] == expected
-    assert needs_gradient_checkpointing(keys, folder) == (micro == 1)
 
 
 def test_checkpointing_changes_no_weights(tmp_path):

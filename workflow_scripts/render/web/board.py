@@ -124,8 +124,8 @@ def _describe_tab(tab: Tab) -> dict[str, Any]:
         "columns": definitions,
         "rows": [
             {
-                field: _convert_to_percent(value)
-                if kinds.get(field.removesuffix("_stderr")) == "score"
+                field: round(100 * value, 10)
+                if kinds.get(field.removesuffix("_stderr")) == "score" and value is not None
                 else value
                 for field, value in row.items()
             }
@@ -145,7 +145,3 @@ def _define_column(column: Column) -> dict[str, Any]:
         "sorterParams": {"alignEmptyValues": "bottom"},
         **_COLUMN_OPTIONS[column.kind],
     }
-
-
-def _convert_to_percent(value: float | None) -> float | None:
-    return None if value is None else round(100 * value, 10)

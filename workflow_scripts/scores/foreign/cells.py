@@ -1,6 +1,5 @@
 """The schema of an imported measurement: its model and task, its scores, and the file of its items."""
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import Field, TypeAdapter
@@ -39,15 +38,12 @@ class ImportedScore(StrictModel):
 class ImportedCell(StrictModel):
     """One model on one task; null is what the file does not say."""
 
-    study: str = Field("", description="The name by which its scores are distinguished")
+    study: str = Field("", description="The name of the folder, by which its scores are told apart")
     file: str
     harness: str
     harness_version: str | None
     model: str
     variant: str = ""
-    base: KnownModel | None = Field(
-        None, description="The model, or its base model, in the table of models of its evaluator"
-    )
     seed: int | None = None
     commit: str | None
     dtype: str | None
@@ -66,18 +62,6 @@ def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
     with name_file_in_errors(folder / CELLS):
         cells = TypeAdapter(tuple[ImportedCell, ...])
         return cells.validate_json((folder / CELLS).read_bytes())
-
-
-def add_imported_models(
-    models: Iterable[KnownModel], folders: Iterable[Path]
-) -> tuple[KnownModel, ...]:
-    """Add the models of imported cells, as their evaluators describe them."""
-    by_name = {model.model: model for model in models}
-    for folder in folders:
-        for cell in read_cells(folder):
-            if cell.base is not None:
-                by_name.setdefault(cell.base.model, cell.base)
-    return tuple(by_name.values())
 
 
 def get_model_name(name: object, path: Path) -> str:

@@ -2,13 +2,13 @@
 
 import json
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file, open_atomic_dir, write_json
 from workflow_scripts.core.items import Item, write_items
@@ -16,28 +16,26 @@ from workflow_scripts.core.records import ItemsFile
 from workflow_scripts.scores.errors import RANGES, bare
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
 from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, ImportedScore, Measured
-from workflow_scripts.scores.imported import RANKED
 from workflow_scripts.settings.imports import list_imported_paths
 
 READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
 TOLERANCE = 1e-6  # between the mean of the items and the score beside them
 
 
-def import_results(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+def import_results(request: dict[str, Any], imports: Path) -> None:
     """Write the cells of a folder with their scores, and the items of each where there are some."""
     folder = Path(request["folder"])
     cells: list[ImportedCell] = []
-    with open_atomic_dir(outputs["folder"]) as target:
+    with open_atomic_dir(imports) as target:
         for cell, items in read_folder(folder, request["names"], request["tasks"]):
-            update: dict[str, Any] = {"file": Path(cell.file).relative_to(folder).as_posix()}
+            file = Path(cell.file).relative_to(folder).as_posix()
+            update: dict[str, Any] = {"study": request["name"], "file": file}
             if items:
                 path = target / f"{len(cells):05}.parquet"
                 write_items(path, items)
-                digest = hash_file(path)
-                update["items"] = ItemsFile(file=path.name, sha256=digest, n=len(items))
+                update["items"] = ItemsFile(file=path.name, sha256=hash_file(path), n=len(items))
             cells.append(cell.model_copy(update=update))
-        named = name_origins(request["name"], cells)
-        write_json(target / CELLS, [cell.model_dump(mode="json") for cell in named])
+        write_json(target / CELLS, [cell.model_dump(mode="json") for cell in cells])
 
 
 def read_folder(
@@ -56,11 +54,13 @@ def read_folder(
     for path in paths:
         try:
             for cell, items in _read_file(path, names, tasks):
-                model = cell.model + cell.variant, cell.dtype, cell.commit
-                key = (cell.study, *model, cell.task, cell.protocol, cell.seed)
+                key = (cell.model, cell.variant, cell.task, cell.protocol, cell.seed)
                 if files.setdefault(key, path) != path:
                     raise UserError(f"{path}: {cell.model} on {cell.task} is in {files[key]} too.")
-                yield check_cell(cell, items, cell.task in tasks), items
+                if cell.task in tasks:  # other tasks may have percents
+                    check_ranges(cell)
+                scores = [check_score(cell, score, items) for score in cell.scores]
+                yield cell.model_copy(update={"scores": tuple(scores)}), items
         except UserError as error:
             problems += error.problems
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
@@ -84,55 +84,32 @@ def _read_file(
     raise UserError(f"{path} is no result file of lm-eval, lighteval or Every Eval Ever.")
 
 
-def check_cell(cell: ImportedCell, items: Sequence[Item], is_known: bool) -> ImportedCell:
-    """Check each score against its range and its items, and complete its n and its baseline from them.
-
-    The range of a metric is checked on known tasks alone: on others some are percents.
-    """
-    scores = []
+def check_ranges(cell: ImportedCell) -> None:
     for score in cell.scores:
-        members = [item for item in items if score.subset in (None, item.subset)]
-        problem = _find_problem(score, members, is_known)
-        if problem:
-            where = f"{cell.file}: {cell.task}: {score.name}"
-            raise UserError(f"{where} is {score.value:g}; {problem}.")
-        update: dict[str, Any] = {"n": len(members) or score.n}
-        if members and all(item.choices for item in members):
-            golds = Counter(item.gold for item in members)
-            update["chance"] = fmean(1 / len(item.choices or ()) for item in members)
-            update["best_constant"] = max(golds.values()) / len(members)
-        scores.append(score.model_copy(update=update))
-    return cell.model_copy(update={"scores": tuple(scores)})
+        low, high = RANGES.get(bare(score.name), (-math.inf, math.inf))
+        if not low - TOLERANCE <= score.value <= high + TOLERANCE:
+            where = f"{cell.file}: {cell.task}: {score.name} is {score.value:g}"
+            raise UserError(f"{where}; expected {low:g} to {high:g}.")
 
 
-def _find_problem(score: ImportedScore, items: Sequence[Item], is_known: bool) -> str | None:
-    low, high = RANGES.get(bare(score.name) if is_known else "", (-math.inf, math.inf))
-    if not low - TOLERANCE <= score.value <= high + TOLERANCE:
-        return f"expected {low:g} to {high:g}"
-    if items and score.n not in (None, len(items)):
-        return f"of {score.n} items, and {len(items)} are there"
+def check_score(cell: ImportedCell, score: ImportedScore, items: Sequence[Item]) -> ImportedScore:
+    """Check a score against its items, and complete its n and its baselines from them."""
+    if not items:
+        return score
+    where = f"{cell.file}: {cell.task}: {score.name} is {score.value:g}"
+    if score.n not in (None, len(items)):
+        raise UserError(f"{where}; of {score.n} items, and {len(items)} are there.")
     # The score of a group of tasks may be the mean of its members' scores.
-    if items and len({item.subset for item in items}) == 1:
+    if len({item.subset for item in items}) == 1:
         mean = fmean(item.scores.get(score.name, math.nan) for item in items)
         if abs(mean - score.value) > TOLERANCE:
-            return f"and the mean over its items is {mean:.6g}"
-    return None
-
-
-def name_origins(folder: str, cells: Sequence[ImportedCell]) -> list[ImportedCell]:
-    """Name the study of each cell: the folder, another study than harmony, and the weights of models with several."""
-    weights = defaultdict(set)
-    for cell in cells:
-        weights[cell.model, cell.variant].add((cell.dtype, cell.commit))
-    named = []
-    for cell in cells:
-        parts = [] if cell.study in ("", RANKED) else [cell.study]
-        if len(weights[cell.model, cell.variant]) > 1:
-            parts.append(cell.dtype or "dtype unknown")
-            parts.append(cell.commit[:7] if cell.commit else "commit unknown")
-        study = f"{folder} ({', '.join(parts)})" if parts else folder
-        named.append(cell.model_copy(update={"study": study}))
-    return named
+            raise UserError(f"{where}; and the mean over its items is {mean:.6g}.")
+    update: dict[str, Any] = {"n": len(items)}
+    if all(item.choices for item in items):
+        golds = Counter(item.gold for item in items)
+        update["chance"] = fmean(1 / len(item.choices or ()) for item in items)
+        update["best_constant"] = max(golds.values()) / len(items)
+    return score.model_copy(update=update)
 
 
 if "snakemake" in globals():

@@ -98,20 +98,17 @@ def _read_item(name: str, subset: str | None, rows: list[dict[str, Any]]) -> Ite
         for metric, value in row["metric"].items()
         if isinstance(value, int | float)
     }
-    answers = [row["model_response"] for row in rows]
-    texts = [answer["text"][0] for answer in answers if answer.get("text")]
-    likelihoods = [answer["logprobs"] for answer in answers if answer.get("logprobs")]
-    right, choices = doc["gold_index"], doc.get("choices") or []
-    gold = right[0] if isinstance(right, list) else right
+    texts = [row["model_response"]["text"] for row in rows if row["model_response"].get("text")]
+    text = texts[-1][0] if texts else None
+    gold, choices = doc["gold_index"], doc.get("choices") or []
+    gold = gold[0] if isinstance(gold, list) else gold
     return Item(
         item=name,
         prompt_sha256=hash_text(doc["query"]),
         gold=choices[gold].strip() if gold is not None and gold < len(choices) else None,
-        prediction=texts[-1].strip() if texts else None,
-        correct={0.0: False, 1.0: True}.get(next(iter(scores.values()), -1.0)),
+        prediction=text.strip() if text else None,
         subset=subset,
         scores=scores,
-        loglikelihoods=likelihoods[-1] if likelihoods else None,
-        text=texts[-1] if texts else None,
+        text=text,
         choices=choices or None,
     )

@@ -18,7 +18,7 @@ from workflow_scripts.scores.foreign.cells import (
 )
 
 KEYS = ("results", "n-samples", "n-shot")
-_UNKNOWN_TASK = {"metric": "acc", "cluster": []}
+_UNKNOWN_TASK: dict[str, Any] = {"cluster": []}
 
 
 def read(
@@ -92,7 +92,7 @@ def _read_items(path: Path, task: str, spec: dict[str, Any]) -> list[Item]:
 
 
 def _read_item(task: str, samples: list[dict[str, Any]], spec: dict[str, Any]) -> Item:
-    first, metric = samples[0], spec["metric"]
+    first = samples[0]
     target = first["target"]
     scores = {
         metric_name(name, sample["filter"]): float(sample[name])
@@ -105,26 +105,19 @@ def _read_item(task: str, samples: list[dict[str, Any]], spec: dict[str, Any]) -
         prompt_sha256=first.get("prompt_hash", ""),  # which old versions do not write
         gold=target if isinstance(target, str) else format_canonical_json(target),
         prediction=str(first["filtered_resps"][0]),
-        correct={0.0: False, 1.0: True}.get(scores.get(metric, -1.0)),
         cluster=hash_cluster(first["doc"], spec["cluster"]),
         scores=scores,
     )
     continuations = [list(arguments.values())[-1] for arguments in first["arguments"].values()]
-    choices = [str(continuation).removeprefix(" ") for continuation in continuations]
-    if len(choices) == 1:
-        response = first["resps"][0]
-        return replace(item, text=str(response[0] if isinstance(response, list) else response))
+    if len(continuations) == 1:
+        return item
     # The prediction is the likeliest of several answers; the target is the position or the text of one.
+    choices = [str(continuation).removeprefix(" ") for continuation in continuations]
     likelihoods = [float(answer[0]) for answer in first["filtered_resps"]]
-    lengths = [len(text) or 1 if metric == "acc_norm" else 1 for text in choices]
-    ranked = [value / length for value, length in zip(likelihoods, lengths, strict=True)]
-    prediction = str(ranked.index(max(ranked)))
-    gold = str(target) if str(target).isdecimal() else str(choices.index(target))
     return replace(
         item,
-        gold=gold,
-        prediction=prediction,
-        correct=prediction == gold if item.correct is None else item.correct,
+        gold=str(target) if str(target).isdecimal() else str(choices.index(target)),
+        prediction=str(likelihoods.index(max(likelihoods))),
         loglikelihoods=likelihoods,
         choices=choices,
     )

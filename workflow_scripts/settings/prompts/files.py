@@ -9,10 +9,11 @@ from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
 from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
-from workflow_scripts.settings.prompts.templates import TemplateError, render
+from workflow_scripts.settings.prompts.templates import render
 from workflow_scripts.settings.yaml_files import read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
+
 # What a template may name, filled in for a check.
 _EXAMPLE: dict[str, Any] = {
     "question": "What is 1 + 1?",
@@ -39,27 +40,31 @@ def _split_numbers(name: str) -> list[str | int]:
 
 def read_prompt_runs(prompts: Prompts, workflow_folder: Path) -> dict[str, PromptRun]:
     """Read the runs that the config names, or all; none where no model is prompted."""
+    if not prompts.models:
+        return {}
     files = find_runs(prompts.folder, workflow_folder)
-    names = files if prompts.runs is None else prompts.runs
-    return read_runs(files, names) if prompts.models else {}
+    return read_runs(files, files if prompts.runs is None else prompts.runs)
 
 
 def read_runs(files: dict[str, Path], names: Iterable[str]) -> dict[str, PromptRun]:
-    """Read these runs in their order; a UserError holds the problems of all."""
-    runs, problems = {}, []
-    for name in names:
-        try:
-            runs[name] = _read_run(files, name, "prompts.runs", ())
-        except UserError as error:
-            problems += error.problems
-    if problems:
-        raise UserError(dict.fromkeys(problems))
-    return runs
+    """Read these runs in their order."""
+    return {name: _read_run(files, name) for name in names}
 
 
-def _read_run(files: dict[str, Path], name: Any, key: str, children: tuple[str, ...]) -> PromptRun:
-    """Read a run that a key names, with what it inherits."""
-    if name not in files or name in children:
+def _read_run(files: dict[str, Path], name: str) -> PromptRun:
+    content = _read_content(files, name, "prompts.runs")
+    if content.get("after", name) not in (None, *files):
+        after = content["after"]
+        raise UserError(f"{files[name]}: after is {after!r}; expected the name of a run.")
+    run = validate(PromptRun, content, f"{files[name]}: ")
+    if problems := list(_find_template_problems(run)):
+        raise UserError(f"{files[name]}: {problem}" for problem in problems)
+    return run
+
+
+def _read_content(files: dict[str, Path], name: Any, key: str) -> dict[str, Any]:
+    """Read the keys of a run that a key names; those of its parents are beneath its own."""
+    if name not in files:
         near = format_suggestion(str(name), files)
         raise UserError(
             f"{key} has {name!r}; expected the name of a run that extends no run in a circle.{near}"
@@ -72,16 +77,13 @@ def _read_run(files: dict[str, Path], name: Any, key: str, children: tuple[str, 
             " underscores between them."
         )
     parent = content.get("extends")
-    if parent is not None:
-        run = _read_run(files, parent, f"{path}: extends", (*children, name))
-        inherited = run.model_dump(mode="json", exclude_unset=True, exclude=set(NOT_INHERITED))
-        content = {"after": parent} | _merge(inherited, content)
-    if content.get("after", name) not in (None, *files):
-        raise UserError(f"{path}: after is {content['after']!r}; expected the name of a run.")
-    run = validate(PromptRun, content, f"{path}: ")
-    if problems := list(_find_template_problems(run)):
-        raise UserError(f"{path}: {problem}" for problem in problems)
-    return run
+    if parent is None:
+        return content
+    others = {other: file for other, file in files.items() if other != name}
+    inherited = _read_content(others, parent, f"{path}: extends")
+    for left_out in NOT_INHERITED:
+        inherited.pop(left_out, None)
+    return {"after": parent} | _merge(inherited, content)
 
 
 def _merge(below: Any, above: Any) -> Any:
@@ -101,5 +103,5 @@ def _find_template_problems(run: PromptRun) -> Iterator[str]:
     for key, template in templates.items():
         try:
             render(template or "", values)
-        except TemplateError as error:
+        except ValueError as error:
             yield f"{key} {error}"

@@ -6,19 +6,15 @@ from functools import cache
 from typing import Any
 
 
-class TemplateError(ValueError):
-    """Describe what is wrong with a template, in words that follow its key."""
-
-
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """Fill in a template; a name that is not among the values is an error."""
-    from jinja2 import TemplateError as JinjaError
+    """Fill in a template; a ValueError says what is wrong with it, in words that follow its key."""
+    from jinja2 import TemplateError
 
     try:
         return _compile(template).render(values)
-    except (JinjaError, TypeError, ValueError, RecursionError, ArithmeticError) as error:
+    except (TemplateError, TypeError, ValueError, RecursionError, ArithmeticError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
-        raise TemplateError(
+        raise ValueError(
             f"is a template that cannot be rendered ({reason}); expected a Jinja2 template with the names"
             f" {', '.join(sorted(values))}."
         ) from None

@@ -2,5 +2,5 @@
 
 One script a table, which Snakemake runs: `plans` lists the checkpoints, `perplexity`, `latency` and `pruning` measure
 untrained plans, and `quality` compares every checkpoint at every training stage with the unchanged model.
-`chapter.CHUNKING` computes the numbers of the report, `board.make_chunked_tab` the leaderboard's tab.
+`chapter.CHUNKING` computes the numbers of the report.
 """

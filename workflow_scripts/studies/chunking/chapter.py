@@ -1,6 +1,5 @@
 """Compute the numbers of the chunking chapter, which covers training and MMLU of the same checkpoints too."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,26 +58,6 @@ def get_speedup_numbers(table: pd.DataFrame) -> Values:
         "chunking.fastest": fastest["model"] + fastest["variant"],
         "chunking.fastest_batch": fastest["batch"],
         "chunking.fastest_speedup": fastest["token_faster"],
-        "chunking.fastest_timed": len(fused),
-        "chunking.fastest_slower": (fused["token_faster"] < 1).sum(),
-    }
-
-
-def get_pruning_numbers(table: pd.DataFrame) -> Values:
-    """Compare the best set of pruned layers with the unchanged model."""
-    table = table.dropna(subset=["perplexity"])
-    is_whole = table["left_out"] == "none"
-    if is_whole.sum() != 1 or is_whole.all():  # of several models no single set is the best
-        return {}
-    pruned, unchanged = table[~is_whole], table[is_whole].iloc[0]
-    best = pruned.loc[pruned["perplexity"].idxmin()]
-    error = math.hypot(best["perplexity_stderr"], unchanged["perplexity_stderr"])
-    return {
-        "chunking.pruned": len(pruned),
-        "chunking.pruned_best": best["left_out"],
-        "chunking.pruned_perplexity": best["perplexity"],
-        "chunking.pruned_whole": unchanged["perplexity"],
-        "chunking.pruned_z": (best["perplexity"] - unchanged["perplexity"]) / error,
     }
 
 
@@ -89,7 +68,6 @@ CHUNKING = Study(
         ("chunking_quality", get_quality_numbers),
         ("chunking_perplexity", get_ratio_numbers),
         ("chunking_latency", get_speedup_numbers),
-        ("chunking_pruning", get_pruning_numbers),
         ("mmlu_by_subject", compute_mmlu_numbers),
     ),
 )

@@ -22,6 +22,4 @@ def compute_mmlu_numbers(table: pd.DataFrame) -> Values:
     }
     for metric in METRICS:
         values[f"mmlu.{metric}_clear"] = (micro[f"{metric}_z"] >= CLEAR).sum()
-        values[f"mmlu.{metric}_best"] = micro[metric].max()
-        values[f"mmlu.{metric}_best_of"] = micro[metric].idxmax()
     return values

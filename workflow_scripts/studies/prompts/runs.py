@@ -1,6 +1,7 @@
 """Tabulate and plot the prompt runs of each model: accuracy, format compliance, and the change from another run."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -11,7 +12,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import sort_records
-from workflow_scripts.render.figures import drawing, pick_model_colours, rule
+from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_p_value, format_with_errors, numbers
 from workflow_scripts.stats.shares import wilson
@@ -73,20 +74,18 @@ def compute_runs(
     `checkpoints` maps each checkpoint to whether published scores of the same model exist. `runs` have the name of
     each run, what it changed, the run `after` which it comes, and its name among the published runs.
     """
-    percents = published.set_index(["run", "metric"])["percent"].astype(float)
+    percents = published.pivot(index="run", columns="metric", values="percent").astype(float)
     rows = []
-    for name, is_published in checkpoints.items():
-        checkpoint = CheckpointId.parse(name)
-        for run in runs:
-            row = {"model": checkpoint.model, "variant": checkpoint.variant}
-            row |= {"run": run["name"], "changed": run["changed"]}
-            row |= _compare_pairs(right.get((name, run["name"])), right.get((name, run["after"])))
-            if "pairs" in row:
-                row["after"] = run["after"]
-            for metric in ("micro", "macro") if is_published else ():
-                percent = percents.get((run["published"], metric), float("nan"))
-                row[f"published_{metric}"] = percent / 100
-            rows.append(row)
+    for (name, is_published), run in product(checkpoints.items(), runs):
+        id = CheckpointId.parse(name)
+        row = {"model": id.model, "variant": id.variant, "run": run["name"]}
+        row["changed"] = run["changed"]
+        before, after = right.get((name, run["after"])), right.get((name, run["name"]))
+        if before is not None and after is not None:
+            row |= {"after": run["after"]} | _compare_answers(before, after)
+        if is_published and run["published"] in percents.index:
+            row |= (percents.loc[run["published"]] / 100).add_prefix("published_").to_dict()
+        rows.append(row)
     table = pd.DataFrame(rows, columns=_COLUMNS)
     scores = scores[(scores["study"] == "prompts") & scores["subset"].isna()]
     scores = scores.fillna({"variant": ""}).rename(columns={"task": "run"}).set_index(_KEYS)
@@ -99,30 +98,22 @@ def compute_runs(
     return table.astype(dict.fromkeys(["n", "pairs", "won", "lost"], "Int64"))
 
 
-def _compare_pairs(right: pd.Series | None, right_before: pd.Series | None) -> dict[str, Any]:
-    """Compare a run with another on the questions that both asked."""
-    if right is None or right_before is None:
-        return {}
-    before, after = right_before.align(right, join="inner")
-    if before.empty:
-        return {"pairs": 0}
+def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, Any]:
+    """Compare two runs on the questions that both asked."""
+    before, after = before.align(after, join="inner")
     test = run_mcnemar_test(before.to_numpy(dtype=bool), after.to_numpy(dtype=bool))
-    difference = (test.c - test.b) / len(after)
-    return {
-        "pairs": len(after),
-        "difference": difference,
-        "won": test.c,
-        "lost": test.b,
-        "p": test.p,
-    }
+    difference = (test.c - test.b) / len(after) if len(after) else None
+    pairs = {"pairs": len(after), "difference": difference}
+    return pairs | {"won": test.c, "lost": test.b, "p": test.p}
 
 
 def _format_columns(table: pd.DataFrame) -> ShownColumns:
     micro, macro = (pd.Series(numbers(table[column]), dtype="string") for column in _PUBLISHED)
     difference = pd.Series(numbers(100 * table["difference"], "+.1f"), dtype="string")
-    shown = {
+    names = table["model"] + table["variant"]
+    return {
         "Run": table["run"],
-        "Model": table["model"] + table["variant"],
+        **({"Model": names} if names.nunique() > 1 else {}),
         "What changed": table["changed"],
         "n": numbers(table["n"], "d"),
         "Micro": format_with_errors(table["micro"], table["micro_stderr"]),
@@ -134,39 +125,36 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "p": [format_p_value(p, below="<") for p in table["p"]],
         "Published": micro + (", macro " + macro).fillna(""),
     }
-    if shown["Model"].nunique() == 1:
-        del shown["Model"]
-    return shown
 
 
 def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Plot accuracy with its 95% interval, baseline and format compliance of each run."""
     table = table[table["n"].notna()].astype({"n": "float64"})
     texts = table.drop_duplicates("run").set_index("run")["changed"]
-    positions = texts.index.get_indexer(table["run"])
     names = table["model"] + table["variant"]
     with drawing([pdf, png], 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
         colours = pick_model_colours(list(names.unique()))
         for number, (name, colour) in enumerate(colours.items()):
             rows = table[names == name]
-            y = positions[names == name] + 0.16 * (number - (len(colours) - 1) / 2)
+            y = texts.index.get_indexer(rows["run"]) + 0.16 * (number - (len(colours) - 1) / 2)
             low, high = wilson(rows["micro"], rows["n"])
+            style = {"color": colour, "fillstyle": "none"}
             errors = [rows["micro"] - low, high - rows["micro"]]
             label = f"{name}, accuracy with 95% interval"
             axes.errorbar(rows["micro"], y, xerr=errors, fmt="o", color=colour, label=label)
             for column, (marker, text) in _MARKS.items():
-                label = "" if number else text
-                axes.plot(rows[column], y, marker, color=colour, fillstyle="none", label=label)
-        if table["published_micro"].notna().any():
-            label = "published (Llama-3.2-1B-Instruct)"
-            axes.plot(table["published_micro"], positions, "kD", fillstyle="none", label=label)
+                axes.plot(rows[column], y, marker, label="" if number else text, **style)
+        published = table.dropna(subset="published_micro")
+        if len(published):
+            y = texts.index.get_indexer(published["run"])
+            axes.plot(published["published_micro"], y, "kD", fillstyle="none", label="published")
         axes.set_xlabel("fraction")
         axes.set_xlim(-0.05, 1.05)
         labels = ["\n".join(wrap(f"{run}: {text}", _LABEL_WIDTH)) for run, text in texts.items()]
         axes.set_yticks(range(len(texts)), labels, fontsize=7.5)
         axes.set_ylim(max(len(texts), 1) - 0.5, -0.5)
         rule(axes, "x")
-        fig.legend(loc="outside lower center", ncols=2, fontsize=7.5)
+        draw_legend_below(fig, axes, 2, fontsize=7.5)
 
 
 def main(

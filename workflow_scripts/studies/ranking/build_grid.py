@@ -12,7 +12,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.files import read_external_csv
-from workflow_scripts.scores.foreign.cells import KnownModel, add_imported_models
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import read_all_imported
 from workflow_scripts.settings.grids import GridAttributes
@@ -177,19 +176,17 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     requested: RequestedCells,
     errors: Path | None = None,
     imported: Sequence[Path] = (),
-    imports: Sequence[Path] = (),
     released: Sequence[Path] = (),
     attributes: Path | None = None,
     release: Path | None = None,
 ) -> None:
     """Write the grid.
 
-    `errors` are the shared errors of a run's items, `imported` files of others' scores, `imports` folders of what was
-    read of their harnesses, `released` the leaderboard and the cells of the published grid.
+    `errors` are the shared errors of a run's items, `imported` files of others' scores,
+    `released` the leaderboard and the cells of the published grid.
     """
     grid_settings = GridSettings.of(settings)
-    rows = add_imported_models([KnownModel(**model) for model in known_models], imports)
-    about = pd.DataFrame(map(dict, rows)).set_index("model")
+    about = pd.DataFrame(known_models).set_index("model")
     described = grid_settings.grid
     if attributes and described.attributes:
         about = add_attributes(about, attributes, described.attributes)

@@ -69,6 +69,8 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
                 axis.set_xlabel(label)
                 axis.set_title(settings.grid.names[protocol], fontsize=9)
                 rule(axis, "both", "0.92")
+        if not protocols:
+            return
         axes[0, 0].plot([], [], "o", color="0.3", markerfacecolor="none", label="hollow: instruct")
         plots.draw_family_legend(fig, axes[0, 0], table, looks, 8)
 

@@ -27,6 +27,8 @@ def draw_panels(
     grid = {"ncols": max(len(panels), 1), "squeeze": False} | grid
     with drawing(files, 1.6 + width * grid["ncols"], height, **grid) as (fig, axes):
         if not panels:
+            for axis in axes.flat:
+                axis.set_axis_off()
             draw_placeholder(axes[0, 0], empty)
         yield fig, axes
 
@@ -68,7 +70,7 @@ def pivot_pairs(
     rows: pd.DataFrame, titles: Mapping[str, str], grid: GridFile, names: dict[str, str]
 ) -> dict[str, pd.DataFrame]:
     """Pivot the numbers of pairs `first` and `second` to a square per protocol, by its title."""
-    squares = {}
+    squares, rows = {}, rows.dropna(subset="value")
     for protocol in list_protocols(rows, grid):
         pairs = rows[rows["protocol"] == protocol]
         half = pairs.pivot(index="first", columns="second", values="value")
@@ -90,7 +92,7 @@ def plot_heat_maps(
     count = len(next(iter(maps.values()), ()))
     small = count > 12
     side = max((0.27 if small else 0.72) * count, 2.2)
-    empty = "No tasks have scores of the same models."
+    empty = "No two tasks have two models in common whose scores differ."
     grid = {"sharey": True, "layout": "compressed"}
     with draw_panels(files, list(maps), side + 0.3, side + 2.6, empty, **grid) as (fig, (axes,)):
         for axis, (title, values) in zip(axes, maps.items(), strict=False):

@@ -8,55 +8,94 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.items import read_items
 from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
-from workflow_scripts.scores.foreign.cells import KnownModel, add_imported_models
-from workflow_scripts.scores.tidy import read_all_imported
+from workflow_scripts.scores.tidy import read_all_imported, read_records
 from workflow_scripts.stats.shares import compute_baseline_z, compute_score_interval
-from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, format_rows
+from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED, format_rows
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.plots import IMPORTED, measure_ends
 
 _NAMED = 16  # models with a colour and a name of their own in the figure; more go by their families
 _NOTE = (
-    "Score ± standard error on n items, lm-eval's own task and metric. Chance: answering at random."
+    "Score ± the harness's standard error on n items, and where that is 0 one from Wilson's interval; lm-eval's own"
+    " task and metric. Chance: answering at random."
     " Baseline: the better of chance and the best constant answer. Above baseline: by so many standard errors of a"
     f" model that is at the baseline; below {CLEAR} nothing is shown. Origin, where there are imported"
     " scores: own, or their file."
 )
+_TRAINED_NOTE = (
+    " Fine-tuned: the score after training on the task. Steps: of the optimiser."
+    " Answers changed: by this training, of all items."
+)
 _KEY = ["origin", "model", "task"]
 _SCORE = ["value", "stderr", "n", "chance", "baseline"]
+_TRAINED = ["trained_value", "trained_stderr", "steps", "changed"]
+
+
+def compare_answers(paths: Sequence[Path]) -> pd.DataFrame:
+    """Compute the steps of each training before a test, and the share of zero-shot answers that it changed."""
+    rows = []
+    for path, record in read_records(paths):
+        training = record.training
+        if training is None:
+            continue
+        zero_shot = Path(str(path).replace(TRAINED, DIRECT)).with_name(
+            f"{record.task.name}.parquet"
+        )
+        changed = None
+        if zero_shot.is_file():
+            before, after = (
+                read_items(file).column("prediction").to_pandas()
+                for file in (zero_shot, path.with_suffix(".parquet"))
+            )
+            changed = before.ne(after).mean()
+        steps = max(state["step"] for state in [training.selected, *training.evaluations])
+        rows.append((OWN, record.model.id, record.task.name, steps, changed))
+    columns = [*_KEY, "steps", "changed"]
+    return pd.DataFrame(rows, columns=columns).groupby(_KEY, as_index=False).mean()
 
 
 def compute_scores(
-    scores: pd.DataFrame, tasks: Sequence[RankedTask], models: Sequence[str], about: pd.DataFrame
+    scores: pd.DataFrame,
+    tasks: Sequence[RankedTask],
+    models: Sequence[str],
+    about: pd.DataFrame,
+    trainings: pd.DataFrame,
 ) -> pd.DataFrame:
     """Tabulate a row per task and model of the config, in its order, primary metric only; imported scores follow ours.
 
-    `about` has the family and the parameters of models by name; a checkpoint goes by those of its base.
+    `about` has the family and the parameters of models by name; a checkpoint goes by those of its base. `trainings`
+    is of `compare_answers`.
     """
     rows = pd.DataFrame([task.model_dump() for task in tasks]).set_index("task")
-    direct = scores[(scores["protocol"] == DIRECT) & scores["subset"].isna()]
-    direct = direct[direct["metric"] == direct["task"].map(rows["metric"])]
-    origin = direct["study"].where(direct["study"] != STUDY, OWN)
-    names = direct["model"] + direct["variant"]
-    direct = direct.assign(base=direct["model"], model=names, origin=origin)
+    scores = scores[
+        scores["subset"].isna() & (scores["metric"] == scores["task"].map(rows["metric"]))
+    ]
+    origin = scores["study"].where(scores["study"] != STUDY, OWN)
+    names = scores["model"] + scores["variant"]
+    scores = scores.assign(base=scores["model"], model=names, origin=origin)
+    direct = scores[scores["protocol"] == DIRECT]
+    trained = scores[scores["protocol"] == TRAINED].groupby(_KEY, as_index=False, observed=True)
+    trained = trained[["value", "stderr"]].mean().set_axis([*_KEY, *_TRAINED[:2]], axis=1)
     own = pd.MultiIndex.from_product([[OWN], models, rows.index], names=_KEY).to_frame(index=False)
     own["base"] = [CheckpointId.parse(name).model for name in own["model"]]
     own = own.merge(direct[[*_KEY, *_SCORE]], "left", _KEY)
-    imported = direct.loc[origin != OWN, [*own]]
+    imported = direct.loc[direct["origin"] != OWN, [*own]]
     table = pd.concat([own, imported], ignore_index=True)
+    table = table.merge(trained, "left", _KEY).merge(trainings, "left", _KEY)
     table = table.join(rows, on="task").join(about[["parameters", "family"]], on="base")
-    table[_SCORE] = table[_SCORE].apply(pd.to_numeric)
+    table[[*_SCORE, *_TRAINED]] = table[[*_SCORE, *_TRAINED]].apply(pd.to_numeric)
     value, error, n, baseline = (table[name] for name in ("value", "stderr", "n", "baseline"))
     table["z"] = compute_baseline_z(value, error, baseline, n, get_metric_minimum(table["metric"]))
     table = table.sort_values("task", key=rows.index.get_indexer, kind="stable")
     columns = ["task", "category", "model", "origin", "family", "parameters", "metric"]
     table = table.assign(task=table["display_name"])
-    return table[[*columns, *_SCORE, "z"]].reset_index(drop=True)
+    return table[[*columns, *_SCORE, "z", *_TRAINED]].reset_index(drop=True)
 
 
 def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
@@ -97,15 +136,15 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     models: list[str],
     known_models: list[dict[str, Any]],
     metrics: Mapping[str, str],
+    records: Sequence[Path] = (),
     imported: Sequence[Path] = (),
-    imports: Sequence[Path] = (),
 ) -> None:
     """Tabulate the scores of `models` on `tasks`; `metrics` of all known tasks are checked in imported files."""
     others = read_all_imported(imported, metrics, taken={STUDY})
     tidy = pd.concat([*map(pd.read_parquet, scores), *others], ignore_index=True)
-    rows = add_imported_models([KnownModel(**model) for model in known_models], imports)
-    about = pd.DataFrame(map(dict, rows)).set_index("model")
-    direct = compute_scores(tidy, [RankedTask(**task) for task in tasks], models, about)
+    about = pd.DataFrame(known_models).set_index("model")
+    ranked = [RankedTask(**task) for task in tasks]
+    direct = compute_scores(tidy, ranked, models, about, compare_answers(records))
     shown = {
         "Task": "{task}",
         "Model": "{model}",
@@ -118,9 +157,13 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         "Baseline": "{baseline:.3f}",
         "Above baseline (SE)": "{z:+.1f}",
     }
+    title, note = "Zero-shot scores", _NOTE
+    if direct["trained_value"].notna().any():
+        title, note = "Zero-shot and fine-tuned scores", note + _TRAINED_NOTE
+        shown["Fine-tuned"] = format_with_errors(direct["trained_value"], direct["trained_stderr"])
+        shown |= {"Steps": "{steps:.0f}", "Answers changed": "{changed:.0%}"}
     shown = format_rows(direct, shown)
-    direct_table = direct.drop(columns="family")
-    write_table(direct_table, table, title="Zero-shot scores", note=_NOTE, shown=shown)
+    write_table(direct.drop(columns="family"), table, title=title, note=note, shown=shown)
     plot_scores(direct, figure)
 
 

@@ -58,16 +58,20 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
 def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot a panel per protocol, a column per task: a line per model, strong where its two ranges do not meet."""
     table = plots.name_models(table)
-    protocols = plots.list_protocols(table, settings.grid)
+    protocols = plots.list_protocols(table, settings.grid) if table["label"].nunique() > 1 else []
     looks = plots.choose_looks(sorted(set(table["family"])))
     names = {task: settings.names[task] for task in table["task"].unique()}
-    height, empty = plots.get_rank_height(table), "No model has a score on both tasks."
+    height, empty = plots.get_rank_height(table), "Fewer than two models have scores on both tasks."
     with plots.draw_panels(files, protocols, 5.4, height, empty) as (fig, (axes,)):
         for axis, protocol in zip(axes, protocols, strict=False):
             rows = table[table["protocol"] == protocol]
             plots.draw_ranks(axis, rows, "task", names, looks, ("rank", "best", "worst"))
-            axis.set_title(settings.grid.names[protocol], fontsize=10, pad=16)
-        plots.draw_family_legend(fig, axes[0], table, looks, 8)
+            title = (
+                f"{settings.grid.names[protocol]}\n(ranks as alike as the standard errors allow)"
+            )
+            axis.set_title(title, fontsize=9, pad=16)
+        if protocols:
+            plots.draw_family_legend(fig, axes[0], table, looks, 8)
 
 
 def main(

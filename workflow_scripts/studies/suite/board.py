@@ -14,7 +14,6 @@ from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.settings import leaderboard_submissions
 from workflow_scripts.stats.shares import compute_share_stderr
-from workflow_scripts.studies.suite import checks
 
 # An icon and a sentence for each model type that a request may have.
 MODEL_TYPES = {
@@ -27,13 +26,9 @@ MODEL_TYPES = {
 }
 
 
-def make_suite_tab(leaderboard_csv: Path, checks_csv: Path, page: dict[str, Any]) -> Tab:
-    board, findings = read_table(leaderboard_csv), read_table(checks_csv)
-    details = findings.groupby("file")["detail"].agg(" ".join)
+def make_suite_tab(leaderboard: Path, page: dict[str, Any]) -> Tab:
+    board = read_table(leaderboard)
     icons = {name: f"{icon} {name}" for name, (icon, _) in MODEL_TYPES.items()}
-    rows = board.assign(
-        model_type=board["model_type"].map(icons), checks=board["file"].map(details)
-    )
     tasks = [
         Column(task["task"], task["title"], "score", f"{task['shots']}-shot, {task['metric']}.")
         for task in page["tasks"]
@@ -57,11 +52,13 @@ def make_suite_tab(leaderboard_csv: Path, checks_csv: Path, page: dict[str, Any]
             Column("licence", "Licence", "choice"),
             Column("protocol", "Protocol", "choice", shown=False),
             Column("weight_type", "Weights", "choice", shown=False),
-            Column("checks", "Checks", "text", "Automatic hints, not judgements."),
-            Column("note", "Note", "text", "By its submitter.", shown=False),
+            Column("note", "Note", "text", "By its submitter."),
             Column("flag", "Flag", "flag", shown=False),
         ],
-        rows=[*_make_baselines(board, page), *cells(rows)],
+        rows=[
+            *_make_baselines(board, page),
+            *cells(board.assign(model_type=board["model_type"].map(icons))),
+        ],
         sort="average",
         search=("model", "note"),
     )
@@ -80,7 +77,7 @@ def _make_baselines(board: pd.DataFrame, page: dict[str, Any]) -> list[Cells]:
         stderr = float(compute_share_stderr(score, int(published["items"])))
         row = {published["task"]: score, f"{published['task']}_stderr": stderr}
         note = f"{published['what']} {published['source']}."
-        rows.append(row | {"model": published["name"], "checks": note})
+        rows.append(row | {"model": published["name"], "note": note})
     return [row | {"is_baseline": True} for row in rows]
 
 
@@ -99,6 +96,5 @@ def render_texts(page: dict[str, Any]) -> dict[str, Markup]:
         "seconds": SECONDS,
         "megabytes": MEGABYTES,
         "clear": CLEAR,
-        "suspicious": checks.SUSPICIOUS,
     }
     return {name: Markup(template.render(part=name, **values)) for name in ("About", "FAQ")}

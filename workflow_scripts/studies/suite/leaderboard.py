@@ -12,14 +12,14 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.scores.influences import get_row_errors
-from workflow_scripts.studies.suite.requests import get_parameters, read_checks, select_accepted
+from workflow_scripts.studies.suite.requests import get_parameters, read_checks
 
 NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: mean over all tasks of the suite, of rows that have"
     " every task. Behind the first: the gap to the best average, with its standard error on the same items. Missing:"
     " tasks without a score. Baselines (the better of random answers and one constant answer) are in the CSV and on"
-    " the page. Scores of the Open LLM Leaderboard follow another protocol (table suite_protocol). Flag: set by hand,"
-    " with its reason."
+    " the page. Scores of the Open LLM Leaderboard follow another protocol (table protocol_differences). Flag: set by"
+    " hand, with its reason."
 )
 _ENTRY_COLUMNS = ["model", "precision", "commit", "licence", "parameters", "model_type"]
 _ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
@@ -43,38 +43,47 @@ def make_leaderboard(
 
     `errors` are the errors of the suite's items, as scores.influences computes them.
     """
-    rows = [_describe_entry(entry, flags) for entry in select_accepted(entries)]
+    rows = [_describe_entry(entry, flags) for entry in entries]
     table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS]).set_index("file")
-    measured = _select_scores(select_accepted(entries), scores, tasks)
+    measured = _select_scores(entries, scores, tasks)
     names = [task["task"] for task in tasks]
     for part, suffix in _PARTS.items():
         wide = measured.pivot(index="file", columns="task", values=part)
         wide = wide.reindex(index=table.index, columns=names)
-        table[[name + suffix for name in names]] = wide.astype(
-            "Int64" if part == "n" else "float64"
-        )
+        wide = wide.astype("Int64" if part == "n" else "float64")
+        table[[name + suffix for name in names]] = wide
     table["average"] = table[names].mean(axis=1, skipna=False)
     stderrs = table[[f"{name}_stderr" for name in names]].to_numpy()
     table["average_stderr"] = [np.linalg.norm(row) / len(names) for row in stderrs]
-    absent = table[names].isna().to_numpy()
-    table["missing"] = [" ".join(np.compress(row, names)) or None for row in absent]
+    table["missing"] = [
+        " ".join(row.index[row.isna()]) or None for _, row in table[names].iterrows()
+    ]
     by = ["average", "model", "precision"]
     table = table.sort_values(by, ascending=[False, True, True], kind="stable")
+    table["behind"] = table["average"].max() - table["average"]
+    keys = measured.drop_duplicates("file").set_index("file")[_KEY]
     ranked = table.index[table["average"].notna()]
-    if len(ranked):
-        table["behind"] = table["average"].iloc[0] - table["average"]
-        keys = measured.drop_duplicates("file").set_index("file").loc[ranked, _KEY]
-        table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys, errors, tasks)
+    table.loc[ranked, "behind_stderr"] = _compute_gap_stderr(keys.loc[ranked], errors, tasks)
     parts = [name + suffix for name in names for suffix in _PARTS.values()]
     return table.reset_index()[[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS, *parts]]
 
 
 def _describe_entry(entry: dict[str, Any], flags: Sequence[dict[str, Any]]) -> dict[str, Any]:
     request = entry["request"]
-    flag = next((flag for flag in flags if match_flag(flag, entry)), {})
+    flag = next((flag for flag in flags if _match_flag(flag, entry)), {})
     facts = {"model": request["name"], "parameters": get_parameters(entry)}
     facts |= {"flag": flag.get("reason"), "flag_link": flag.get("link")}
     return request | entry | facts
+
+
+def _match_flag(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
+    """Return whether a flag is about the row of an accepted request."""
+    request = entry["request"]
+    return (
+        flag["model"] == request["name"]
+        and flag["precision"] in (None, request["precision"])
+        and entry["commit"].startswith(flag["revision"] or "")
+    )
 
 
 def _select_scores(
@@ -103,56 +112,39 @@ def _compute_gap_stderr(
 
     It is NaN where a task's score is no mean over its items.
     """
-    rows = np.arange(len(keys))
+    index = pd.MultiIndex.from_frame(keys)
     variances = np.zeros(len(keys))
     for task in tasks:
         is_task = (errors["task"] == task["task"]) & (errors["metric"] == task["metric"])
-        if not is_task.any():
+        if index.empty or not is_task.any():
             return np.full(len(keys), np.nan)
-        index, items = get_row_errors(errors[is_task], _KEY)
-        positions = index.get_indexer(pd.MultiIndex.from_frame(keys))
-        variances += items.part(positions).compute_difference_variance(rows, np.zeros_like(rows))
+        rows, items = get_row_errors(errors[is_task], _KEY)
+        positions = rows.get_indexer(index)
+        others = np.arange(len(keys))
+        variances += items.part(positions).compute_difference_variance(others, 0 * others)
     stderrs = np.sqrt(variances) / len(tasks)
-    stderrs[0] = np.nan
+    stderrs[:1] = np.nan
     return stderrs
 
 
-def match_flag(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
-    """Return whether a flag is about the row of an accepted request."""
-    request = entry["request"]
-    return (
-        flag["model"] == request["name"]
-        and flag["precision"] in (None, request["precision"])
-        and entry["commit"].startswith(flag["revision"] or "")
-    )
-
-
-def format_rows(frame: pd.DataFrame) -> dict[str, pd.Series]:
-    """Format the columns that identify a row."""
-    frame = frame.astype("string")
-    return {
-        "Model": frame["model"],
-        "Precision": frame["precision"],
-        "Commit": frame["commit"].str[:7],
-        "Protocol": frame["protocol"].str.replace("_", "-"),
-    }
-
-
-def format_columns(frame: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
+def _format_columns(table: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
     scores = {"Average": "average", "Behind the first": "behind"}
     for task in tasks:
         scores[f"{task['title']} ({task['shown_as']}, {task['shots']}-shot)"] = task["task"]
     return {
-        **format_rows(frame),
-        "Type": frame["model_type"],
+        "Model": table["model"],
+        "Precision": table["precision"],
+        "Commit": table["commit"].str[:7],
+        "Protocol": table["protocol"].str.replace("_", "-"),
+        "Type": table["model_type"],
         **{
             title: format_with_errors(
-                frame[name], frame[f"{name}_stderr"], lambda score: f"{100 * score:.1f}"
+                100 * table[name], 100 * table[f"{name}_stderr"], "{:.1f}".format
             )
             for title, name in scores.items()
         },
-        "Missing": frame["missing"],
-        "Flag": frame["flag"],
+        "Missing": table["missing"],
+        "Flag": table["flag"],
     }
 
 
@@ -164,10 +156,12 @@ def main(
     tasks: list[Task],
     flags: list[dict[str, Any]],
 ) -> None:
+    """Write the table."""
+    entries = [entry for entry in read_checks(checks) if not entry["reason"]]
     board = make_leaderboard(
-        pd.read_parquet(scores), read_checks(checks), pd.read_parquet(errors), tasks, flags
+        pd.read_parquet(scores), entries, pd.read_parquet(errors), tasks, flags
     )
-    write_table(board, table, title="Leaderboard", note=NOTE, shown=format_columns(board, tasks))
+    write_table(board, table, title="Leaderboard", note=NOTE, shown=_format_columns(board, tasks))
 
 
 if "snakemake" in globals():

@@ -24,11 +24,6 @@ def read_checks(path: Path) -> list[dict[str, Any]]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def select_accepted(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Select the entries of accepted requests."""
-    return [entry for entry in entries if not entry["reason"]]
-
-
 def get_parameters(entry: dict[str, Any]) -> int | None:
     """Return a checkpoint's number of parameters, or until it is built that of its base."""
     built = Path(entry.get("built") or "")

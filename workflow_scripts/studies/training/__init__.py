@@ -1,4 +1,4 @@
-"""Tabulate the training study: perplexity after each stage (`stages`), and the loss curves (`curves`).
+"""Tabulate the training study: `stages` makes the table of perplexities after each stage, and the loss curves.
 
 `requests.list_text_names` names the texts that are read.
 """

@@ -1,14 +1,16 @@
-"""Tabulate the perplexity before and after each stage of training."""
+"""Tabulate the perplexity before and after each stage of training, and plot the losses of each training."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.ids import CheckpointId
+from workflow_scripts.core.ids import TUNED, CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
+from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_with_errors, numbers, perplexity
 
@@ -18,6 +20,11 @@ NOTE = (
     " in nats per token, at the selected state."
 )
 UNTRAINED = "untrained"  # in place of a stage
+_TITLES = {
+    "cpt": "Continued pre-training",
+    "sft": "Supervised fine-tuning",
+    TUNED: "Models trained once",
+}
 _INTEGERS = ["trained_parameters", "steps", "tokens"]
 
 
@@ -78,18 +85,44 @@ def _format_columns(table: pd.DataFrame, texts: Sequence[str]) -> ShownColumns:
     }
 
 
+def plot_curves(records: Sequence[TrainingRecord], files: Sequence[Path]) -> None:
+    """Plot a panel for each stage, a colour for each variant: each step's loss thin, the held-out loss in dots."""
+    ids = [CheckpointId.parse(record.trained.id) for record in records]
+    names = [str(replace(id, stages=())) for id in ids]
+    stages = [id.stages[-1].partition(".")[0] for id in ids]
+    colours = pick_model_colours(list(dict.fromkeys(names)))
+    titles = {stage: title for stage, title in _TITLES.items() if stage in stages}
+    grid = {"ncols": len(titles), "squeeze": False}
+    with drawing(files, 3.4 * len(titles) + 0.4, 3.4, **grid) as (fig, axes):
+        panels = dict(zip(titles, axes[0], strict=True))
+        for stage, title in titles.items():
+            panels[stage].set_title(title, fontsize=9)
+            panels[stage].set_xlabel("step")
+            rule(panels[stage], "both")
+        for stage, name, record in zip(stages, names, records, strict=True):
+            curve = pd.DataFrame([step.model_dump() for step in record.curve]).set_index("step")
+            style = {"color": colours[name]}
+            panels[stage].plot(curve["loss"].dropna(), linewidth=0.8, alpha=0.6, **style)
+            held_out = curve["held_out"].dropna().str["loss"]
+            panels[stage].plot(held_out, marker="o", markersize=4, label=name, **style)
+        axes[0][0].set_ylabel("loss, nats per token")
+        draw_legend_below(fig, axes[0][0], 3)
+
+
 def main(
     scores: Path,
     records: list[Path],
     table: list[Path],
+    figure: list[Path],
     checkpoints: Sequence[str],
     texts: Sequence[str],
 ) -> None:
-    """Write the table."""
+    """Write the table and the figure."""
     trained = [read_training_record(path) for path in records]
     stages = compute_stages(pd.read_parquet(scores), trained, checkpoints, texts)
     title = "Perplexity after each stage of training"
     write_table(stages, table, title=title, note=NOTE, shown=_format_columns(stages, texts))
+    plot_curves(trained, figure)
 
 
 if "snakemake" in globals():

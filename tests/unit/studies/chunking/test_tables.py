@@ -151,13 +151,11 @@ def test_numbers_leave_out_failed_cells():
             {
                 "chunking_perplexity": perplexity.compute_perplexity(scores, TWO, TEXTS),
                 "chunking_latency": latency.compute_latency(scores, TWO),
-                "chunking_pruning": pruning.compute_pruning(scores, scores, TWO),
             }
         )
 
     values = compute(SCORES)
-    assert values["chunking.ratio_most"] == 40 and values["chunking.fastest_timed"] == 1
-    assert values["chunking.pruned_best"] == "3, 5"
+    assert values["chunking.ratio_most"] == 40
     assert compute(SCORES[:0]) == {}
 
 

@@ -54,7 +54,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         records.append(tmp_path / f"{protocol}/{number}/{task}.json")
         write_cell(records[-1], protocol, model, task, number)
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
-    collect_scores({"records": records}, {}, outputs)
+    collect_scores(records, **outputs)
     options = {"known_models": [row.model_dump() for row in MODEL_ROWS]}
     build_grid.main(
         [outputs["scores"]],

@@ -14,7 +14,6 @@ from workflow_scripts.scores.tidy import collect, read_records
 from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
 from workflow_scripts.studies.suite.chapter import SUITE
-from workflow_scripts.studies.suite.checks import find_suspicious_rows
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
 from workflow_scripts.studies.suite.table_requests import describe_suite_page
 
@@ -43,7 +42,8 @@ def table(entries):
     paths = [Path(path) for entry in entries for path in entry["records"].values()]
     records = read_records([path for path in paths if path.is_file()])
     scores = collect(record for _, record in records)
-    return make_leaderboard(scores, entries, item_errors(records), TASKS, [FLAG])
+    accepted = [entry for entry in entries if not entry["reason"]]
+    return make_leaderboard(scores, accepted, item_errors(records), TASKS, [FLAG])
 
 
 def test_leaderboard(table):
@@ -69,32 +69,16 @@ def test_leaderboard(table):
     assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (5, 4, 1)
 
 
-def test_suspicious_rows(table, entries):
-    flags = [FLAG, FLAG | {"model": "org/nett"}]
-    findings = find_suspicious_rows(table, entries, TASKS, flags)
-    assert findings[["model", "check", "tasks"]].fillna("").to_numpy().tolist() == [
-        ["org/net", "at the baseline", "sst2 truth"],
-        ["org/net", "at the baseline", "sst2 truth"],
-        ["org/partial", "above 95%", "sst2"],
-        ["org/partial", "fewer items", "sst2"],
-        ["org/partial", "missing", "truth"],
-        ["org/nett", "flag without a row", ""],
-    ]
-
-
-def test_tab(table, entries):
+def test_tab(table):
     published = {"name": "A model", "task": "truth", "metric": "acc", "percent": "20.0"}
     published |= {"items": "400", "what": "Of another protocol.", "source": "A paper"}
     page = describe_suite_page(load({})) | {"tasks": TASKS, "baselines": [published]}
-    files = Path("leaderboard.csv"), Path("checks.csv")
-    write_csv(table, files[0])
-    write_csv(find_suspicious_rows(table, entries, TASKS), files[1])
-    baseline, chance, paper, good, _, poor, *_ = make_suite_tab(*files, page).rows
+    write_csv(table, Path("leaderboard.csv"))
+    baseline, chance, paper, good, *_ = make_suite_tab(Path("leaderboard.csv"), page).rows
     assert (baseline["model"], baseline["sst2"], baseline["average"]) == ("Baseline", 0.25, 0.25)
     assert chance["average"] is None and "sst2" not in chance
     assert paper["truth"] == 0.2 and paper["truth_stderr"] == pytest.approx(0.02)
     assert (good["model_type"], good["sst2"], good["sst2_stderr"]) == ("● pretrained", 0.8, 0.1)
-    assert good["checks"] is None and poor["checks"] == "At the baseline: SST-2, Truth."
 
 
 def test_rules_and_request_keys():

@@ -6,7 +6,7 @@ import pytest
 from tests.records import make_scores
 from tests.training_records import make_training_record
 from workflow_scripts.core.training_record import write_training_record
-from workflow_scripts.studies.training import curves, stages
+from workflow_scripts.studies.training import stages
 
 MODEL = "org/net"
 NAMES = (MODEL, f"{MODEL}@k2m6", f"{MODEL}@k2m6+cpt")
@@ -43,12 +43,9 @@ def test_stages(wikitext, tmp_path):
     scores.to_parquet(tmp_path / "scores.parquet")
     write_training_record(tmp_path / "record.json", **dict(RECORD))
     files = [tmp_path / f"t.{kind}" for kind in ("csv", "md", "tex")]
-    stages.main(tmp_path / "scores.parquet", [tmp_path / "record.json"], files, NAMES, TEXTS)
+    figure = [tmp_path / "f.pdf", tmp_path / "f.png"]
+    paths = tmp_path / "scores.parquet", [tmp_path / "record.json"], files, figure
+    stages.main(*paths, NAMES, TEXTS)
+    assert figure[1].stat().st_size > 5000
     lines = files[1].read_text(encoding="utf-8").splitlines()[-3:]
     assert [line.rstrip(" |").endswith("—") for line in lines] == missing
-
-
-def test_curves(tmp_path):
-    write_training_record(tmp_path / "record.json", **dict(RECORD))
-    curves.main([tmp_path / "record.json"], [tmp_path / "f.pdf", tmp_path / "f.png"])
-    assert (tmp_path / "f.png").stat().st_size > 5000

@@ -1,0 +1,38 @@
+"""Merge the scores of all studies and other people's into one table."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.scores.columns import COLUMNS
+from workflow_scripts.scores.files import write_csv
+from workflow_scripts.scores.tidy import read_all_imported, sort_scores, write_parquet
+
+
+def merge(
+    studies: list[pd.DataFrame], imported: Sequence[Path], metrics: Mapping[str, str]
+) -> pd.DataFrame:
+    """Merge all studies' scores with other people's, whose names must not be ours."""
+    own = set(pd.concat(studies)["study"])
+    frames = [*studies, *read_all_imported(imported, metrics, taken=own)]
+    # Imported results stand in two studies.
+    merged = pd.concat(frames, ignore_index=True).astype(COLUMNS).drop_duplicates()
+    return sort_scores(merged)
+
+
+def main(
+    studies: list[Path],
+    imported: list[Path],
+    parquet: Path,
+    csv: Path,
+    metrics: Mapping[str, str],
+) -> None:
+    scores = merge(list(map(pd.read_parquet, studies)), imported, metrics)
+    write_parquet(scores, parquet)
+    write_csv(scores, csv)
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)
