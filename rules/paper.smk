@@ -96,7 +96,7 @@ CAPTIONS = {
 
 
 # What the leaderboard page is made from; a study that the config has not has no tab.
-LEADERBOARD_TABLES = list_tables("suite_leaderboard", "harmony_leaderboard", "harmony_components")
+LEADERBOARD_TABLES = list_tables("suite_leaderboard", "harmony_leaderboard")
 
 
 rule leaderboard_page:
