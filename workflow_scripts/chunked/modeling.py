@@ -129,19 +129,19 @@ class ChunkedForCausalLM(_Chunked):
     def spread(self, devices: Sequence[str | int]) -> None:
         """Move chunk i to device i and all that is shared to the first, for inference; one device undoes it."""
         model, layers = self.model, self.model.layers
-        plan, wrapper = layers.plan, getattr(model, "wrapped_chunk_layers", None)
+        plan = layers.plan
         shared = [model.embed_tokens, model.norm, model.rotary_emb, self.lm_head]
         shared += [layers[number] for number in (*plan.start, *plan.end)]
-        places = dict.fromkeys(shared, devices[0])
+        if plan.chunks and self.config.aggregation_mode == "mlp":
+            shared.append(model.wrapped_chunk_layers.aggregation)
+        for module in shared:
+            module.to(devices[0])
         for chunk, numbers in enumerate(plan.chunks):
-            device = devices[chunk % len(devices)]
-            places |= dict.fromkeys((layers[number] for number in numbers), device)
-            if wrapper.adapters is not None:
-                places |= {wrapper.adapters[str(number)]: device for number in numbers}
-        if wrapper is not None and wrapper.aggregation is not None:
-            places[wrapper.aggregation] = devices[0]
-        for module, device in places.items():
-            module.to(device)
+            for number in numbers:
+                device = devices[chunk % len(devices)]
+                layers[number].to(device)
+                if self.config.use_adapters:
+                    model.wrapped_chunk_layers.adapters[str(number)].to(device)
         model.stages = layers.build_stages(plan, len(devices))
 
     def forward(

@@ -39,18 +39,11 @@ _LIVE_ACTIVATIONS, _LOGIT_COPIES = 8, 2
 class PrefixEngine:
     """Results come in the order of the requests and do not depend on it, nor on batch sizes."""
 
-    def __init__(
-        self,
-        model,
-        *,
-        memory_budget: int | None = None,
-        tokens_per_call: int | None = None,
-        plain: bool = False,
-    ):
+    def __init__(self, model, *, tokens_per_call: int | None = None, plain: bool = False):
         """Try how a model can be run; with `plain` nothing is packed."""
         self.model = CausalModel(model, plain=plain)
         on_gpu = self.model.device.type == "cuda"
-        self.memory_budget = memory_budget or _measure_memory(self.model.device)
+        self.memory_budget = _measure_memory(self.model.device)
         self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
         self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
         self.tokens = 0  # what the requests so far take, also those that were cached already

@@ -88,10 +88,9 @@ def run_prompts(
     prompts: list[Prompt],
     seed: int,
     scored_items: ScoreCache | None = None,
-    **engine_options: Any,
 ):
     """Return the outputs in the order of the questions, and the engine that made them."""
-    engine = build_engine(loaded, **engine_options)
+    engine = build_engine(loaded)
     if spec.decoding.method == "likelihood":
         answers = _score_letters(engine, prompts, scored_items)
     else:

@@ -13,7 +13,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file, open_atomic_dir, write_json
 from workflow_scripts.core.items import Item, write_items
 from workflow_scripts.core.records import ItemsFile
-from workflow_scripts.scores.errors import RANGES, bare
+from workflow_scripts.scores.errors import RANGES, strip_filter
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
 from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, ImportedScore, Measured
 from workflow_scripts.settings.imports import list_imported_paths
@@ -82,7 +82,7 @@ def _read_file(
 
 def check_ranges(cell: ImportedCell) -> None:
     for score in cell.scores:
-        low, high = RANGES.get(bare(score.name), (-math.inf, math.inf))
+        low, high = RANGES.get(strip_filter(score.name), (-math.inf, math.inf))
         if not low - TOLERANCE <= score.value <= high + TOLERANCE:
             where = f"{cell.file}: {cell.task}: {score.name} is {score.value:g}"
             raise UserError(f"{where}; expected {low:g} to {high:g}.")
