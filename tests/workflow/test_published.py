@@ -7,13 +7,7 @@ import pytest
 from tests.workflow.snakemake import run_snakemake
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-NAMES = (
-    "agreement",
-    "categories",
-    "components",
-    "compute",
-    "task_pair",
-)
+NAMES = ("agreement", "categories", "compute", "task_pair")
 
 
 def test_published_target_offline(tmp_path):
