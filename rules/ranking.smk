@@ -300,7 +300,7 @@ rule scores:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments={
             "tasks": [row.model_dump() for row in list_shown_tasks(SETTINGS)],
             "models": list(SETTINGS.harmony.models),

@@ -30,15 +30,13 @@ from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _NOTE = (
-    "Kendall's tau-b between the rankings of two tasks over the models that both have; means over pairs"
-    " of different tasks. 95% intervals: over families, had"
-    " other families of models been taken (in brackets how many there are, or how many models where"
-    " families are fewer than four); over items, had other test items been drawn, the same for all"
-    f" models{frame.TRAININGS}. Own redraw: agreement of a task with its scores drawn again so, mean over tasks."
-    " Ceiling: what tasks could agree at most if they differed in nothing but that. Against"
-    " direct: over the models and cells that both protocols have."
-    " A dash is a number that the scores at hand do not give. Each task with the others, and all pairs, are in the"
-    " CSV."
+    "Kendall's tau-b between the rankings of two tasks over the models that both have, as a mean over pairs of"
+    " different tasks. 95% intervals: over families, by a jackknife over model families (their number in brackets;"
+    " over models where there are fewer than four families); over items, with test items resampled, the same for"
+    f" all models{frame.TRAININGS}. Own redraw: the agreement of a task with its resampled scores, as a mean over"
+    " tasks. Ceiling: the noise ceiling, the agreement of tasks that differ in nothing but this noise. Against"
+    " direct: over the models and cells that both protocols have. A dash: not computable from these scores. The CSV"
+    " has each task and all pairs."
 )
 # What the Markdown table has first; the CSV has what is of one task, category or pair too.
 _ORDER = [*frame.STATISTICS, frame.TASK, frame.TASK_CEILING, frame.CATEGORY, frame.PAIR]

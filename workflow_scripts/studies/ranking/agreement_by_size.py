@@ -32,15 +32,13 @@ from workflow_scripts.studies.ranking.plots import format_size
 
 ALL, LIKE, BAND = "all", "like", "band"
 _NOTE = (
-    "Mean of Kendall's tau-b over pairs of different tasks, of all models and of models of like size. Like"
-    f" size: two models count where their parameters are at most a factor of {FACTOR:.0f} apart, whatever"
-    f" their sizes (of more than {MOST_PAIRS:,} pairs so many are drawn). A band holds the models between two sizes"
-    f" a factor of {FACTOR:.0f} apart, if there are {FEWEST} or more. The interval (95%) is over families, had others"
-    " been taken (in brackets how many there are, or how many models where families are fewer than four)."
-    " Ceiling: what tasks could agree at most if they differed in nothing but what drawing again changes:"
-    f" had other test items been drawn{frame.TRAININGS}."
-    " Rising: pairs of tasks whose agreement is higher than directly, over the cells that both protocols"
-    " have."
+    "Mean of Kendall's tau-b over pairs of different tasks, of all models and of models of similar size. Similar"
+    f" size: pairs of models whose parameters are at most a factor of {FACTOR:.0f} apart (of more than"
+    f" {MOST_PAIRS:,} pairs a random sample of as many). A band has the models between two sizes a factor of"
+    f" {FACTOR:.0f} apart, if there are {FEWEST} or more. The 95% interval is over model families (their number in"
+    " brackets; over models where there are fewer than four families). Ceiling: the noise ceiling, the agreement of"
+    f" tasks that differ in nothing but resampled test items{frame.TRAININGS}. Rising: pairs of tasks whose"
+    " agreement is higher than zero-shot, over the cells that both protocols have."
 )
 
 

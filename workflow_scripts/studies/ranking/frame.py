@@ -24,8 +24,8 @@ RAW_AND_MISSING = (
     " better of the raw and the zero-shot score. Missing cells are left out; harmony_leaderboard lists"
     " them, and estimates them for its ranks."
 )
-# Said after "had other items been drawn".
-TRAININGS = ", and had each model been trained again where it is known how far that moves scores"
+# Said after "with test items resampled".
+TRAININGS = " and, where their variance is known, training runs too"
 ESTIMATED = "†"  # behind what rests on scores that were not measured
 # What the table of agreement has a number of.
 MEAN, OWN_REDRAW, CEILING = "mean", "own_redraw", "ceiling"

@@ -11,25 +11,26 @@ from workflow_scripts.render import frames
 from workflow_scripts.render.figures import draw_placeholder, drawing
 from workflow_scripts.stats.missing import FEWEST
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ranks import compute_rank_ranges, ranks
+from workflow_scripts.stats.ranks import FEWEST_DRAWS, compute_rank_ranges, ranks
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _NOTE = (
-    "Models ranked by PC1, 100 times the first principal component of the standardised scores, within"
-    " each protocol; in brackets the ranks between which a model lies, each by itself with 95%, when all"
-    f" are asked other items{frame.TRAININGS}. PC1 of different protocols, or of different sets of models, is"
-    " not on one scale. Scores in percent (of the metric's highest value). Origin: own runs, or the file that scores"
-    " were imported from; the published leaderboard looks clipped. A dash is a missing cell. For PC1 and rank it is"
-    " estimated from the model's other scores and those of all models, and how unsure that is widens the ranks; such a"
-    f" rank has a {frame.ESTIMATED}, and the last column names the cells. A model with fewer than {FEWEST} scores, or"
-    " on fewer than half of the tasks, has no PC1, and so have models whose cell nothing can be said of, because fewer"
-    " models than that have the task. Standard errors that are missing are those of the scores nearest to them; the"
-    " last column counts them."
+    "Models ranked by PC1, 100 times the first principal component of the standardised scores, within each"
+    f" protocol; in brackets the 95% interval of the rank with test items resampled{frame.TRAININGS} (of thousands"
+    f" of models by as few as {FEWEST_DRAWS} replicates). PC1 of different protocols, or of different"
+    " sets of models, is not on one scale. Scores in percent (of the metric's highest value). train-before-test has"
+    " raw scores, the clipped protocol the better of these and the zero-shot ones; imported scores are as in their"
+    " source, and the published leaderboard looks clipped. Origin: own runs, or the file that scores were imported"
+    " from. A dash is a missing cell. For PC1 and rank it is estimated from the model's other scores and those of"
+    f" all models, and the error of the estimate widens the interval; such a rank has a {frame.ESTIMATED}, and the"
+    f" last column names the cells. A model with fewer than {FEWEST} scores, or on fewer than half of the tasks, has"
+    f" no PC1, nor has one with a cell of a task that fewer than {FEWEST} models have. Missing standard errors are"
+    " those of the nearest scores; the last column counts them."
 )
 _MODEL = ["model", "variant", "origin", "family", "parameters", "kind", "tokens_billion"]
-_TOO_FEW = "fewer than two models that have all tasks, or enough to estimate the others, differ"
+_TOO_FEW = "a ranking needs two models with enough tasks and different scores"
 
 
 def compute_leaderboard(grids: Grids, draws: int, seed: int) -> pd.DataFrame:

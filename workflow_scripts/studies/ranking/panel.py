@@ -15,14 +15,12 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.leaderboard import format_ranks
 
 _NOTE = (
-    "PC1 that a model would have on the panel (where harmony.panel names no other, the published leaderboard of 61"
-    " models on 24 tasks, trained before tested, clipped), predicted from the tasks it was"
-    " measured on, with a 95% interval and the ranks"
-    " it spans, as a model of a family that the panel lacks needs them. Scores of another protocol than the panel's"
-    " place a model wrongly: direct ones too low. Coverage: the share of the panel's own models that lie in such an"
-    " interval when they are placed from the same tasks by the other families alone. A model with scores"
-    " outside of the panel's range is no model of its kind, and its place is guesswork. Generated"
-    " (miniature) models answer generated questions: their place shows the machinery and nothing else."
+    "PC1 that a model would have on the panel (the published leaderboard of 61 models on 24 tasks, fine-tuned and"
+    " clipped, unless harmony.panel names another), predicted from the tasks it was measured on, with a 95%"
+    " interval for a model of a new family, and the ranks this spans. Coverage: the share of the panel's models"
+    " inside of their interval when predicted from the same tasks by the other families alone. The place of a model"
+    " with scores outside of the panel's range is unreliable. Generated (miniature) models answer generated"
+    " questions: their place demonstrates the method."
 )
 _COLUMNS = ["protocol", "model", "variant", "origin", "tasks", "panel_tasks", "pc1", "low", "high"]
 _COLUMNS += ["rank", "best_rank", "worst_rank", "coverage", "outside"]

@@ -29,15 +29,12 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 _TASKS_FOR = {reliability: f"tasks_{100 * reliability:.0f}" for reliability in RELIABILITIES}
 _NOTE = (
     "Shares of the variance of the scores, each task standardised over the models of the row, by a two-way"
-    " decomposition (method of moments). Model: what a model is better by on every task. Together: what a"
-    " task thinks of a model beyond that, less what items and training explain; it is 0 where these two"
-    " explain more. Items: from the standard errors, taken as each model's own, which is rather too much where"
-    " all answer the same items. Training: from the seeds of a cell, or from two releases of scores; a dash where it is"
-    " not known or there is none;"
-    " what is not known is within the share of together. Reliability: how well the mean over"
-    " these tasks would agree (as a"
-    " correlation) with the mean over as many others of the kind. Tasks for: how many tasks the mean needs"
-    " for that reliability."
+    " decomposition (method of moments). Model: common to all tasks. Together: the interaction of model and task,"
+    " less what items and training explain; 0 where these explain more. Items: from the standard errors, as if each"
+    " model had items of its own, which overestimates where all answer the same. Training: from the seeds of a cell"
+    " or from two releases of scores; where it is unknown, a dash, it is part of together. Reliability: the"
+    " expected correlation of the mean over these tasks with the mean over as many others of the kind. Tasks for:"
+    " how many tasks the mean needs for that reliability."
 )
 
 
