@@ -5,5 +5,5 @@
 is behind the agreement of tasks (`agreement`, `redraws`, `like_sizes`), components and ranks
 (`principal.principal_components`, `ranks.compute_rank_ranges`, `partial_order`, `missing.complete`), components of
 variance (`variance.decompose_variance`), tests (`significance`, `shares`), and places on a panel (`placement.place`,
-`few_tasks.select_tasks`, `unseen_families.fit_ridge`).
+`few_tasks.select_tasks`, `unseen_families.predict_held_out`).
 """

@@ -36,17 +36,17 @@ SCRIPTS: dict[str, Any] = {module.__name__.rpartition(".")[2]: module for module
 FILES = {"texts": "text_agreement"}  # of the tables of a script the one that tests read
 
 
-def build_files(name: str, folder: Path, config=CONFIG) -> dict[str, Any]:
+def build_files(name: str, folder: Path) -> dict[str, Any]:
     """Build a grid of others as its rule does, and return what its scripts take by the names of arguments."""
-    sources: dict[str, Any] = list_grid_files(config.grids[name], ROOT)
+    sources: dict[str, Any] = list_grid_files(CONFIG.grids[name], ROOT)
     paths = {key: [Path(path) for path in files] for key, files in sources.items()}
     inputs = {key: files if key == "scores" else files[0] for key, files in paths.items()}
-    shared = {"grid": folder / "grid.parquet", "settings": read_grid_settings(config, name)}
-    models = list_grid_models(config, name)
+    shared = {"grid": folder / "grid.parquet", "settings": read_grid_settings(CONFIG, name)}
+    models = list_grid_models(CONFIG, name)
     build_grid.main(**inputs, **shared, known_models=models, requested={})
-    shared |= {"texts": inputs["scores"], "release": inputs.get("release"), "seed": config.seed}
-    shared["training_tokens"] = count_training_tokens(config)
-    return shared | {"num_bootstrap": 50}  # no test depends on how many
+    shared |= {"texts": inputs["scores"], "release": inputs.get("release"), "seed": CONFIG.seed}
+    shared["training_tokens"] = count_training_tokens(CONFIG)
+    return shared | {"num_bootstrap": 10}  # no test depends on how many
 
 
 @cache
