@@ -39,7 +39,7 @@ class Mmlu(Section):
     prompt: MmluPrompt = "installed"
     """Blank lines between the instruction and the examples: three, as the installed lighteval puts them
     (installed), or one, as lighteval did when the published tables were made (published)."""
-    max_items_per_subject: Count | None = 8
+    max_items_per_subject: Count | None = 4
     """Maximum number of questions per subject, in lighteval's shuffled order; null uses all. 8 are
     enough for a first look; a number to be reported needs null."""
 
