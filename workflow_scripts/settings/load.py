@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError, format_suggestion
-from workflow_scripts.core.ids import CheckpointId, build_local_name, is_folder_path
+from workflow_scripts.core.ids import CheckpointId, build_checkpoint_name
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
@@ -64,7 +64,7 @@ def _collect_served(config: Config, models: dict[str, ModelRow]) -> dict[str, Se
     """Collect served models by name: those of the models table's column `endpoint`, then the config's."""
     served = {name: Served(endpoint=row.endpoint) for name, row in models.items() if row.endpoint}
     for name, section in config.served.items():
-        served[build_local_name(name) if is_folder_path(name) else name] = section
+        served[build_checkpoint_name(name)] = section
     return served
 
 

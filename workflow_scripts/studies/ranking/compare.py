@@ -13,7 +13,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import hash_json, write_text
-from workflow_scripts.core.ids import build_local_name, is_folder_path
+from workflow_scripts.core.ids import build_checkpoint_name
 from workflow_scripts.render.figures import PALETTE, draw_legend_below, drawing, rule
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
@@ -275,7 +275,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     if folders:
         results, notes = compare_folders(names, **harness_tasks)
     else:
-        names = [build_local_name(name) if is_folder_path(name) else name for name in names]
+        names = list(map(build_checkpoint_name, names))
         files = {path.stem: path for path in [*grids, *map(Path, own)]}
         known = {key: GridSettings.of(settings[key]) for key in settings if key in files}
         cells = {key: read_grids(files[key], files[f"{key}_models"]) for key in known}
