@@ -2,7 +2,7 @@
 
     python -m bench.evaluation
 
-One process, two threads, float32, rounds in turn so that whatever else the machine does hits both. What is
+One process, two threads, float32 and bfloat16, rounds in turn so that whatever else the machine does hits both. What is
 timed begins with texts: tokenising is part of it. Requests have the shape of MMLU's: examples that the
 questions of a subject share, and questions of 40 to 120 tokens.
 """
@@ -64,7 +64,7 @@ class Case:
     engine: Callable[[list], list]
 
 
-def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
+def main(shape: Shape, dtype: str, rounds: int, seed: int, threads: int) -> None:
     torch.set_num_threads(threads)
     torch.manual_seed(seed)
     from lm_eval.api.instance import Instance
@@ -79,13 +79,13 @@ def main(shape: Shape, rounds: int, seed: int, threads: int) -> None:
         **shape.model, vocab_size=shape.vocabulary, max_position_embeddings=WINDOW,
         bos_token_id=0, eos_token_id=None, pad_token_id=0,
     )  # fmt: skip
-    model = Qwen2ForCausalLM(config).eval()
+    model = Qwen2ForCausalLM(config).eval().to(getattr(torch, dtype))
     exams = Exams(seed, shape.prompt, shape.questions)
     harness = HFLM(pretrained=model, tokenizer=exams.tokenizer, batch_size=8)
     prefix = PrefixLM(pretrained=model, tokenizer=exams.tokenizer, batch_size=8)
     engine = prefix.engine
     assert engine is not None, "the model has no engine"
-    print(f"seed {seed}, {threads} threads, {model.num_parameters():,} parameters, float32")
+    print(f"seed {seed}, {threads} threads, {model.num_parameters():,} parameters, {dtype}")
     print(f"prompts of {shape.prompt} tokens, {shape.questions} questions a subject")
 
     def score(lm) -> Callable[[list[Pair]], list]:
@@ -210,6 +210,7 @@ def _count_other_flags(answers: list, expected: list) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shape", choices=SHAPES, action="append", help="all, if left out")
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), action="append")
     parser.add_argument("--questions", type=int, help="a subject; left out, those of the shape")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
@@ -218,4 +219,5 @@ if __name__ == "__main__":
     for name in arguments.shape or SHAPES:
         changes = {"questions": arguments.questions} if arguments.questions else {}
         shape = replace(SHAPES[name], **changes)
-        main(shape, arguments.rounds, arguments.seed, arguments.threads)
+        for dtype in arguments.dtype or ("float32", "bfloat16"):
+            main(shape, dtype, arguments.rounds, arguments.seed, arguments.threads)

@@ -155,7 +155,7 @@ def measure_training(device: str, small: bool) -> None:
         print("TRL is not installed: `make bench-training` installs it.")
         return
     for case in training.make_cases(24 if small else 400, 8 if small else 64):
-        training.measure(training.make_model(), case, 1, device)
+        training.measure(training.make_model().bfloat16(), case, 1, device)
 
 
 PARTS = {

@@ -1,6 +1,7 @@
 """How much faster the trainer is than TRL's, measured side by side: `make bench-training`.
 
-The same model, samples, steps and adapters, in one process on two threads in float32. TRL's
+The same model, samples, steps and adapters, in one process on two threads, in float32 and in
+bfloat16 (weights and autocast; adapters in float32). TRL's
 SFTTrainer is set as the published LM-Harmony sets it: batches of 8, padded, up to 1024 tokens, loss
 over the whole text, LoRA of rank 8 with dropout 0.1. Runs take turns within a round; what is printed
 is the median over the rounds of the ratio within a round.
@@ -50,8 +51,7 @@ class Case:
     @property
     def steps(self) -> list[list[int]]:
         """Return the samples of each step, for both trainers."""
-        order = MicroBatchSampler(len(self.samples), BATCH, BATCH, SEED)
-        return [step[0] for step in order.steps()]
+        return list(MicroBatchSampler(len(self.samples), BATCH, BATCH, SEED))
 
     @property
     def timed_tokens(self) -> int:
@@ -105,6 +105,10 @@ def make_model() -> Qwen2ForCausalLM:
     return Qwen2ForCausalLM(config)
 
 
+def get_precision(base) -> str:
+    return str(base.dtype).removeprefix("torch.")
+
+
 def train_by_ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
     """Train as a task's training does; return the loss of the last step."""
     keys = TrainingKeys(
@@ -121,6 +125,7 @@ def train_by_ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
         micro_batch_size=BATCH,
         max_length=LONGEST,
         save_steps=10_000,
+        precision=get_precision(base),
     )
     with tempfile.TemporaryDirectory() as folder, _add_callback(clock):
         trained = train(
@@ -164,7 +169,7 @@ def train_by_trl(
             SFTConfig(
                 output_dir=folder, per_device_train_batch_size=BATCH, num_train_epochs=1,
                 packing=False, save_strategy="no", report_to=[], use_cpu=device == "cpu",
-                bf16=device == "cuda", activation_checkpointing=False, disable_tqdm=True,
+                bf16=get_precision(base) == "bfloat16", activation_checkpointing=False, disable_tqdm=True,
                 **defaults | settings,
             ),
             train_dataset=Dataset.from_list([{"input_ids": row} for row in rows]),
@@ -241,15 +246,17 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     disable_progress_bars()
     warnings.filterwarnings("ignore", category=FutureWarning)
-    base = make_model()
-    print(f"{base.num_parameters():,} parameters, float32, {torch.get_num_threads()} threads")
-    print(
-        f"{'case':<8}{'tokens':>8}{'TRL t/s':>9}{'ours t/s':>9}{'ratio':>8}{'from':>7}{'to':>7}"
-        f"{'target':>8}"
-    )
-    for case in make_cases(arguments.short, arguments.blocks):
-        rounds = arguments.rounds if case.name == "short" else max(3, arguments.rounds // 2)
-        measure(base, case, rounds)
+    cases = make_cases(arguments.short, arguments.blocks)
+    for dtype in (torch.float32, torch.bfloat16):
+        base = make_model().to(dtype)
+        print(f"{base.num_parameters():,} parameters, {dtype}, {torch.get_num_threads()} threads")
+        print(
+            f"{'case':<8}{'tokens':>8}{'TRL t/s':>9}{'ours t/s':>9}{'ratio':>8}{'from':>7}{'to':>7}"
+            f"{'target':>8}"
+        )
+        for case in cases:
+            rounds = arguments.rounds if case.name == "short" else max(3, arguments.rounds // 2)
+            measure(base, case, rounds)
     print("tokens: of the samples, without padding, in the steps that are timed.")
 
 

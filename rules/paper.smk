@@ -12,6 +12,31 @@ PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
 
 
+# What each chapter of the report shows, in this order.
+CHAPTERS = {
+    grid: report_files(list_results(grid))
+    for grid in OTHERS
+    if SETTINGS.grids[GRIDS[grid]].in_report
+}
+for chapter, outputs in (
+    ("harmony", RANKED),
+    ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
+    ("chunking", rules.training_stages.output if "training" in RECORDS else []),
+    ("chunking", UNTRAINED_PLANS),
+    ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
+    ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
+    ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
+    ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
+):
+    CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
+
+
+def list_tables(*names):
+    """List those of these tables that the config makes."""
+    tables = [path.replace(".md", ".csv") for files in CHAPTERS.values() for path in files]
+    return [path for path in tables if Path(path).stem in names and path.endswith(".csv")]
+
+
 rule protocol_differences:
     """Where the protocol of this run is not the published one."""
     input:
@@ -38,15 +63,7 @@ rule protocol_differences:
 rule reproduction:
     """Each published number beside ours, with a verdict."""
     input:
-        ours=[
-            f"results/tables/{table}.csv"
-            for table, is_made in (
-                ("mmlu_by_subject", MMLU_CHECKPOINTS),
-                ("prompt_runs", PROMPT_CHECKPOINTS),
-                ("harmony_leaderboard", "harmony" in RECORDS),
-            )
-            if is_made
-        ],
+        ours=list_tables("mmlu_by_subject", "prompt_runs", "harmony_leaderboard"),
         published=[
             SETTINGS.resource(f"published/{name}.csv")
             for name in (*PUBLISHED_MMLU, "prompt_runs", *PUBLISHED_GRID)
@@ -67,25 +84,9 @@ rule reproduction:
         "../workflow_scripts/paper/reproduction.py"
 
 
-# What each chapter of the report shows, in this order.
-CHAPTERS = {
-    grid: report_files(list_results(grid))
-    for grid in OTHERS
-    if SETTINGS.grids[GRIDS[grid]].in_report
-}
-for chapter, outputs in (
-    ("harmony", RANKED),
-    ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
-    ("chunking", rules.training_stages.output if "training" in RECORDS else []),
-    ("chunking", UNTRAINED_PLANS),
-    ("chunking", rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else []),
-    ("prompts", rules.prompt_runs.output if PROMPT_CHECKPOINTS else []),
-    ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
-    ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
-    ("reproduction", rules.reproduction.output),
-    ("reproduction", rules.protocol_differences.output),
-):
-    CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
+CHAPTERS["reproduction"] = report_files(
+    [*rules.reproduction.output, *rules.protocol_differences.output]
+)
 REPORTED = [path for files in CHAPTERS.values() for path in files]
 # By figure, the file of its caption; a figure of a grid has that of any grid.
 CAPTIONS = {
@@ -95,15 +96,7 @@ CAPTIONS = {
 
 
 # What the leaderboard page is made from; a study that the config has not has no tab.
-LEADERBOARD_TABLES = [
-    f"results/tables/{table}.csv"
-    for table, is_made in {
-        "suite_leaderboard": "suite" in RECORDS,
-        "harmony_leaderboard": "harmony" in RECORDS,
-        "harmony_components": "harmony" in RECORDS,
-    }.items()
-    if is_made
-]
+LEADERBOARD_TABLES = list_tables("suite_leaderboard", "harmony_leaderboard")
 
 
 rule leaderboard_page:

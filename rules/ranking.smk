@@ -9,8 +9,7 @@ rule build_grid:
     input:
         unpack(grid_sources),
     output:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
     log:
         "logs/build_grid/{grid}.log",
     localrule: True
@@ -21,20 +20,21 @@ rule build_grid:
         arguments=lambda wildcards: settings_of_grid(wildcards)
         | {
             "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
-            "wanted": list_requested_cells(SETTINGS, GRIDS[wildcards.grid]),
+            "requested": list_requested_cells(SETTINGS, GRIDS[wildcards.grid]),
         },
     script:
         "../workflow_scripts/studies/ranking/build_grid.py"
 
 
 rule agreement:
-    """Agreement of every two tasks about the models, under each protocol, with intervals and ceilings."""
+    """Agreement of every two tasks, and of their categories, about the models, with intervals and ceilings."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_agreement", ".csv", ".md", ".tex"),
         figure=figure_files("agreement"),
+        categories=multiext("results/tables/{grid}_categories", ".csv", ".md", ".tex"),
+        categories_figure=figure_files("categories"),
     log:
         "logs/agreement/{grid}.log",
     localrule: True
@@ -47,29 +47,10 @@ rule agreement:
         "../workflow_scripts/studies/ranking/agreement.py"
 
 
-rule agreement_pearson:
-    """The same agreement as Pearson's correlation of the scores, as the authors of a grid show it."""
-    input:
-        agreement="results/tables/{grid}_agreement.csv",
-    output:
-        figure=figure_files("agreement_pearson"),
-    log:
-        "logs/agreement_pearson/{grid}.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=1,
-        arguments=settings_of_grid,
-    script:
-        "../workflow_scripts/studies/ranking/agreement_pearson.py"
-
-
 rule agreement_by_size:
     """That agreement among models of like size, where size ranks nothing."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_agreement_by_size", ".csv", ".md", ".tex"),
     log:
@@ -84,31 +65,10 @@ rule agreement_by_size:
         "../workflow_scripts/studies/ranking/agreement_by_size.py"
 
 
-rule categories:
-    """That agreement by category."""
-    input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
-    output:
-        table=multiext("results/tables/{grid}_categories", ".csv", ".md", ".tex"),
-        figure=figure_files("categories"),
-    log:
-        "logs/categories/{grid}.log",
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=1,
-        arguments=settings_of_grid,
-    script:
-        "../workflow_scripts/studies/ranking/categories.py"
-
-
 rule task_pair:
     """Two tasks side by side, ranks by significant differences."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_task_pair", ".csv", ".md", ".tex"),
         figure=figure_files("task_pair"),
@@ -128,8 +88,7 @@ rule task_pair:
 rule components:
     """Principal components of the scores, of all models and of families."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_components", ".csv", ".md", ".tex"),
@@ -149,8 +108,7 @@ rule components:
 rule variance:
     """Where the variance of the scores lies, and how many tasks a ranking needs."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_variance", ".csv", ".md", ".tex"),
@@ -169,8 +127,7 @@ rule variance:
 rule compute:
     """The first component of the scores beside parameters and compute of pre-training."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_compute", ".csv", ".md", ".tex"),
         figure=figure_files("compute"),
@@ -189,11 +146,9 @@ rule compute:
 rule newer:
     """How much better newer models are than older ones of the same compute."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_newer", ".csv", ".md", ".tex"),
-        figure=figure_files("newer"),
     log:
         "logs/newer/{grid}.log",
     wildcard_constraints:
@@ -208,14 +163,17 @@ rule newer:
         "../workflow_scripts/studies/ranking/newer.py"
 
 
-rule bits:
-    """Bits per byte of each text, by model."""
+rule texts:
+    """Bits per byte of texts by model, and whether two texts, or a text and a task, rank models alike."""
     input:
         texts=text_sources,
+        grid="results/grids/{grid}.parquet",
     output:
-        table=multiext("results/tables/{grid}_bits", ".csv", ".md", ".tex"),
+        bits=multiext("results/tables/{grid}_bits", ".csv", ".md", ".tex"),
+        text_pairs=multiext("results/tables/{grid}_text_pairs", ".csv", ".md", ".tex"),
+        text_agreement=multiext("results/tables/{grid}_text_agreement", ".csv", ".md", ".tex"),
     log:
-        "logs/bits/{grid}.log",
+        "logs/texts/{grid}.log",
     wildcard_constraints:
         grid=one_of(GRIDS_WITH_TEXTS),
     localrule: True
@@ -225,58 +183,13 @@ rule bits:
         version=1,
         arguments=settings_of_grid,
     script:
-        "../workflow_scripts/studies/ranking/bits.py"
-
-
-rule text_pairs:
-    """Agreement of every two texts about the models."""
-    input:
-        texts=text_sources,
-    output:
-        table=multiext("results/tables/{grid}_text_pairs", ".csv", ".md", ".tex"),
-        figure=figure_files("text_pairs"),
-    log:
-        "logs/text_pairs/{grid}.log",
-    wildcard_constraints:
-        grid=one_of(GRIDS_WITH_TEXTS),
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=1,
-        arguments=settings_of_grid,
-    script:
-        "../workflow_scripts/studies/ranking/text_pairs.py"
-
-
-rule text_agreement:
-    """Whether bits per byte of texts rank models as tasks do."""
-    input:
-        texts=text_sources,
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
-    output:
-        table=multiext("results/tables/{grid}_text_agreement", ".csv", ".md", ".tex"),
-        figure=figure_files("text_agreement"),
-    log:
-        "logs/text_agreement/{grid}.log",
-    wildcard_constraints:
-        grid=one_of(GRIDS_WITH_TEXTS),
-    localrule: True
-    conda:
-        "../envs/reporting.yaml"
-    params:
-        version=1,
-        arguments=settings_of_grid,
-    script:
-        "../workflow_scripts/studies/ranking/text_agreement.py"
+        "../workflow_scripts/studies/ranking/texts.py"
 
 
 rule releases:
     """How far two releases of the scores are apart."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_releases", ".csv", ".md", ".tex"),
@@ -297,8 +210,7 @@ rule releases:
 rule price:
     """How well a part of the trainings ranks the models: tasks chosen, cheapest and random."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_price", ".csv", ".md", ".tex"),
@@ -320,8 +232,7 @@ rule price:
 rule leaderboard_table:
     """Models ranked by the first principal component, with ranges of ranks."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_leaderboard", ".csv", ".md", ".tex"),
         figure=figure_files("bump"),
@@ -340,8 +251,7 @@ rule leaderboard_table:
 rule significance:
     """Which models differ, on the mean of the tasks and on each."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_significance", ".csv", ".md", ".tex"),
     log:
@@ -359,8 +269,7 @@ rule significance:
 rule panel:
     """The place of each model on the published leaderboard, or another panel, with an interval."""
     input:
-        cells="results/grids/{grid}.parquet",
-        models="results/grids/{grid}_models.parquet",
+        grid="results/grids/{grid}.parquet",
         panel=SETTINGS.harmony.panel or SETTINGS.resource("published/harmony_leaderboard.csv"),
     output:
         table=multiext("results/tables/{grid}_panel", ".csv", ".md", ".tex"),
@@ -372,7 +281,7 @@ rule panel:
     params:
         version=1,
         arguments=lambda wildcards: settings_of_grid(wildcards)
-        | {"families": {one.model: one.family for one in list_model_rows(SETTINGS)}},
+        | {"families": {row.model: row.family for row in list_model_rows(SETTINGS)}},
     script:
         "../workflow_scripts/studies/ranking/panel.py"
 
@@ -394,7 +303,7 @@ rule scores:
     params:
         version=2,
         arguments={
-            "tasks": [one.model_dump() for one in list_shown_tasks(SETTINGS)],
+            "tasks": [row.model_dump() for row in list_shown_tasks(SETTINGS)],
             "models": list(SETTINGS.harmony.models),
             "known_models": list_grid_models(SETTINGS, OWN_GRID),
             "metrics": METRICS_OF_TASKS,
@@ -406,15 +315,9 @@ rule scores:
 rule compare:
     """Say whether one model is better than another (--config compare="A B"), or two folders of lm-eval or lighteval."""
     input:
-        grids=[
-            f"results/grids/{grid}{file}.parquet"
-            for grid in OTHERS
-            for file in ("", "_models")
-            if not COMPARED_FOLDERS
-        ],
+        grids=[] if COMPARED_FOLDERS else expand("results/grids/{grid}.parquet", grid=OTHERS),
     output:
         table=multiext("results/tables/compare", ".csv", ".md", ".tex"),
-        figure=multiext("results/figures/compare", ".pdf", ".png"),
         answer="results/compare.txt",
     log:
         "logs/compare.log",
@@ -427,10 +330,7 @@ rule compare:
             "names": COMPARED,
             "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
-            "own": list_present(
-                f"results/grids/{OWN}.parquet", f"results/grids/{OWN}_models.parquet"
-            ),
-            "own_scores": list_present("results/scores/harmony.parquet"),
+            "own": OWN_GRID_PRESENT,
             "harness_tasks": describe_tasks(SETTINGS),
         },
     script:
@@ -441,12 +341,9 @@ rule compare:
 OF_ANY_GRID = (
     rules.agreement,
     rules.agreement_by_size,
-    rules.categories,
     rules.components,
     rules.variance,
 )
-OF_TEXTS = (rules.bits, rules.text_pairs, rules.text_agreement)
-
 
 OF_OWN_GRID = (
     rules.leaderboard_table,
@@ -456,7 +353,7 @@ OF_OWN_GRID = (
     rules.compute,
     rules.panel,
     rules.scores,
-    *(OF_TEXTS if has_texts(SETTINGS) else ()),
+    *([rules.texts] if has_texts(SETTINGS) else []),
 )
 RANKED = list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
 

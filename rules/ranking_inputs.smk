@@ -18,6 +18,8 @@ GRIDS = {grid.files or name: name for name, grid in SETTINGS.grids.items()}
 OWN = SETTINGS.grids[OWN_GRID].files
 OTHERS = [grid for grid in GRIDS if grid != OWN]
 COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
+# Never made for a comparison.
+OWN_GRID_PRESENT = [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")]
 GRID_SETTINGS = {grid: read_grid_settings(SETTINGS, name) for grid, name in GRIDS.items()}
 
 
@@ -92,14 +94,7 @@ def list_results(grid):
         "newer": (rules.newer,),
         "pair": (rules.task_pair,),
         "release": (rules.releases, rules.price),
-        "texts": OF_TEXTS,
+        "texts": (rules.texts,),
     }
     more = [table for key, made in needs.items() if grid in grids_with(key) for table in made]
-    if "pearson" in SETTINGS.grids[GRIDS[grid]].measures:
-        more.append(rules.agreement_pearson)
     return list_outputs((*OF_ANY_GRID, *more), grid)
-
-
-def list_present(*paths):
-    """List those of these files that are there."""
-    return [path for path in paths if Path(path).is_file()]

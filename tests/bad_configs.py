@@ -1,11 +1,8 @@
 """Configs that must be refused, and what the sentences about them must say.
 
-`BAD_CONFIGS` are overrides of config/config.yaml, checked in the process, the lines of bad_configs.txt and
-secret_configs.txt; `COMMAND_LINES` are run through Snakemake itself.
+`BAD_CONFIGS` are overrides of config/config.yaml, the lines of bad_configs.txt and secret_configs.txt.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import yaml
@@ -30,16 +27,6 @@ class BadConfig(NamedTuple):
     hidden: str
 
 
-class CommandLine(NamedTuple):
-    """Arguments and files for a run of Snakemake that must fail, and texts it must print."""
-
-    name: str
-    arguments: tuple[str, ...]
-    printed: tuple[str, ...]
-    files: Mapping[str, str] = MappingProxyType({})
-    hidden: str = TOKEN
-
-
 def read_case(text: str, texts: list[str], hidden: str = TOKEN) -> BadConfig:
     text = text.replace("<token>", TOKEN)
     if template := _WITHIN.get(text[0]):
@@ -52,21 +39,5 @@ BAD_CONFIGS = [
     *(
         read_case(text, [*texts, REMEDY], hidden.replace("<token>", TOKEN))
         for hidden, text, *texts in load_table(__file__, "secret_configs.txt")
-    ),
-]
-
-COMMAND_LINES = [
-    CommandLine(
-        "broken YAML",
-        ("--configfile", "mine.yaml"),
-        ("not valid JSON or YAML",),
-        {"mine.yaml": "compute: {threads: 4\n"},
-    ),
-    CommandLine("missing file", ("--configfile", "absent.yaml"), ("No such file", "'absent.yaml'")),
-    CommandLine(
-        "secret", ("--config", f"hf_token={TOKEN}"), ("hf_token names or holds a secret", REMEDY)
-    ),
-    CommandLine(
-        "two problems", ("--config", "sead=3", "source=real"), ("sead is 3", "source is 'real'")
     ),
 ]

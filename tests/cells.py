@@ -12,12 +12,13 @@ def make_cell(
     max_test_items: int | None = None,
     seed: int = 0,
     batch_size: int = 8,
+    dataset: str = "org/any",
     **more,
 ) -> CellsRequest:
     request = TaskRequest(
         harness_task=task,
         metric=metric,
-        dataset="org/any",
+        dataset=dataset,
         shots=shots,
         max_test_items=max_test_items,
     )

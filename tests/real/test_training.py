@@ -1,4 +1,4 @@
-"""Train real weights: the held-out loss falls, and CoLA stays at its baseline as published."""
+"""Train real weights on CoLA, whose score stays at its baseline as published."""
 
 from pathlib import Path
 
@@ -8,81 +8,13 @@ import pytest
 
 from tests.cells import make_cell
 from tests.processes import ROOT
-from tests.real.conftest import CPU
 from tests.unit.settings.merged import load
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.grid.train_before_test import train_before_test
-from workflow_scripts.hub.load import load_model, load_tokenizer
-from workflow_scripts.hub.mirror import read_rows
-from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.training.run import get_padding_token, train
-from workflow_scripts.training.samples import BadSamples, Samples
-from workflow_scripts.training.spec import TrainingSpec
-from workflow_scripts.training.tokenization import tokenise_conversations
 
 pytestmark = pytest.mark.real
-
-PLAN = Checkpoint(model="any/name", num_chunks=2, num_layers_per_chunk=6)
-
-
-def read_conversations(hub: Path, manifest: Path, count: int):
-    """Read problems of GSM8K as conversations, with a tenth of them held out."""
-    rows, _ = read_rows(hub, "openai/gsm8k", "main", "train")
-    turns = [
-        {
-            "messages": [
-                {"role": "user", "content": row["question"]},
-                {"role": "assistant", "content": row["answer"]},
-            ]
-        }
-        for row in rows[:count]
-    ]
-    samples = tokenise_conversations(
-        load_tokenizer(manifest),
-        turns,
-        BadSamples(),
-        column=None,
-        length=192,
-    )
-    return Samples.from_list(samples).split(0.1, np.random.default_rng(0))
-
-
-def fine_tune(hub: Path, manifest: Path, state: Path, steps: int, **changes):
-    samples, held_out = read_conversations(hub, manifest, 450)
-
-    def load(dtype):
-        return load_model(manifest, chunking=PLAN.keys, **CPU | {"dtype": dtype}).model
-
-    keys = TrainingKeys(
-        **{
-            "method": "freeze",
-            "trainable_modules": ("chunked_layers", "wrapper"),
-            "learning_rate": 3e-4,
-            "batch_size": 2,
-            "max_length": 192,
-            "max_steps": steps,
-            "save_steps": 5,
-        }
-        | changes
-    )
-    return train(
-        load,
-        TrainingSpec(samples, keys, 0, {}, held_out),
-        state,
-        device="cpu",
-        padding_token=get_padding_token(load_tokenizer(manifest)),
-    )
-
-
-def test_held_out_loss_falls(hub, manifest, tmp_path):
-    trained = fine_tune(hub, manifest, tmp_path / "state", 200, eval_steps=100, save_steps=200)
-    losses = [entry["eval_loss"] for entry in trained.history if "eval_loss" in entry]
-    first = np.mean([entry["loss"] for entry in trained.history if "loss" in entry][:10])
-    print(f"loss of the first ten steps {first:.3f}; held out {losses}")
-    assert losses[1] < losses[0] < first
 
 
 def test_cola_stays_baseline(hub, manifest, tmp_path):

@@ -48,9 +48,14 @@ def test_no_remote_code_and_no_pickles():
 
 @pytest.mark.workflow
 def test_folder_name_with_shell_signs(tmp_path):
+    """Nothing in it is run, and the token of the environment is nowhere afterwards."""
+    token = "hf_" + "PlantedTokenPlantedTokenPlanted"
     folder = tmp_path / 'it\'s a "run" $(touch gotcha) ;'
     folder.mkdir()
-    result = run_snakemake(folder, "--until", "build_world", "--config", "seed=1")
+    result = run_snakemake(folder, "--until", "build_world", "--config", "seed=1", HF_TOKEN=token)
     assert result.returncode == 0, result.stdout + result.stderr
     assert (folder / "resources/hub/datasets/nyu-mll/glue/manifest.json").is_file()
     assert not list(tmp_path.rglob("gotcha"))
+    assert token not in result.stdout + result.stderr
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in files if token.encode() in path.read_bytes()]

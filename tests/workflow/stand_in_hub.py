@@ -6,9 +6,7 @@ import json
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from tests.unit.hub.fake_hub import FakeHub
@@ -27,13 +25,6 @@ STAND_INS = {
     "Qwen/Qwen2.5-0.5B": "Qwen2-1M",
     "Qwen/Qwen2.5-0.5B-Instruct": "Qwen2-1M-Instruct",
     "meta-llama/Llama-3.2-1B-Instruct": "Llama-0.3M",
-}
-_SFT = "DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{}_sft"
-# The layers in each of the two chunks of checkpoints that the published code trained; none where it did not.
-CHUNKED = {
-    "DongfuJiang/Qwen2.5-0.5B-Instruct": None,
-    _SFT.format(12): 12,
-    _SFT.format(6): 6,
 }
 # Every other architecture here has a chat template exactly where the real models have one.
 WITHOUT_TEMPLATE = "HuggingFaceTB/SmolLM2-135M"
@@ -55,12 +46,10 @@ def _build_repositories() -> dict[tuple[str, str], tuple[dict[str, bytes], str]]
         for card in (folder / "datasets").glob("*/*/README.md"):
             name = card.parent.relative_to(folder / "datasets").as_posix()
             repositories["dataset", name] = _read(card.parent), "mit"
-        for name, shipped in (STAND_INS | dict.fromkeys(CHUNKED, "Qwen2-1M-Instruct")).items():
+        for name, shipped in STAND_INS.items():
             place(folder, shipped)
             model = folder / "models/miniature" / shipped
             _stretch(model, rows[name].layers)
-            if name in CHUNKED:
-                _chunk(model, CHUNKED[name])
             if name == WITHOUT_TEMPLATE:
                 (model / "chat_template.jinja").unlink()
             repositories["model", name] = _read(model), rows[name].licence.lower()
@@ -81,43 +70,6 @@ def _stretch(folder: Path, layers: int) -> None:
         old, new = f".layers.{layer * shipped_layers // layers}.", f".layers.{layer}."
         stretched |= {name.replace(old, new): weights[name] for name in weights if old in name}
     save_file(stretched, folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def _chunk(folder: Path, layers: int | None) -> None:
-    """Make of a Qwen2 what the published code saves."""
-    config = json.loads((folder / "config.json").read_text())
-    config["rope_theta"] = config.pop("rope_parameters")["rope_theta"]
-    config["torch_dtype"] = config.pop("dtype")
-    config.pop("layer_types")
-    config |= {"model_type": "qwen2_chunking", "architectures": ["Qwen2ChunkingForCausalLM"]}
-    if layers:
-        config |= {"num_chunks": 2, "num_layers_per_chunk": layers, "use_adapters": True}
-        config |= {"chunking_mode": "uniform_with_shared_start_and_end", "aggregation_mode": "mlp"}
-        config |= {"adapter_hidden_size": None, "layers_to_prune": None, "temperature": 2.0}
-        config |= {"distillation": False, "logits_distillation": False}
-        path = folder / "model.safetensors"
-        weights = load_file(path) | _draw_added_weights(config)
-        save_file(weights, path, metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(config))
-
-
-def _draw_added_weights(config: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Draw the weights of adapters and aggregation, by their published names."""
-    width, inner = config["hidden_size"], config["intermediate_size"]
-    gated = {"gate_proj": (inner, width), "up_proj": (inner, width), "down_proj": (width, inner)}
-    shapes = {f"aggregation_head.mlp.{name}.weight": shape for name, shape in gated.items()}
-    shapes["aggregation_head.linear.weight"] = (width, 2 * width)
-    shapes["aggregation_head.linear.bias"] = (width,)
-    for chunk in range(2):
-        for position in range(config["num_layers_per_chunk"]):
-            adapter = f"chunk_layers_{chunk}.adapter_{position}"
-            shapes[f"{adapter}.up_proj.weight"] = gated["up_proj"]
-            shapes[f"{adapter}.down_proj.weight"] = gated["down_proj"]
-    rng = np.random.default_rng(0)
-    return {
-        f"model.wrapped_chunk_layers.{name}": rng.normal(0, 0.1, shape).astype(np.float32)
-        for name, shape in shapes.items()
-    }
 
 
 def _read(folder: Path) -> dict[str, bytes]:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.workflow.snakemake import SMALL, run_snakemake, write_changed_config
+from tests.workflow.snakemake import SMALL, run_snakemake
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
 
@@ -75,28 +75,3 @@ def test_broken_cell_in_each_study(copy):
         text = (copy / f"results/tables/{table}.md").read_text()
         assert "—" in text, f"{name}: {table} marks nothing as missing"
     check_pages(copy, records)
-
-
-def test_broken_cells_few_shot_and_texts(copy):
-    """Protocols that the default config does not have."""
-    lines = (copy / "resources/hub/corpus.txt", copy / "mine.txt")
-    text = "\n".join(
-        f"Line {index} tells of the river and the tower of Alder." for index in range(400)
-    )
-    lines[1].write_text(text)
-    changes = {
-        "harmony": {
-            "protocols": ["direct", "few_shot", "train_before_test"],
-            "shots": 1,
-            "corpora": {"mine": str(lines[1])},
-        }
-    }
-    config = write_changed_config(copy, **changes)
-    first = run_snakemake(copy, "harmony", *config)
-    assert first.returncode == 0, first.stdout + first.stderr
-    break_cell(copy, "harmony/few_shot/miniature--Llama-1.4M/mnli")
-    break_cell(copy, "corpora/train_before_test/miniature--Pythia-0.1M/mine")
-    second = run_snakemake(copy, "harmony", "results/report/index.html", *config)
-    assert second.returncode == 0, second.stdout + second.stderr
-    for table in ("harmony_leaderboard", "harmony_bits"):
-        assert "—" in (copy / f"results/tables/{table}.md").read_text()

@@ -5,7 +5,6 @@ import pytest
 from tests.unit.hub.fake_hub import FakeHub, model_files
 from tests.workflow.snakemake import ROOT, count_jobs, run_snakemake
 from workflow_scripts.hub.manifest import read_manifest
-from workflow_scripts.hub.metadata import read_metadata
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -85,17 +84,3 @@ def test_lock_hub(hub, snake, tmp_path):
     assert result.returncode != 0 and f"--forcerun {MANIFESTS[0]}" in result.stderr
     assert count_jobs(snake("use", "--forcerun", MANIFESTS[0])) == {"fetch_model": 1, "use": 1}
     assert read_manifest(tmp_path / MANIFESTS[0]).commit == new
-
-
-def test_fetch_submitted(hub, snake, tmp_path):
-    """A submitted model is looked at without its weights, and fetched at the commit that was looked at."""
-    metadata = f"resources/hub/submitted/{MODEL}@default/metadata.json"
-    assert count_jobs(snake(metadata)) == {"fetch_metadata": 1}
-    commit = read_metadata(tmp_path / metadata).commit
-    assert not list((tmp_path / metadata).parent.glob("*.safetensors"))
-
-    hub.add("model", MODEL, [model_files(seed=1), model_files(seed=2)])
-    manifest = f"resources/hub/models/{MODEL}@{commit}/manifest.json"
-    assert count_jobs(snake(manifest)) == {"fetch_model": 1}
-    assert read_manifest(tmp_path / manifest).commit == commit
-    assert not (tmp_path / MANIFESTS[0]).exists(), "the one that other studies use"

@@ -1,21 +1,59 @@
-"""A run with `imports` alone: what lm-eval wrote, or another run shared, becomes scores, tables and answers."""
+"""Scores from elsewhere: a table, what lm-eval wrote, or what another run shared, become tables, pages and answers."""
+
+import csv
+import re
+import shutil
 
 import pandas as pd
 import pytest
 
 from tests.records import write_lm_eval_results
+from tests.workflow.grid import GRID
 from tests.workflow.snakemake import count_jobs, run_snakemake, write_changed_config
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-CONFIG = """
-imports: [theirs]
-harmony: {models: [], num_bootstrap: 20}
-chunking: {checkpoints: []}
-prompts: {models: []}
-suite: {requests: none}
-"""
+NOTHING = {
+    "chunking": {"checkpoints": []},
+    "prompts": {"models": []},
+    "suite": {"requests": "none"},
+}
+MODELS = ("acme/Anvil-1B", "acme/Anvil-2B", "acme/Rocket-1B", "Qwen/Qwen2.5-0.5B")
 # By task: examples, right answers of ten for the better model and the worse one.
 TASKS = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
+
+
+def write_scores(folder):
+    """Write a better model in every line, on tasks that the default config has not; and bits per byte of a text."""
+    with (folder / "table.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["model", "task", "protocol", "metric", "value", "stderr"])
+        for rank, model in enumerate(MODELS):
+            for protocol in ("direct", "train_before_test"):
+                for down, task in enumerate(("piqa", "winogrande", "boolq", "wic")):
+                    metric = "acc_norm" if task == "piqa" else "acc"
+                    value = 0.5 + 0.1 * rank + 0.01 * ((rank * (down + 1)) % 3)
+                    writer.writerow([model, task, protocol, metric, value, 0.01])
+                writer.writerow([model, "my_text", protocol, "bits_per_byte", 1.5 - 0.1 * rank, ""])
+
+
+def test_imported_scores_without_models(tmp_path):
+    """The whole run, to the report and the leaderboard."""
+    write_scores(tmp_path)
+    (tmp_path / "none").mkdir()
+    imported = {"models": [], "imported_scores": ["table.csv"], "num_bootstrap": 20}
+    config = write_changed_config(tmp_path, **NOTHING, harmony=imported)
+    result = run_snakemake(tmp_path, *config)
+    jobs = count_jobs(result)
+    assert not [name for name in jobs if name.startswith(("evaluate_", "fetch_", "build_world"))]
+    scores = pd.read_csv(tmp_path / "results/tables/harmony_scores.csv")
+    assert set(scores["task"]) == {"PIQA", "Winogrande", "BoolQ", "WiC"}
+    assert set(scores["model"]) == set(MODELS)
+    page = (tmp_path / "results/report/index.html").read_text()
+    (chapter,) = re.findall(r'<section id="harmony">(.*?)</section>', page, re.S)
+    assert "mean rank correlation of two tasks" in chapter
+    assert "0 models were measured" not in page
+    board = (tmp_path / "results/report/leaderboard.html").read_text()
+    assert all(model in board for model in MODELS)
 
 
 def test_imported_results(tmp_path):
@@ -25,40 +63,33 @@ def test_imported_results(tmp_path):
             folder = tmp_path / "theirs" / model
             write_lm_eval_results(folder, model, task, right[index], shots=shots)
     (tmp_path / "none").mkdir()
-    (tmp_path / "mine.yaml").write_text(CONFIG)
+    harmony = {"models": [], "num_bootstrap": 20}
+    config = write_changed_config(tmp_path, **NOTHING, imports=["theirs"], harmony=harmony)
     leaderboard = "results/tables/harmony_leaderboard.csv"
-    targets = (leaderboard, "results/report/leaderboard.html")
-    result = run_snakemake(tmp_path, *targets, "--configfile", "mine.yaml")
-    output = result.stdout + result.stderr
-    assert not [name for name in count_jobs(result) if name.startswith(("evaluate_", "fetch_"))], (
-        output
-    )
-    assert set(pd.read_csv(tmp_path / leaderboard)["origin"]) == {"theirs"}
-    assert "org/better" in (tmp_path / "results/report/leaderboard.html").read_text()
     pair = "compare=org/better org/worse"
-    result = run_snakemake(tmp_path, "compare", "--configfile", "mine.yaml", "--config", pair)
-    assert result.returncode == 0, result.stdout + result.stderr
+    result = run_snakemake(tmp_path, leaderboard, "compare", *config, "--config", pair)
+    jobs = count_jobs(result)
+    assert not [name for name in jobs if name.startswith(("evaluate_", "fetch_"))]
+    assert set(pd.read_csv(tmp_path / leaderboard)["origin"]) == {"theirs"}
     comparison = pd.read_csv(tmp_path / "results/tables/compare.csv")
     assert set(comparison["scores"]) == {"theirs"} and (comparison["difference"] > 0).any()
 
 
-def test_shared_results_give_same_scores(tmp_path):
+def test_shared_results_give_same_tables(finished_grid, tmp_path):
     """Scores and ranks are the same, but for their origin; intervals need items, which are not read back."""
     here, there = tmp_path / "here", tmp_path / "there"
+    shutil.copytree(finished_grid, here, symlinks=True)
     tables = [f"results/tables/harmony_{name}.csv" for name in ("scores", "leaderboard")]
-    nothing = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}
     for folder in (here, there):
         (folder / "none").mkdir(parents=True)
-    config = write_changed_config(here, **nothing, suite={"requests": "none"})
-    result = run_snakemake(here, "share", *tables, *config)
-    assert count_jobs(result)["train_before_test"] == 4, result.stdout + result.stderr
-    shared = here / "results/share"
-    imports = {"imports": [str(shared)], "harmony": {"models": []}, "suite": {"requests": "none"}}
-    result = run_snakemake(there, *tables, *write_changed_config(there, **nothing, **imports))
-    assert set(count_jobs(result)) & {"evaluate_direct", "train_before_test"} == set()
-    for name, columns in zip(
-        tables, (["task", "model", "value", "stderr"], ["model", "rank"]), strict=True
-    ):
-        own, other = (pd.read_csv(folder / name)[columns] for folder in (here, there))
-        assert len(own) > 3
+    config = [*GRID, write_changed_config(here, **NOTHING)[-1]]
+    jobs = count_jobs(run_snakemake(here, "share", *tables, *config))
+    assert jobs["share"] == 1 and "train_before_test" not in jobs
+    changes = NOTHING | {"imports": [str(here / "results/share")], "harmony": {"models": []}}
+    result = run_snakemake(there, *tables, *GRID, write_changed_config(there, **changes)[-1])
+    assert not {"evaluate_direct", "train_before_test"} & set(count_jobs(result))
+    columns = (["task", "model", "value", "stderr"], ["model", "rank"])
+    for name, shown in zip(tables, columns, strict=True):
+        own, other = (pd.read_csv(folder / name)[shown] for folder in (here, there))
+        assert len(own) > 1
         pd.testing.assert_frame_equal(own, other)

@@ -1,9 +1,9 @@
 """What the documents ask people to type is taken from them and tried."""
 
-import csv
 import re
 import subprocess
 
+import pandas as pd
 import pytest
 
 from tests.workflow.snakemake import ROOT, count_jobs, run_snakemake
@@ -11,33 +11,6 @@ from tests.workflow.snakemake import ROOT, count_jobs, run_snakemake
 pytestmark = pytest.mark.workflow
 PAGE = ROOT / "config/README.md"
 PAGES = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")]
-
-
-def write_example_config(folder) -> None:
-    (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)
-    (folder / "mine.yaml").write_text(block)
-
-
-def test_example_config_grid(tmp_path):
-    write_example_config(tmp_path)
-    jobs = count_jobs(run_snakemake(tmp_path, "-n", "--configfile", "mine.yaml"))
-    assert (jobs["fetch_model"], jobs["fetch_dataset"], jobs["evaluate_direct"]) == (2, 2, 2)
-
-
-def test_example_config_cpu_hours(tmp_path):
-    """Whoever tries it has no GPU, perhaps: a cap of the test alone leaves the published training."""
-    write_example_config(tmp_path)
-    (tmp_path / "cpu.yaml").write_text("compute: {device: cpu}\n")
-    run_snakemake(tmp_path, "plan", "--configfile", "mine.yaml", "cpu.yaml")
-    with (tmp_path / "results/plan.csv").open(newline="") as file:
-        (*_, total) = csv.DictReader(file)
-    assert round(float(total["cpu_hours"]), 1) == 1.5
-    assert "On a CPU this example is planned at 1.5 hours" in PAGE.read_text()
-
-
-def test_readme_length():
-    """The README is read in a few minutes; longer explanations have pages of their own."""
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 160
 
 
 def test_make_help_targets():
@@ -51,13 +24,31 @@ def test_make_help_targets():
         assert set(names) <= targets, page.name
 
 
+def test_example_config_cpu_hours(tmp_path):
+    """Whoever tries it has no GPU, perhaps: a cap of the test alone leaves the published training."""
+    (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)
+    (tmp_path / "mine.yaml").write_text(block)
+    (tmp_path / "cpu.yaml").write_text("compute: {device: cpu}\n")
+    run_snakemake(tmp_path, "plan", "--configfile", "mine.yaml", "cpu.yaml")
+    rows = pd.read_csv(tmp_path / "results/plan.csv", index_col="rule")
+    rules = ["fetch_model", "fetch_dataset", "evaluate_direct"]
+    assert rows.loc[rules, "jobs"].tolist() == [2, 2, 2]
+    assert round(rows.loc["all", "cpu_hours"], 1) == 1.5
+    assert "On a CPU this example is planned at 1.5 hours" in PAGE.read_text()
+
+
 def test_documented_snakemake_targets(tmp_path):
     result = run_snakemake(tmp_path, "--list")
     assert result.returncode == 0, result.stdout + result.stderr
     targets = set(re.findall(r"^(\w+) \(", result.stdout, re.M))
     command = re.compile(r"(?:^ *|`)snakemake((?: [a-z_]+)+)(?=[ `\n])", re.M)
-    for page in set(PAGES) - {
-        ROOT / "docs/extending.md"
-    }:  # which adds one, and has a test of its own
+    # This page adds one, and has a test of its own.
+    for page in set(PAGES) - {ROOT / "docs/extending.md"}:
         names = {target for words in command.findall(page.read_text()) for target in words.split()}
         assert names <= targets, page.name
+
+
+def test_published_target_needs_no_models(tmp_path):
+    jobs = count_jobs(run_snakemake(tmp_path, "published", "test_task", "-n"))
+    assert jobs["agreement"] == 2
+    assert not [rule for rule in jobs if rule.startswith(("fetch_", "evaluate_", "build_world"))]

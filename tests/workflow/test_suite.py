@@ -70,9 +70,3 @@ def test_flag_runs_no_model(copy):
     jobs = count_jobs(run_snakemake(copy, "suite", "-n", *config))
     assert jobs["suite_leaderboard"] == 1
     assert not {"check_requests", "evaluate_suite"} & set(jobs)
-
-
-def test_submit_fetches_no_weights(tmp_path):
-    paper = str(ROOT / "config/paper.yaml")
-    jobs = count_jobs(run_snakemake(tmp_path, "submit", "-n", "--configfile", paper))
-    assert jobs == {"fetch_metadata": 7, "check_requests": 1, "submit": 1}

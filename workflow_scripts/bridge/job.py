@@ -5,7 +5,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.offline import block_network
 
-InputFiles = Mapping[str, list[Path]]
-OutputFiles = Mapping[str, Path]
 _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # the last is the tokenizers'
 
 
@@ -25,20 +23,14 @@ def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> No
     """Call `main` with what it names of a job: inputs, outputs, wildcards, params, `params.arguments`, log, resources.
 
     Inputs and outputs arrive as a Path, or as a list of them where a name stands for several files; they go before
-    a wildcard of the same name. `inputs` and `outputs` have all of them.
+    a wildcard of the same name.
     """
-    inputs = {name: _convert_paths(files) for name, files in job.input.items()}
-    outputs = {name: _convert_paths(files) for name, files in job.output.items()}
+    files = [*job.input.items(), *job.output.items()]
     arguments = {
         **dict(job.wildcards.items()),
         "log": Path(job.log[0]),
         "resources": dict(getattr(job, "resources", {}).items()),
-        "inputs": {
-            name: files if isinstance(files, list) else [files] for name, files in inputs.items()
-        },
-        "outputs": outputs,
-        **inputs,
-        **outputs,
+        **{name: _convert_paths(paths) for name, paths in files},
         **dict(job.params.items()),
         **getattr(job.params, "arguments", {}),
     }

@@ -5,7 +5,7 @@
 
 `configuration.ChunkingKeys` is their config, `modeling.ChunkedForCausalLM` the model over `layer_order.PlannedLayers`,
 which runs the layers of a plan as a loop or fused (`depth`, `stacked`), and `wrapper` holds the added parameters.
-`devices.make_chunk_device_map` spreads chunks over devices. `python -m workflow_scripts.chunked <module>` runs another
+`ChunkedForCausalLM.spread` puts chunks on several devices. `python -m workflow_scripts.chunked <module>` runs another
 program with chunked models registered.
 """
 

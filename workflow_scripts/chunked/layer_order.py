@@ -29,8 +29,6 @@ class ForwardState:
 
     def get_shared_inputs(self, config, embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
         """Compute the inputs that all depths share, once a forward."""
-        if torch.compiler.is_compiling():
-            return SharedInputs(config, embeddings)
         if self._inputs is None or self._embeddings is not embeddings:
             self._inputs, self._embeddings = SharedInputs(config, embeddings), embeddings
         return self._inputs
@@ -177,8 +175,7 @@ class PlannedLayers(nn.ModuleList):
         if not self.plan.chunks or model.config.chunk_execution != "fused" or self.needs_loop:
             self.run.fused = False
             return list(model.stages)
-        # Where the weights lie is no part of a graph: a compiled model trusts its last plain forward.
-        if not torch.compiler.is_compiling() and not (self.watch and self.watch.is_fresh()):
+        if not (self.watch and self.watch.is_fresh()):
             self.watch = self._prepare() if self._can_fuse() else None
         self.run.fused = self.watch is not None
         return list(model.stages)

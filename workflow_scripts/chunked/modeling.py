@@ -14,7 +14,6 @@ from transformers import GenerationConfig, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from workflow_scripts.chunked.configuration import ChunkingKeys
-from workflow_scripts.chunked.devices import make_chunk_device_map
 from workflow_scripts.chunked.distillation import (
     compute_hidden_loss,
     compute_logits_loss,
@@ -129,10 +128,21 @@ class ChunkedForCausalLM(_Chunked):
 
     def spread(self, devices: Sequence[str | int]) -> None:
         """Move chunk i to device i and all that is shared to the first, for inference; one device undoes it."""
-        for name, device in make_chunk_device_map(self.config, devices).items():
-            self.get_submodule(name).to(device)
-        layers = self.model.layers
-        self.model.stages = layers.build_stages(layers.plan, len(devices))
+        model, layers = self.model, self.model.layers
+        plan = layers.plan
+        shared = [model.embed_tokens, model.norm, model.rotary_emb, self.lm_head]
+        shared += [layers[number] for number in (*plan.start, *plan.end)]
+        if plan.chunks and self.config.aggregation_mode == "mlp":
+            shared.append(model.wrapped_chunk_layers.aggregation)
+        for module in shared:
+            module.to(devices[0])
+        for chunk, numbers in enumerate(plan.chunks):
+            for number in numbers:
+                device = devices[chunk % len(devices)]
+                layers[number].to(device)
+                if self.config.use_adapters:
+                    model.wrapped_chunk_layers.adapters[str(number)].to(device)
+        model.stages = layers.build_stages(plan, len(devices))
 
     def forward(
         self,

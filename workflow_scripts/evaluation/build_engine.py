@@ -1,17 +1,15 @@
 """Which engine runs a model: the one that shares prefixes, or the server that has it."""
 
-from typing import Any
-
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.served import ServedModel
 
 
-def build_engine(loaded: LoadedModel, **options: Any):
-    """`options` are those of the prefix engine."""
+def build_engine(loaded: LoadedModel):
+    """Build the engine that runs a loaded model."""
     if isinstance(loaded.model, ServedModel):
         from workflow_scripts.evaluation.served import ServedEngine
 
         return ServedEngine(loaded.model, loaded.tokenizer)
     from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 
-    return PrefixEngine(loaded.model, **options)
+    return PrefixEngine(loaded.model)

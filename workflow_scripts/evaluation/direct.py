@@ -12,7 +12,7 @@ from workflow_scripts.evaluation.lm_eval_results import (
     compute_task_metrics,
 )
 from workflow_scripts.evaluation.lm_eval_run import ask, build_language_model, prepare_tasks
-from workflow_scripts.evaluation.record_parts import build_protocol, count_tokens
+from workflow_scripts.evaluation.record_parts import build_protocol
 from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.mirror import mirror
@@ -61,8 +61,7 @@ def evaluate_loaded(
     with scored_items, mirror(hub) as datasets, torch.inference_mode():
         tasks, drawn = prepare_tasks(request)
         lm = build_language_model(loaded, scored_items=scored_items, **options)
-        with count_tokens(loaded.model) as count:
-            output = ask(lm, tasks, drawn, chat_template=request.chat_template)
+        output = ask(lm, tasks, drawn, chat_template=request.chat_template)
     metrics = compute_task_metrics(tasks, output, request.seed)
     check_metric_reported(request.task, dict.fromkeys(metric.name for metric in metrics))
     (dataset,) = datasets.values()
@@ -94,5 +93,5 @@ def evaluate_loaded(
         ),
         metrics=metrics,
         training=training,
-        **recording.parts(request, loaded, count["tokens"] if lm.tokens is None else lm.tokens),
+        **recording.parts(request, loaded, lm.engine.tokens),
     )

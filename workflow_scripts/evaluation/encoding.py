@@ -43,16 +43,9 @@ class CachedHFLM(HFLM):
             add_special_tokens = False if has_start else self.add_bos_token
         return self.tokenizer_cache.encode_text(string, add_special_tokens)
 
-    def encode_contexts(self, texts: list[str], max_length: int | None = None) -> list[list[int]]:
-        """Encode what `tok_batch_encode` makes of each text by itself: its last tokens, at most `max_length`."""
-        start = getattr(self.tokenizer, "bos_token", None)
-        encoded: dict[str, list[int]] = {}
-        for has_start, special in ((True, False), (False, self.add_bos_token)):
-            group = [
-                text for text in dict.fromkeys(texts) if has_bos_prefix(text, start) == has_start
-            ]
-            encoded |= zip(group, self.tokenizer_cache.encode(group, special), strict=True)
-        return [encoded[text][-(max_length or 0) :] for text in texts]
+    def encode_context(self, text: str, max_length: int | None = None) -> list[int]:
+        """Encode a text to generate from: its last tokens, at most `max_length`."""
+        return self.tok_batch_encode([text], left_truncate_len=max_length)[0][0].tolist()
 
 
 class Encoder(CachedHFLM):
@@ -75,7 +68,7 @@ class Encoder(CachedHFLM):
         token, or where the tokenizer has none the end of text, as in the test.
         """
         if output_type == "generate_until":
-            contexts = self.encode_contexts([prompt for prompt, _ in pairs])
+            contexts = [self.encode_context(prompt) for prompt, _ in pairs]
             return [
                 (context, self._encode_answer(context, *pair))
                 for context, pair in zip(contexts, pairs, strict=True)
@@ -100,8 +93,5 @@ class Encoder(CachedHFLM):
 
     def generate_until(self, requests, disable_tqdm=False) -> list[str]:
         texts = [request.args[0] for request in requests]
-        self.noted += [
-            EncodedRequest((text, ""), context, [])
-            for text, context in zip(texts, self.encode_contexts(texts), strict=True)
-        ]
+        self.noted += [EncodedRequest((text, ""), self.encode_context(text), []) for text in texts]
         return [""] * len(requests)

@@ -12,7 +12,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
-from workflow_scripts.core.records import Metric, TaskFacts, write_record
+from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.evaluation.perplexity import (
     Scored,
     build_perplexity_items,
@@ -36,14 +36,12 @@ def measure_perplexity(
 ) -> None:
     """Measure perplexity of a text and of responses, of the model as it is and in each plan."""
     recording, measures = Recording(), request.measures
-    rows, text_dataset = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
+    rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
+    texts = PerplexityRecord("wikitext", WIKITEXT, manifest.commit, "validation")
     text = "\n\n".join(row["text"] for row in rows)
-    rows, response_dataset = read_rows(hub, MAGPIE, None, "train")
+    rows, manifest = read_rows(hub, MAGPIE, None, "train")
+    responses = PerplexityRecord("magpie", MAGPIE, manifest.commit, "train")
     pairs = {level: _select(rows, measures.responses, level) for level in measures.difficulties}
-    texts, responses = (
-        PerplexityRecord(build_task_facts("wikitext", text_dataset, "validation")),
-        PerplexityRecord(build_task_facts("magpie", response_dataset, "train")),
-    )
     for varied, loaded in load_plans(model, request.plans, request.compute):
         print(f"perplexity of {loaded.manifest.repository}, {varied['plan']}", flush=True)
         if request.study == "training":  # the plan is part of the model's own id
@@ -76,8 +74,9 @@ def measure_perplexity(
 class PerplexityRecord:
     """The items and metrics of one text, condition by condition."""
 
-    def __init__(self, task: TaskFacts):
-        self.task = task
+    def __init__(self, *task: str):
+        """Take the arguments of `build_task_facts`."""
+        self.task = build_task_facts(*task)
         self._items: list[Item] = []
         self._metrics: list[Metric] = []
 

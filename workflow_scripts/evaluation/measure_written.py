@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.measurement_conditions import Condition
-from workflow_scripts.core.records import TaskFacts
 from workflow_scripts.core.seeds import derive_seed, isolate_rng
 from workflow_scripts.evaluation.measure_perplexity import PerplexityRecord, load_plans
 from workflow_scripts.evaluation.perplexity import encode_chat_prompt, score_rows
-from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION
 from workflow_scripts.evaluation.requests import WrittenRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens
 from workflow_scripts.hub.load import LoadedModel
@@ -30,15 +27,10 @@ def measure_written(model: Path, path: Path, request: WrittenRequest) -> None:
     """Measure the text of the model as it is, and of each plan, under the model as it is."""
     recording, measures = Recording(), request.measures
     record = PerplexityRecord(
-        TaskFacts(
-            name=TASK,
-            harness=HARNESS,
-            harness_version=HARNESS_VERSION,
-            dataset="chunking.measures.written_prompts",
-            dataset_commit=hash_json(measures.written_prompts)[:40],
-            split="prompts",
-            shots=0,
-        )
+        TASK,
+        "chunking.measures.written_prompts",
+        hash_json(measures.written_prompts)[:40],
+        "prompts",
     )
     base = None
     for varied, writer in load_plans(model, request.plans, request.compute):
@@ -69,14 +61,7 @@ def write_response(
     import torch
 
     model, tokenizer = loaded.model, loaded.tokenizer
-    new_tokens = request.measures.written_tokens or 0
-    context = model.config.max_position_embeddings
     prompt = encode_chat_prompt(tokenizer, text, get_bos_tokens(tokenizer))
-    if 2 * len(prompt) + new_tokens > context:  # scored behind the prompt twice
-        raise UserError(
-            f"chunking.measures.written_tokens is {new_tokens}; expected at most {context - 2 * len(prompt)}"
-            f" behind {text[:60]!r}, since the model sees {context} tokens."
-        )
     ids = torch.tensor([prompt], device=model.device)
     with isolate_rng(model.device), torch.inference_mode():
         # Of the prompt alone: all plans draw alike.
@@ -84,7 +69,7 @@ def write_response(
         row = model.generate(
             ids,
             attention_mask=torch.ones_like(ids),
-            max_new_tokens=new_tokens,
+            max_new_tokens=request.measures.written_tokens,
             pad_token_id=tokenizer.pad_token_id,
         )
     return prompt, row[0, len(prompt) :].tolist()

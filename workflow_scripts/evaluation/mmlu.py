@@ -24,7 +24,7 @@ from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import TaskFacts, write_record
 from workflow_scripts.evaluation.baselines import Baseline
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
-from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, count_tokens
+from workflow_scripts.evaluation.record_parts import build_metric, build_protocol
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.score_cache import ScoreCache, get_score_cache_path
 from workflow_scripts.hub.load import LoadedModel, load_model
@@ -53,12 +53,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
         seed=request.seed,
     )
     configs = list_subject_configs(request.prompt)
-    with (
-        scored_items,
-        mirror(hub) as datasets,
-        limit_registry(configs),
-        count_tokens(loaded.model) as counted,
-    ):
+    with scored_items, mirror(hub) as datasets, limit_registry(configs):
         model, logs = run_lighteval(loaded, manifest_path.parent, configs, request, scored_items)
     items: list[Item] = []
     measured: list[MetricWithBaseline] = []
@@ -114,9 +109,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
                 )
             ),
         ),
-        **recording.parts(
-            request, loaded, model.engine.tokens if model.is_counted else counted["tokens"]
-        ),
+        **recording.parts(request, loaded, model.engine.tokens),
     )
 
 
@@ -160,6 +153,7 @@ def run_lighteval(
             evaluation_tracker=tracker,
             model=model,
         )
+        model._cache = None  # of responses, which does not notice other weights
         pipeline.evaluate()
     return model, tracker
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import write_json
 from workflow_scripts.evaluation.requests import VerifyRequest
@@ -14,10 +14,9 @@ _TOLERANCE = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}
 _ROWS, _TOKENS = 2, 32
 
 
-def verify_chunked(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], report: Path) -> None:
     """Write the report as JSON; a difference where there must be none is an error."""
-    (checkpoint,), (model,) = inputs["checkpoint"], inputs["model"]
-    write_json(outputs["report"], parity(checkpoint, model, VerifyRequest.of(request)))
+    write_json(report, parity(checkpoint, model, VerifyRequest.of(request)))
 
 
 def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, Any]:

@@ -159,8 +159,8 @@ def compute_nll(model, rows: list[tuple[list[int], int]]) -> list[float]:
     """
     from workflow_scripts.evaluation.prefix.engine import PrefixEngine
     from workflow_scripts.evaluation.prefix.model import get_attention
-    from workflow_scripts.evaluation.prefix.scores import ScoreRequest
 
-    requests = [ScoreRequest(row[:-1], row[first:]) for row, first in rows]
+    pairs = [(row[:first], row[first:]) for row, first in rows]
     engine = PrefixEngine(model, plain=get_attention(model) == FLASH)
-    return [-value for value, _ in engine.score(requests)]
+    scores = engine.loglikelihoods(pairs, window=model.config.max_position_embeddings)
+    return [-value for value, _ in scores]

@@ -34,7 +34,8 @@ Timings = list[tuple[float, float]]  # both of each round
 def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> None:
     """Time each plan, fused and as the loop, on each number of devices, in turns with the unchanged model."""
     recording, measures = Recording(), request.measures
-    places = list_timing_devices(choose_device(request.compute.device), max(measures.devices))
+    device = choose_device(request.compute.device)
+    places = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
     questions, dataset = read_questions(hub, "mmlu")
     base = load_model(model, **request.compute.loading)
     layers = base.model.config.num_hidden_layers
@@ -87,7 +88,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
         path,
         items,
         study="latency",
-        task=build_task_facts("mmlu", dataset, "test"),
+        task=build_task_facts("mmlu", dataset.repository, dataset.commit, "test"),
         protocol=build_protocol(
             "latency",
             base,
@@ -97,7 +98,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
             generation=measures.model_dump(mode="json", exclude={"repeats"}),
         ),
         metrics=tuple(metrics),
-        **recording.parts(request, base, tokens * len(items), _name_places(places)),
+        **recording.parts(request, base, tokens * len(items), [*map(_name_device, places)]),
     )
 
 
@@ -170,19 +171,10 @@ def pad_left(rows: list[list[int]], device) -> tuple:
     )
 
 
-def list_timing_devices(device: str, number: int) -> list[str]:
-    """List so many devices: GPUs, or shares of the CPU's threads."""
-    return ["cpu"] * number if device == "cpu" else [f"cuda:{index}" for index in range(number)]
-
-
-def _name_places(places: list[str]) -> list[str]:
+def _name_device(device: str) -> str:
     import torch
 
-    if places == ["cpu"]:
-        return places
-    if places[0] == "cpu":
-        return [f"cpu, share {number} of {len(places)}" for number in range(1, len(places) + 1)]
-    return [f"{place} {torch.cuda.get_device_name(place)}" for place in places]
+    return device if device == "cpu" else f"{device} {torch.cuda.get_device_name(device)}"
 
 
 def _run(model: Any, way: str, batches: list, new_tokens: int) -> tuple[float, float]:

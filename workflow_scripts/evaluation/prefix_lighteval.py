@@ -32,7 +32,6 @@ class PrefixTransformersModel(TransformersModel):
     """TransformersModel whose requests the prefix engine runs."""
 
     engine: PrefixEngine
-    is_counted: bool  # whether the engine has run all requests so far
 
     @classmethod
     def from_model(
@@ -47,7 +46,6 @@ class PrefixTransformersModel(TransformersModel):
         self = super().from_model(model, config, accelerator)
         self.engine = PrefixEngine(self.model)
         self.seed, self.scored_items = seed, scored_items
-        self.is_counted = not self.engine.model.why_not_packed
         self.tokenizer_cache = TokenizerCache(self.tokenizer)
         return self
 
@@ -55,14 +53,10 @@ class PrefixTransformersModel(TransformersModel):
         super().cleanup()
         self.engine.model.model = None
 
-    # Without the decorator that reads and writes the response cache.
-    def loglikelihood_rolling(self, docs: list[Doc]) -> list[ModelResponse]:
-        self.is_counted = False
-        return self._loglikelihood_tokens(docs, rolling=True)
-
     def loglikelihood(self, docs: list[Doc]) -> list[ModelResponse]:
         if self.engine.model.why_not_packed:
-            return self._loglikelihood_tokens(docs)
+            self._count_prompts(docs)
+            return super().loglikelihood(docs)
         encoded = [
             self.tok_encode_pair(
                 self.prompt_manager.prepare_prompt(doc), doc.choices, pairwise=True
@@ -91,22 +85,26 @@ class PrefixTransformersModel(TransformersModel):
         ]
 
     def greedy_until(self, docs: list[Doc]) -> list[ModelResponse]:
+        if self.engine.model.why_not_packed or self.generation_config_dict["temperature"] > 0:
+            self._count_prompts(docs)
+            return super().greedy_until(docs)
         options = self.generation_config_dict | {
             "pad_token_id": self.tokenizer.pad_token_id or self.tokenizer.eos_token_id,
             "eos_token_id": self.tokenizer.eos_token_id,
             "renormalize_logits": True,
+            "do_sample": False,
         }
-        is_greedy = options["temperature"] == 0 and all(doc.num_samples == 1 for doc in docs)
-        is_limited = options.pop("max_new_tokens", None) is not None
-        if self.engine.model.why_not_packed or is_limited or not is_greedy:
-            self.is_counted = False
-            return self._padded_greedy_until(docs)
-        options["do_sample"] = False
+        options.pop("max_new_tokens", None)
         dataset = GenerativeTaskDataset(requests=docs, num_dataset_splits=self.DATASET_SPLITS)
         responses: list[ModelResponse] = []
         for split in dataset.splits_iterator():  # alike in stop strings and lengths asked for
             responses += self._generate_split(list(split), options)
         return dataset.get_original_order(responses)
+
+    def _count_prompts(self, docs: list[Doc]) -> None:
+        """Count the tokens of what lighteval runs itself."""
+        prompts = [self.prompt_manager.prepare_prompt(doc) for doc in docs]
+        self.engine.tokens += sum(map(len, self.tokenizer_cache.encode(prompts, None)))
 
     def _generate_split(self, docs: list[Doc], options: dict) -> list[ModelResponse]:
         stops = [self.tokenizer.eos_token]

@@ -51,19 +51,11 @@ class PrefixLM(CachedHFLM):
         is_mixed = self.mixed_precision_dtype is not None
         self.engine = engine or PrefixEngine(self.model, plain=is_mixed)
         self._plain = bool(self.engine.model.why_not_packed)
-        self._fallback: str | None = None
-
-    @property
-    def engine_used(self) -> str:
-        return self._fallback or self.engine.description
-
-    @property
-    def tokens(self) -> int | None:
-        """Return what the requests so far take, interrupted or not; None where HFLM ran any."""
-        return None if self._plain or self._fallback else self.engine.tokens
+        self.engine_used = self.engine.description
 
     def _loglikelihood_tokens(self, requests, disable_tqdm: bool = False, override_bs=None):
         if self._plain:
+            self.engine.tokens += sum(len(context) + len(target) for _, context, target in requests)
             return super()._loglikelihood_tokens(requests, disable_tqdm, override_bs)
         pairs = [(context, target) for _, context, target in requests]
         settings = {"window": self.max_length}
@@ -104,7 +96,7 @@ class PrefixLM(CachedHFLM):
 
     def generate_until(self, requests, disable_tqdm: bool = False) -> list[str]:
         if self._plain:
-            return super().generate_until(requests, disable_tqdm)
+            return self._generate_plain(requests, disable_tqdm)
         groups = defaultdict(list)
         for index, request in enumerate(requests):
             groups[repr(request.args[1])].append(index)
@@ -114,12 +106,18 @@ class PrefixLM(CachedHFLM):
             try:
                 texts = self._generate_group([request.args for request in group], disable_tqdm)
             except UnsupportedGeneration as error:  # beam search: transformers' own loop
-                self._fallback = f"plain batches: {error}"
-                texts = super().generate_until(group, disable_tqdm)
+                self.engine_used = f"plain batches: {error}"
+                texts = self._generate_plain(group, disable_tqdm)
             answers |= zip(indices, texts, strict=True)
             for request, text in zip(group, texts, strict=True):
                 self.cache_hook.add_partial("generate_until", request.args, text)
         return [answers[index] for index in range(len(requests))]
+
+    def _generate_plain(self, requests, disable_tqdm: bool) -> list[str]:
+        texts = super().generate_until(requests, disable_tqdm)
+        for request, text in zip(requests, texts, strict=True):
+            self.engine.tokens += len(self.tok_encode(request.args[0] + text))
+        return texts
 
     def _generate_group(self, requests: list[tuple[str, dict]], disable_tqdm: bool) -> list[str]:
         """Generate for requests with the same settings."""
@@ -127,19 +125,18 @@ class PrefixLM(CachedHFLM):
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         until = handle_stop_sequences(options.pop("until", None), eos=eos)
         new_tokens = options.pop("max_gen_toks")
-        if "max_length" in options or self.think_end_token is not None:
-            raise UnsupportedGeneration("max_length and think_end_token are HFLM's.")
-        if new_tokens >= self.max_length:
-            raise UnsupportedGeneration(f"max_gen_toks is {new_tokens}.")  # HFLM refuses it
+        is_too_long = new_tokens >= self.max_length  # which HFLM refuses
+        if is_too_long or "max_length" in options or self.think_end_token is not None:
+            raise UnsupportedGeneration("max_length, think_end_token or a large max_gen_toks.")
         if options["do_sample"] is False:
             options.pop("temperature", None)
         described = {"options": options, "until": until, "new_tokens": new_tokens}
         text_settings = format_canonical_json(described)
         stop = StopStrings(self.tokenizer, tuple(until), _LOOKBACK)
-        texts = [text for text, _ in requests]
         repeats: Counter[tuple[int, ...]] = Counter()
         questions, generation_requests = [], []
-        for context in self.encode_contexts(texts, self.max_length - new_tokens):
+        for text, _ in requests:
+            context = self.encode_context(text, self.max_length - new_tokens)
             repeat = repeats[tuple(context)]
             repeats[tuple(context)] += 1
             draw = {"seed": self.seed, "repeat": repeat} if options["do_sample"] else {}

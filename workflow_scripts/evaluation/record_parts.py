@@ -1,25 +1,24 @@
 """Build the parts of a record that say on what a model was measured, and how it ran."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, Protocol, TaskFacts
 from workflow_scripts.hub.load import LoadedModel
-from workflow_scripts.hub.manifest import Manifest
 
 HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when what is measured changes its meaning
 
 
-def build_task_facts(name: str, dataset: Manifest, split: str, *, shots: int = 0) -> TaskFacts:
+def build_task_facts(
+    name: str, dataset: str, commit: str, split: str, *, shots: int = 0
+) -> TaskFacts:
     """Describe a task that no other harness evaluates."""
     return TaskFacts(
         name=name,
         harness=HARNESS,
         harness_version=HARNESS_VERSION,
-        dataset=dataset.repository,
-        dataset_commit=dataset.commit,
+        dataset=dataset,
+        dataset_commit=commit,
         split=split,
         shots=shots,
     )
@@ -55,22 +54,3 @@ def build_metric(
         best_constant=None,
         chance=None,
     )
-
-
-@contextmanager
-def count_tokens(model: Any) -> Iterator[dict[str, int]]:
-    """Count the tokens that run through a model, padding included, whoever calls it; none of a served one."""
-    count = {"tokens": 0}
-
-    def add(_module, args, kwargs):
-        ids = kwargs.get("input_ids", args[0] if args else None)
-        count["tokens"] += 0 if ids is None else ids.numel()
-
-    if not hasattr(model, "register_forward_pre_hook"):
-        yield count
-        return
-    hook = model.register_forward_pre_hook(add, with_kwargs=True)
-    try:
-        yield count
-    finally:
-        hook.remove()

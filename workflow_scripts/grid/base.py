@@ -1,7 +1,7 @@
 """The model that all trainings of a job share: loaded once, and given to each training as it was loaded."""
 
 import copy
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +11,15 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 
 
 class Base:
-    """A model that is loaded on demand, by `load` with the dtype of the weights."""
+    """A model that is loaded on demand, in the dtype that the trainings of the job have."""
 
-    def __init__(self, load: Callable[[str], LoadedModel]):
-        self._load = load
+    def __init__(self, manifest_path: Path, loading: Loading):
+        self._load = partial(load_model, manifest_path, **loading.loading)
         self._loaded: LoadedModel | None = None
 
-    @classmethod
-    def of(cls, manifest_path: Path, loading: Loading) -> "Base":
-        return cls(lambda dtype: load_model(manifest_path, **loading.loading | {"dtype": dtype}))
-
     def loaded(self, dtype: str) -> LoadedModel:
-        """Return the model in this dtype, which is not to be changed."""
-        if self._loaded is None or self._loaded.dtype != dtype:
-            self._loaded = None  # a GPU may have no memory for two
-            self._loaded = self._load(dtype)
+        """Return the model, which is not to be changed."""
+        self._loaded = self._loaded or self._load(dtype=dtype)
         return self._loaded
 
     def get_trainable_model(self, dtype: str, keys: TrainingKeys) -> Any:

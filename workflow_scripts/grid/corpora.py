@@ -11,13 +11,13 @@ import numpy as np
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file
 from workflow_scripts.core.provenance import list_package_versions
-from workflow_scripts.core.records import Record, TaskFacts, TrainingFacts, write_record
+from workflow_scripts.core.records import Record, TrainingFacts, write_record
 from workflow_scripts.evaluation.perplexity import (
     build_perplexity_items,
     compute_perplexity_metrics,
     score_text,
 )
-from workflow_scripts.evaluation.record_parts import HARNESS, HARNESS_VERSION, build_protocol
+from workflow_scripts.evaluation.record_parts import build_protocol, build_task_facts
 from workflow_scripts.grid.cells import get_training_state
 from workflow_scripts.grid.requests import CorpusRequest
 from workflow_scripts.hub.bos_token import get_bos_tokens
@@ -57,15 +57,7 @@ def measure_corpus(
             path,
             build_perplexity_items(request.corpus, pieces),
             study="corpora",
-            task=TaskFacts(
-                name=request.corpus,
-                harness=HARNESS,
-                harness_version=HARNESS_VERSION,
-                dataset=text.name,
-                dataset_commit=digest[:40],
-                split="last tenth",
-                shots=0,
-            ),
+            task=build_task_facts(request.corpus, text.name, digest[:40], "last tenth"),
             protocol=build_protocol(
                 protocol,
                 loaded,
@@ -105,10 +97,7 @@ def measure_corpus(
 
 def _split(path: Path) -> list[str]:
     """Split the text into training, validation and test text."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not text in UTF-8 ({error}).") from None
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     sizes = np.array([len(line.encode()) for line in lines])
     starts = (np.cumsum(sizes) - sizes) / max(1, sizes.sum())
     first, second = np.searchsorted(starts, _PARTS).tolist()

@@ -49,7 +49,7 @@ def run_job(
         from workflow_scripts.grid.base import Base
         from workflow_scripts.grid.train_before_test import train_before_test
 
-        shared = Base.of(model, request.compute)
+        shared = Base(model, request.compute)
         measure: Callable[..., Any] = partial(train_before_test, base=shared)
     else:
         measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks

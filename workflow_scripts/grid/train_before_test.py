@@ -43,7 +43,7 @@ def train_before_test(
     """Train, select and test one cell; a job of several cells passes the base that it has loaded."""
     recording, recipe = Recording(), request.recipe
     assert recipe, "only a request to train before the test comes here"
-    base = base or Base.of(manifest_path, request.compute)
+    base = base or Base(manifest_path, request.compute)
     precision = choose_precision(recipe.precision, choose_device(request.compute.device))
     loaded = base.loaded(precision)
     encoder = Encoder(loaded.tokenizer, loaded.model.config)

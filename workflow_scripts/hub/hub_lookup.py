@@ -60,7 +60,6 @@ def look_up_task(name: str) -> dict[str, str]:
     """Look up the cells of a task's row in lm-eval's definition; of a group, what its members have in common."""
     members, group = read_task_definitions(name)
     datasets = {str(member.get("dataset_path")) for member in members}
-    subsets = {member.get("dataset_name") for member in members}
     dataset = datasets.pop()
     if datasets or dataset.count("/") != 1:
         raise UserError(
@@ -72,7 +71,6 @@ def look_up_task(name: str) -> dict[str, str]:
         "harness": "lm_eval",
         "harness_task": name,
         "dataset": dataset,
-        "subset": (subsets.pop() or "") if len(subsets) == 1 else "",
         "metric": metric,
         "filter": filter_,
         "training": "yes" if all(member.get("training_split") for member in members) else "no",

@@ -33,10 +33,7 @@ def read_lock(path: Path) -> dict[tuple[str, str], str]:
     """Read (kind, repository) -> commit; empty where there is no lock yet."""
     if not path.exists():
         return {}
-    try:
-        rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
-    except ValueError:
-        raise UserError(f"{path} is not a table; delete it, and lock_hub writes it anew.") from None
+    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t")
     commits: dict[tuple[str, str], str] = {}
     for line, cells in enumerate(rows, start=2):
         row = validate(LockRow, cells, f"{path}, line {line}: ")

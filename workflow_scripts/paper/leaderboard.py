@@ -37,9 +37,8 @@ def main(
         tabs.append(make_suite_tab(made["suite_leaderboard"], suite))
         texts = render_texts(suite)
     if "harmony_leaderboard" in made:
-        csvs = made["harmony_leaderboard"], made["harmony_components"]
         ranked = [RankedTask.model_validate(task) for task in tasks]
-        tabs.append(make_harmony_tab(*csvs, ranked, protocols))
+        tabs.append(make_harmony_tab(made["harmony_leaderboard"], ranked, protocols))
     write_text(page, render_board("Chorus leaderboard", _ABOUT[source], tabs, texts))
 
 

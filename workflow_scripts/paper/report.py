@@ -21,8 +21,8 @@ from workflow_scripts.core.files import write_text
 from workflow_scripts.paper.numbers import PROSE
 from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import Values, fill, format_number
-from workflow_scripts.render.prose import told
-from workflow_scripts.render.tables import ROWS_READ, ShownTable, read_markdown
+from workflow_scripts.render.prose import render_prose
+from workflow_scripts.render.tables import ShownTable, read_markdown
 from workflow_scripts.render.web.policy import policy
 
 WEB = Path(__file__).parents[1] / "render/web"
@@ -44,7 +44,7 @@ def read_content(
     `files` has the Markdown tables and the PNG figures of each chapter, `captions` the caption of each figure.
     """
     chapters, missing = [], []
-    prose = {study.key: (study.title, told(study.prose, numbers)) for study in STUDIES}
+    prose = {study.key: (study.title, render_prose(study.prose, numbers)) for study in STUDIES}
     for key in dict.fromkeys([*prose, *files]):
         title, paragraphs = prose.get(key, (key, []))
         paths = files.get(key, [])
@@ -58,9 +58,9 @@ def read_content(
     is_miniature = numbers["run.source"] == "miniature"
     return {
         "chapters": chapters,
-        "run": " ".join(told(PROSE / "run.md.j2", numbers)),
+        "run": " ".join(render_prose(PROSE / "run.md.j2", numbers)),
         "miniature": is_miniature and bool(numbers["run.records"]),
-        "missing": [*missing, *told(PROSE / "missing.md.j2", numbers)],
+        "missing": [*missing, *render_prose(PROSE / "missing.md.j2", numbers)],
     }
 
 
@@ -94,7 +94,6 @@ def write_page(path: Path, content: dict[str, Any], numbers: Values) -> None:
         style=Markup(style),
         script=Markup(script),
         config=yaml.safe_dump(content["provenance"]["config"], sort_keys=False, allow_unicode=True),
-        rows_shown=ROWS_READ,
     )
     write_text(path, text)
 

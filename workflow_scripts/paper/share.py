@@ -22,7 +22,7 @@ from workflow_scripts.core.files import (
 )
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Metric, Record
-from workflow_scripts.scores.errors import RANGES, bare
+from workflow_scripts.scores.errors import RANGES, strip_filter
 from workflow_scripts.scores.foreign.every_eval_ever import VERSION, check_schema
 from workflow_scripts.scores.tidy import read_records
 
@@ -125,7 +125,7 @@ def get_name(record: Record, subset: str | None = None) -> str:
 
 
 def describe_score(metric: Metric) -> dict[str, Any]:
-    name = bare(metric.name).removesuffix("_macro")
+    name = strip_filter(metric.name).removesuffix("_macro")
     condition = metric.condition.model_dump(exclude_none=True) if metric.condition else {}
     if metric.subset is not None:
         condition["subset"] = metric.subset

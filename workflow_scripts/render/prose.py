@@ -45,8 +45,8 @@ def read_title(template: Path) -> str:
     return template.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
-def told(template: Path, numbers: Values) -> list[str]:
-    """Tell the paragraphs that these numbers allow, each number by its name in braces."""
+def render_prose(template: Path, numbers: Values) -> list[str]:
+    """Render the paragraphs that these numbers allow, each number by its name in braces."""
 
     def is_whole(text: str) -> bool:
         names = (place.partition(":")[0] for place in PLACE.findall(text))

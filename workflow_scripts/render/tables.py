@@ -6,7 +6,7 @@ the CSV file by `read_table`.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,24 +49,18 @@ def write_table(
 ) -> None:
     """Write the frame to CSV in full, and `shown`, its columns as people read them, to Markdown and LaTeX.
 
-    `files` are the CSV, the Markdown and the LaTeX file; the latter two hold at most 2,000 rows.
+    `files` are the CSV, the Markdown and the LaTeX file; the latter two hold at most 2,000 rows. What is missing in
+    `shown` becomes a dash.
     """
     csv, markdown, latex = files
     write_csv(frame, csv)
-    table = format_table(title, note, shown)
-    count = len(table.rows)
-    if count > ROWS_READ:
-        note = f"{note} The first {ROWS_READ:,} of {count:,} rows; all are in the CSV."
-        table = replace(table, note=note, rows=table.rows[:ROWS_READ])
+    strings = pd.DataFrame(shown).astype("string").fillna(DASH)
+    right = [_is_numeric(strings[column]) for column in strings]
+    if len(strings) > ROWS_READ:
+        note = f"{note} The first {ROWS_READ:,} of {len(strings):,} rows; all are in the CSV."
+    table = ShownTable(title, note, list(strings), right, strings[:ROWS_READ].to_numpy().tolist())
     write_text(markdown, _format_markdown(table))
     write_text(latex, _format_latex(table))
-
-
-def format_table(title: str, note: str, shown: ShownColumns | pd.DataFrame) -> ShownTable:
-    """Turn columns of strings into a table; what is missing becomes a dash."""
-    strings = pd.DataFrame(shown).astype("string").fillna(DASH)
-    right = [_is_numeric(strings[column]) for column in strings.columns]
-    return ShownTable(title, note, list(strings.columns), right, strings.to_numpy().tolist())
 
 
 def read_table(path: Path) -> pd.DataFrame:

@@ -13,7 +13,7 @@ RANGES = {
 }
 
 
-def bare(metric: str) -> str:
+def strip_filter(metric: str) -> str:
     """Strip lm-eval's filter from the name of a metric."""
     return metric.split(",")[0]
 
@@ -21,7 +21,7 @@ def bare(metric: str) -> str:
 def get_metric_minimum(metrics: pd.Series) -> pd.Series:
     """Return the lowest possible value of each metric, also as a mean over parts of a task; NaN where unknown."""
     lowest = {
-        metric: RANGES.get(bare(metric).removesuffix("_macro"), (np.nan,))[0]
+        metric: RANGES.get(strip_filter(metric).removesuffix("_macro"), (np.nan,))[0]
         for metric in metrics.dropna().unique()
     }
     return metrics.map(lowest).astype(float)

@@ -10,7 +10,7 @@ from pydantic import Field, FiniteFloat, ValidationError, ValidationInfo, model_
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.errors import RANGES, bare, replace_zero_stderr
+from workflow_scripts.scores.errors import RANGES, replace_zero_stderr, strip_filter
 from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
@@ -52,7 +52,7 @@ class ImportedRow(Condition):
         """Check the score against the task and its metric."""
         context: Any = info.context
         metrics, protocols = context["metrics"], context["protocols"]
-        metric = bare(self.metric)
+        metric = strip_filter(self.metric)
         # Texts are no tasks, and have names of their own.
         if self.task not in metrics and metric != BITS:
             hint = format_suggestion(self.task, metrics)
@@ -60,7 +60,7 @@ class ImportedRow(Condition):
         if self.protocol not in protocols:
             raise ValueError(f"protocol is {self.protocol!r}; expected one of {list(protocols)}")
         reported = metrics.get(self.task, self.metric)
-        if self.metric not in (reported, bare(reported)):
+        if self.metric not in (reported, strip_filter(reported)):
             raise ValueError(f"metric is {self.metric!r}; tables report {reported!r}")
         if metric in RANGES:
             low, high = RANGES[metric]
@@ -135,7 +135,9 @@ def _select_ranked(frame: pd.DataFrame) -> pd.DataFrame:
 def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
     """Leave out the other metrics of tasks that have the reported one."""
     reported = frame["task"].map(dict(metrics))
-    is_reported = (frame["metric"] == reported) | (frame["metric"] == reported.map(bare, "ignore"))
+    is_reported = (frame["metric"] == reported) | (
+        frame["metric"] == reported.map(strip_filter, "ignore")
+    )
     has_reported = is_reported.groupby(frame["task"], dropna=False).transform("any")
     return frame[is_reported | ~has_reported]
 

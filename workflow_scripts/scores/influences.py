@@ -11,7 +11,7 @@ import pandas as pd
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import Metric, Record
 from workflow_scripts.scores.columns import describe_record
-from workflow_scripts.scores.errors import bare
+from workflow_scripts.scores.errors import strip_filter
 from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore
 from workflow_scripts.stats.item_errors import ItemErrors, build_measured_errors
 
@@ -86,8 +86,8 @@ def _build_table(task: str, metric: str, by_row: dict[tuple, list[Influences]]) 
 
 def compute_influences(items: pd.DataFrame, metric: Metric | ImportedScore) -> Influences | None:
     """Compute the influence of items on a score; None for what is no mean over them, such as a perplexity."""
-    if bare(metric.name) == "mcc":
-        value, influence, least = matthews(items["gold"], items["prediction"])
+    if strip_filter(metric.name) == "mcc":
+        value, influence, least = compute_matthews(items["gold"], items["prediction"])
     else:
         name = metric.name.removesuffix("_macro")
         values = np.array([dict(scores).get(name, np.nan) for scores in items["scores"]], float)
@@ -96,7 +96,7 @@ def compute_influences(items: pd.DataFrame, metric: Metric | ImportedScore) -> I
             sizes = items.groupby("subset")["item"].transform("size").to_numpy(float)
             weights = 1 / sizes / items["subset"].nunique()
         value = float(weights @ values)
-        influence, least = weights * (values - value), least_variance(value, len(values))
+        influence, least = weights * (values - value), compute_least_variance(value, len(values))
     if not abs(value - metric.value) < TOLERANCE:
         return None
     # Members of a group of tasks, such as subjects, are its clusters, where items have none.
@@ -107,7 +107,7 @@ def compute_influences(items: pd.DataFrame, metric: Metric | ImportedScore) -> I
     return Influences(by_cluster, hidden, len(influence))
 
 
-def least_variance(share: float, n: int) -> float:
+def compute_least_variance(share: float, n: int) -> float:
     """Compute the variance of a share with two right and two wrong answers added: above 0 where all are alike."""
     if not 0 <= share <= 1:
         return 0.0
@@ -115,7 +115,7 @@ def least_variance(share: float, n: int) -> float:
     return p * (1 - p) / (n + 4)
 
 
-def matthews(gold: pd.Series, prediction: pd.Series) -> tuple[float, np.ndarray, float]:
+def compute_matthews(gold: pd.Series, prediction: pd.Series) -> tuple[float, np.ndarray, float]:
     """Compute Matthews' coefficient, the influence of each item, and its least variance, by the same addition.
 
     The influence of an item is the change by another one like it, times n / (n + 1).

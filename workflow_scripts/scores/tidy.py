@@ -57,19 +57,11 @@ def read_all_imported(
     paths: Sequence[Path], metrics: Mapping[str, str], taken: set[str]
 ) -> list[pd.DataFrame]:
     """Read the scores of each file; `taken` are the names that a file may not have as its own."""
-    frames, problems = [], []
-    names = set(taken)
+    names = [*taken, *(path.stem for path in paths)]
     for path in paths:
-        if path.stem in names:
-            problems.append(f"{path}: other scores go by the name {path.stem!r}; rename the file.")
-        names.add(path.stem)
-        try:
-            frames.append(read_imported(path, metrics))
-        except UserError as error:
-            problems += error.problems
-    if problems:
-        raise UserError(problems)
-    return frames
+        if names.count(path.stem) > 1:
+            raise UserError(f"{path}: other scores go by the name {path.stem!r}; rename the file.")
+    return [read_imported(path, metrics) for path in paths]
 
 
 def make_record_rows(record: Record) -> list[dict[str, Any]]:

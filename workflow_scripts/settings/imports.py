@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from workflow_scripts.core.files import hash_json
-from workflow_scripts.settings.names import Folder, find_folder
+from workflow_scripts.settings.names import Folder
 from workflow_scripts.settings.section import Listed
 
 _OURS = ("harmony", "corpora", "own")
@@ -24,12 +24,11 @@ def list_imported_paths(folder: Path) -> list[Path]:
     return sorted(path for top in (folder, *links) for path in top.rglob("*"))
 
 
-def hash_imported_files(folder: str, workflow_folder: Path) -> str:
+def hash_imported_files(folder: str) -> str:
     """Hash the paths, sizes and times of its files: another one when a file in it is."""
-    place = find_folder(folder, workflow_folder) or Path(folder)
     stats = {
-        path.relative_to(place).as_posix(): path.stat()
-        for path in list_imported_paths(place)
+        path.relative_to(folder).as_posix(): path.stat()
+        for path in list_imported_paths(Path(folder))
         if path.exists()
     }
     return hash_json({name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()})

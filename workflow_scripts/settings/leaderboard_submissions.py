@@ -91,7 +91,7 @@ class Request(Section):
 
 
 def read_requests(
-    folder: Path | None, source: str, made: Collection[str], local: Collection[str] = ()
+    folder: Path, source: str, made: Collection[str], local: Collection[str] = ()
 ) -> tuple[dict[str, Request], dict[str, str]]:
     """Read a folder: the valid requests by file, and why the other files are refused.
 
@@ -99,7 +99,7 @@ def read_requests(
     config makes, `local` the local folders that a request may name: an untrusted request must reach no other.
     """
     requests, refused = {}, {}
-    for path in sorted(folder.glob("*.y*ml")) if folder else []:
+    for path in sorted(folder.glob("*.y*ml")):
         try:
             request = _read_request(path)
             if source == "miniature" or not request.name.startswith(GENERATED):

@@ -11,9 +11,8 @@ from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.leaderboard_submissions import read_requests
-from workflow_scripts.settings.names import LookUp, Registry, find_folder, locate_file
+from workflow_scripts.settings.names import LookUp, Registry, locate_file
 from workflow_scripts.settings.prompts.files import read_prompt_runs
-from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow, WorkRow, read_table
 
@@ -38,7 +37,7 @@ def load_settings(
     compute = checked.compute
     if source == "miniature" and compute.dtype == "auto":  # its numbers are the same everywhere
         compute = compute.model_copy(update={"dtype": "float32"})
-    served = _collect_served(checked, registry.models)
+    served = {build_checkpoint_name(name): section for name, section in checked.served.items()}
     settings = Settings.model_construct(
         **dict(checked) | {"served": served, "compute": compute},
         **rows,
@@ -52,20 +51,12 @@ def load_settings(
         raise UserError(problems)
     # Requests come last: which checkpoints they may name, the rest of the config says.
     requests, refused = read_requests(
-        find_folder(settings.suite.requests, workflow_folder),
+        Path(settings.suite.requests),
         source,
         settings.own_checkpoints,
         settings.suite.local_models,
     )
     return settings.model_copy(update={"requests": requests, "refused_requests": refused})
-
-
-def _collect_served(config: Config, models: dict[str, ModelRow]) -> dict[str, Served]:
-    """Collect served models by name: those of the models table's column `endpoint`, then the config's."""
-    served = {name: Served(endpoint=row.endpoint) for name, row in models.items() if row.endpoint}
-    for name, section in config.served.items():
-        served[build_checkpoint_name(name)] = section
-    return served
 
 
 def _check_names(settings: Settings) -> Iterator[str]:

@@ -65,11 +65,6 @@ def locate_file(path: str, workflow_folder: Path) -> Path:
     return find_file(path, workflow_folder) or Path(path)
 
 
-def find_folder(path: str, workflow_folder: Path) -> Path | None:
-    """Find a folder, in the same way."""
-    return next(filter(Path.is_dir, (Path(path), workflow_folder / path)), None)
-
-
 def _add_row(
     name: str,
     rows: dict[str, Row],
@@ -150,7 +145,7 @@ def _check_task(name: str, info: ValidationInfo) -> str:
     return name
 
 
-def _check_file(path: str, info: ValidationInfo) -> str:
+def _find_file(path: str, info: ValidationInfo) -> str:
     if info.context is None:
         return path
     file = find_file(path, info.context.workflow_folder)
@@ -159,20 +154,25 @@ def _check_file(path: str, info: ValidationInfo) -> str:
     return str(file)
 
 
-def _check_folder(path: str, info: ValidationInfo) -> str:
-    if info.context is not None and find_folder(path, info.context.workflow_folder) is None:
+def _find_folder(path: str, info: ValidationInfo) -> str:
+    """Find a folder in the same way as a file."""
+    if info.context is None:
+        return path
+    places = (Path(path), info.context.workflow_folder / path)
+    folder = next(filter(Path.is_dir, places), None)
+    if folder is None:
         raise ValueError(f"expected a folder; {_NOWHERE}")
-    return path
+    return str(folder)
 
 
 ModelName = Annotated[str, AfterValidator(_check_model)]
 CheckpointName = Annotated[str, AfterValidator(_check_checkpoint)]
 LmEvalTaskName = Annotated[str, AfterValidator(_check_task)]
-Folder = Annotated[str, AfterValidator(_check_folder), Field(min_length=1)]
+Folder = Annotated[str, AfterValidator(_find_folder), Field(min_length=1)]
 # Snakemake takes braces for wildcards, and a log ends at a new line.
 PlainPath = Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")]
-CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), AfterValidator(_check_file)]
-TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), AfterValidator(_check_file)]
+CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), AfterValidator(_find_file)]
+TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), AfterValidator(_find_file)]
 DataFile = Annotated[
-    PlainPath, Field(pattern=r"\.(txt|jsonl|parquet)$"), AfterValidator(_check_file)
+    PlainPath, Field(pattern=r"\.(txt|jsonl|parquet)$"), AfterValidator(_find_file)
 ]

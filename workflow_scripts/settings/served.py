@@ -1,11 +1,18 @@
 """Models that a server runs."""
 
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
 from workflow_scripts.settings.section import Count, Section, Words
-from workflow_scripts.settings.tables import Endpoint
 
 
 class Served(Section):
-    endpoint: Endpoint
+    endpoint: Annotated[
+        str,
+        AfterValidator(lambda address: address.rstrip("/")),
+        Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"),
+    ]
     """Address of a completions API, such as http://node7:8000/v1."""
     name: Words | None = None
     """The server's name for the model; null is its name on the hub."""

@@ -20,12 +20,6 @@ def _check_hub_name(name: str) -> str:
 
 Text = Annotated[str, Field(pattern=r'^[^"\s]([^"]*[^"\s])?$')]
 HubName = Annotated[str, AfterValidator(_check_hub_name)]
-# Of a completions API, such as http://node7:8000/v1.
-Endpoint = Annotated[
-    str,
-    AfterValidator(lambda address: address.rstrip("/")),
-    Field(pattern=r"^https?://[^\s/?#@]+(/[^\s?#]*)?$"),
-]
 
 # The six of the published grid in its order, which figures keep, two that it has not, and what nobody
 # has put anywhere.
@@ -79,8 +73,6 @@ class ModelRow(TableRow):
     """Whether the hub wants an accepted licence and a token"""
     revision: str | None = Field(None, pattern=r"^\w[\w./-]*$")
     """Blank is the default branch; the lock file holds the commit it resolved to"""
-    endpoint: Endpoint | None = None
-    """Address of the completions API of a server that answers for it; blank where it runs here"""
 
 
 class TaskRow(TableRow):
@@ -94,8 +86,6 @@ class TaskRow(TableRow):
     """Name there"""
     dataset: HubName
     """Name of the dataset on the hub"""
-    subset: Text | None = None
-    """The dataset's configuration; blank where the task takes the only one, or all"""
     metric: Text
     """The metric that tables report"""
     filter: Text

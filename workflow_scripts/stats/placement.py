@@ -7,7 +7,12 @@ import pandas as pd
 
 from workflow_scripts.stats.jackknife import group_families
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.unseen_families import NORMAL, RidgeFit, fit_ridge
+from workflow_scripts.stats.unseen_families import (
+    NORMAL,
+    RidgeFit,
+    fit_ridge,
+    predict_held_out,
+)
 
 
 class Fitted(NamedTuple):
@@ -20,6 +25,18 @@ class Fitted(NamedTuple):
     learned: RidgeFit
     coverage: float
     """Fraction of the panel's models that an interval holds, each placed by the other families."""
+
+
+def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
+    """Fit the prediction of models measured on these tasks."""
+    values = panel[[task for task in panel if task in tasks]]
+    scores = values.to_numpy(dtype=float)
+    standard = (scores - scores.mean(axis=0)) / scores.std(axis=0)
+    target = principal_components(panel).scores["PC1"].to_numpy()
+    groups = group_families(families.reindex(panel.index))[0]
+    predicted, half_width = predict_held_out(lambda _: standard, target, groups).T
+    coverage = float((np.abs(predicted - target) <= half_width).mean())
+    return Fitted(values, target, fit_ridge(standard, target, groups), coverage)
 
 
 def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> dict[str, Any]:
@@ -55,45 +72,3 @@ def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> dict[str, 
         "coverage": fitted.coverage,
         "outside": list(scores.index[outside]),
     }
-
-
-def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
-    """Fit the prediction of models measured on these tasks."""
-    tasks = [task for task in panel if task in tasks]
-    standard, target, groups = _prepare(panel, tasks, families)
-    unseen = place_held_out_families(panel, tasks, families)
-    coverage = float(unseen["pc1"].between(unseen["low"], unseen["high"]).mean())
-    return Fitted(panel[tasks], target, fit_ridge(standard, target, groups), coverage)
-
-
-def place_held_out_families(
-    panel: pd.DataFrame, tasks: list[str], families: pd.Series
-) -> pd.DataFrame:
-    """Place each panel model by the other families alone: columns pc1 (its own), predicted, low, high.
-
-    Penalty and width of the interval are chosen again without the family, so that the fraction of
-    intervals that hold is what a new family's model may count on.
-    """
-    standard, target, groups = _prepare(panel, tasks, families)
-    columns = ["pc1", "predicted", "low", "high"]
-    placed = pd.DataFrame(index=panel.index, columns=columns, dtype=float)
-    for group in np.unique(groups):
-        out = groups == group
-        learned = fit_ridge(standard[~out], target[~out], groups[~out])
-        predicted, half_width = (
-            learned.predicted(standard[out]),
-            learned.half_width(standard[out]),
-        )
-        ends = [predicted - half_width, predicted + half_width]
-        placed[out] = np.column_stack([target[out], predicted, *ends])
-    return placed
-
-
-def _prepare(
-    panel: pd.DataFrame, tasks: list[str], families: pd.Series
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Standardise the scores, and return them with the first component and the group of each model."""
-    values = panel[tasks].to_numpy(dtype=float)
-    standard = (values - values.mean(axis=0)) / values.std(axis=0)
-    target = principal_components(panel).scores["PC1"].to_numpy()
-    return standard, target, group_families(families.reindex(panel.index))[0]

@@ -42,11 +42,6 @@ def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
     )
 
 
-def compute_loadings(scores: pd.DataFrame) -> pd.DataFrame:
-    """Compute the loadings of `principal_components`."""
-    return principal_components(scores).loadings
-
-
 def list_component_names(count: int) -> list[str]:
     return [f"PC{number}" for number in range(1, count + 1)]
 

@@ -90,21 +90,19 @@ def size_band(parameters: float) -> int:
     return int(np.searchsorted(_SIZES, parameters, side="right"))
 
 
-def estimate_rerun_errors(differences: pd.DataFrame, models: pd.DataFrame | None = None) -> Reruns:
+def estimate_rerun_errors(differences: pd.DataFrame, models: pd.DataFrame) -> Reruns:
     """Estimate from the pair's differences how far a further run may lie from either.
 
     The size of a task's differences is their 80 % quantile about zero: it sees a shift of the whole task
     and not the largest differences, of models of which some did not learn at all. Its logarithm is drawn
     towards the mean of all tasks, the more the less certain it is (empirical Bayes; the variance of
     each by bootstrap over models). Small models have larger differences than large ones, and some families
-    than others: where `models` has `family` and `parameters` of each, differences are first
-    divided by what is usual for their kind. How many such sizes a share of _TAIL_SHARE exceeds is
-    read off all tasks together, each model compared with sizes that were estimated without it.
+    than others: by `family` and `parameters` of `models`, differences are first divided by what is usual for
+    their kind. How many such sizes a share of _TAIL_SHARE exceeds is read off all tasks together, each model
+    compared with sizes that were estimated without it.
     """
     sizes = differences.abs()
     sizes = sizes.loc[:, sizes.notna().sum() >= _MIN_DIFFERENCES]
-    if models is None:
-        models = pd.DataFrame(columns=["family", "parameters"])
     index, count = sizes.index.append(models.index.difference(sizes.index)), len(sizes)
     bands = models["parameters"].map(size_band, na_action="ignore")
     kinds = pd.DataFrame({"family": models["family"], "size": bands}).reindex(index)

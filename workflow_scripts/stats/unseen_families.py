@@ -1,5 +1,6 @@
 """Ridge regression over models that come in families, and its error on a family that it has not seen."""
 
+from collections.abc import Callable
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -76,6 +77,23 @@ def fit_ridge(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> R
     largest = max(float(squares[rows].mean()) for rows in groups)
     spread = np.sqrt(largest * (len(members) + 1) / len(members))
     return RidgeFit(inverse @ moment, inverse, error, slope, float(predicted.max()), spread)
+
+
+def predict_held_out(
+    choose: Callable[[np.ndarray], np.ndarray], target: np.ndarray, families: np.ndarray
+) -> np.ndarray:
+    """Predict each model by the other families alone: rows of a prediction and half of its 95% interval.
+
+    `choose` returns all models' scores to predict by, given the mask of the others. Penalty and width are chosen
+    again without the family, so that the fraction of intervals that hold is what a new family's model may count on.
+    """
+    predicted = np.empty((len(target), 2))
+    for family in np.unique(families):
+        others = families != family
+        scores = choose(others)
+        learned, own = fit_ridge(scores[others], target[others], families[others]), scores[~others]
+        predicted[~others] = np.column_stack([learned.predicted(own), learned.half_width(own)])
+    return predicted
 
 
 def _model_size(slope: float, predicted: np.ndarray, leverage: np.ndarray) -> np.ndarray:

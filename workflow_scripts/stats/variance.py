@@ -8,7 +8,7 @@ import pandas as pd
 
 PARTS = ("model", "together", "items", "training")
 RELIABLE = 0.9  # of a mean over tasks: the reliability of figures and prose
-WANTED = (0.8, RELIABLE, 0.95)
+RELIABILITIES = (0.8, RELIABLE, 0.95)
 
 
 class Variance(NamedTuple):

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.bridge.job import InputFiles, OutputFiles, run_job
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest
@@ -21,11 +21,11 @@ _BUILDERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def tokenise_samples(inputs: InputFiles, request: dict[str, Any], outputs: OutputFiles) -> None:
+def tokenise_samples(model: Path, request: dict[str, Any], samples: Path) -> None:
     """Write the samples of a recipe, and a summary of their source, bad ones included."""
     params = SamplesRequest.of(request)
     keys, hub = params.keys, Path(params.hub)
-    tokenizer = load_tokenizer(inputs["model"][0])
+    tokenizer = load_tokenizer(model)
     if keys.dataset:
         dataset = read_manifest(hub / "datasets" / keys.dataset / MANIFEST)
         source: dict[str, Any] = {"dataset": dataset.repository, "commit": dataset.commit}
@@ -37,12 +37,12 @@ def tokenise_samples(inputs: InputFiles, request: dict[str, Any], outputs: Outpu
     options: dict[str, Any] = {"column": keys.column, "length": params.max_length}
     if keys.data == "text":
         each_row_ends = keys.document == "row"
-        samples = tokenise_text(tokenizer, rows, bad, each_row_ends=each_row_ends, **options)
+        tokenised = tokenise_text(tokenizer, rows, bad, each_row_ends=each_row_ends, **options)
     else:
-        samples = tokenise_conversations(tokenizer, rows, bad, system=keys.system, **options)
+        tokenised = tokenise_conversations(tokenizer, rows, bad, system=keys.system, **options)
     summary = write_samples(
-        outputs["samples"],
-        islice(samples, keys.max_samples),
+        samples,
+        islice(tokenised, keys.max_samples),
         bad,
         source=source,
         data={"max_length": params.max_length, **keys.model_dump(mode="json", exclude={"files"})},

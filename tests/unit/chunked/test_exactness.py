@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 import torch
-from transformers import DynamicCache, StaticCache
+from transformers import DynamicCache
 
 from tests.tiny_models import FAMILIES, PLAN, base_model, chunked_model, make_tiny_model
 from tests.unit.chunked.reference import (
@@ -74,17 +74,3 @@ def test_beam_search_and_hidden_states(execution):
     cached, fresh = (model.generate(ids, use_cache=use, **settings) for use in (True, False))
     assert torch.equal(cached, fresh)
     assert len(model(ids, output_hidden_states=True).hidden_states) == 4
-
-
-@torch.no_grad()
-def test_decode_step_compiles():
-    model, ids = chunked_model(base_model("qwen2", 6), **PLAN), fresh_ids(1, 6)
-    expected = model(ids).logits
-    cache = StaticCache(config=model.config, max_cache_len=16)
-    model(ids[:, :4], past_key_values=cache, use_cache=True)
-    torch._dynamo.reset()
-    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
-    steps = [
-        compiled(ids[:, t : t + 1], past_key_values=cache, use_cache=True).logits for t in (4, 5)
-    ]
-    torch.testing.assert_close(torch.cat(steps, dim=1), expected[:, 4:], atol=1e-5, rtol=1e-5)

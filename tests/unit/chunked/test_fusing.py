@@ -106,14 +106,6 @@ def replace_mlp(model):
     model.model.layers[2].mlp = nn.Sequential(model.model.layers[2].mlp, nn.Tanh())
 
 
-def replace_wrapper(model):
-    model.model.wrapped_chunk_layers = make_model().model.wrapped_chunk_layers
-
-
-def add_bias(model):
-    model.model.layers[2].mlp.down_proj.bias = nn.Parameter(torch.randn(32))
-
-
 def load_other(model):
     weights = {name: weight * 1.1 for name, weight in model.state_dict().items()}
     model.to(torch.float64).to(torch.float32).load_state_dict(weights, assign=True)
@@ -127,9 +119,7 @@ def share_weight(model):
         layers[2].mlp.down_proj.weight.mul_(2)
 
 
-@pytest.mark.parametrize(
-    "change", [replace_mlp, replace_wrapper, add_bias, load_other, share_weight]
-)
+@pytest.mark.parametrize("change", [replace_mlp, load_other, share_weight])
 def test_change_after_forward(change):
     model, ids = make_model(), fresh_ids(2, 5)
     before = compute_both(model, ids)
@@ -139,7 +129,7 @@ def test_change_after_forward(change):
     assert torch.equal(before, compute_both(model, ids))
 
 
-@pytest.mark.parametrize("place", ["", ".mlp", ".mlp.down_proj"])
+@pytest.mark.parametrize("place", ["", ".mlp.down_proj"])
 def test_hooks_fire(place):
     model, ids = make_model(), fresh_ids(2, 5)
     module = model.get_submodule("model.layers.2" + place)

@@ -2,11 +2,10 @@
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, DynamicCache, StaticCache
+from transformers import DynamicCache, StaticCache
 
 from tests.tiny_models import PLAN, base_model, chunked_model
 from tests.unit.chunked.reference import assert_equal, compute_reference_logits, fresh_ids
-from workflow_scripts.chunked.devices import make_chunk_device_map
 
 THREE = {"num_layers_per_chunk": 2, "num_chunks": 3, "use_adapters": False}
 THREE["aggregation_mode"] = "mean"
@@ -28,26 +27,3 @@ def test_spread_model_and_cache(keys, devices, execution):
         steps = [model(ids[:, :4], past_key_values=cache).logits]
         steps += [model(ids[:, t : t + 1], past_key_values=cache).logits for t in (4, 5, 6)]
         assert_equal(torch.cat(steps, dim=1), expected)
-
-
-def test_device_map():
-    model = chunked_model(base_model("qwen2", 6), **PLAN)
-    device_map = make_chunk_device_map(model.config, ["a", "b"])
-    assert [device_map[f"model.layers.{n}"] for n in range(6)] == ["a", "a", "b", "a", "b", "a"]
-    for name, _ in model.named_parameters():
-        assert any(name.startswith(key + ".") for key in device_map), name
-
-
-@pytest.mark.gpus(2)
-@torch.inference_mode()
-def test_two_gpus(tmp_path):
-    base = base_model("qwen2", 8)
-    model = chunked_model(base, **PLAN)
-    ids = fresh_ids(2, 5)
-    expected = compute_reference_logits(base, model, ids)
-    model.save_pretrained(tmp_path)
-    device_map = make_chunk_device_map(model.config, [0, 1])
-    placed = AutoModelForCausalLM.from_pretrained(tmp_path, device_map=device_map)
-    model.spread([0, 1])
-    for each in (model, placed):
-        assert torch.allclose(each(ids.cuda()).logits.cpu(), expected, atol=1e-4)

@@ -36,13 +36,12 @@ class CachelessModel(nn.Module):
 class Requests:
     """Draw contexts and targets at random from a seed."""
 
-    def __init__(self, seed: int, vocabulary: int = VOCABULARY):
+    def __init__(self, seed: int):
         self._rng = random.Random(seed)
-        self._vocabulary = vocabulary
 
     def draw_tokens(self, least: int, most: int | None = None) -> list[int]:
         length = self._rng.randint(least, most or least)
-        return self._rng.choices(range(1, self._vocabulary), k=length)
+        return self._rng.choices(range(1, VOCABULARY), k=length)
 
     def draw_contexts(self, subjects: int = 2, questions: int = 5) -> list[list[int]]:
         """Draw questions after few-shot examples; the last context is a part of the first."""

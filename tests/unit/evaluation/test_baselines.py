@@ -1,6 +1,5 @@
 """Chance and the best fixed answer, held against plain counts on the dataset's own rows."""
 
-import math
 from collections import Counter
 
 import numpy as np
@@ -8,7 +7,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from workflow_scripts.evaluation.baselines import compute_baselines
-from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
 
@@ -50,15 +48,3 @@ def test_baselines_equal_plain_counts(world):
     gsm8k = compute("gsm8k")["exact_match", "flexible-extract"]
     assert gsm8k.best_constant == pytest.approx(max(finals.values()) / len(rows))
     assert gsm8k.chance is None and compute("wikitext") == {}
-
-
-def test_group_averages_micro_and_macro():
-    law = MetricWithBaseline("law", "acc", 0.5, 0.1, 30)
-    art = MetricWithBaseline("art", "acc", 0.9, 0.2, 10)
-    *members, micro, macro = add_group_averages([law, art])
-    assert [(m.subset, m.n) for m in members] == [("law", 30), ("art", 10)]
-    assert (micro.name, micro.n, macro.name, macro.n) == ("acc", 40, "acc_macro", 40)
-    assert micro.value == pytest.approx((30 * 0.5 + 10 * 0.9) / 40)
-    assert macro.value == pytest.approx(0.7)
-    assert micro.stderr == pytest.approx(math.hypot(0.75 * 0.1, 0.25 * 0.2))
-    assert macro.stderr == pytest.approx(math.hypot(0.05, 0.1))

@@ -177,10 +177,6 @@ def test_numbers_equal_lighteval(run):
         assert item["correct"] == (scores["em"] == 1) == (item["prediction"] == item["gold"])
         likeliest = LETTERS[max(range(4), key=item["loglikelihoods"].__getitem__)]
         assert scores["acc"] == (likeliest == item["gold"])
-    letters = [item["prediction"] in LETTERS for item in items]
-    assert averages["format_met"] == pytest.approx(sum(letters) / len(items))
-    assert averages["truncated_prompts"] == 0
-    assert (record.task.dataset, record.task.shots) == ("lighteval/mmlu", 5)
     assert record.protocol.engine == "prefix sharing"
 
 

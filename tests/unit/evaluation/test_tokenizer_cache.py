@@ -51,6 +51,11 @@ TOKENIZERS = {family: lambda family=family: tokenizer_like(family) for family in
         pre_tokenizers.Digits(individual_digits=True),
         pre_tokenizers.ByteLevel(add_prefix_space=False),
     ),
+    # Where pieces would have other tokens.
+    "prefix space": lambda: make_tokenizer(pre_tokenizers.ByteLevel(add_prefix_space=True)),
+    "token over two words": lambda: make_tokenizer(token={"content": "the fox"}),
+    "token with its spaces": lambda: make_tokenizer(token={"content": "fox", "rstrip": True}),
+    "look back": lambda: make_tokenizer(*make_split_steps(r"(?<!x) \w+|\w+|\W")),
 }
 IN_PIECES = {"qwen", "llama_3", "three digits", "single digits"}
 
@@ -74,23 +79,3 @@ def test_pieces_equal_whole_text(tokenizer, texts, special, shortest):
         for batch in (texts, [text + " A" for text in texts[::-1]]):
             expected = [tokenizer.encode(text, **options) for text in batch]
             assert cache.encode(batch, special) == expected
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: make_tokenizer(pre_tokenizers.ByteLevel(add_prefix_space=True)),
-        lambda: make_tokenizer(token={"content": "the fox"}),
-        lambda: make_tokenizer(token={"content": "fox", "rstrip": True}),
-        lambda: make_tokenizer(*make_split_steps(r"(?<!x) \w+|\w+|\W")),
-    ],
-    ids=["prefix space", "token over two words", "token with its spaces", "look back"],
-)
-def test_whole_text_fallback(make):
-    tokenizer = make()
-    texts = ["the fox\nsees the fox " * 20 + "and  the fox", "fox  "]
-    expected = [tokenizer.encode(text) for text in texts]
-    cache = TokenizerCache(tokenizer)
-    assert cache.encode(texts, None) == expected
-    cache.splits = True
-    assert cache.encode(texts, None) != expected

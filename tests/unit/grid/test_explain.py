@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from tests.unit.conftest import placed
 from workflow_scripts.evaluation.encoding import Encoder
 from workflow_scripts.grid.explain import explain_training
@@ -24,24 +22,20 @@ def read_tokens(part: str) -> list[tuple[bool, int]]:
     return [(mark == ">", int(token)) for mark, token in lines]
 
 
-@pytest.mark.parametrize("name", ["sst2", "nq_open"])
-def test_explained_tokens_equal_sample(world, tmp_path, monkeypatch, name):
-    from transformers import AutoConfig, AutoModelForCausalLM
+def test_explained_tokens_equal_sample(world, tmp_path):
+    from transformers import AutoConfig
 
-    monkeypatch.delattr(AutoModelForCausalLM, "from_pretrained")  # it needs no weights
     manifest = placed(world, "Llama-0.3M")
     request = ExplainTrainingRequest(
-        task=name, number=3, recipe=RECIPE, chat_template=False, seed=0
+        task="nq_open", number=3, recipe=RECIPE, chat_template=False, seed=0
     )
     explain_training([manifest], world, tmp_path / "explained.txt", request)
     part = (tmp_path / "explained.txt").read_text(encoding="utf-8")
     with mirror(world):
-        splits = load_splits(name, RECIPE, seed=0)
+        splits = load_splits("nq_open", RECIPE, seed=0)
         encoder = Encoder(load_tokenizer(manifest), AutoConfig.from_pretrained(manifest.parent))
         texts = TrainingTexts(splits.test, encoder, RECIPE, chat=False)
         (sample,) = texts.samples([splits.training[3]], BadSamples())
         training_tokens, test_tokens = map(read_tokens, part.split("---- tested ----"))
         assert [token for _, token in training_tokens] == sample.tokens.tolist()
-        assert texts.text(splits.training[3]).whole in part
-        generated = splits.test.OUTPUT_TYPE == "generate_until"
-        assert any(marked for marked, _ in test_tokens) != generated, "of a generated answer none"
+        assert test_tokens and not any(is_answer for is_answer, _ in test_tokens)

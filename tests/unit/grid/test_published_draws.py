@@ -11,9 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tests.cells import make_cell
-from workflow_scripts.core.items import read_items
-from workflow_scripts.evaluation.direct import evaluate_direct
+from workflow_scripts.evaluation.lm_eval_run import sample_items
 from workflow_scripts.grid import splits as splits_module
 from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.hub.mirror import mirror
@@ -46,14 +44,14 @@ def load_shortened(names: list[str], rows: int) -> dict:
 
 # Items above the cap, and training rows of which .8 and .2 are rounded in each way.
 @pytest.mark.parametrize(
-    ("name", "metric", "excess", "rows"),
-    [("sst2", "acc", 0, 1_198), ("sst2", "acc", 5, 1_199), ("arc_easy", "acc_norm", 5, 1_199)],
+    ("name", "excess", "rows"),
+    [("sst2", 0, 1_198), ("sst2", 5, 1_199), ("arc_easy", 5, 1_199)],
 )
-def test_published_draws(world, model_manifest, tmp_path, monkeypatch, name, metric, excess, rows):
+def test_published_draws(world, monkeypatch, name, excess, rows):
     monkeypatch.setattr(splits_module, "load_tasks", partial(load_shortened, rows=rows))
     with mirror(world):
         (task,) = load_shortened([name], rows).values()
-        training, test = list(task.training_docs()), list(range(len(task.eval_docs)))
+        training, count = list(task.training_docs()), len(task.eval_docs)
         if name == "arc_easy":
             choosing = list(task.validation_docs())
         else:
@@ -61,14 +59,10 @@ def test_published_draws(world, model_manifest, tmp_path, monkeypatch, name, met
         recipe = TaskRecipe(
             max_training_items=len(training) - excess, max_validation_items=len(choosing) - excess
         )
-        changes = {"max_test_items": len(test) - excess, "draws": "published", "seed": SEED}
-        request = make_cell(name, metric, protocol="train_before_test", recipe=recipe, **changes)
-        splits = load_splits(name, recipe, SEED, request.draws)
+        splits = load_splits(name, recipe, SEED, "published")
         choosing_documents = [splits.choosing.eval_docs[number] for number in splits.choosing_items]
     assert splits.training == cap_items(training, recipe.max_training_items)
     ids = [str(document) for document in cap_items(choosing, recipe.max_validation_items)]
     assert sorted(map(str, choosing_documents)) == sorted(ids)
-    evaluate_direct(model_manifest, world, tmp_path / "r.json", make_cell(name, metric, **changes))
-    items = read_items(tmp_path / "r.parquet").column("item").to_pylist()
-    numbers = sorted(cap_items(test, changes["max_test_items"]))
-    assert [int(item.rpartition("/")[2]) for item in items] == numbers
+    test = sample_items({name: count}, count - excess, SEED, name, "published")
+    assert test == {name: sorted(cap_items(list(range(count)), count - excess))}

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.processes import ROOT
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import format_canonical_json
 from workflow_scripts.grid.splits import HELD_OUT, load_splits
 from workflow_scripts.hub.mirror import mirror
@@ -52,8 +51,3 @@ def test_select_on_test(world, name, select_on_test, split):
     recipe = RECIPE.model_copy(update={"select_on_test": select_on_test})
     with mirror(world):
         assert load_splits(name, recipe, seed=0).choosing_split == split
-
-
-def test_missing_training_split_is_refused(world):
-    with mirror(world), pytest.raises(UserError, match="has no training split"):
-        load_splits("truthfulqa_mc2", RECIPE, seed=0)

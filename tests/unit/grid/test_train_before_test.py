@@ -3,24 +3,26 @@
 import pytest
 
 from tests.cells import make_cell
-from tests.processes import kill_when, python
+from tests.processes import kill_when
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation import direct, lm_eval_run
 from workflow_scripts.grid import train_before_test as module
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.settings.harmony import TaskRecipe
-from workflow_scripts.training.trainer import PackedTrainer
 
 RECIPE = TaskRecipe(
-    **{
-        "method": "lora",
-        "lora_target_modules": ("all-linear",),
-        "learning_rate": 5e-3,
-        "epochs": 2,
-    },
-    **{"batch_size": 8, "max_length": 512, "select": "best", "save_steps": 2},
-    **{"max_training_items": 24, "max_validation_items": 8, "precision": "float32"},
+    method="lora",
+    lora_target_modules=("all-linear",),
+    learning_rate=5e-3,
+    epochs=2,
+    batch_size=8,
+    max_length=512,
+    select="best",
+    save_steps=2,
+    max_training_items=24,
+    max_validation_items=8,
+    precision="float32",
 )
 
 
@@ -39,12 +41,8 @@ def assert_same(first, second):
     assert items[0] == items[1]
 
 
-@pytest.mark.parametrize(
-    ("task", "metric", "split"),
-    [("medmcqa", "acc_norm", "held_out_of_training"), ("openbookqa", "acc_norm", "validation")],
-)
-def test_reading_order(world, model_manifest, tmp_path, monkeypatch, task, metric, split):
-    """The test is read once, after all validation, of a task with and a task without a validation split."""
+def test_reading_order(world, model_manifest, tmp_path, monkeypatch):
+    """The test is read once, after all validation, also where a task names one split for both."""
     prompts = []
     ask = lm_eval_run.ask
 
@@ -56,22 +54,22 @@ def test_reading_order(world, model_manifest, tmp_path, monkeypatch, task, metri
 
     monkeypatch.setattr(direct, "ask", record_prompts)
     monkeypatch.setattr(module, "ask", record_prompts)
-    record = run(model_manifest, world, tmp_path / "record.json", task, metric)
+    record = run(model_manifest, world, tmp_path / "record.json", "medmcqa", "acc_norm")
     *validation, test = prompts
     assert len(validation) == RECIPE.epochs
     items = read_items(tmp_path / "record.parquet").column("prompt_sha256").to_pylist()
     assert test == set(items) and len(items) == record.items.n == 24
     assert all(len(part) == 8 and not part & test for part in validation)
     training = record.training
-    assert (training.samples, training.held_out_samples, training.held_out_split) == (24, 8, split)
-    scores = [entry[f"eval_{metric}"] for entry in training.evaluations]
+    assert (training.samples, training.held_out_samples) == (24, 8)
+    scores = [entry["eval_acc_norm"] for entry in training.evaluations]
     step = 3 * (1 + scores.index(max(scores)))
-    assert training.selected == {"by": metric, "step": step, "value": max(scores)}
+    assert training.selected == {"by": "acc_norm", "step": step, "value": max(scores)}
 
 
 def test_best_learning_rate_is_selected(world, model_manifest, tmp_path):
     first, second, both = (
-        run(model_manifest, world, tmp_path / f"{number}.json", **rates)
+        run(model_manifest, world, tmp_path / f"{number}.json", epochs=1, **rates)
         for number, rates in enumerate(
             ({"learning_rate": 1e-6}, {"learning_rate": 2e-2}, {"learning_rates": (1e-6, 2e-2)})
         )
@@ -79,22 +77,6 @@ def test_best_learning_rate_is_selected(world, model_manifest, tmp_path):
     best = max(first, second, key=lambda record: record.training.selected["value"])
     assert both.metrics == best.metrics
     assert both.training.keys["learning_rate"] == best.training.keys["learning_rate"]
-
-
-def test_evaluation_after_kill(world, model_manifest, tmp_path, monkeypatch):
-    """End the job between training and test: the last state is restored, and tested as
-    the model in memory would have been, in the same dtype.
-    """
-    changes = {"precision": "bfloat16", "epochs": 1}
-    run(model_manifest, world, tmp_path / "undisturbed.json", **changes)
-    path = tmp_path / "killed.json"
-    with monkeypatch.context() as patch:
-        patch.delattr(module, "evaluate_loaded")
-        with pytest.raises(NameError):
-            run(model_manifest, world, path, **changes)
-    monkeypatch.setattr(PackedTrainer, "train", None)
-    assert run(model_manifest, world, path, **changes).protocol.dtype == "bfloat16"
-    assert_same(path, tmp_path / "undisturbed.json")
 
 
 PROGRAM = """
@@ -118,5 +100,5 @@ def test_killed_training_resumes(world, model_manifest, tmp_path):
             *(PROGRAM, model_manifest, world, record),
         )
         assert not record.exists()
-    python(PROGRAM, model_manifest, world, record)
+    run(model_manifest, world, record)
     assert_same(record, tmp_path / "undisturbed.json")

@@ -33,7 +33,6 @@ def test_write_lock(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("\xff\xfe", "is not a table"),
         (f"{HEADER}model\t../m\t{A}\n", "line 2"),
         (f"{HEADER}model\tm/m\tmain\n", "line 2"),
         (f"{HEADER}model\tm/m\t{A}\nmodel\tm/m\t{B}\n", "line 3"),

@@ -1,6 +1,7 @@
 """A folder that somebody trained with the published code becomes a model of the hub folder."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -8,14 +9,13 @@ from safetensors.torch import save_file
 from transformers import AutoModelForCausalLM
 
 from tests.tiny_tokenizers import smallest_tokenizer
-from tests.unit.chunked.published import Published
-from tests.unit.chunked.test_published import assert_computes
+from tests.unit.chunked.published import rewrite, save_published
+from tests.unit.chunked.reference import assert_equal, fresh_ids
 from tests.unit.hub.test_chunk import COMPUTE
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.local_folders import import_model_folder
 from workflow_scripts.settings.folders import read_folder_row
 
-NAME = "local/theirs"
 PEFT = "base_model.model."
 RANK, ALPHA = 2, 4
 
@@ -23,56 +23,55 @@ RANK, ALPHA = 2, 4
 @pytest.fixture
 def folder(tmp_path):
     smallest_tokenizer().save_pretrained(tmp_path / "theirs")
+    save_published(tmp_path / "theirs", "llama")
     return tmp_path / "theirs"
 
 
 def load(folder, target):
-    import_model_folder(folder, NAME, target)
+    import_model_folder(folder, "local/theirs", target)
     return load_model(target / "manifest.json", **COMPUTE).model
 
 
-def save_adapters(published, folder, low_rank, in_full=(), **keys):
-    """Save low-rank adapters for the layers so named, and others in full; published then has both."""
-    weights = published.base.state_dict() | published.weights
+def save_adapters(folder, merged, module):
+    """Save low-rank adapters of the queries and a module in full, and a folder into which both are merged."""
+    shutil.copytree(folder, merged)
     adapters = {}
-    for name in low_rank:
-        rows, columns = weights[f"{name}.weight"].shape
-        up, down = torch.randn(rows, RANK) * 0.1, torch.randn(RANK, columns) * 0.1
-        adapters |= {f"{PEFT}{name}.lora_A.weight": down, f"{PEFT}{name}.lora_B.weight": up}
-        weights[f"{name}.weight"] += ALPHA / RANK * up @ down
-    for name in in_full:
-        new = torch.randn_like(weights[name]) * 0.15
-        adapters[f"{PEFT}{name}"] = new
-        weights[name].copy_(new)
+
+    def merge(weights):
+        for name in list(weights):
+            if name.endswith("self_attn.q_proj.weight"):
+                rows, columns = weights[name].shape
+                up, down = torch.randn(rows, RANK) * 0.1, torch.randn(RANK, columns) * 0.1
+                layer = name.removesuffix(".weight")
+                adapters[f"{PEFT}{layer}.lora_A.weight"] = down
+                adapters[f"{PEFT}{layer}.lora_B.weight"] = up
+                weights[name] = weights[name] + ALPHA / RANK * up @ down
+            elif module in name:
+                weights[name] = torch.randn_like(weights[name]) * 0.15
+                adapters[f"{PEFT}{name}"] = weights[name]
+        return weights
+
+    rewrite(merged, merge)
     save_file(adapters, folder / "adapter_model.safetensors", metadata={"format": "pt"})
     config = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": RANK, "lora_alpha": ALPHA}
-    (folder / "adapter_config.json").write_text(json.dumps(config | keys))
+    config |= {"target_modules": ["q_proj"], "modules_to_save": [module]}
+    (folder / "adapter_config.json").write_text(json.dumps(config))
 
 
 def test_take_published_folder(folder, tmp_path):
-    published = Published("llama")
-    published.save(folder)
     row = read_folder_row(str(folder), ["Qwen2", "Llama"])
-    assert (row.family, row.layers) == ("Llama", 6)
     model = load(folder, tmp_path / "taken")
-    assert_computes(model, published)
-    assert row.parameters == model.num_parameters()
+    assert (row.family, row.layers, row.parameters) == ("Llama", 6, model.num_parameters())
 
 
 @pytest.mark.parametrize("module", ["wrapped_chunk_layers", "aggregation_head"])
+@torch.no_grad()
 def test_adapters_and_weights_in_full(module, folder, tmp_path):
     """Load both as in the published run: the next stage has a plain model of both."""
-    published = Published()
-    published.save(folder)
-    save_adapters(
-        published,
-        folder,
-        [f"model.layers.{number}.self_attn.q_proj" for number in range(6)],
-        [name for name in published.weights if module in name],
-        target_modules=["q_proj"],
-        modules_to_save=[module],
-    )
+    save_adapters(folder, tmp_path / "merged", module)
     model = load(folder, tmp_path / "taken")
-    assert_computes(model, published)
     model.save_pretrained(tmp_path / "saved")
-    assert_computes(AutoModelForCausalLM.from_pretrained(tmp_path / "saved"), published)
+    ids = fresh_ids(2, 7)
+    expected = AutoModelForCausalLM.from_pretrained(tmp_path / "merged")(ids).logits
+    assert_equal(model(ids).logits, expected)
+    assert_equal(AutoModelForCausalLM.from_pretrained(tmp_path / "saved")(ids).logits, expected)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from workflow_scripts.render.numbers import format_number, select_computed
-from workflow_scripts.render.prose import told
+from workflow_scripts.render.prose import render_prose
 
 ROOT = Path(__file__).parents[3]
 TEMPLATES = sorted((ROOT / "workflow_scripts").glob("*/*/*.md.j2"))
@@ -15,7 +15,7 @@ TEMPLATES = sorted((ROOT / "workflow_scripts").glob("*/*/*.md.j2"))
 def render_paragraphs(tmp_path, text: str, **values) -> list[str]:
     path = tmp_path / "chapter.md.j2"
     path.write_text(f"# A title\n\n{text}\n")
-    return told(path, {f"a.{name}": value for name, value in values.items()})
+    return render_prose(path, {f"a.{name}": value for name, value in values.items()})
 
 
 @pytest.mark.parametrize(

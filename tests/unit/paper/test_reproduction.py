@@ -153,12 +153,12 @@ def read_release(protocol: str) -> pd.DataFrame:
 
 def test_differing_cells_and_ranks():
     own, panel = make_leaderboard(CLIPPED, read_panel_scores()), read("harmony_leaderboard")
-    own = own.assign(rank=panel["rank"], pc1=panel["pc1"])
+    own = own.assign(rank=panel["rank"])
     own = own.assign(rank_low=panel["rank"] - 1, rank_high=panel["rank"] + 1)
     own.loc[0, "cola"] += 0.1
     own.loc[1, ["rank_low", "rank_high"]] = 7
     table = make_table(compare_harmony(panel, own, HARMONY, estimate()))
-    assert len(table) == 61 * 26
+    assert len(table) == 61 * 25
     differing = table[table["verdict"] == DIFFERS]
     expected = [[own.loc[0, "model"], "cola"], [own.loc[1, "model"], "rank"]]
     assert differing[["of", "item"]].to_numpy().tolist() == expected

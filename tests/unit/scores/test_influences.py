@@ -8,7 +8,7 @@ from sklearn.metrics import matthews_corrcoef
 from tests.records import record_fields
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.scores.influences import get_row_errors, item_errors, least_variance
+from workflow_scripts.scores.influences import compute_least_variance, get_row_errors, item_errors
 
 
 def write_answers(folder, gold, prediction, clusters=None, name: str = "acc", model=0, seed=0):
@@ -71,7 +71,7 @@ def test_repeated_trainings_are_averaged(tmp_path):
 def test_extreme_score_has_an_error(tmp_path, right):
     record = write_answers(tmp_path, np.ones(50), np.arange(50) < right)
     variance = get_covariance(item_errors([record])).item()
-    assert 0.003 > variance >= least_variance(right / 50, 50) * (1 - 1e-9) > 0
+    assert 0.003 > variance >= compute_least_variance(right / 50, 50) * (1 - 1e-9) > 0
 
 
 def test_mcc_error_matches_redrawn_items(tmp_path):

@@ -9,14 +9,11 @@ from scipy.stats import kendalltau, pearsonr
 
 from tests.unit.stats.random_scores import build_score_errors, make_random_scores
 from workflow_scripts.stats.agreement import (
-    average_by_category,
-    average_by_task,
     compute_cross_agreement,
-    count_rising_pairs,
     kendall_matrix,
     mean_agreement,
 )
-from workflow_scripts.stats.like_sizes import group_in_bands, pair_like
+from workflow_scripts.stats.like_sizes import pair_like
 from workflow_scripts.stats.redraws import (
     bootstrap_agreement,
     bootstrap_agreement_rise,
@@ -45,7 +42,7 @@ def assert_same(result, expected):
 
 @pytest.mark.parametrize(
     ("seed", "models", "gaps", "digits"),
-    [(0, 3, 0.0, 6), (1, 14, 0.2, 1), (2, 25, 0.7, 0), (3, 60, 0.1, 6), (4, 1010, 0.1, 1)],
+    [(0, 3, 0.0, 6), (2, 25, 0.7, 0), (4, 1010, 0.1, 1)],
 )
 def test_tau_matches_scipy(seed, models, gaps, digits):
     scores = make_random_scores(seed, models, gaps=gaps, digits=digits)
@@ -53,28 +50,15 @@ def test_tau_matches_scipy(seed, models, gaps, digits):
     assert_same(mean_agreement(scores), compute_mean_tau(scores.to_numpy()))
 
 
-@pytest.mark.parametrize("gaps", [0.0, 0.3])
-def test_cross_agreement_matches_scipy(gaps):
-    first = make_random_scores(1, models=30, tasks=3, gaps=gaps).iloc[::-1].add_prefix("text ")
-    second = make_random_scores(2, models=24, gaps=gaps)
+def test_cross_agreement_matches_scipy():
+    first = make_random_scores(1, models=30, tasks=3, gaps=0.3).iloc[::-1].add_prefix("text ")
+    second = make_random_scores(2, models=24, gaps=0.3)
     kendall, pearson, models = compute_cross_agreement(first, second)
     for text, task in ((text, task) for text in first for task in second):
         pair = first[[text]].join(second[[task]], how="inner").dropna().to_numpy().T
         assert models.at[text, task] == pair.shape[1]
         assert_same(kendall.at[text, task], kendalltau(*pair).statistic)
         assert_same(pearson.at[text, task], pearsonr(*pair).statistic)
-
-
-def test_agreement_averages_and_rising_pairs():
-    matrix = kendall_matrix(make_random_scores(4, tasks=4))
-    a, b, c, d = matrix
-    assert_same(average_by_task(matrix)[a], matrix.loc[a, [b, c, d]].mean())
-    table = average_by_category(matrix, {a: "x", b: "y", c: "x", d: "x"})
-    assert_same(table.at["x", "x"], (matrix.at[a, c] + matrix.at[a, d] + matrix.at[c, d]) / 3)
-    assert_same(table.loc["x", "y"], matrix.loc[b, [a, c, d]].mean())
-    assert np.isnan(table.at["y", "y"]), "one task agrees with nothing"
-    higher = (matrix + 0.1).mask(matrix == matrix.at[a, b])
-    assert count_rising_pairs(matrix, higher) == (1.0, 5)
 
 
 def test_agreement_among_like_sizes():
@@ -84,14 +68,9 @@ def test_agreement_among_like_sizes():
     assert mean_agreement(scores) > 0.7
     upper = np.triu_indices(30, 1)
     assert abs(kendall_matrix(scores, pair_like(parameters)).to_numpy()[upper].mean()) < 0.05
-    sizes = pd.Series(1e9 * np.array([5, 5, 6, 7, 9, 9.99, 10, 10, np.nan]))
-    bands = [(low, high, len(models)) for low, high, models in group_in_bands(sizes)]
-    assert bands == [(5e9, 10e9, 6)]
 
 
-@pytest.mark.parametrize(
-    ("seed", "models", "gaps", "digits"), [(0, 12, 0.0, 6), (1, 14, 0.1, 1), (2, 25, 0.4, 0)]
-)
+@pytest.mark.parametrize(("seed", "models", "gaps", "digits"), [(0, 12, 0.0, 6), (1, 14, 0.1, 1)])
 def test_intervals_match_plain_loops(seed, models, gaps, digits):
     scores = make_random_scores(seed, models, tasks=3 + seed, gaps=gaps, digits=digits)
     # Without an error a score is drawn as it is: those that were tied stay so.

@@ -19,7 +19,7 @@ def draw_errors(scores: pd.DataFrame, seed: int, most: float = 0.6) -> pd.DataFr
     return pd.DataFrame(values, scores.index, scores.columns)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_rank_bounds_match_all_orders(seed):
     scores = make_random_scores(seed, models=6, tasks=1)
     stderrs = draw_errors(scores, seed, most=1.0)
@@ -34,7 +34,7 @@ def test_rank_bounds_match_all_orders(seed):
     assert (best == 1 + allowed.min(axis=0)).all() and (worst == 1 + allowed.max(axis=0)).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_joint_ranks_respect_partial_orders(seed):
     scores = make_random_scores(seed, models=25, tasks=2)
     errors = build_score_errors(scores, draw_errors(scores, seed), 0.1 * seed, 0.05)

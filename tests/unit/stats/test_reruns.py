@@ -6,15 +6,11 @@ import pytest
 
 from tests.unit.stats.random_scores import build_score_errors, make_random_scores
 from workflow_scripts.render.verdict import BY_LUCK
-from workflow_scripts.stats.item_errors import append_unmeasured_models, build_measured_errors
-from workflow_scripts.stats.reruns import (
-    compute_rerun_differences,
-    estimate_rerun_errors,
-    subtract_task_lines,
-)
+from workflow_scripts.stats.reruns import estimate_rerun_errors, subtract_task_lines
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 # Differences of tasks, and how strongly whole tasks move, as in the published pair.
+UNKNOWN = pd.DataFrame(columns=["family", "parameters"])  # models
 SIZES = np.geomspace(0.004, 0.04, 24)
 
 
@@ -30,7 +26,8 @@ def test_rerun_false_alarm_rate():
     for seed in range(6):
         generator, df = np.random.default_rng(seed), (2.5, 5)[seed % 2]
         pair = simulate(generator, df)
-        reruns = estimate_rerun_errors(pair.mask(generator.random(pair.shape) < 0.25))
+        twice = pair.mask(generator.random(pair.shape) < 0.25)
+        reruns = estimate_rerun_errors(twice, UNKNOWN)
         rerun = simulate(generator, df)
         exceeding.append((rerun.abs() > [reruns.most(task, 0) for task in rerun]).to_numpy().mean())
     assert 0.5 * BY_LUCK < np.mean(exceeding) <= 1.2 * BY_LUCK
@@ -47,36 +44,6 @@ def test_subtract_task_lines():
     spread = rest.drop(index=3).std() / (noise[0] - noise[1]).std(axis=0)
     assert spread.to_numpy() == pytest.approx(1, abs=0.2)
     assert rest.loc[3, 5] == pytest.approx(-0.4, abs=0.1)
-
-
-def test_rerun_differences_exclude_floor_scores():
-    first, second, floor = (
-        pd.DataFrame({"task": values})
-        for values in ([0.50, 0.60, 0.40, 0.71], [0.52, 0.60, 0.43, 0.70], [0.30, 0.30, 0.40, 0.30])
-    )
-    differences = compute_rerun_differences(first, second, floor)["task"]
-    assert differences.to_list() == pytest.approx([-0.02, np.nan, np.nan, 0.01], nan_ok=True)
-
-
-def test_sample_and_difference_variances():
-    errors = build_measured_errors(np.random.default_rng(0).normal(size=(4, 90)), np.full(4, 95.0))
-    normal = np.random.default_rng(1).normal(size=(20_000, 2, 4))
-    samples = np.array([errors.drawn(common, own) for common, own in normal])
-    covariance = errors.shared @ errors.shared.T + np.diag(errors.own**2)
-    assert np.cov(samples.T) == pytest.approx(covariance, abs=3)
-    first, second = np.triu_indices(4, 1)
-    expected = (samples[:, first] - samples[:, second]).var(axis=0)
-    assert errors.compute_difference_variance(first, second) == pytest.approx(expected, rel=0.04)
-
-
-def test_unmeasured_models_use_assumed_correlation():
-    generator = np.random.default_rng(5)
-    influences = generator.normal(size=(1, 300)) + 0.8 * generator.normal(size=(6, 300))
-    errors = append_unmeasured_models(
-        build_measured_errors(influences, np.zeros(6)), np.array([20.0, 10.0, np.nan]), 0.36
-    )
-    assert errors.variances[6:] == pytest.approx([400, 100, np.nan], nan_ok=True)
-    assert errors.shared[6] @ errors.shared[7] == pytest.approx(0.36 * 200)
 
 
 def test_mean_difference_stderr_matches_samples():

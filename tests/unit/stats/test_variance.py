@@ -31,11 +31,10 @@ def simulate(seed: int, gaps: float) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
     return first.mask(missing), errors, second + unit * generator.standard_normal(TASKS)
 
 
-@pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_variance_components_are_unbiased(gaps):
+def test_variance_components_are_unbiased():
     shares = []
     for seed in range(60):
-        scores, errors, second = simulate(seed, gaps)
+        scores, errors, second = simulate(seed, 0.2)
         shares.append(
             decompose_variance(scores, errors, estimate_training_variance(scores, second)).shares
         )
@@ -44,7 +43,7 @@ def test_variance_components_are_unbiased(gaps):
     assert ((table.mean() - pd.Series(TRUE)).abs() <= 0.02 + 3 * table.std() / 60**0.5).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_residual_variance_matches_least_squares(seed):
     scores = make_random_scores(seed, 12, 5, gaps=0.4, digits=3).to_numpy(copy=True)
     if seed % 2:  # two parts that no score joins

@@ -1,7 +1,5 @@
 """The records that a config asks for."""
 
-import pytest
-
 from tests.processes import python
 from tests.unit.settings.merged import load
 from workflow_scripts.studies.records import list_records
@@ -21,20 +19,11 @@ def test_listing_imports_nothing_heavy():
     assert heavy & set(python(code).split()) == set()
 
 
-def test_studies_list_configured_records():
+def test_records_are_distinct():
     records = list_records(load({}))
-    assert list(records) == [
-        "chunking",
-        "latency",
-        "training",
-        "harmony",
-        "mmlu",
-        "prompts",
-        "suite",
-    ]
     assert records["suite"] == [], "its rows are known once they are checked"
     all_paths = [path for paths in records.values() for path in paths]
-    assert len(all_paths) == len(set(all_paths))
+    assert len(all_paths) == len(set(all_paths)) > 0
     assert all(path.startswith("results/records/") for path in all_paths)
 
 
@@ -52,11 +41,3 @@ def test_seeds_have_separate_records():
 def test_omitted_studies_list_nothing(here):
     (here / "none").mkdir()
     assert list_records(load(NOTHING)) == {}
-
-
-@pytest.mark.parametrize("models", [["miniature/Qwen2-1M"], []])
-def test_latency_models_follow_config(models):
-    measures = {"latency_models": models, "latency_layers": [2]}
-    records = list_records(load({"chunking": {"measures": measures}}))
-    expected = ["results/records/latency/latency/miniature--Qwen2-1M/mmlu.json"]
-    assert records.get("latency", []) == (expected if models else [])

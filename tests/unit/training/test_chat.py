@@ -3,7 +3,6 @@
 import pytest
 
 from tests.tiny_tokenizers import DEFAULT_SYSTEM, LLAMA, QWEN, with_template
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.training.samples import BadSamples
 from workflow_scripts.training.tokenization import tokenise_conversations
 
@@ -152,8 +151,3 @@ def test_long_conversations_are_cut():
     assert cut == ([whole[:length]], {"too long, cut": 1})
     cut = tokenise(PLAIN, row, column="talk", length=5)
     assert cut == ([], {"too long, cut": 1, "nothing left that counts": 1})
-
-
-def test_missing_template_is_refused():
-    with pytest.raises(UserError, match="has no chat template"):
-        tokenise(None, to_messages(ONE_TURN))

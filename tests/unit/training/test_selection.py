@@ -108,11 +108,11 @@ def test_evaluation_changes_no_training(tmp_path, method):
         assert torch.equal(logits[-1], to_eval_mode(with_evaluation.model)(input_ids=tokens).logits)
 
 
-@pytest.mark.parametrize("method", ["full", "lora"])
-def test_bfloat16_loss_within_seeds(tmp_path, method):
+@pytest.mark.parametrize(("method", "rate"), [("full", 3e-3), ("lora", 1e-2)])
+def test_bfloat16_loss_within_seeds(tmp_path, method, rate):
     """After 50 steps the number format has moved the loss less than another seed does."""
     samples = draw_samples(40)
-    keys = {"method": method, "epochs": 5, "learning_rate": 1e-2, "save_steps": 50}
+    keys = {"method": method, "epochs": 5, "learning_rate": rate, "save_steps": 50}
 
     def measure(precision, seed):
         path, changes = tmp_path / f"{precision}{seed}", {"precision": precision, "seed": seed}
@@ -122,7 +122,6 @@ def test_bfloat16_loss_within_seeds(tmp_path, method):
         return get_evaluations(trained)[50]
 
     exact, other, rounded = measure("float32", 0), measure("float32", 1), measure("bfloat16", 0)
-    print(exact, other, rounded)
     assert abs(rounded - exact) < abs(other - exact)
 
 

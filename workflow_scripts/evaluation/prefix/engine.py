@@ -39,18 +39,11 @@ _LIVE_ACTIVATIONS, _LOGIT_COPIES = 8, 2
 class PrefixEngine:
     """Results come in the order of the requests and do not depend on it, nor on batch sizes."""
 
-    def __init__(
-        self,
-        model,
-        *,
-        memory_budget: int | None = None,
-        tokens_per_call: int | None = None,
-        plain: bool = False,
-    ):
+    def __init__(self, model, *, tokens_per_call: int | None = None, plain: bool = False):
         """Try how a model can be run; with `plain` nothing is packed."""
         self.model = CausalModel(model, plain=plain)
         on_gpu = self.model.device.type == "cuda"
-        self.memory_budget = memory_budget or _measure_memory(self.model.device)
+        self.memory_budget = _measure_memory(self.model.device)
         self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
         self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
         self.tokens = 0  # what the requests so far take, also those that were cached already
@@ -62,25 +55,19 @@ class PrefixEngine:
         return f"plain batches: {reason}" if reason else "prefix sharing"
 
     def loglikelihoods(
-        self, requests: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int, **options
-    ) -> list[Score]:
-        """Score each continuation after its context, cut on the left to the model's window."""
-        return self.score(
-            [ScoreRequest.from_pair(context, target, window) for context, target in requests],
-            **options,
-        )
-
-    def score(
         self,
-        requests: list[ScoreRequest],
+        pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
         *,
+        window: int,
         cached: Mapping[int, Score] | None = None,
         on_scored: Callable[[int, Score], None] | None = None,
     ) -> list[Score]:
-        """Score requests; `cached` are results of an earlier run of the same ones, by their index.
+        """Score each continuation after its context, cut on the left to the model's window.
 
-        `on_scored` is called with each other result as soon as there is one, in whatever order they come.
+        `cached` are results of an earlier run of the same pairs, by their index. `on_scored` is called with each other
+        result as soon as there is one, in whatever order they come.
         """
+        requests = [ScoreRequest.from_pair(context, target, window) for context, target in pairs]
         if not requests:
             return []
         accumulator = LogprobAccumulator(requests, cached or {}, on_scored)

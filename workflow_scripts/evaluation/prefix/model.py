@@ -38,7 +38,6 @@ class CausalModel:
         self.dtype = parameter.dtype
         base = getattr(model, "get_base_model", lambda: model)()
         arguments = inspect.signature(base.forward).parameters
-        self._selects_logits = "logits_to_keep" in arguments
         self._plain_options = {"use_cache": False} if "use_cache" in arguments else {}
         self.cache_bytes = 0  # of one token, all layers
         with torch.inference_mode():
@@ -56,7 +55,7 @@ class CausalModel:
     ) -> torch.Tensor:
         """Run rows of tokens with a cache and return their logits, or those of some positions."""
         options = {}
-        if selected is not None and self._selects_logits:
+        if selected is not None:
             # A model takes no empty choice of positions; one costs nothing.
             options["logits_to_keep"] = selected if len(selected) else selected.new_zeros(1)
         with use_attention(self.model):
@@ -69,9 +68,7 @@ class CausalModel:
                 **options,
             ).logits
         self.tokens_run += ids.numel()
-        if selected is None:
-            return logits
-        return logits[:, : len(selected)] if self._selects_logits else logits[:, selected]
+        return logits if selected is None else logits[:, : len(selected)]
 
     def run_plain(self, sequences) -> torch.Tensor:
         """Run a batch padded to the right, where causal attention never looks, and return all logits."""

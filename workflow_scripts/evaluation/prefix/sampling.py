@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
@@ -22,19 +22,11 @@ class GenerationRules:
     def __init__(self, model, options: dict[str, Any]):
         # PEFT wraps the model whose generation settings these are.
         self._base = getattr(model, "get_base_model", lambda: model)()
-        if not hasattr(self._base, "_prepare_generation_config"):
-            raise UnsupportedGeneration(
-                f"{type(self._base).__name__} is not a transformers model that generates."
-            )
         self._settings, unknown = self._base._prepare_generation_config(None, **options)
-        if unknown:
-            raise UnsupportedGeneration(
-                f"The generation setting {next(iter(unknown))!r} is unknown."
-            )
         mode = self._settings.get_generation_mode().value
-        if mode not in SUPPORTED:
+        if unknown or mode not in SUPPORTED:
             raise UnsupportedGeneration(
-                f"The generation settings ask for {mode}; expected is {' or '.join(SUPPORTED)}."
+                f"The generation settings are {mode} and {list(unknown)}; expected is {' or '.join(SUPPORTED)}."
             )
         self.samples = mode == "sample"
         if not self.samples:  # it moves no maximum, and the likeliest token needs no processor
@@ -58,11 +50,9 @@ class GenerationRules:
 
 @dataclass(frozen=True)
 class StopStrings:
-    """Find one of some strings at the end of what was generated, as the harnesses do.
+    """Find one of some strings at the end of what was generated, special tokens included.
 
-    They decode the last few tokens only, as many as the string itself has and `lookback`, special tokens too. Called
-    after each token, a string can be there only now if its last character is this token's, which is rare: other tokens
-    are not decoded. Near a part of a character all are: Llama's tokenizer shows no byte beside one that stands alone.
+    The last tokens are decoded, as many as the longest string has and `lookback`, as the harnesses do.
     """
 
     tokenizer: Any
@@ -70,33 +60,12 @@ class StopStrings:
     lookback: int
 
     @cached_property
-    def _counts(self) -> list[tuple[str, int]]:
-        encode = self.tokenizer.encode
-        return [
-            (string, len(encode(string, add_special_tokens=False)) + self.lookback)
-            for string in self.strings
-        ]
-
-    @cached_property
-    def _decode(self) -> Callable[[int], str]:
-        return cache(lambda token: self.tokenizer.decode([token]))
-
-    @cached_property
-    def _last_characters(self) -> set[str]:
-        return {string[-1:] for string in self.strings}
+    def _num_tokens(self) -> int:
+        encode = partial(self.tokenizer.encode, add_special_tokens=False)
+        return self.lookback + max(map(len, map(encode, self.strings)))
 
     def __call__(self, generated: Sequence[int]) -> bool:
-        return self._can_end(generated) and any(
-            string in self.tokenizer.decode(generated[-count:]) for string, count in self._counts
-        )
-
-    def _can_end(self, generated: Sequence[int]) -> bool:
-        # Some tokenizers take spaces away between tokens, or from the first of them.
-        tidies = getattr(self.tokenizer, "clean_up_tokenization_spaces", False)
-        if tidies or not self._last_characters.isdisjoint(("", " ")):
-            return True
-        if not self._last_characters.isdisjoint(self._decode(generated[-1])):
-            return True
-        # The tokens that are looked at, and the one that was for the last time a token ago.
-        longest = max((count for _, count in self._counts), default=0) + 1
-        return any("\ufffd" in self._decode(token) for token in generated[-longest:])
+        if not self.strings:
+            return False
+        text = self.tokenizer.decode(generated[-self._num_tokens :])
+        return any(string in text for string in self.strings)

@@ -57,7 +57,9 @@ def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRe
         path,
         outputs,
         study="prompts",
-        task=build_task_facts(request.run, dataset, split, shots=spec.shots.number),
+        task=build_task_facts(
+            request.run, dataset.repository, dataset.commit, split, shots=spec.shots.number
+        ),
         protocol=build_protocol(
             "prompt_run",
             loaded,
@@ -86,10 +88,9 @@ def run_prompts(
     prompts: list[Prompt],
     seed: int,
     scored_items: ScoreCache | None = None,
-    **engine_options: Any,
 ):
     """Return the outputs in the order of the questions, and the engine that made them."""
-    engine = build_engine(loaded, **engine_options)
+    engine = build_engine(loaded)
     if spec.decoding.method == "likelihood":
         answers = _score_letters(engine, prompts, scored_items)
     else:

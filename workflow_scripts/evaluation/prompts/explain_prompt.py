@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.errors import UserError, format_suggestion
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_text, write_text
 from workflow_scripts.evaluation.prompts.ask_prompt_run import build_renderer
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
@@ -18,10 +18,8 @@ def get_question(questions: list[Question], subject: str | None, number: int) ->
     """Return the question of that number in its subject, or in the dataset without a subject."""
     members = [question for question in questions if subject in (None, question.subject)]
     if number >= len(members):
-        subjects = list(dict.fromkeys(question.subject for question in questions))
         raise UserError(
-            f"explain names the question {number} of {subject!r}, which has {len(members)}; expected a lower"
-            f" number and one of {', '.join(subjects)}.{format_suggestion(subject or '', subjects)}"
+            f"explain names the question {number} of {subject!r}, which has {len(members)} questions."
         )
     return members[number]
 

@@ -13,7 +13,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file, open_atomic_dir, write_json
 from workflow_scripts.core.items import Item, write_items
 from workflow_scripts.core.records import ItemsFile
-from workflow_scripts.scores.errors import RANGES, bare
+from workflow_scripts.scores.errors import RANGES, strip_filter
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
 from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, ImportedScore, Measured
 from workflow_scripts.settings.imports import list_imported_paths
@@ -41,11 +41,10 @@ def import_results(request: dict[str, Any], imports: Path) -> None:
 def read_folder(
     folder: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
 ) -> Iterator[Measured]:
-    """Read each JSON file whole; all problems are raised together after the last.
+    """Read each JSON file whole.
 
     `names` maps each harness's name for a task to ours; `tasks` has the metric and clusters of ours.
     """
-    problems: list[str] = []
     files: dict[tuple, Path] = {}
     # A dangling link is a file that cannot be read, and no reason to take the others alone.
     paths = [
@@ -61,14 +60,11 @@ def read_folder(
                     check_ranges(cell)
                 scores = [check_score(cell, score, items) for score in cell.scores]
                 yield cell.model_copy(update={"scores": tuple(scores)}), items
-        except UserError as error:
-            problems += error.problems
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            problems.append(f"{path} cannot be read ({type(error).__name__}: {error}).")
+            problem = f"{path} cannot be read ({type(error).__name__}: {error})."
+            raise UserError(problem) from error
     if not paths:
-        problems.append(f"{folder} has no file that ends in .json.")
-    if problems:
-        raise UserError(problems)
+        raise UserError(f"{folder} has no file that ends in .json.")
 
 
 def _read_file(
@@ -86,7 +82,7 @@ def _read_file(
 
 def check_ranges(cell: ImportedCell) -> None:
     for score in cell.scores:
-        low, high = RANGES.get(bare(score.name), (-math.inf, math.inf))
+        low, high = RANGES.get(strip_filter(score.name), (-math.inf, math.inf))
         if not low - TOLERANCE <= score.value <= high + TOLERANCE:
             where = f"{cell.file}: {cell.task}: {score.name} is {score.value:g}"
             raise UserError(f"{where}; expected {low:g} to {high:g}.")

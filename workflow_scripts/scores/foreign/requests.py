@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.settings.imports import hash_imported_files
-from workflow_scripts.settings.names import find_folder
 from workflow_scripts.settings.settings import Settings
 
 
@@ -23,11 +22,11 @@ def describe_tasks(settings: Settings) -> dict[str, Any]:
 
 def build_import_request(settings: Settings, name: str) -> dict[str, Any]:
     """Describe a folder of imports; the stamp of its files makes Snakemake read them again when one changes."""
-    folder, here = settings.import_folders[name], Path(settings.workflow_folder)
+    folder = settings.import_folders[name]
     return {
         "name": name,
-        "folder": str(find_folder(folder, here) or folder),
-        "stamp": hash_imported_files(folder, here),
+        "folder": folder,
+        "stamp": hash_imported_files(folder),
         **describe_tasks(settings),
     }
 
@@ -41,6 +40,4 @@ def list_compared(settings: Settings) -> tuple[list[str], dict[str, str]]:
     ]
     if len(folders) < 2:
         return names, {}
-    return names, {
-        name: hash_imported_files(name, Path(settings.workflow_folder)) for name in folders
-    }
+    return names, {name: hash_imported_files(name) for name in folders}

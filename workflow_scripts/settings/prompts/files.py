@@ -29,7 +29,7 @@ _EXAMPLE: dict[str, Any] = {
 def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
     """Find the file of each run by its name, run2 before run10."""
     files: dict[str, Path] = {}
-    for place in (workflow_folder / FOLDER, workflow_folder / folder, Path(folder)):
+    for place in (workflow_folder / FOLDER, Path(folder)):
         files |= {path.stem: path for path in place.glob("*.yaml")}
     return {name: files[name] for name in sorted(files, key=_split_numbers)}
 

@@ -15,9 +15,9 @@ _PROTOCOLS = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT, frame.CLIPPED)
 
 
 def make_harmony_tab(
-    leaderboard: Path, components: Path, tasks: Sequence[RankedTask], names: Mapping[str, str]
+    leaderboard: Path, tasks: Sequence[RankedTask], names: Mapping[str, str]
 ) -> Tab:
-    """Make the tab from the tables; `names` are the titles of the protocols."""
+    """Make the tab from the table; `names` are the titles of the protocols."""
     table = read_table(leaderboard)
     shown, *others = [name for name in _PROTOCOLS if name in set(table["protocol"])]
     titles = {task.task: task.display_name for task in tasks}
@@ -29,8 +29,7 @@ def make_harmony_tab(
         title="Train before test" if shown == frame.TRAINED else "Ranking by PC1",
         about=(
             "Models ranked by PC1, 100 times the first principal component of the standardised"
-            f" {names[shown]} scores.{_describe_share(components, shown)}"
-            " Scores in percent, ± standard error; higher is better."
+            f" {names[shown]} scores. Scores in percent, ± standard error; higher is better."
         ),
         columns=[
             Column("label", "Model", "name"),
@@ -57,15 +56,3 @@ def make_harmony_tab(
         sort="rank",
         search=("label", "family"),
     )
-
-
-def _describe_share(components: Path, protocol: str) -> str:
-    table = read_table(components)
-    is_first = table["component"] == frame.FIRST_COMPONENT
-    first = table[is_first & (table["protocol"] == protocol)].dropna(subset="share")
-    for row in cells(first):
-        interval = ""
-        if row["low"] is not None:
-            interval = f" (95%: {100 * row['low']:.0f} to {100 * row['high']:.0f})"
-        return f" It holds {100 * row['share']:.0f}% of their variance{interval}."
-    return ""

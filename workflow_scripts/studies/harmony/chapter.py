@@ -28,13 +28,11 @@ _ENDS = {
 
 def _describe_scores(table: pd.DataFrame) -> Values:
     own = table[(table["origin"] == frame.OWN) & table["value"].notna()]
-    clear = (own["z"] >= CLEAR).sum()
     return {
         "harmony.models": own["model"].nunique(),
         "harmony.tasks": own["task"].nunique(),
         "harmony.cells": len(own),
-        "harmony.cells_clear": clear,
-        "harmony.clear_share": clear / len(own) if len(own) else None,
+        "harmony.cells_clear": (own["z"] >= CLEAR).sum(),
     }
 
 
@@ -53,7 +51,6 @@ def _describe_ranking(table: pd.DataFrame) -> Values:
     values: Values = {"harmony.missing": int(missing.str.split().map(len).sum())}
     for key, rows in table.groupby("key"):
         first = rows[rows["rank"] == 1]
-        values[f"harmony.{key}.ranked"] = rows["rank"].count() or None
         if len(first) == 1:
             values[f"harmony.{key}.first"] = first["label"].item()
             values[f"harmony.{key}.first_last"] = first["rank_high"].item()

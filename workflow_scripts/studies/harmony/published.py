@@ -32,7 +32,7 @@ def compare_harmony(
     settings: HarmonyComparison,
     reruns: Reruns,
 ) -> Iterator[dict]:
-    """Yield a row for each number of the published table: a score a task, PC1 and rank.
+    """Yield a row for each number of the published table that has an error: a score a task, and the rank.
 
     The same questions were asked, so that scores may differ by what another training changes.
     """
@@ -43,9 +43,8 @@ def compare_harmony(
     )
     general = GENERATED if settings.source == "miniature" else None
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
-    no_error = "no standard error of it is known; the ranks are compared"
     for row in published.to_dict("records"):
-        model, rank, pc1 = row["model"], row["rank"], row["pc1"]
+        model, rank = row["model"], row["rank"]
         cell, base = cells.get(model, {}), {"source": SOURCE, "of": model}
         for task in tasks:
             value, stderr = row[task] / 100, None
@@ -57,8 +56,6 @@ def compare_harmony(
         why_not = general or (grid if cell else NOT_MEASURED)
         numbers = {"item": "rank", "metric": "rank", "published": rank, "ours": cell.get("rank")}
         yield base | numbers | within(rank, cell.get("rank_low"), cell.get("rank_high"), why_not)
-        numbers = {"item": "PC1", "metric": "pc1", "published": pc1, "ours": cell.get("pc1")}
-        yield base | numbers | within(pc1, None, None, why_not or no_error)
 
 
 def compare_cells(

@@ -7,7 +7,6 @@ import pandas as pd
 
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement_by_size import summarize_sizes
 from workflow_scripts.studies.ranking.components import ALL
@@ -15,7 +14,7 @@ from workflow_scripts.studies.ranking.price import summarize_price
 from workflow_scripts.studies.ranking.variance import summarize_variance
 
 BOTH, QWEN = (frame.DIRECT, frame.TRAINED), "Qwen"
-RELEASE, LEADERBOARD = "harmony_cells", "harmony_leaderboard"
+RELEASE = "harmony_cells"
 PANELS = (*BOTH, "base", "instruct")
 _GROUPS = {ALL: "", QWEN: "_qwen"}
 
@@ -36,22 +35,8 @@ def _describe_agreement(table: pd.DataFrame) -> Values:
             values[f"{name}_high"] = row.families_high
         elif row.statistic == frame.SHARE:
             values[f"published.rising_{row.measure}"] = round(row.value * row.pairs)
-            values[f"published.rising_{row.measure}_share"] = row.value
             values[f"published.pairs_{row.measure}"] = row.pairs
     return values
-
-
-def _describe_categories(table: pd.DataFrame) -> Values:
-    rows = table[table["measure"] == "kendall"].set_index(["first", "second"])
-    direct, trained = (rows.loc[rows["protocol"] == protocol, "value"] for protocol in BOTH)
-    if direct.dropna().empty:
-        return {}
-    least = direct.idxmin()
-    return {
-        "published.least_categories": " and ".join(dict.fromkeys(least)),
-        "published.direct.least": direct[least],
-        "published.trained.least": trained.get(least),
-    }
 
 
 def _describe_components(table: pd.DataFrame) -> Values:
@@ -61,17 +46,6 @@ def _describe_components(table: pd.DataFrame) -> Values:
         values[f"published.{frame.KEYS[row.protocol]}.component{_GROUPS[row.group]}"] = row.share
         if row.group == QWEN and row.protocol == frame.DIRECT:
             values["published.qwen_models"] = row.models
-    whole = first[(first["release"] == LEADERBOARD) & (first["group"] == ALL)]
-    return {**values, "published.leaderboard_component": whole["share"].max()}
-
-
-def _describe_compute(table: pd.DataFrame) -> Values:
-    values: Values = {"published.compute_models": table.dropna(subset="compute")["model"].nunique()}
-    for protocol in BOTH:
-        rows = table.loc[table["protocol"] == protocol, ["pc1", "parameters", "compute"]]
-        tau = kendall_matrix(rows.astype(float))["pc1"]
-        for name in ("parameters", "compute"):
-            values[f"published.{frame.KEYS[protocol]}.{name}"] = tau[name]
     return values
 
 
@@ -82,15 +56,6 @@ def _describe_texts(table: pd.DataFrame) -> Values:
         values[f"published.bits_{panel}"] = rows["kendall"].mean()
         values[f"published.bits_{panel}_models"] = rows["models"].max()
     return values
-
-
-def _describe_bits(table: pd.DataFrame) -> Values:
-    return {f"published.{frame.KEYS[key]}.bits": table[key].mean() for key in BOTH if key in table}
-
-
-def _describe_text_pairs(table: pd.DataFrame) -> Values:
-    means = table.groupby("protocol")["value"].mean()
-    return {f"published.{frame.KEYS[key]}.texts": means.get(key) for key in BOTH}
 
 
 def _describe_ranks(table: pd.DataFrame) -> Values:
@@ -107,7 +72,7 @@ def _describe_ranks(table: pd.DataFrame) -> Values:
 
 
 def _describe_releases(table: pd.DataFrame) -> Values:
-    of_task, total = table[table["task"].notna()], table[table["task"].isna()].iloc[0]
+    total = table[table["task"].isna()].iloc[0]
     return {
         "published.release_cells": total["cells"],
         "published.release_differing": total["differing"],
@@ -115,8 +80,6 @@ def _describe_releases(table: pd.DataFrame) -> Values:
         "published.release_apart": total["apart"],
         "published.release_tested": total["tested"],
         "published.release_share": total["apart"] / total["tested"],
-        "published.below_direct": total["below_direct"],
-        "published.release_task": of_task.nlargest(1, "furthest")["task"].iloc[0],
     }
 
 
@@ -126,13 +89,9 @@ PUBLISHED = Study(
     computed=(
         ("published_agreement", _describe_agreement),
         ("published_agreement_by_size", partial(summarize_sizes, study="published")),
-        ("published_categories", _describe_categories),
         ("published_components", _describe_components),
         ("published_variance", partial(summarize_variance, study="published")),
-        ("published_compute", _describe_compute),
         ("published_text_agreement", _describe_texts),
-        ("published_bits", _describe_bits),
-        ("published_text_pairs", _describe_text_pairs),
         ("published_task_pair", _describe_ranks),
         ("published_releases", _describe_releases),
         ("published_price", partial(summarize_price, study="published")),

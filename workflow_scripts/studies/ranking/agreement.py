@@ -1,6 +1,5 @@
-"""Compute how well tasks agree about models, by protocol, beside what drawing again alone would leave."""
+"""Compute how well tasks and their categories agree about models, beside what drawing again alone would leave."""
 
-from collections.abc import Sequence
 from itertools import combinations, combinations_with_replacement
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.text import intervals, number
+from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.stats.agreement import (
     average_by_category,
     average_by_task,
@@ -100,11 +100,8 @@ def _compute_statistics(
         rows.append({"statistic": frame.OWN_REDRAW, "value": redraw})
         rows.append({"statistic": frame.CEILING, "value": average_pairs(ceilings)})
         rows += _name_tasks(frame.TASK_CEILING, average_by_task(ceilings))
-    rows += [
-        {"statistic": frame.CATEGORY, "first": first, "second": second, "value": value}
-        for first, second, value in average_categories(matrix, settings)
-        if pd.notna(value)  # a category of one task has no pairs within
-    ]
+    categories = average_categories(matrix, settings).drop(columns="pairs").dropna()
+    rows += categories.assign(statistic=frame.CATEGORY).to_dict("records")
     return [{"models": len(scores)} | row for row in [*rows, *pairs]]
 
 
@@ -112,12 +109,30 @@ def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
     return [{"statistic": statistic, "first": task, "value": tau} for task, tau in values.items()]
 
 
-def average_categories(
-    matrix: pd.DataFrame, settings: GridSettings
-) -> list[tuple[str, str, float]]:
-    """List each two categories, and the mean over pairs of their tasks."""
-    means = average_by_category(matrix, {task.task: task.category for task in settings.tasks})
-    return [(*pair, means.at[pair]) for pair in combinations_with_replacement(means, 2)]
+def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
+    """List each two categories, the mean over pairs of their tasks, and how many of these there are."""
+    category = {task.task: task.category for task in settings.tasks}
+    means, sizes = (
+        average_by_category(matrix, category),
+        matrix.columns.map(category).value_counts(),
+    )
+    rows = []
+    for first, second in combinations_with_replacement(means, 2):
+        others = sizes[second] if first != second else (sizes[first] - 1) / 2
+        rows.append((first, second, means.at[first, second], int(sizes[first] * others)))
+    return pd.DataFrame(rows, columns=["first", "second", "value", "pairs"])
+
+
+def compute_categories(grids: Grids, settings: GridSettings) -> pd.DataFrame:
+    """Compute a row per protocol, measure and pair of categories, in their order."""
+    tables = []
+    for grid in grids.values():
+        for measure in settings.grid.measures:
+            table = average_categories(compute_correlations(grid.measured, measure), settings)
+            table.insert(0, "measure", measure)
+            tables.append(table)
+            table.insert(0, "protocol", grid.protocol)
+    return pd.concat(tables, ignore_index=True)
 
 
 def _compare_with_direct(
@@ -133,11 +148,11 @@ def _compare_with_direct(
     )
 
     def compute_rise(is_left: np.ndarray) -> np.ndarray:
-        means = [
+        first, second = (
             average_pairs(compute_correlations(scores[is_left], measure))
             for scores in (before, after)
-        ]
-        return np.array(means[1] - means[0])
+        )
+        return np.array(second - first)
 
     reach = compute_family_jackknife(compute_rise, direct.models.loc[before.index, "family"])
     rise = {
@@ -150,9 +165,8 @@ def _compare_with_direct(
     }
     if measure == "kendall":
         errors = direct.errors.part(before), other.errors.part(after)
-        rise["items_low"], rise["items_high"] = bootstrap_agreement_rise(
-            *errors, draws=draws, seed=seed
-        )
+        interval = bootstrap_agreement_rise(*errors, draws=draws, seed=seed)
+        rise["items_low"], rise["items_high"] = interval
     rows = [rise, {"statistic": frame.SHARE, "value": share}]
     return [{"models": len(before), "pairs": pairs} | row for row in rows]
 
@@ -166,12 +180,10 @@ def format_intervals(table: pd.DataFrame) -> list[str | None]:
     ]
 
 
-def plot_agreement(
-    table: pd.DataFrame, settings: GridSettings, files: Sequence[Path], measure: str = "kendall"
-) -> None:
-    """Plot the agreement of every pair of tasks, in the order of their categories."""
+def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
+    """Plot Kendall's tau-b of every pair of tasks, in the order of their categories."""
     if "measure" in table:
-        table = table[table["measure"] == measure]
+        table = table[table["measure"] == "kendall"]
     pairs = table[table["statistic"] == frame.PAIR]
     present = {*pairs["first"], *pairs["second"]}
     tasks = [row for row in settings.in_categories if row.task in present]
@@ -184,23 +196,37 @@ def plot_agreement(
         titles[row.protocol] += f"\n{mean}"
     names = {row.task: row.display_name for row in tasks}
     squares = plots.pivot_pairs(pairs, titles, settings.grid, names)
-    plots.plot_heat_maps(squares, files, f"{frame.MEASURES[measure]} of two tasks", lines=borders)
+    plots.plot_heat_maps(squares, files, "Kendall's tau-b of two tasks", borders)
+
+
+def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
+    """Plot the mean of tau-b for every two categories."""
+    rows = table[table["measure"] == "kendall"]
+    present = {*rows["first"], *rows["second"]}
+    names = {
+        name: name.replace(" ", "\n").replace("/", "/\n")
+        for name in settings.grid.categories or CATEGORIES
+        if name in present
+    }
+    squares = plots.pivot_pairs(rows, settings.grid.names, settings.grid, names)
+    plots.plot_heat_maps(squares, files, "mean of Kendall's tau-b over pairs of different tasks")
 
 
 def main(
-    cells: Path,
-    models: Path,
+    grid: Path,
     table: list[Path],
     figure: list[Path],
+    categories: list[Path],
+    categories_figure: list[Path],
     settings: dict[str, Any],
     num_bootstrap: int,
     seed: int,
 ) -> None:
-    grid_settings = GridSettings.of(settings)
-    agreement = compute_agreement(read_grids(cells, models), grid_settings, num_bootstrap, seed)
+    grid_settings, grids = GridSettings.of(settings), read_grids(grid)
+    agreement = compute_agreement(grids, grid_settings, num_bootstrap, seed)
     rows = agreement[agreement["statistic"].isin(list(frame.STATISTICS))]
     measure = {"Measure": rows["measure"].map(frame.MEASURES)} if "measure" in rows else {}
-    shown = {
+    shown: dict[str, Any] = {
         "Protocol": "{protocol}",
         **measure,
         "Statistic": rows["statistic"].map(frame.STATISTICS),
@@ -215,6 +241,21 @@ def main(
         agreement, table, grid_settings, title=title, note=_NOTE, shown=shown, rows=rows
     )
     plot_agreement(agreement, grid_settings, figure)
+
+    averages = compute_categories(grids, grid_settings)
+    between = averages["first"] + " and " + averages["second"]
+    is_within = averages["first"] == averages["second"]
+    shown = {
+        "Protocol": "{protocol}",
+        "Measure": averages["measure"].map(frame.MEASURES),
+        "Categories": between.mask(is_within, "within " + averages["first"]),
+        "Pairs": "{pairs}",
+        "Mean": "{value:.3f}",
+    }
+    title = "Agreement by category"
+    note = "Mean agreement over pairs of different tasks, one of each category; within: both of one category."
+    frame.write_grid_table(averages, categories, grid_settings, title=title, note=note, shown=shown)
+    plot_categories(averages, grid_settings, categories_figure)
 
 
 if "snakemake" in globals():

@@ -77,9 +77,8 @@ def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int)
 
 
 def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str, Any]:
-    scores = grid.measured.loc[group.models]
-    models, count = grid.models.loc[group.models], len(group.models)
-    is_like = group.kind == LIKE
+    scores, models = grid.measured.loc[group.models], grid.models.loc[group.models]
+    count, is_like = len(models), group.kind == LIKE
 
     def compute_mean(is_left: np.ndarray) -> np.ndarray:
         # The pairs of like size, which may be drawn, stay the same: of them those left.
@@ -87,7 +86,6 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
         return np.array(average_pairs(_compute_matrix(left, grid, group.kind)))
 
     reach = compute_family_jackknife(compute_mean, models["family"])
-    pairs = len(pair_like(models["parameters"])[0]) if is_like else count * (count - 1) // 2
     row = {
         "protocol": grid.protocol,
         "origins": grid.origins,
@@ -96,18 +94,18 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
         "largest": group.largest,
         "models": count,
         "families": models["family"].nunique(),
-        "pairs_of_models": pairs,
+        "pairs_of_models": count * (count - 1) // 2,
         "value": compute_mean(np.full(count, True)).item(),
         "families_low": float(reach.low.clip(-1)),
         "families_high": float(reach.high.clip(None, 1)),
         "groups": reach.groups,
         "of": reach.of,
     }
-    if not is_like:
-        ceilings = compute_agreement_ceiling(grid.errors.part(scores), max(draws // 5, 10), seed)
-        defined = kendall_matrix(scores).notna()  # the pairs of tasks that the mean is over
-        row["ceiling"] = average_pairs(ceilings.where(defined))
-    return row
+    if is_like:
+        return row | {"pairs_of_models": len(pair_like(models["parameters"])[0])}
+    ceilings = compute_agreement_ceiling(grid.errors.part(scores), max(draws // 5, 10), seed)
+    defined = kendall_matrix(scores).notna()  # the pairs of tasks that the mean is over
+    return row | {"ceiling": average_pairs(ceilings.where(defined))}
 
 
 def _compute_matrix(scores: pd.DataFrame, grid: Grid, kind: str) -> pd.DataFrame:
@@ -119,7 +117,7 @@ def name_groups(table: pd.DataFrame) -> list[str]:
     names = {ALL: "all models", LIKE: "pairs of like size"}
     return [
         names.get(kind) or f"{format_size(low)} to {format_size(high)}"
-        for kind, low, high in zip(table["group"], table["smallest"], table["largest"], strict=True)
+        for kind, low, high in table[["group", "smallest", "largest"]].to_numpy()
     ]
 
 
@@ -150,15 +148,14 @@ def summarize_sizes(table: pd.DataFrame, study: str) -> Values:
 
 
 def main(
-    cells: Path,
-    models: Path,
+    grid: Path,
     table: list[Path],
     settings: dict[str, Any],
     num_bootstrap: int,
     seed: int,
 ) -> None:
     grid_settings = GridSettings.of(settings)
-    by_size = compute_by_size(read_grids(cells, models), grid_settings, num_bootstrap, seed)
+    by_size = compute_by_size(read_grids(grid), grid_settings, num_bootstrap, seed)
     shown = {
         "Protocol": "{protocol}",
         "Of": name_groups(by_size),

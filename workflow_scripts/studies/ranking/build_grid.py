@@ -13,7 +13,6 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.scores.tidy import read_all_imported
 from workflow_scripts.settings.grids import GridAttributes
 from workflow_scripts.stats.shares import compute_share_stderr
@@ -30,7 +29,7 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _CELL = ["protocol", "label", "task"]
 _MODEL = ["model", "variant", "origin"]
-Wanted = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol its models and its tasks
+RequestedCells = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol its models and its tasks
 
 
 def read_scores(
@@ -50,45 +49,37 @@ def read_scores(
     return scores
 
 
-def read_attributes(path: Path, attributes: GridAttributes) -> pd.DataFrame:
-    """Read what is known of each model, under our names for it."""
+def add_attributes(models: pd.DataFrame, path: Path, attributes: GridAttributes) -> pd.DataFrame:
+    """Add what the grid's own file says of each model, which counts."""
     columns = {"model": "model"} | attributes.columns
     expected = f"a header with {', '.join(columns.values())}, and a line for each model, once"
     table = read_external_csv(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
     table = table[list(columns.values())].set_axis(list(columns), axis=1)
     if table["model"].duplicated().any():
         raise UserError(f"{path} has a model twice; expected {expected}.")
-    return table.set_index("model")
-
-
-def describe_models(models: pd.DataFrame, attributes: pd.DataFrame | None) -> pd.DataFrame:
-    """Describe the known models by name; what the grid's own file says counts."""
-    if attributes is None:
-        return models
-    models = models.drop(columns=attributes.columns, errors="ignore").join(attributes, how="outer")
+    models = models.drop(columns=attributes.columns, errors="ignore")
+    models = models.join(table.set_index("model"), how="outer")
     if "parameters_billion" in models:
         models["parameters"] = models["parameters"].fillna(1e9 * models["parameters_billion"])
     return models
 
 
-def label_models(scores: pd.DataFrame, settings: GridSettings) -> pd.Series:
-    """Name each model; in the grid of a run with where its score is from if that is not the run."""
-    name = scores["model"] + scores["variant"]
-    if not settings.grid.run:
-        return name
-    return name.where(scores["study"] == STUDY, name + " [" + scores["study"] + "]")
-
-
 def select_reported(scores: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
-    """Select the metric that tables report of each task, and label the models."""
+    """Select the metric that tables report of each task, and label the models.
+
+    In the grid of a run the label has where a score is from if that is not the run.
+    """
     scores = scores[scores["metric"] == scores["task"].map(settings.metrics)]
-    return scores.assign(label=label_models(scores, settings))
+    label = scores["model"] + scores["variant"]
+    if settings.grid.run:
+        label = label.where(scores["study"] == STUDY, label + " [" + scores["study"] + "]")
+    return scores.assign(label=label)
 
 
 def make_grids(
     scores: pd.DataFrame,
     settings: GridSettings,
-    wanted: Wanted,
+    requested: RequestedCells,
     models: pd.DataFrame,
     sources: KnownErrors,
 ) -> Grids:
@@ -97,9 +88,9 @@ def make_grids(
     scores["origin"] = scores["study"].where(scores["study"] != STUDY, OWN)
     means, protocols = average_seeds(scores), settings.grid.protocols
     # A file may have scores of texts alone.
-    present = {*wanted, *means["protocol"]} or {settings.grid.baseline}
+    present = {*requested, *means["protocol"]} or {settings.grid.baseline}
     parts = {
-        key: _make_cells(means[means["protocol"] == key], wanted.get(key, {}), settings, models)
+        key: _make_cells(means[means["protocol"] == key], requested.get(key, {}), settings, models)
         for key in protocols
         if key in present
     }
@@ -118,25 +109,25 @@ def make_grids(
 
 def _make_cells(
     means: pd.DataFrame,
-    wanted: Mapping[str, Sequence[str]],
+    requested: Mapping[str, Sequence[str]],
     settings: GridSettings,
     about: pd.DataFrame,
 ) -> Cells:
-    ids = {name: CheckpointId.parse(name) for name in wanted.get("models", ())}
+    ids = {name: CheckpointId.parse(name) for name in requested.get("models", ())}
     own = pd.DataFrame([(id.model, id.variant, OWN) for id in ids.values()], list(ids), _MODEL)
     models = pd.concat([own.astype(object), means.set_index("label")[_MODEL]])
     models = models[~models.index.duplicated()].rename_axis(None)
+    requested_tasks = requested.get("tasks", ())
     present = [task for task in settings.names if task in set(means["task"])]
-    tasks = list(dict.fromkeys([*wanted.get("tasks", ()), *present]))
+    tasks = list(dict.fromkeys([*requested_tasks, *present]))
     tables = {
-        column: means.pivot(index="label", columns="task", values=column)
+        name: means.pivot(index="label", columns="task", values=name)
         .reindex(index=models.index, columns=tasks)
         .astype(float)
-        for column in ("value", "stderr", "between", "seeds")
+        for name in ("value", "stderr", "between", "seeds")
     }
-    absent = tables["value"].isna()
-    absent.loc[~models.index.isin(own.index)] = False
-    absent.loc[:, ~absent.columns.isin(wanted.get("tasks", ()))] = False
+    is_requested = np.outer(models.index.isin(own.index), np.isin(tasks, requested_tasks))
+    absent = tables["value"].isna() & is_requested
     return Cells(**tables, models=models.join(about, on="model"), absent=absent)
 
 
@@ -148,19 +139,14 @@ def average_seeds(scores: pd.DataFrame) -> pd.DataFrame:
             " the same seed; expected one. Delete results/scores/harmony.parquet, or mend the file"
             " they were imported from."
         )
-    means = (
-        scores.assign(squared=find_errors(scores) ** 2)
-        .groupby(_CELL, sort=False, observed=True)
-        .agg(
-            **{name: (name, "first") for name in _MODEL},
-            value=("value", "mean"),
-            seeds=("value", "size"),
-            between=("value", "var"),
-            # The items are the same for all seeds, so their error does not shrink with the seeds.
-            squared=("squared", lambda errors: errors.mean(skipna=False)),
-        )
+    cells = scores.assign(squared=find_errors(scores) ** 2).groupby(
+        _CELL, sort=False, observed=True
     )
-    return means.assign(stderr=np.sqrt(means["squared"].astype(float))).reset_index()
+    means = cells[_MODEL].first()
+    means[["value", "seeds", "between"]] = cells["value"].agg(["mean", "size", "var"]).astype(float)
+    # The items are the same for all seeds, so their error does not shrink with the seeds.
+    squared = cells["squared"].agg(lambda errors: errors.mean(skipna=False))
+    return means.assign(stderr=np.sqrt(squared.astype(float))).reset_index()
 
 
 def find_errors(scores: pd.DataFrame) -> pd.Series:
@@ -184,36 +170,40 @@ def clip_grid(protocol: str, raw: Grid, zero_shot: Grid) -> Grid:
 def main(  # noqa: PLR0913  (files and config values of a job, by name)
     scores: list[Path],
     correlations: Path,
-    cells: Path,
-    models: Path,
+    grid: Path,
     settings: dict[str, Any],
     known_models: list[dict[str, Any]],
-    wanted: Wanted,
+    requested: RequestedCells,
     errors: Path | None = None,
     imported: Sequence[Path] = (),
     released: Sequence[Path] = (),
     attributes: Path | None = None,
     release: Path | None = None,
 ) -> None:
-    """Write the grid's `cells` and `models`.
+    """Write the grid.
 
     `errors` are the shared errors of a run's items, `imported` files of others' scores,
     `released` the leaderboard and the cells of the published grid.
     """
     grid_settings = GridSettings.of(settings)
     about = pd.DataFrame(known_models).set_index("model")
+    described = grid_settings.grid
+    if attributes and described.attributes:
+        about = add_attributes(about, attributes, described.attributes)
+    tidy = read_scores(scores, imported, grid_settings)
+    releases = None
+    if released:
+        releases = read_releases(*map(pd.read_csv, released))
+    elif release and described.release:
+        protocols = described.baseline, described.release.protocol
+        cells = select_reported(tidy, grid_settings)
+        releases = read_releases(pd.read_csv(release), cells, *protocols)
     sources = KnownErrors(
         correlations=pd.read_csv(correlations).set_index("task")["correlation"].to_dict(),
         measured=select_reported(pd.read_parquet(errors), grid_settings) if errors else None,
-        release=read_panel(release) if release else None,
-        reruns=estimate_trainings(*read_releases(*map(pd.read_csv, released)), about)
-        if released
-        else None,
+        reruns=estimate_trainings(*releases, about) if releases else None,
     )
-    if attributes and grid_settings.grid.attributes:
-        about = describe_models(about, read_attributes(attributes, grid_settings.grid.attributes))
-    tidy = read_scores(scores, imported, grid_settings)
-    write_grids(make_grids(tidy, grid_settings, wanted, about, sources), cells, models)
+    write_grids(make_grids(tidy, grid_settings, requested, about, sources), grid)
 
 
 if "snakemake" in globals():

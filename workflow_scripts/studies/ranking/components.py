@@ -11,7 +11,6 @@ from workflow_scripts.render.figures import draw_legend_below, rule
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
-    compute_loadings,
     compute_variance_intervals,
     list_component_names,
     principal_components,
@@ -36,10 +35,7 @@ _NOTE = (
 
 
 def compute_components(
-    grids: Grids,
-    settings: GridSettings,
-    seed: int,
-    release: pd.DataFrame | None = None,
+    grids: Grids, settings: GridSettings, seed: int, release: pd.DataFrame | None = None
 ) -> pd.DataFrame:
     """Compute a row per protocol, group of models and component, with the loading of each task.
 
@@ -55,11 +51,11 @@ def compute_components(
         parts.append((Path(second.file).stem, second.protocol, release, None))
     tables = []
     for origins, protocol, scores, completed in parts:
-        of_models = families.reindex(scores.index)
+        family = families.reindex(scores.index)
         for group in (ALL, *settings.grid.families):
-            rows = scores[of_models == group] if group != ALL else scores
+            rows = scores[(family == group) | (group == ALL)]
             rows = rows.loc[:, rows.nunique() > 1]
-            table = _compute_shares(rows, of_models[rows.index], completed, seed)
+            table = _compute_shares(rows, family[rows.index], completed, seed)
             tables.append(table.assign(release=origins, protocol=protocol, group=group))
     table = pd.concat(tables, ignore_index=True)
     return table[[*_COLUMNS, *table.filter(like=frame.LOADING)]]
@@ -73,7 +69,8 @@ def _compute_shares(
     about = {"models": len(scores), "tasks": scores.shape[1], "filled": filled}
     if len(scores) < 2 or scores.empty:
         return pd.DataFrame([{"component": ""}], columns=_COLUMNS).assign(**about)
-    shares = principal_components(scores).explained_variance_ratio
+    components = principal_components(scores)
+    shares = components.explained_variance_ratio
     table = compute_variance_intervals(scores, families).assign(**about, share=shares)
     if completed and filled:
         # What is expected of missing cells lies on fewer components than what would have been measured.
@@ -81,11 +78,9 @@ def _compute_shares(
             principal_components(draw.loc[cells]).explained_variance_ratio
             for draw in completed.imputed(_IMPUTED, seed)
         ]
-        moved = pd.concat(draws, axis=1).mean(axis=1) - shares
-        for name in ("low", "high", "share"):
-            table[name] += moved
-        table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
-    loadings = compute_loadings(scores).T.add_prefix(frame.LOADING)
+        ends = ["low", "high", "share"]
+        table[ends] = table[ends].add(sum(draws) / _IMPUTED - shares, axis=0).clip(0, 1)
+    loadings = components.loadings.T.add_prefix(frame.LOADING)
     return table.join(loadings).rename_axis("component").reset_index()
 
 
@@ -125,8 +120,7 @@ def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Pat
 
 
 def main(
-    cells: Path,
-    models: Path,
+    grid: Path,
     table: list[Path],
     figure: list[Path],
     settings: dict[str, Any],
@@ -137,7 +131,7 @@ def main(
     second = grid_settings.grid.release
     releases = {Path(second.file).stem: second.name} if second else {}
     components = compute_components(
-        read_grids(cells, models), grid_settings, seed, read_panel(release) if release else None
+        read_grids(grid), grid_settings, seed, read_panel(release) if release else None
     )
     rows = components[components["component"].isin(["", *list_component_names(SHOWN)])]
     shown = {

@@ -75,11 +75,9 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
         plots.draw_family_legend(fig, axes[0, 0], table, looks, 8)
 
 
-def main(
-    cells: Path, models: Path, table: list[Path], figure: list[Path], settings: dict[str, Any]
-) -> None:
+def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, Any]) -> None:
     grid_settings = GridSettings.of(settings)
-    sizes = compute_sizes(read_grids(cells, models))
+    sizes = compute_sizes(read_grids(grid))
     marks = sizes["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
     rows = sizes.assign(mark=marks)
     shown = {

@@ -47,10 +47,8 @@ class KnownErrors(NamedTuple):
     """By task, how right answers of two models correlate over items that others released."""
     measured: pd.DataFrame | None = None
     """From items: a row for each protocol, label and task, as scores.influences has them."""
-    release: pd.DataFrame | None = None
-    """The scores after training of another grid's second release."""
     reruns: Reruns | None = None
-    """For a run that trains each cell once: what the published releases say of a training."""
+    """Where each cell is trained once: what two releases of one grid say of a training."""
 
 
 def combine_errors(
@@ -62,13 +60,17 @@ def combine_errors(
     combined = {}
     for stream, (protocol, cells) in enumerate(parts.items()):
         rows = pd.MultiIndex.from_product([[protocol], cells.value.index])
-        of_tasks = {}
+        by_task = {}
         for task in cells.value:
             index, errors = items[task]
-            of_tasks[task] = errors.part(index.get_indexer(rows))
-        spread = _estimate_training_errors(protocol, parts, settings, sources)
-        spread = spread.reindex_like(cells.value).fillna(0.0)
-        combined[protocol] = ScoreErrors(cells.value, of_tasks, spread, stream)
+            by_task[task] = errors.part(index.get_indexer(rows))
+        training = cells.value * 0.0
+        if (cells.seeds > 1).to_numpy().any():
+            training = estimate_seed_errors(cells.between, cells.seeds)
+        elif sources.reruns and settings.grid.protocols[protocol].after_training:
+            training = sources.reruns.spread(cells.models["model"], list(cells.value))
+        training = training.reindex_like(cells.value).fillna(0.0)
+        combined[protocol] = ScoreErrors(cells.value, by_task, training, stream)
     return combined
 
 
@@ -90,21 +92,6 @@ def _combine_items(
     return index.append(others.index), append_unmeasured_models(
         errors, others.to_numpy(), correlation
     )
-
-
-def _estimate_training_errors(
-    protocol: str, parts: Mapping[str, Cells], settings: GridSettings, sources: KnownErrors
-) -> pd.DataFrame:
-    """Compute the spread of each score over trainings; 0 where nothing is known of it."""
-    cells, release, reruns = parts[protocol], settings.grid.release, sources.reruns
-    if (cells.seeds > 1).to_numpy().any():
-        return estimate_seed_errors(cells.between, cells.seeds)
-    if sources.release is not None and release and release.protocol == protocol:
-        zero_shot = parts[settings.grid.baseline].value
-        reruns = estimate_trainings(sources.release, cells.value, zero_shot, cells.models)
-    if reruns is None or not settings.grid.protocols[protocol].after_training:
-        return cells.value * 0.0
-    return reruns.spread(cells.models["model"], list(cells.value))
 
 
 def estimate_seed_errors(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
@@ -147,8 +134,10 @@ def estimate_trainings(
 
 
 def read_releases(
-    leaderboard: pd.DataFrame, cells: pd.DataFrame
+    leaderboard: pd.DataFrame, cells: pd.DataFrame, direct: str = DIRECT, trained: str = TRAINED
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Read both releases after training, and the direct scores, by model and task as fractions."""
-    wide = cells.pivot(index="model", columns=["protocol", "task"], values="value")
-    return convert_to_fractions(leaderboard.set_index("model")), wide[TRAINED], wide[DIRECT]
+    wide = cells.astype({"value": float}).pivot(
+        index="model", columns=["protocol", "task"], values="value"
+    )
+    return convert_to_fractions(leaderboard.set_index("model")), wide[trained], wide[direct]

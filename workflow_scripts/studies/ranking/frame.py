@@ -45,12 +45,6 @@ FIRST_COMPONENT = "PC1"
 LOADING, ERROR = "loading_", "_stderr"
 
 
-def make_title(title: str, settings: GridSettings) -> str:
-    """Return the title of a table, after that of a grid that is not the run's."""
-    grid = settings.grid
-    return title if grid.run else f"{grid.title}: {title[0].lower()}{title[1:]}"
-
-
 class _NumberFormatter(Formatter):
     """Format numbers as people read them: with a minus sign, and shares in percent without its sign."""
 
@@ -90,5 +84,6 @@ def write_grid_table(
     if "protocol" in rows:
         rows = rows.assign(protocol=rows["protocol"].map(settings.grid.names))
     note += RAW_AND_MISSING * settings.grid.run
-    title = make_title(title, settings)
+    if not settings.grid.run:
+        title = f"{settings.grid.title}: {title[0].lower()}{title[1:]}"
     write_table(table, files, title=title, note=note, shown=format_rows(rows, shown))

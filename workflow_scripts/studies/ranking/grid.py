@@ -17,6 +17,8 @@ from workflow_scripts.stats.missing import Completed, complete
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.studies.ranking.frame import OWN
 
+_CELL = ["task", "value", "training", "absent", "shared", "own", "stream"]
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -63,44 +65,47 @@ class Grid:
 Grids = dict[str, Grid]  # by protocol
 
 
-def write_grids(grids: Grids, cells: Path, models: Path) -> None:
-    """Write a row for each protocol, label and task, and one for each protocol and label."""
-    scores, labels = [], []
+def write_grids(grids: Grids, path: Path) -> None:
+    """Write a row for each protocol, label and task, and one without a task, each with what is known of the model."""
+    tables = []
     for protocol, grid in grids.items():
+        models = grid.models.assign(protocol=protocol)
+        tables.append(models)
         for task, errors in grid.errors.items.items():
             columns = {
+                "task": task,
                 "value": grid.values[task],
                 "training": grid.errors.training[task],
                 "absent": grid.absent[task],
                 "shared": list(errors.shared),
                 "own": errors.own,
+                "stream": grid.errors.stream,
             }
-            table = pd.DataFrame(columns, grid.values.index).rename_axis("label").reset_index()
-            scores.append(table.assign(protocol=protocol, task=task, stream=grid.errors.stream))
-        labels.append(grid.models.rename_axis("label").reset_index().assign(protocol=protocol))
-    for tables, path in ((scores, cells), (labels, models)):
-        with open_atomic_path(path) as temporary:
-            pd.concat(tables, ignore_index=True).to_parquet(temporary)
+            tables.append(models.assign(**columns))
+    with open_atomic_path(path) as temporary:
+        pd.concat(tables).rename_axis("label").reset_index().to_parquet(temporary)
 
 
-def read_grids(cells: Path, models: Path) -> Grids:
+def read_grids(path: Path) -> Grids:
     """Read the grid of each protocol."""
-    scores, labels = pd.read_parquet(cells), pd.read_parquet(models)
+    table = pd.read_parquet(path)
+    table = table.reindex(columns=table.columns.union(_CELL, sort=False))  # without any score
     grids: Grids = {}
-    for protocol, about in labels.groupby("protocol", sort=False):
-        about = about.drop(columns="protocol").set_index("label").rename_axis(None)
-        rows = scores[scores["protocol"] == protocol]
+    for protocol, rows in table.groupby("protocol", sort=False):
+        models = rows[rows["task"].isna()].drop(columns=["protocol", *_CELL])
+        models = models.set_index("label").rename_axis(None)
+        cells = rows.dropna(subset="task")
         items = {
             task: ItemErrors(np.stack(errors["shared"].to_list()), errors["own"].to_numpy())
-            for task, errors in rows.groupby("task", sort=False)
+            for task, errors in cells.groupby("task", sort=False)
         }
         value, training, absent = (
-            rows.pivot(index="label", columns="task", values=name)
-            .reindex(index=about.index, columns=list(items))
+            cells.pivot(index="label", columns="task", values=name)
+            .reindex(index=models.index, columns=list(items))
             .rename_axis(index=None, columns=None)
             for name in ("value", "training", "absent")
         )
-        stream = int(rows["stream"].max()) if len(rows) else 0
+        stream = int(cells["stream"].max()) if len(cells) else 0
         errors = ScoreErrors(value, items, training, stream)
-        grids[str(protocol)] = Grid(str(protocol), errors, about, absent.astype(bool))
+        grids[str(protocol)] = Grid(str(protocol), errors, models, absent.astype(bool))
     return grids

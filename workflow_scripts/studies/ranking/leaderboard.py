@@ -9,10 +9,9 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render import frames
 from workflow_scripts.render.figures import draw_placeholder, drawing
-from workflow_scripts.render.tables import write_table
 from workflow_scripts.stats.missing import FEWEST
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.ranks import FEWEST_DRAWS, compute_rank_ranges, ranks, tiers
+from workflow_scripts.stats.ranks import FEWEST_DRAWS, compute_rank_ranges, ranks
 from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -20,8 +19,7 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 _NOTE = (
     "Models ranked by PC1, 100 times the first principal component of the standardised scores, within each"
     f" protocol; in brackets the 95% interval of the rank with test items resampled{frame.TRAININGS} (of thousands"
-    f" of models by as few as {FEWEST_DRAWS} replicates). Intervals for all models at once are wider (columns"
-    " rank_joint of the CSV); they do not separate models of one tier. PC1 of different protocols, or of different"
+    f" of models by as few as {FEWEST_DRAWS} replicates). PC1 of different protocols, or of different"
     " sets of models, is not on one scale. Scores in percent (of the metric's highest value). train-before-test has"
     " raw scores, the clipped protocol the better of these and the zero-shot ones; imported scores are as in their"
     " source, and the published leaderboard looks clipped. Origin: own runs, or the file that scores were imported"
@@ -52,16 +50,16 @@ def compute_pc1(grid: Grid) -> pd.Series:
 def _rank_models(grid: Grid, tasks: list[str], draws: int, seed: int) -> pd.DataFrame:
     pc1, completed, measured = compute_pc1(grid), grid.completed, grid.measured
     table = grid.models[_MODEL].rename_axis("label").assign(pc1=pc1, rank=ranks(pc1))
-    ranges = pd.DataFrame(columns=["low", "high", "joint_low", "joint_high"], dtype=float)
+    ranges = pd.DataFrame(columns=["low", "high"], dtype=float)
     if len(pc1):
         ranges = compute_rank_ranges(completed.errors.part(grid.ranked), draws=draws, seed=seed)
     table = table.join(ranges.add_prefix("rank_"))
-    table["tier"] = tiers(ranges["joint_low"], ranges["joint_high"])
-    ranked, lacking = table["rank"].notna(), measured.isna().sum(axis=1)
-    reason = lacking.astype(str) + f" of {measured.shape[1]} tasks missing"
-    reason = reason.where(lacking > 0, _TOO_FEW if len(measured.columns) else "no scores")
-    table["reason"] = reason.mask(ranked, "")
-    table["filled"] = _join_tasks(completed.filled).where(ranked, "")
+    missing = measured.isna().sum(axis=1)
+    reason = missing.astype(str) + f" of {measured.shape[1]} tasks missing"
+    reason = reason.where(missing > 0, _TOO_FEW if len(measured.columns) else "no scores")
+    is_ranked = table["rank"].notna()
+    table["reason"] = reason.mask(is_ranked, "")
+    table["filled"] = _join_tasks(completed.filled).where(is_ranked, "")
     unknown = measured.notna() & grid.stderrs[measured.columns].isna()
     table["errors_filled"] = (unknown & completed.errors.stderrs.notna()).sum(axis=1)
     table["missing"] = _join_tasks(grid.absent)
@@ -80,8 +78,9 @@ def format_ranks(
     rank: pd.Series, low: pd.Series, high: pd.Series, marks: pd.Series | str = ""
 ) -> pd.Series:
     """Format ranks, in brackets those between which each lies, where they are known."""
-    ends = (side.astype(float).map("{:.0f}".format).astype(object) for side in (rank, low, high))
-    place, first, last = ends
+    place, first, last = (
+        end.astype(float).map("{:.0f}".format).astype(object) for end in (rank, low, high)
+    )
     text = place + marks
     text = text.where(low.isna(), text + " (" + first + "–" + last + ")")
     return text.where(rank.notna(), None)
@@ -112,8 +111,7 @@ def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) ->
 
 
 def main(
-    cells: Path,
-    models: Path,
+    grid: Path,
     table: list[Path],
     figure: list[Path],
     settings: dict[str, Any],
@@ -121,26 +119,20 @@ def main(
     seed: int,
 ) -> None:
     grid_settings = GridSettings.of(settings)
-    ranking = compute_leaderboard(read_grids(cells, models), num_bootstrap, seed)
-    names = {task: name for task, name in grid_settings.names.items() if task in ranking}
+    ranking = compute_leaderboard(read_grids(grid), num_bootstrap, seed)
     marks = ranking["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
+    names = grid_settings.names
     shown = {
-        "Protocol": ranking["protocol"].map(grid_settings.grid.names),
+        "Protocol": "{protocol}",
         "Rank": format_ranks(ranking["rank"], ranking["rank_low"], ranking["rank_high"], marks),
-        "Tier": "{tier:.0f}",
         "Model": "{model}{variant}",
         "Origin": "{origin}",
         "PC1": "{pc1:.2f}",
-        **{name: f"{{{task}:.1%}}" for task, name in names.items()},
+        **{name: f"{{{task}:.1%}}" for task, name in names.items() if task in ranking},
         "Missing": [describe_missing(row, names) for row in frames.cells(ranking)],
     }
-    write_table(
-        ranking,
-        table,
-        title="Harmony leaderboard",
-        note=_NOTE,
-        shown=frame.format_rows(ranking, shown),
-    )
+    title = "Harmony leaderboard"
+    frame.write_grid_table(ranking, table, grid_settings, title=title, note=_NOTE, shown=shown)
     plot_bump(ranking, grid_settings, figure)
 
 

@@ -3,7 +3,6 @@
 score = chance + slope x max(log10 compute - knee, 0) + step x (trained in the month that the grid names, or later)
 """
 
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import PALETTE, draw_legend_below, drawing
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.studies.ranking.compute import OPERATIONS, count_operations
 from workflow_scripts.studies.ranking.frame import write_grid_table
@@ -38,7 +36,7 @@ def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, flo
         return solution, float(np.square(above - design @ solution).sum())
 
     knots = np.unique(logs)
-    knees = list(map(float, knots))
+    knees = [float(knot) for knot in knots]
     for low, high in zip([-np.inf, *knots[:-1]], knots, strict=True):
         (slope, height, _), _ = solve((logs >= high) * logs, logs >= high, newer)
         if slope and low < -height / slope < high:
@@ -77,46 +75,12 @@ def compare_newer_models(grids: Grids, settings: GridSettings) -> pd.DataFrame:
     return pd.concat(tables[1:] or tables, ignore_index=True)
 
 
-def plot_newer(newer: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Plot scores over compute with the fit of both kinds of models: two tasks a row, zero-shot and trained."""
-    tasks = [task for task in settings.names if task in set(newer["task"])]
-    rows = max(1, ceil(len(tasks) / 2))
-    with drawing(files, 10, 1 + 1.7 * rows, nrows=rows, ncols=4, squeeze=False) as (fig, axes):
-        for panel in axes.flat:
-            panel.set_axis_off()
-        for (task, protocol), models in newer.groupby(["task", "protocol"], sort=False):
-            row, column = divmod(tasks.index(task), 2)
-            is_trained = settings.grid.protocols[protocol].after_training
-            panel = axes[row, 2 * column + is_trained]
-            panel.set_axis_on()
-            panel.set_title(settings.names[task] + ", trained" * is_trained, fontsize=8)
-            panel.set_xscale("log")
-            fitted = models.iloc[0]
-            for is_newer, group in models.groupby("newer"):
-                look = {"color": PALETTE[is_newer], "markersize": 3}
-                panel.plot(group["compute"], group["value"], "o", **look)
-                compute = np.geomspace(group["compute"].min(), group["compute"].max(), 100)
-                rise = fitted["slope"] * np.maximum(np.log10(compute) - fitted["knee"], 0)
-                panel.plot(compute, fitted["chance"] + rise + is_newer * fitted["step"], **look)
-            (text,) = format_with_errors([fitted["step"]], [fitted["stderr"]])
-            panel.text(0.03, 0.97, text, transform=panel.transAxes, va="top", fontsize=7)
-        for is_newer, name in enumerate(("older models", "newer models")):
-            axes[0, 0].plot([], [], "o-", color=PALETTE[is_newer], label=name)
-        draw_legend_below(
-            fig, axes[0, 0], 2, title=f"{OPERATIONS} × parameters × tokens of pre-training"
-        )
-
-
-def main(
-    cells: Path, models: Path, table: list[Path], figure: list[Path], settings: dict[str, Any]
-) -> None:
+def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
     grid_settings = GridSettings.of(settings)
-    grid = grid_settings.grid
-    newer = compare_newer_models(read_grids(cells, models), grid_settings)
+    newer = compare_newer_models(read_grids(grid), grid_settings)
     groups = newer.groupby(["task", "protocol"], sort=False)
-    fits = groups.first().assign(models=groups.size(), newer=groups["newer"].sum()).reset_index()
-    order = list(grid_settings.names)
-    fits = fits.sort_values("task", key=lambda task: task.map(order.index), kind="stable")
+    fits = groups.first().assign(models=groups.size(), newer=groups["newer"].sum())
+    fits = fits.reindex(list(grid_settings.names), level="task").reset_index()
     shown = {
         "Task": fits["task"].map(grid_settings.names),
         "Protocol": "{protocol}",
@@ -129,11 +93,11 @@ def main(
         "Knee": "{knee:.2f}",
         "Explained": "{explained:.3f}",
     }
-    since = grid.newer.since if grid.newer else ""
-    note = _NOTE.format(since=since, operations=OPERATIONS, clipped=grid.clip_note)
+    described = grid_settings.grid
+    since = described.newer.since if described.newer else ""
+    note = _NOTE.format(since=since, operations=OPERATIONS, clipped=described.clip_note)
     title = "Newer and older models"
     write_grid_table(newer, table, grid_settings, title=title, note=note, shown=shown, rows=fits)
-    plot_newer(newer, grid_settings, figure)
 
 
 if "snakemake" in globals():

@@ -7,10 +7,9 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.tables import write_table
-from workflow_scripts.scores.panel import Panel, read_panel_scores
+from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.stats.placement import fit, place
-from workflow_scripts.studies.ranking.frame import TRAINED, format_rows
+from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.leaderboard import format_ranks
@@ -24,71 +23,48 @@ _NOTE = (
     " questions: their place demonstrates the method."
 )
 _COLUMNS = ["protocol", "model", "variant", "origin", "tasks", "panel_tasks", "pc1", "low", "high"]
-_COLUMNS += ["rank", "best_rank", "worst_rank", "coverage", "outside", "caution"]
+_COLUMNS += ["rank", "best_rank", "worst_rank", "coverage", "outside"]
 
 
-def place_models(
-    grids: Grids, panel: Panel, settings: GridSettings, families: pd.Series
-) -> pd.DataFrame:
+def place_models(grids: Grids, panel: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
     """Compute a row per protocol and model that shares a task with the panel, the panel's rows left out.
 
     `families` has the family of each panel model. What a place takes is learnt once for each set of tasks.
     """
     rows, fits = [], {}
     for grid in grids.values():
-        caution = _get_caution(grid.protocol, panel, settings)
-        values = grid.values[[task for task in grid.measured if task in panel.scores]]
+        values = grid.values[[task for task in grid.measured if task in panel]]
         for label, model in grid.models.iterrows():
             scores = values.loc[label].dropna()
             tasks = tuple(scores.index)
-            own = panel.scores.reindex([model["model"]])[list(tasks)]
+            own = panel.reindex([model["model"]])[list(tasks)]
             if not tasks or np.allclose(scores, own):  # the panel's own scores, imported
                 continue
             if tasks not in fits:
-                fits[tasks] = fit(panel.scores, list(tasks), families)
-            row = place(scores, grid.stderrs.loc[label], fits[tasks])
-            rows.append(
-                {
-                    "protocol": grid.protocol,
-                    **model[["model", "variant", "origin"]],
-                    "tasks": len(tasks),
-                    "panel_tasks": panel.scores.shape[1],
-                    **row,
-                    "outside": " ".join(row["outside"]),
-                    "caution": caution,
-                }
-            )
+                fits[tasks] = fit(panel, list(tasks), families)
+            place_on_panel = place(scores, grid.stderrs.loc[label], fits[tasks])
+            row = {"protocol": grid.protocol, **model[["model", "variant", "origin"]]}
+            row |= {"tasks": len(tasks), "panel_tasks": panel.shape[1], **place_on_panel}
+            rows.append(row | {"outside": " ".join(place_on_panel["outside"])})
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _get_caution(name: str, panel: Panel, settings: GridSettings) -> str:
-    protocol = settings.grid.protocols[name]
-    if name == panel.protocol != TRAINED:
-        return ""
-    if panel.protocol != TRAINED:
-        return f"the panel's scores are {panel.protocol.replace('_', '-')}"
-    if not protocol.after_training:
-        return "not fine-tuned, unlike the panel: a lower bound"
-    return "" if protocol.clipped_by else "raw; the published panel looks clipped"
-
-
 def main(
-    cells: Path,
-    models: Path,
+    grid: Path,
     panel: Path,
     table: list[Path],
     settings: dict[str, Any],
     families: dict[str, str],
 ) -> None:
     """Place the models of a grid. `families` has the family of each known model."""
-    grid_settings, grids = GridSettings.of(settings), read_grids(cells, models)
+    grid_settings, grids = GridSettings.of(settings), read_grids(grid)
     # Models of the panel may be among the grid's, which knows more of them.
     of_grids = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
     all_families = pd.Series(of_grids.dropna().to_dict() | families, dtype=object)
-    scores = read_panel_scores(panel, grid_settings.metrics)
-    placed = place_models(grids, scores, grid_settings, all_families)
+    scores = read_panel_scores(panel, grid_settings.metrics).scores
+    placed = place_models(grids, scores, all_families)
     shown = {
-        "Protocol": placed["protocol"].map(grid_settings.grid.names),
+        "Protocol": "{protocol}",
         "Model": "{model}{variant}",
         "Origin": "{origin}",
         "Tasks": "{tasks} of {panel_tasks}",
@@ -100,11 +76,9 @@ def main(
             ", ".join(grid_settings.names[task] for task in row.split())
             for row in placed["outside"]
         ],
-        "Caution": "{caution}",
     }
-    write_table(
-        placed, table, title="Place on the panel", note=_NOTE, shown=format_rows(placed, shown)
-    )
+    title = "Place on the panel"
+    write_grid_table(placed, table, grid_settings, title=title, note=_NOTE, shown=shown)
 
 
 if "snakemake" in globals():

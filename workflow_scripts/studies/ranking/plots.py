@@ -83,23 +83,19 @@ def plot_heat_maps(
     maps: dict[str, pd.DataFrame],
     files: Sequence[Path],
     label: str,
-    *,
     lines: Sequence[int] = (),
-    **grid: Any,
 ) -> None:
     """Plot a square of a colour for each number from -1 to 1, with two decimals; a dash where there is none.
 
-    `lines` lie between rows and columns of these numbers. With `nrows` the maps stand above one another.
+    `lines` lie between rows and columns of these numbers.
     """
-    count, across = next(iter(maps.values())).shape if maps else (1, 1)
-    small = across > 12
-    width, height = (max((0.27 if small else 0.72) * n, 2.2) for n in (across, count))
-    if "nrows" in grid:
-        height = (0.27 * count + 0.4) * len(maps)
-    empty = "No two tasks or texts have two models in common whose scores differ."
-    grid |= {"sharex": "nrows" in grid, "sharey": "nrows" not in grid, "layout": "compressed"}
-    with draw_panels(files, list(maps), width + 0.3, height + 2.6, empty, **grid) as (fig, axes):
-        for axis, (title, values) in zip(axes.flat, maps.items(), strict=False):
+    count = len(next(iter(maps.values()), ()))
+    small = count > 12
+    side = max((0.27 if small else 0.72) * count, 2.2)
+    empty = "No two tasks have two models in common whose scores differ."
+    grid = {"sharey": True, "layout": "compressed"}
+    with draw_panels(files, list(maps), side + 0.3, side + 2.6, empty, **grid) as (fig, (axes,)):
+        for axis, (title, values) in zip(axes, maps.items(), strict=False):
             mesh = axis.pcolormesh(values.to_numpy(), **_COLOURS)
             place = {"ha": "center", "va": "center", "fontsize": 5.5 if small else 7.5}
             for (row, column), value in np.ndenumerate(values):
@@ -108,10 +104,9 @@ def plot_heat_maps(
                 colour = "white" if abs(value) > 0.6 else "black"
                 cell = axis.text(column + 0.5, row + 0.5, text, color=colour, **place)
                 cell.set_in_layout(False)  # within its axes, and to measure hundreds takes seconds
-            rotation = 90 if small else 0
-            ticks = np.arange(across) + 0.5
-            axis.set_xticks(ticks, values.columns, rotation=rotation, fontsize=7)
-            axis.set_yticks(np.arange(count) + 0.5, values.index, fontsize=7)
+            ticks = np.arange(count) + 0.5
+            axis.set_xticks(ticks, values.columns, rotation=90 * small, fontsize=7)
+            axis.set_yticks(ticks, values.index, fontsize=7)
             axis.set_ylim(count, 0)
             axis.tick_params(length=0)
             axis.spines[:].set_visible(False)
@@ -121,7 +116,7 @@ def plot_heat_maps(
             axis.set_aspect("equal")
             axis.set_title(title, fontsize=9)
         if maps:
-            bar = fig.colorbar(mesh, ax=list(axes.flat), location="bottom", aspect=50, shrink=0.6)
+            bar = fig.colorbar(mesh, ax=list(axes), location="bottom", aspect=50, shrink=0.6)
             bar.set_label(label)
             bar.outline.set_visible(False)
 
@@ -155,15 +150,13 @@ def draw_ranks(
         ranges = np.arange(len(order)) + ((rank - 1) % 9 - 4) * 0.014
         axis.vlines(ranges, low, high, colors=colour, alpha=0.8, linewidth=0.9)
         for place in range(last):
-            apart = low[place] > high[place + 1] or high[place] < low[place + 1]
-            look = {"linewidth": 1.5} if apart else {"linewidth": 1, "alpha": 0.3}
-            axis.plot([place, place + 1], rank[place : place + 2], color=colour, **look)
+            differs = low[place] > high[place + 1] or high[place] < low[place + 1]
+            ends_of_line = [place, place + 1], rank[place : place + 2]
+            axis.plot(*ends_of_line, color=colour, alpha=1 if differs else 0.3)
         for place, side in ((0, "right"), (last, "left")):
             if not np.isnan(rank[place]):
-                text = f"  {name} ({rank[place]:.0f})  "
-                axis.text(
-                    place, rank[place], text, ha=side, va="center", fontsize=6.8, color=colour
-                )
+                look = {"ha": side, "va": "center", "fontsize": 6.8, "color": colour}
+                axis.text(place, rank[place], f"  {name} ({rank[place]:.0f})  ", **look)
     axis.set_xlim(-0.9, last + 0.9)
     axis.set_ylim(wide[ends[0]].max(axis=None) + 0.7, 0.3)
     axis.set_xticks(range(len(order)), list(order.values()))

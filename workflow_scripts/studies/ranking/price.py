@@ -17,8 +17,8 @@ from workflow_scripts.stats.few_tasks import (
     select_random_tasks,
     select_tasks,
 )
-from workflow_scripts.stats.principal import compute_loadings, principal_components
-from workflow_scripts.stats.unseen_families import FEWEST, fit_ridge
+from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.unseen_families import FEWEST, predict_held_out
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -59,10 +59,11 @@ def compute_price(
     """Compute a row for each way to choose tasks and each budget; shares of the price of all tasks."""
     prices = prices / prices.sum()
     standard = (second - trained.mean()) / trained.std(ddof=0)
+    first = principal_components(trained)
     # The second release on the first one's component, and on its own.
     models = pd.DataFrame(
         {
-            "target": 100 * standard @ compute_loadings(trained)["PC1"],
+            "target": 100 * standard @ first.loadings["PC1"],
             "second": principal_components(second).scores["PC1"],
             "family": families,
         }
@@ -73,24 +74,22 @@ def compute_price(
         choose = choose or (lambda _: tasks)
         return about | _place(models, lambda others: trained[choose(trained[others])])
 
-    first = principal_components(trained).scores["PC1"]
+    tau = _compute_tau(first.scores["PC1"], models["second"])
+    without = {"price": 0.0, "tasks": 0, **_place(models, lambda _: direct)}
     rows: list[dict[str, Any]] = [
-        {"way": ALL, "budget": 1.0, "price": 1.0, "tasks": len(prices)},
-        {"way": NONE, "budget": 0.0, "price": 0.0, "tasks": 0, **_place(models, lambda _: direct)},
+        {"way": ALL, "budget": 1.0, "price": 1.0, "tasks": len(prices), "tau": tau},
+        {"way": NONE, "budget": 0.0, **without},
     ]
-    rows[0]["tau"] = _compute_tau(first, models["second"])
     generator = np.random.default_rng(seed)
     for budget in BUDGETS:
         choose = partial(select_tasks, prices=prices, budget=budget)
-        rows.append({"way": CHOSEN, "budget": budget, **place(choose(trained), choose)})
-        rows.append(
-            {"way": CHEAPEST, "budget": budget, **place(select_cheapest_tasks(prices, budget))}
-        )
-        draws = pd.DataFrame(
-            [place(select_random_tasks(prices, budget, generator)) for _ in range(RANDOM)]
-        )
-        means = draws.drop(columns="chosen").mean()
-        rows.append({"way": DRAWN, "budget": budget, **means})
+        draws = [select_random_tasks(prices, budget, generator) for _ in range(RANDOM)]
+        placed = {
+            CHOSEN: place(choose(trained), choose),
+            CHEAPEST: place(select_cheapest_tasks(prices, budget)),
+            DRAWN: pd.DataFrame(map(place, draws)).drop(columns="chosen").mean(),
+        }
+        rows += [{"way": way, "budget": budget, **row} for way, row in placed.items()]
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
@@ -98,22 +97,18 @@ def _place(
     models: pd.DataFrame, choose_scores: Callable[[np.ndarray], pd.DataFrame]
 ) -> dict[str, float]:
     """Place each family's models by the others', on the scores that are chosen by those."""
-    families = models["family"]
-    placed = pd.DataFrame(index=models.index, columns=["pc1", "half"], dtype=float)
-    for family in families.unique():
-        others = (families != family).to_numpy()
+
+    def choose(others: np.ndarray) -> np.ndarray:
         scores = choose_scores(others)
-        others_scores = scores[others]
-        standard = ((scores - others_scores.mean()) / others_scores.std(ddof=0)).to_numpy()
-        target, groups = (models.loc[others, name].to_numpy() for name in ("target", "family"))
-        learned = fit_ridge(standard[others], target, groups)
-        own = standard[~others]
-        placed[~others] = np.column_stack([learned.predicted(own), learned.half_width(own)])
-    off = placed["pc1"] - models["target"]
-    within = off.abs() <= placed["half"]
+        return ((scores - scores[others].mean()) / scores[others].std(ddof=0)).to_numpy()
+
+    target, families = models["target"].to_numpy(), models["family"].to_numpy()
+    predicted, half_width = predict_held_out(choose, target, families).T
+    off = pd.Series(predicted - target, models.index)
+    within = off.abs() <= half_width
     by_family = within.groupby(families).agg(["size", "mean"])
     return {
-        "tau": _compute_tau(placed["pc1"], models["second"]),
+        "tau": _compute_tau(pd.Series(predicted, models.index), models["second"]),
         "off": float(np.sqrt((off**2).mean())),
         "within": float(within.mean()),
         "least_within": float(by_family.loc[by_family["size"] >= FEWEST, "mean"].min()),
@@ -135,15 +130,14 @@ def summarize_price(table: pd.DataFrame, study: str) -> Values:
 
 
 def main(
-    cells: Path,
-    models: Path,
+    grid: Path,
     release: Path,
     table: list[Path],
     settings: dict[str, Any],
     training_tokens: dict[str, float],
     seed: int,
 ) -> None:
-    grid_settings, grids = GridSettings.of(settings), read_grids(cells, models)
+    grid_settings, grids = GridSettings.of(settings), read_grids(grid)
     assert grid_settings.grid.release is not None, "the rule is for grids that have one"
     trained = grids[grid_settings.grid.release.protocol]
     direct = grids[grid_settings.grid.baseline].values

@@ -30,9 +30,8 @@ def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) ->
     second = second.reindex_like(first.values)
     off = (second - first.values).abs()
     z = off / (np.sqrt(2) * first.errors.item_stderrs)  # as if each run had items of its own
-    z.loc[:, z.columns == "cola"] = (
-        np.nan
-    )  # a correlation: no error follows from the value, and the leaderboard prints none
+    # A correlation: no error follows from its value, and the leaderboard prints none.
+    z.loc[:, z.columns == "cola"] = np.nan
     table = pd.DataFrame(
         {
             "cells": off.count(),
@@ -49,10 +48,8 @@ def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) ->
     return pd.concat([table, pd.DataFrame([total])], ignore_index=True)
 
 
-def main(
-    cells: Path, models: Path, release: Path, table: list[Path], settings: dict[str, Any]
-) -> None:
-    grid_settings, grids = GridSettings.of(settings), read_grids(cells, models)
+def main(grid: Path, release: Path, table: list[Path], settings: dict[str, Any]) -> None:
+    grid_settings, grids = GridSettings.of(settings), read_grids(grid)
     assert grid_settings.grid.release is not None, "the rule is for grids that have one"
     first = grids[grid_settings.grid.release.protocol]
     direct = grids[grid_settings.grid.baseline].values

@@ -85,17 +85,16 @@ def compute_scores(
     own = pd.MultiIndex.from_product([[OWN], models, rows.index], names=_KEY).to_frame(index=False)
     own["base"] = [CheckpointId.parse(name).model for name in own["model"]]
     own = own.merge(direct[[*_KEY, *_SCORE]], "left", _KEY)
-    table = pd.concat([own, direct[direct["origin"] != OWN]], ignore_index=True)
-    table = table.drop(columns="metric").merge(trained, "left", _KEY).merge(trainings, "left", _KEY)
+    imported = direct.loc[direct["origin"] != OWN, [*own]]
+    table = pd.concat([own, imported], ignore_index=True)
+    table = table.merge(trained, "left", _KEY).merge(trainings, "left", _KEY)
     table = table.join(rows, on="task").join(about[["parameters", "family"]], on="base")
     table[[*_SCORE, *_TRAINED]] = table[[*_SCORE, *_TRAINED]].apply(pd.to_numeric)
     value, error, n, baseline = (table[name] for name in ("value", "stderr", "n", "baseline"))
     table["z"] = compute_baseline_z(value, error, baseline, n, get_metric_minimum(table["metric"]))
-    order = rows.index.get_indexer(table["task"])
-    table = table.assign(task=table["display_name"], order=order).sort_values(
-        "order", kind="stable"
-    )
+    table = table.sort_values("task", key=rows.index.get_indexer, kind="stable")
     columns = ["task", "category", "model", "origin", "family", "parameters", "metric"]
+    table = table.assign(task=table["display_name"])
     return table[[*columns, *_SCORE, "z", *_TRAINED]].reset_index(drop=True)
 
 
@@ -107,24 +106,21 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
     tasks = pd.Index(table["task"].unique())
     value, error, n = (table[name] for name in ("value", "stderr", "n"))
     low, high = compute_score_interval(value, error, n, get_metric_minimum(table["metric"]))
-    named = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED)
-    table = table.assign(name=named, low=low, high=high).sort_values("parameters", kind="stable")
-    if named.nunique() > _NAMED:
-        table["name"] = table["family"].fillna("other")
-    names = list(table["name"].unique())
-    step = 0.7 / max(len(names), 1)
-    with drawing(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(names)) as (fig, axes):
-        for place, (name, colour) in enumerate(pick_model_colours(names).items()):
+    name = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED)
+    if name.nunique() > _NAMED:
+        name = table["family"].fillna("other")
+    table = table.assign(name=name, low=low, high=high).sort_values("parameters", kind="stable")
+    colours = pick_model_colours(list(table["name"].unique()))
+    step = 0.7 / max(len(colours), 1)
+    with drawing(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)) as (fig, axes):
+        for place, (name, colour) in enumerate(colours.items()):
             rows = table[(table["name"] == name) & table["value"].notna()]
-            down = tasks.get_indexer(rows["task"]) + (place - (len(names) - 1) / 2) * step
+            down = tasks.get_indexer(rows["task"]) + (place - (len(colours) - 1) / 2) * step
             ends = measure_ends(rows["value"], rows["low"], rows["high"])
-            look = {"fmt": "o", "markersize": 4, "linewidth": 0.8, "color": colour, "label": name}
-            axes.errorbar(rows["value"], down, xerr=ends, **look)
+            axes.errorbar(rows["value"], down, xerr=ends, fmt="o", color=colour, label=name)
         baselines = table.groupby("task")["baseline"].max().dropna()
         down = tasks.get_indexer(baselines.index)
-        axes.vlines(
-            baselines, down - 0.42, down + 0.42, color="0.45", linewidth=1.4, label="baseline"
-        )
+        axes.vlines(baselines, down - 0.42, down + 0.42, color="0.45", label="baseline")
         axes.set_yticks(range(len(tasks)), tasks)
         axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
         axes.set_xlabel("score, with its 95% confidence interval")
@@ -149,11 +145,10 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     about = pd.DataFrame(known_models).set_index("model")
     ranked = [RankedTask(**task) for task in tasks]
     direct = compute_scores(tidy, ranked, models, about, compare_answers(records))
-    origin = {"Origin": "{origin}"} if (direct["origin"] != OWN).any() else {}
     shown = {
         "Task": "{task}",
         "Model": "{model}",
-        **origin,
+        "Origin": "{origin}",
         "Parameters": "{parameters:,.0f}",
         "Metric": "{metric}",
         "Score": format_with_errors(direct["value"], direct["stderr"]),

@@ -45,31 +45,35 @@ def _compare_pairs(grid: Grid) -> pd.DataFrame:
         return pd.DataFrame()
     above, below = np.triu_indices(len(scores), 1)
     errors = grid.errors.part(scores)
-    difference = pd.DataFrame(scores.to_numpy()[above] - scores.to_numpy()[below])
-    difference.columns = scores.columns
+    difference = pd.DataFrame(
+        scores.to_numpy()[above] - scores.to_numpy()[below], columns=scores.columns
+    )
     stderr = pd.DataFrame(errors.compute_difference_stderrs(above, below), columns=scores.columns)
-    stderr.insert(0, OVERALL, errors.compute_mean_difference_stderrs(above, below))
     pairs = pd.DataFrame({"first": scores.index[above], "second": scores.index[below]})
-    pairs = pairs.assign(first_place=above + 1, second_place=below + 1)
-    pairs["tasks"] = difference.count(axis=1)
-    difference.insert(0, OVERALL, difference.mean(axis=1))
-    z, p = (pd.DataFrame(test, columns=stderr.columns) for test in run_z_test(difference, stderr))
-    p_holm = p.apply(holm)
-    differs = (p_holm < LEVEL).drop(columns=OVERALL)
+    pairs = pairs.assign(protocol=grid.protocol, first_place=above + 1, second_place=below + 1)
+    tests = {
+        task: _test(pairs.assign(task=task), difference[task], stderr[task]) for task in scores
+    }
+    stderrs = errors.compute_mean_difference_stderrs(above, below)
+    overall = _test(pairs.assign(task=OVERALL), difference.mean(axis=1), stderrs)
+    overall["tasks"] = difference.count(axis=1)
     for name, sign in (("won", 1), ("lost", -1)):
-        pairs[name] = (differs & (sign * difference[scores.columns] > 0)).sum(axis=1)
-    tests = {"difference": difference, "stderr": stderr, "z": z, "p": p, "p_holm": p_holm}
-    long = pd.concat({name: wide.unstack() for name, wide in tests.items()}, axis=1)
-    table = long.reset_index(names=["task", "pair"]).join(pairs, on="pair")
-    is_overall = table["task"] == OVERALL
-    counts = ["tasks", "won", "lost"]
-    table[counts] = table[counts].where(is_overall)
-    return table[is_overall | table["difference"].notna()].assign(protocol=grid.protocol)
+        overall[name] = sum(
+            (test["p_holm"] < LEVEL) & (sign * test["difference"] > 0) for test in tests.values()
+        )
+    measured = [test.dropna(subset="difference") for test in tests.values()]
+    return pd.concat([overall, *measured])
 
 
-def main(cells: Path, models: Path, table: list[Path], settings: dict[str, Any]) -> None:
+def _test(pairs: pd.DataFrame, difference: pd.Series, stderr: pd.Series) -> pd.DataFrame:
+    """Add the test of each pair's difference."""
+    z, p = run_z_test(difference, stderr)
+    return pairs.assign(difference=difference, stderr=stderr, z=z, p=p, p_holm=holm(p))
+
+
+def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
     grid_settings = GridSettings.of(settings)
-    significance = compute_significance(read_grids(cells, models))
+    significance = compute_significance(read_grids(grid))
     is_shown = (significance["task"] == OVERALL) & (significance["second_place"] <= SHOWN)
     rows = significance[is_shown]
     points = 100 * rows[["difference", "stderr"]]

@@ -75,15 +75,14 @@ def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path
 
 
 def main(
-    cells: Path,
-    models: Path,
+    grid: Path,
     table: list[Path],
     figure: list[Path],
     settings: dict[str, Any],
     task_pair: Sequence[str],
 ) -> None:
     grid_settings = GridSettings.of(settings)
-    pair = compute_task_pair(read_grids(cells, models), grid_settings, task_pair)
+    pair = compute_task_pair(read_grids(grid), grid_settings, task_pair)
     shown = {
         "Protocol": "{protocol}",
         "Task": pair["task"].map(grid_settings.names),

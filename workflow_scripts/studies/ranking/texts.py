@@ -1,24 +1,45 @@
-"""Read bits per byte of texts under each protocol: those of one's own, or among the scores of a grid."""
+"""Tabulate bits per byte of texts, and compare how two texts, or a text and a task, rank the models."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.imported import BITS, read_imported
+from workflow_scripts.settings.grids import GridFile
+from workflow_scripts.stats.agreement import compute_cross_agreement
+from workflow_scripts.studies.ranking.frame import write_grid_table
+from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+
+_COLUMNS = ["panel", "text", "task", "kendall", "pearson", "models"]
+_NOTE_OF_RUN = (
+    "Of the last tenth of each text, in n windows; lower is better. After training: on the first eight"
+    " tenths, the state chosen on the ninth."
+)
+_PAIRS_NOTE = (
+    "How alike two texts rank the models by their bits per byte, over the models that have both:"
+    " Kendall's tau-b of the rankings, and Pearson's r of the bits."
+)
+_AGREEMENT_NOTE = (
+    "Agreement of the bits per byte of texts with the scores on each task, over the models that have both:"
+    " Kendall's tau-b and Pearson's r, positive where fewer bits go with higher scores. A line without a task is"
+    " the mean over the tasks."
+)
 
 
 def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
     """Read a row for each text, model (its label) and protocol of figures."""
     grid = settings.grid
     if grid.run:
-        scores = pd.concat(map(pd.read_parquet, paths))
+        tables = [pd.read_parquet(path) for path in paths]
     else:
-        scores = pd.concat(
-            read_imported(path, settings.metrics, list(grid.protocols), others=True)
-            for path in paths
-        )
+        protocols = list(grid.protocols)
+        tables = [read_imported(path, settings.metrics, protocols, others=True) for path in paths]
+    scores = pd.concat(tables)
     bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(grid.drawn)]
     label = bits["model"] + bits["variant"].fillna("")
     return bits.assign(label=label, value=bits["value"].astype(float))
@@ -26,10 +47,134 @@ def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
 
 def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataFrame]:
     """Pivot to the bits per byte of each text (columns) under each model (rows), by protocol."""
-    tables = {}
-    for protocol in settings.grid.drawn:
-        rows = bits[bits["protocol"] == protocol]
-        if len(rows):
-            wide = rows.pivot(index="label", columns="task", values="value")
-            tables[protocol] = wide[list(settings.grid.texts or wide)]
-    return tables
+    wide = bits.pivot(index="label", columns=["protocol", "task"], values="value")
+    return {
+        protocol: wide[protocol][list(settings.grid.texts or wide[protocol])].dropna(how="all")
+        for protocol in settings.grid.drawn
+        if protocol in wide
+    }
+
+
+def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
+    """Tabulate a row per text and model, those of fewest bits under the last protocol first."""
+    grid = settings.grid
+    # All cells of a protocol of texts may be broken.
+    protocols = [
+        key
+        for key, protocol in grid.protocols.items()
+        if key in {grid.baseline, *bits["protocol"]}
+        or (protocol.after_training and not protocol.scores_of)
+    ]
+    cells = bits.groupby(["task", "label", "protocol"])
+    table = cells["value"].first().unstack().reindex(columns=protocols)
+    table.insert(0, "n", bits.groupby(["task", "label"])["n"].max())
+    table = table.rename_axis(index=["text", "model"], columns=None).reset_index()
+    place = pd.Index(grid.texts or table["text"].unique()).get_indexer(table["text"])
+    table = table.assign(place=place).sort_values(["place", protocols[-1], "model"])
+    return table.drop(columns="place").reset_index(drop=True)
+
+
+def compare_text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """Compare each two texts under each protocol; `value` is Kendall's tau-b."""
+    rows = []
+    for protocol, wide in bits.items():
+        measures = compute_cross_agreement(wide, wide)
+        for pair in combinations(wide, 2):
+            rows.append((protocol, *pair, *(matrix.at[pair] for matrix in measures)))
+    columns = ["protocol", "first", "second", "value", "pearson", "models"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def get_panel_titles(grid: GridFile) -> dict[str, str]:
+    """Title what is compared: under each protocol, and for kinds of models bits before and scores after training."""
+    titles = {}
+    for key, protocol in grid.protocols.items():
+        after = "both after training on the text, and on the task"
+        before = "bits per byte and scores of the models as they are"
+        titles[key] = f"{protocol.name}: {after if protocol.after_training else before}"
+    for kind in grid.kinds:
+        titles[kind] = f"{kind} models: bits per byte as they are, scores after training"
+    return titles
+
+
+def compare_texts(
+    bits: dict[str, pd.DataFrame], grids: Grids, settings: GridSettings
+) -> pd.DataFrame:
+    """Compare bits and scores under the same protocol, and of each kind bits before and scores after training."""
+    grid = settings.grid
+    pairs = {key: (bits[key], grids[key].measured) for key in grids if key in bits}
+    after = [key for key, protocol in grid.protocols.items() if protocol.after_training]
+    for kind in grid.kinds if grid.baseline in bits and after else ():
+        before = bits[grid.baseline]
+        is_kind = grids[grid.baseline].models["kind"].reindex(before.index) == kind
+        pairs[kind] = before[is_kind], grids[after[0]].measured
+    tables = [_compare_panel(*pair).assign(panel=panel) for panel, pair in pairs.items()]
+    return pd.concat(tables or [pd.DataFrame(columns=_COLUMNS)], ignore_index=True)[_COLUMNS]
+
+
+def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Compute a row for each text (columns of `bits`) and task (of `scores`), and before it one of their mean.
+
+    Fewer bits are better: a positive number says that both find the same models good.
+    """
+    measures = dict(zip(_COLUMNS[3:], compute_cross_agreement(-bits, scores), strict=True))
+    tables = []
+    for text in bits:
+        tasks = pd.DataFrame({name: matrix.loc[text] for name, matrix in measures.items()})
+        mean = tasks.mean().to_frame().T.assign(models=tasks["models"].max(), task=None)
+        tasks = tasks.rename_axis("task").reset_index()
+        tables.append(pd.concat([mean, tasks]).assign(text=text))
+    return pd.concat(tables)
+
+
+def main(
+    texts: list[Path],
+    grid: Path,
+    bits: list[Path],
+    text_pairs: list[Path],
+    text_agreement: list[Path],
+    settings: dict[str, Any],
+) -> None:
+    grid_settings = GridSettings.of(settings)
+    described = grid_settings.grid
+    rows = read_bits(texts, grid_settings)
+    by_protocol = pivot_bits(rows, grid_settings)
+
+    table = compute_bits(rows, grid_settings)
+    note = f"Of {described.about_texts}, as they were released; lower is better."
+    if described.lacking_texts:
+        note += f" Left out: {described.lacking_texts}."
+    shown: dict[str, Any] = {
+        "Text": table["text"].replace(described.texts),
+        "Model": "{model}",
+        **{name: f"{{{key}:.3f}}" for key, name in described.names.items() if key in table},
+        **({"n": "{n:.0f}"} if table["n"].notna().any() else {}),
+    }
+    title = "Bits per byte before and after training"
+    note = _NOTE_OF_RUN if described.run else note
+    write_grid_table(table, bits, grid_settings, title=title, note=note, shown=shown)
+
+    table = compare_text_pairs(by_protocol)
+    names = [table[text].replace(described.texts) for text in ("first", "second")]
+    measures = {"Pearson's r": "{pearson:.3f}", "Models": "{models:.0f}"}
+    shown = {"Protocol": "{protocol}", "Texts": names[0] + " and " + names[1]}
+    shown |= {"Kendall's tau-b": "{value:.3f}"} | measures
+    title = "Agreement of texts about models"
+    write_grid_table(table, text_pairs, grid_settings, title=title, note=_PAIRS_NOTE, shown=shown)
+
+    table = compare_texts(by_protocol, read_grids(grid), grid_settings)
+    shown = {
+        "Of": table["panel"].map(get_panel_titles(described)),
+        "Text": table["text"].replace(described.texts),
+        "Task": table["task"].map(grid_settings.names).fillna("mean of all tasks"),
+        "Kendall's tau-b": "{kendall:.3f}",
+        **measures,
+    }
+    title = "Bits per byte of texts beside tasks"
+    write_grid_table(
+        table, text_agreement, grid_settings, title=title, note=_AGREEMENT_NOTE, shown=shown
+    )
+
+
+if "snakemake" in globals():
+    run_job(main, snakemake)

@@ -10,8 +10,8 @@ from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.variance import (
     PARTS,
+    RELIABILITIES,
     RELIABLE,
-    WANTED,
     decompose_variance,
     estimate_training_variance,
 )
@@ -26,7 +26,7 @@ from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
-_TASKS_FOR = {reliability: f"tasks_{100 * reliability:.0f}" for reliability in WANTED}
+_TASKS_FOR = {reliability: f"tasks_{100 * reliability:.0f}" for reliability in RELIABILITIES}
 _NOTE = (
     "Shares of the variance of the scores, each task standardised over the models of the row, by a two-way"
     " decomposition (method of moments). Model: common to all tasks. Together: the interaction of model and task,"
@@ -89,15 +89,14 @@ def summarize_variance(table: pd.DataFrame, study: str) -> Values:
 
 
 def main(
-    cells: Path,
-    models: Path,
+    grid: Path,
     table: list[Path],
     settings: dict[str, Any],
     release: Path | None = None,
 ) -> None:
     grid_settings = GridSettings.of(settings)
     second = read_panel(release) if release else None
-    variance = compute_variance(read_grids(cells, models), grid_settings, second)
+    variance = compute_variance(read_grids(grid), grid_settings, second)
     shown = {
         "Protocol": "{protocol}",
         "Of": name_groups(variance),

@@ -34,25 +34,19 @@ def test_messages_chat_template(renderer, runs, loaded):
     assert "Choices: ['3', '4', '5', '6']\nAnswer: 4\n" in prompt.text  # a hand-made example
     assert prompt.tokens.count(loaded.tokenizer.bos_token_id) == 1
     assert loaded.tokenizer.decode(prompt.tokens) == prompt.text
-    for style, choices in (
-        ("python_list", """['3', "it's 4", '"5"', 'é']"""),
-        ("single_quoted_list", "['3', 'it's 4', ''5'', 'é']"),
-        ("lettered_lines", 'A. 3\nB. it\'s 4\nC. "5"\nD. é'),
-    ):
+    for style, choices in {
+        "python_list": """['3', "it's 4", '"5"', 'é']""",
+        "single_quoted_list": "['3', 'it's 4', ''5'', 'é']",
+        "lettered_lines": 'A. 3\nB. it\'s 4\nC. "5"\nD. é',
+    }.items():
         prompt = renderer(change_run(run, choices=style)).render(QUESTION)
         assert f"Choices: {choices}<|eot_id|>" in prompt.text
 
 
-def test_shots_seed_and_subject(renderer, runs, dev):
-    def find_shots(run) -> list[Question]:
-        text = renderer(run).render(QUESTION).text
-        return [shot for shot in dev if f"{shot.text}\nChoices: {list(shot.choices)}\n" in text]
-
-    fixed = find_shots(runs["run2"])
-    assert len(fixed) == 5 and {shot.subject for shot in fixed} != {"anatomy"}
-    assert find_shots(change_run(runs["run2"], shots={"seed": 1})) != fixed
-    own = [shot for shot in dev if shot.subject == "anatomy"]
-    assert find_shots(change_run(runs["run6"], shots={"number": 2})) == own[:2]
+def test_shots_of_subject(renderer, runs, dev):
+    text = renderer(change_run(runs["run6"], shots={"number": 2})).render(QUESTION).text
+    shots = [shot for shot in dev if f"{shot.text}\nChoices: {list(shot.choices)}\n" in text]
+    assert shots == [shot for shot in dev if shot.subject == "anatomy"][:2]
 
 
 def test_raw_text_start_token(renderer, runs, loaded, vendor_question):
@@ -89,26 +83,6 @@ def test_long_prompt_left_truncation(runs, loaded):
     )
     assert cut.truncated and not whole.truncated
     assert cut.tokens == whole.tokens[-50:]  # room for ten new tokens
-    with pytest.raises(UserError, match="new_tokens is 10; expected less"):
-        Renderer(runs["run1"], loaded.tokenizer, [], 10).render(QUESTION)
-
-
-def test_chat_template_date(renderer, runs, loaded, monkeypatch):
-    monkeypatch.setattr(loaded.tokenizer, "chat_template", "{{ date_string }}")
-    assert renderer(change_run(runs["run1"], date="1 May")).render(QUESTION).text == "1 May"
-    monkeypatch.setattr(loaded.tokenizer, "chat_template", None)
-    with pytest.raises(UserError, match="the template"):
-        renderer(runs["run1"]).render(QUESTION)
-
-
-def test_question_ids_between_datasets(world):
-    mmlu_questions, vendor_questions = (
-        read_questions(world, source)[0] for source in ("mmlu", "vendor")
-    )
-    assert len({question.id for question in mmlu_questions}) == len(mmlu_questions)
-    assert {q.id: (q.choices, q.gold) for q in mmlu_questions} == {
-        q.id: (q.choices, q.gold) for q in vendor_questions
-    }
 
 
 def test_explain_prompt(world, chat_manifest, tmp_path, runs, renderer):
@@ -120,5 +94,3 @@ def test_explain_prompt(world, chat_manifest, tmp_path, runs, renderer):
     content, tokens = text.read_text().split("---- tokens ----\n")
     assert prompt.text in content and "' B'" in content
     assert [int(line.split()[0]) for line in tokens.splitlines()] == prompt.tokens
-    with pytest.raises(UserError, match="Did you mean 'anatomy'"):
-        explain_prompt.main(chat_manifest, data, text, "run9", "anatomi", 0, asking)

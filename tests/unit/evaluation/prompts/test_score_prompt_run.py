@@ -47,16 +47,10 @@ def make_output(text=None, gold="A", subject="s", loglikelihoods=None, number=0)
         ("", False, False, False, None),
     ],
 )
-def test_judge_text(text, right, strict, met, parser):
+def test_judge_output(text, right, strict, met, parser):
     item = judge_output(make_output(text), RUN5)
     assert (item.correct, item.format_met, item.parser, item.gold) == (right, met, parser, "4")
     assert item.scores == {"acc": float(right), "acc_strict": float(strict)}
-
-
-def test_judge_loglikelihoods():
-    output = make_output(loglikelihoods=[-3.0, -0.5, -2.0, -9.0], gold="B")
-    item = judge_output(output, make_reading(None, letter="letter"))
-    assert (item.prediction, item.gold, item.correct, item.format_met) == ("B", "B", True, None)
 
 
 def test_baseline_by_rule():

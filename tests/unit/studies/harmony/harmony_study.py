@@ -13,7 +13,6 @@ from workflow_scripts.settings.tables import TaskRow, read_table
 from workflow_scripts.studies.ranking import (
     agreement,
     agreement_by_size,
-    categories,
     components,
     compute,
     leaderboard,
@@ -51,7 +50,7 @@ BOTH = ("direct", "train_before_test")
 GRID = read_grid_files(ROOT, _TASKS)["own"]
 SETTINGS = GridSettings(grid=GRID, tasks=TASK_ROWS)
 PROTOCOLS = GRID.names
-OF_OWN_GRID = (agreement, agreement_by_size, categories, components, compute, leaderboard)
+OF_OWN_GRID = (agreement, agreement_by_size, components, compute, leaderboard)
 OF_OWN_GRID = (*OF_OWN_GRID, panel, significance, task_pair, variance)
 NO_ERRORS = KnownErrors(correlations={})
 
@@ -91,16 +90,22 @@ def drop_cell(scores: pd.DataFrame, model: str, task: str, protocol: str) -> pd.
     return scores[~cell]
 
 
+def run_script(module, folder: Path, arguments: dict) -> None:
+    """Make a script's tables and figures in a folder, named after it or the argument that has them."""
+    main, name = module.main, module.__name__.rpartition(".")[2]
+    for key in signature(main).parameters.keys() - arguments.keys():
+        stem = {"table": name, "figure": f"{name}_figure"}.get(key, key)
+        kinds = ("pdf", "png") if "figure" in key else ("csv", "md", "tex")
+        arguments = arguments | {key: [folder / f"{stem}.{kind}" for kind in kinds]}
+    main(**{key: arguments[key] for key in signature(main).parameters})
+
+
 def run_all(grids: dict[str, Grid], folder: Path) -> None:
-    """Make the tables and figures of a grid as its rules do, named after their scripts."""
-    grid_files = folder / "cells.parquet", folder / "models.parquet"
-    write_grids(grids, *grid_files)
-    families = {row.model: row.family for row in MODEL_ROWS}
-    arguments = {"settings": SETTINGS.to_params(), "num_bootstrap": 10, "seed": 0}
-    arguments |= {"panel": LEADERBOARD, "task_pair": ["rte", "mnli"], "families": families}
+    """Make the tables and figures of a grid as its rules do."""
+    write_grids(grids, folder / "grid.parquet")
+    arguments = {"grid": folder / "grid.parquet", "settings": SETTINGS.to_params()}
+    arguments |= {"num_bootstrap": 10, "seed": 0, "panel": LEADERBOARD, "release": None}
+    arguments |= {"task_pair": ["rte", "mnli"]}
+    arguments |= {"families": {row.model: row.family for row in MODEL_ROWS}}
     for module in OF_OWN_GRID:
-        name = module.__name__.rpartition(".")[2]
-        arguments["table"] = [folder / f"{name}.{kind}" for kind in ("csv", "md", "tex")]
-        arguments["figure"] = [folder / f"{name}.{kind}" for kind in ("pdf", "png")]
-        accepted = signature(module.main).parameters.keys() & arguments.keys()
-        module.main(*grid_files, **{key: arguments[key] for key in accepted})
+        run_script(module, folder, arguments)

@@ -56,17 +56,16 @@ def test_broken_cells_are_named_everywhere(tmp_path):
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
     collect_scores(records, **outputs)
     options = {"known_models": [row.model_dump() for row in MODEL_ROWS]}
-    grid = {"cells": tmp_path / "cells.parquet", "models": tmp_path / "models.parquet"}
     build_grid.main(
         [outputs["scores"]],
         CORRELATIONS,
-        **grid,
+        tmp_path / "cells.parquet",
         settings=SETTINGS.to_params(),
-        wanted={protocol: {"models": MODELS[:4], "tasks": TASKS} for protocol in ALL},
+        requested={protocol: {"models": MODELS[:4], "tasks": TASKS} for protocol in ALL},
         errors=outputs["errors"],
         **options,
     )
-    run_all(read_grids(**grid), tmp_path)
+    run_all(read_grids(tmp_path / "cells.parquet"), tmp_path)
     scores.main(
         [outputs["scores"]],
         table=[tmp_path / f"scores.{kind}" for kind in ("csv", "md", "tex")],
@@ -84,8 +83,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         DIRECT: 6,
         FEW_SHOT: 6,
     }
-    files = tmp_path / "leaderboard.csv", tmp_path / "components.csv"
-    tab = make_harmony_tab(*files, list(TASK_ROWS), PROTOCOLS)
+    tab = make_harmony_tab(tmp_path / "leaderboard.csv", TASK_ROWS, PROTOCOLS)
     assert [row["note"] for row in tab.rows] == ["no scores"] * 4
     tables = {f"harmony_{path.stem}": read_table(path) for path in tmp_path.glob("*.csv")}
     values = HARMONY.values(tables)

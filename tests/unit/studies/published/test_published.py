@@ -15,27 +15,17 @@ from sklearn.preprocessing import StandardScaler
 
 from tests.unit.settings.test_tables import LM_HARMONY_MODELS
 from tests.unit.studies.published.published_study import (
-    PUBLISHED,
     ROOT,
-    build_published,
+    build_study,
     read_cells,
     read_published_table,
 )
+from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.settings.tables import ModelRow, read_table
-from workflow_scripts.studies.published.chapter import PUBLISHED as CHAPTER
 from workflow_scripts.studies.ranking import price
 
 DIRECT, TRAINED = "direct", "train_before_test"
-# The tasks of the published ranking, by its own categories.
-LM_HARMONY_CATEGORIES = {
-    "Language Understanding": "mnli qnli rte cola sst2 mrpc qqp wic anli_r1",
-    "Commonsense Reasoning": "winogrande commonsense_qa hellaswag social_iqa",
-    "Question Answering": "openbookqa nq_open boolq arc_easy arc_challenge",
-    "Physics/Biology/Chemistry": "sciq piqa",
-    "Math": "mathqa gsm8k",
-    "Medicine": "medmcqa headqa_en",
-}
-TASKS = [task for names in LM_HARMONY_CATEGORIES.values() for task in names.split()]
+TASKS = list(TEST_ITEMS)
 TEXTS = ["wiki_2025", "arxiv_2025", "stackexchange_2025"]
 
 
@@ -123,14 +113,6 @@ def test_components_match_sklearn():
     assert round(100 * share) == 85, "as the authors' README says"
 
 
-def test_compute_matches_pretraining_table():
-    table = read_published_table("compute").dropna(subset="compute")
-    pretraining = pd.read_csv(PUBLISHED / "pretraining.tsv", sep="\t").set_index("model")
-    expected = 6e18 * pretraining["parameters_billion"] * pretraining["tokens_billion"]
-    for _, rows in table.groupby("protocol"):
-        assert rows.set_index("model")["compute"].to_dict() == pytest.approx(expected.to_dict())
-
-
 # --- bits per byte
 
 
@@ -139,7 +121,7 @@ def test_compute_matches_pretraining_table():
     [(TRAINED, TRAINED, TRAINED, 53), ("base", DIRECT, TRAINED, 33)],
 )
 def test_text_agreement_matches_scipy(panel, bits, after, models):
-    table = read_published_table("text_agreement")
+    table = read_published_table("texts")
     rows = table[(table["panel"] == panel) & table["task"].notna()]
     assert len(rows) == 3 * 24 and (rows["models"] == models).all()
     texts, tasks = read_cells().loc[bits, TEXTS].dropna(), read_scores(after)
@@ -152,34 +134,7 @@ def test_text_agreement_matches_scipy(panel, bits, after, models):
         assert row.pearson == pytest.approx(-both.corr().iloc[0, 1], abs=1e-9)
 
 
-# --- ranks and releases
-
-
-def test_releases_match_plain_count():
-    leaderboard = pd.read_csv(PUBLISHED / "harmony_leaderboard.csv", index_col="model")[TASKS] / 100
-    long = pd.read_csv(PUBLISHED / "harmony_cells.csv")
-    errors = long[long["protocol"] == TRAINED].pivot(index="model", columns="task", values="stderr")
-    differences = (leaderboard - read_scores(TRAINED)).loc[errors.index]
-    table = read_published_table("releases").set_index("task")
-    for task in TASKS:
-        assert table.at[task, "differing"] == (differences[task].abs() > 5e-5).sum()
-        assert table.at[task, "furthest"] == pytest.approx(differences[task].abs().max())
-        if task != "cola":
-            z = differences[task].abs() / (errors[task] * 2**0.5)
-            assert table.at[task, "apart"] == (z > 2).sum()
-
-
 # --- price
-
-
-def test_price_matches_plain_count():
-    second = pd.read_csv(PUBLISHED / "harmony_leaderboard.csv").set_index("model")[TASKS]
-    first_scores, second_scores = (
-        PCA(1).fit_transform(StandardScaler().fit_transform(values))[:, 0]
-        for values in (read_scores(TRAINED), second.loc[read_scores(TRAINED).index])
-    )
-    tau = get_value(read_published_table("price"), "tau", way=price.ALL)
-    assert tau == pytest.approx(abs(kendalltau(first_scores, second_scores)[0]), abs=1e-9)
 
 
 def test_harmony_lite_uses_chosen_tasks():
@@ -197,12 +152,5 @@ def test_readme_figure_is_current():
     image = "docs/figures/published_agreement.png"
     readme = (ROOT / "README.md").read_text()
     assert readme.index(f"]({image})") == readme.index("](docs/figures/")
-    figure = build_published()[0] / "agreement_figure.png"
+    figure = build_study("published")[0] / "agreement_figure.png"
     assert figure.read_bytes() == (ROOT / image).read_bytes()
-
-
-def test_chapter_numbers_match_tables():
-    values = CHAPTER.values({"published_agreement": read_published_table("agreement")})
-    names = ("direct.kendall_low", "direct.kendall_high", "rise_kendall", "models", "tasks")
-    numbers = [round(values[f"published.{name}"], 2) for name in names]
-    assert numbers == [0.32, 0.71, 0.24, 61, 24]

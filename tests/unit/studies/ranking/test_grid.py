@@ -69,9 +69,8 @@ def test_imported_scores_round_trip(tmp_path):
     assert direct.values.loc[f"{LLAMA} [theirs]", "rte"] == 0.9
     assert direct.values.loc[LLAMA, "rte"] != 0.9
     assert np.isnan(direct.stderrs.loc[f"{LLAMA} [theirs]", "rte"])
-    files = tmp_path / "cells.parquet", tmp_path / "models.parquet"
-    write_grids(grids, *files)
-    for protocol, grid in read_grids(*files).items():
+    write_grids(grids, tmp_path / "grid.parquet")
+    for protocol, grid in read_grids(tmp_path / "grid.parquet").items():
         expected = grids[protocol]
         for name in ("values", "stderrs", "absent", "models"):
             tables = getattr(grid, name), getattr(expected, name)

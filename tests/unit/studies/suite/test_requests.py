@@ -8,7 +8,6 @@ import pytest
 from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import fail, make_entry, measure
 from workflow_scripts.core.files import write_json
-from workflow_scripts.studies.suite import submit
 from workflow_scripts.studies.suite.requests import get_status, make_requests_table
 from workflow_scripts.studies.suite.submissions import accept_unchecked, check_requests
 
@@ -27,17 +26,8 @@ def test_status_follows_the_records():
     assert "is not a JSON record" in get_status(entry)["reason"]
 
 
-def test_submit_prints_request_lines(tmp_path, capsys):
-    entries = [
-        make_entry() | {"built": str(tmp_path / "manifest.json")},
-        {"file": "bad.yaml", "request": None, "reason": "it is no YAML."},
-        make_entry("org/far", reason="it cannot be reached.") | {"status": "unchecked"},
-    ]
-    write_json(tmp_path / "checks.json", entries)
-    submit.main(tmp_path / "checks.json")
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["pending", "refused", "unchecked"]
-    assert lines[1] == "refused    bad.yaml: it is no YAML."
+def test_parameters_of_built_checkpoint(tmp_path):
+    entries = [make_entry() | {"built": str(tmp_path / "manifest.json")}]
     assert make_requests_table(entries)["parameters"][0] == 1_000_000
     write_json(tmp_path / "manifest.json", {"parameters": 1_250_000})  # once it was built
     assert make_requests_table(entries)["parameters"][0] == 1_250_000
