@@ -88,6 +88,12 @@ def build_local_name(path: str) -> str:
     return f"{LOCAL}/{name.strip('._-') or 'folder'}"
 
 
+def build_checkpoint_name(name: str) -> str:
+    """Build the name of a checkpoint, of which the model may be a folder."""
+    base = re.split("[@+]", name)[0]
+    return build_local_name(base) + name.removeprefix(base) if is_folder_path(name) else name
+
+
 @dataclass(frozen=True)
 class CheckpointId:
     """A loadable model: a hub model, or a chunked and perhaps trained variant of it."""

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from workflow_scripts.core.clean_text import plain, shorten_text
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import LOCAL, CheckpointId, RowId, build_local_name, is_folder_path
+from workflow_scripts.core.ids import LOCAL, CheckpointId, RowId, build_checkpoint_name
 from workflow_scripts.settings.compute import QUANTIZED, Precision
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.section import Section, Words
@@ -29,11 +29,8 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
 def _check_checkpoint(name: str) -> str:
-    if is_folder_path(name):
-        base = re.split("[@+]", name)[0]
-        name = build_local_name(base) + name.removeprefix(base)
     try:
-        return str(CheckpointId.parse(name))
+        return str(CheckpointId.parse(build_checkpoint_name(name)))
     except UserError as error:
         raise ValueError(str(error)) from None
 

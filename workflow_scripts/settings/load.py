@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError, format_suggestion
-from workflow_scripts.core.ids import CheckpointId, build_local_name, is_folder_path
+from workflow_scripts.core.ids import CheckpointId, build_checkpoint_name
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
@@ -37,10 +37,7 @@ def load_settings(
     compute = checked.compute
     if source == "miniature" and compute.dtype == "auto":  # its numbers are the same everywhere
         compute = compute.model_copy(update={"dtype": "float32"})
-    served = {
-        build_local_name(name) if is_folder_path(name) else name: section
-        for name, section in checked.served.items()
-    }
+    served = {build_checkpoint_name(name): section for name, section in checked.served.items()}
     settings = Settings.model_construct(
         **dict(checked) | {"served": served, "compute": compute},
         **rows,

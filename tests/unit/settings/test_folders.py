@@ -9,7 +9,11 @@ from hypothesis import strategies as st
 from tests.unit.hub.fake_hub import safetensors
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import build_local_name, describe_hub_name_problem
+from workflow_scripts.core.ids import (
+    build_checkpoint_name,
+    build_local_name,
+    describe_hub_name_problem,
+)
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -34,6 +38,7 @@ def test_folder_link(here):
     save(here / PATH)
     (here / "mine").symlink_to(PATH)
     assert load({"harmony": {"models": ["./mine"]}}).folders == {"local/mine": "mine"}
+    assert build_checkpoint_name("./mine@k2m6+cpt") == "local/mine@k2m6+cpt"
 
 
 def test_folder_model(here):

@@ -13,7 +13,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import hash_json, write_text
-from workflow_scripts.core.ids import build_local_name, is_folder_path
+from workflow_scripts.core.ids import build_checkpoint_name
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import LEVEL
@@ -217,7 +217,7 @@ def main(
     if folders:
         results, notes = compare_folders(names, **harness_tasks)
     else:
-        names = [build_local_name(name) if is_folder_path(name) else name for name in names]
+        names = list(map(build_checkpoint_name, names))
         by_key = {path.stem: read_grids(path) for path in [*grids, *map(Path, own)]}
         of_grids = {key: GridSettings.of(settings[key]) for key in by_key}
         results = compare_grids(by_key, of_grids, names)
