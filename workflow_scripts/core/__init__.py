@@ -1,6 +1,6 @@
-"""Hold what every other package may import: formats and names, without PyTorch.
+"""Define file formats and names for all other packages, without PyTorch.
 
-`records` and `items` are what each measurement writes and is read by, `ids.CheckpointId` names checkpoints,
-`plan.chunk_plan` lays out chunks, `files` writes whole files or none, `output_cache.run_cached` keeps finished outputs,
-`errors.UserError` is for the person at the keyboard and `hardware_errors` tells faults of the machine from it.
+`records` and `items` read and write the results of measurements, `ids.CheckpointId` is the id of a checkpoint,
+`plan.chunk_plan` assigns layers to chunks, `files` writes files atomically, `output_cache.run_cached` caches
+finished outputs, `errors.UserError` is an error for the user and `hardware_errors` detects machine errors.
 """

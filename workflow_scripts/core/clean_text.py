@@ -1,7 +1,7 @@
-"""Make text that somebody else wrote fit for what shows it: a terminal, Markdown, CSV, TeX or HTML.
+"""Escape untrusted text for a terminal, Markdown, CSV, TeX or HTML.
 
-Names of files, licences, notes, what a library said about a stranger's files: all of it goes through here, and
-nothing else decides what of it is shown. Addresses lose the account that they hold.
+All file names, licences, notes and library messages about downloaded files are escaped here before they are shown.
+User names and passwords are removed from URLs.
 """
 
 import html
@@ -10,9 +10,9 @@ import unicodedata
 from typing import Any
 
 UNKNOWN = "\ufffd"
-_MAX_CHARACTERS = 1_000  # of what is said about one thing
-# What shows nothing and does something: terminals obey control characters, and marks of direction turn words
-# around. With halves of characters, what no file may hold, and what nobody has given a meaning.
+_MAX_CHARACTERS = 1_000  # of one reason in a list
+# Invisible characters with an effect: control characters act on a terminal, direction marks reorder text. Also
+# surrogates, which UTF-8 cannot encode, non-characters and private-use characters.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b"
     "\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ue000-\uf8ff\ufeff\ufff9-\ufffb\ufffe\uffff"
@@ -25,29 +25,29 @@ _ACCOUNT = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
 _VARIANT = re.compile(
     r"[@+](k\d+m\d+|prune\d|cpt|sft|tuned)[\w.+-]*"
-)  # no formula is spelt like one
-_MARKUP = re.compile(r"[\\|<`]|(?<=\])[(\[]")  # brackets alone, as of a plan, link to nothing
+)  # a checkpoint's variant, which cannot be a formula
+_MARKUP = re.compile(r"[\\|<`]|(?<=\])[(\[]")  # brackets make a link only if ( or [ follows them
 
 
 def clean_lines(text: str) -> str:
-    """Keep lines and tabs, and replace all else that is no sign."""
+    """Replace invisible characters other than tabs and line ends, and remove accounts from URLs."""
     text = _SPACES.sub(" ", _LINE_ENDS.sub("\n", _ACCOUNT.sub("", text)))
     return _INVISIBLE.sub(UNKNOWN, text)
 
 
 def plain(text: str) -> str:
-    """Put it on one line."""
+    """Clean text and put it on one line."""
     return re.sub(r"[\n\t]", " ", clean_lines(text))
 
 
 def shorten_text(text: str) -> str:
-    """Put it on one line of bounded length, for a reason in a list of many."""
+    """Clean text and put it on one line of limited length."""
     text = " ".join(plain(text).split())
     return text if len(text) <= _MAX_CHARACTERS else text[:_MAX_CHARACTERS] + "…"
 
 
 def clean_values(value: Any) -> Any:
-    """Do the same for every text in what goes into JSON."""
+    """Apply `clean_lines` to every text of a JSON value."""
     if isinstance(value, str):
         return clean_lines(value)
     if isinstance(value, dict):
@@ -60,12 +60,12 @@ def escape_html(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Make a cell of a table: no link, no picture, no HTML, no end of the cell."""
+    """Escape text for a cell of a Markdown table: links, images, HTML and cell separators."""
     return _MARKUP.sub(r"\\\g<0>", plain(text))
 
 
 def escape_csv(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula, so that it is shown as text."""
+    """Put an apostrophe before text that a spreadsheet would run as a formula."""
     text = plain(text)
     is_formula = _FORMULA.match(text.lstrip("'")) and not _VARIANT.fullmatch(text)
     return f"'{text}" if is_formula else text
@@ -76,7 +76,7 @@ def unescape_csv(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text.lstrip("'")) else text
 
 
-# A character, a space and what LaTeX prints it by; "[" and "*" behind a line's end would open an option, or be one.
+# Each line is a character, a space and its LaTeX code. "[" and "*" after `\\` would be read as its options.
 _LATEX_TABLE = r"""
 \ \textbackslash{}
 & \&
@@ -129,13 +129,13 @@ _ \_
 Å \AA{}
 """
 _LATEX = dict(line.split(" ", 1) for line in _LATEX_TABLE.strip("\n").split("\n"))
-# By the accent that follows its letter, the command that every engine and encoding has.
+# The combining accents, each with the LaTeX command that every engine and encoding has.
 _ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0323\u0327",
                     "`'^~=u.\"rHvdc", strict=True))  # fmt: skip
 
 
 def escape_latex(text: str) -> str:
-    """Write it as LaTeX prints it; a character that not every engine can set stands there by its number."""
+    """Escape text for LaTeX; a character that some engine cannot typeset becomes its code point, `[U+0410]`."""
     return "".join(map(_format_latex, unicodedata.normalize("NFC", plain(text))))
 
 

@@ -1,13 +1,13 @@
-"""The error that is meant for the person at the keyboard."""
+"""Errors that are shown to the user without a traceback."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-_SHOWN = 40  # a file that is wrong throughout has a problem in every line
+_SHOWN = 40  # a wrong file may have a problem in every line
 
 
 class UserError(Exception):
-    """A problem the user can mend: one readable sentence per problem, shown without a traceback."""
+    """An error that the user can fix: one sentence per problem, shown without a traceback."""
 
     exit_code = 1
 
@@ -20,17 +20,17 @@ class UserError(Exception):
 
 
 class Interrupted(UserError):
-    """Asked to end, and ended with everything saved: the same command resumes from there."""
+    """The job was interrupted by a signal after saving its state: the same command resumes."""
 
     exit_code = 75  # EX_TEMPFAIL of sysexits.h: try again later
 
 
 class Unreachable(UserError):
-    """Nobody answered, so nothing is known of what was asked for: the same command asks again."""
+    """The hub or server did not answer: the same command retries."""
 
 
 def format_suggestion(word: str, choices: Iterable[str]) -> str:
-    """Say ' Did you mean ...?' with the nearest known name, or nothing when none is near."""
+    """Return " Did you mean ...?" with the most similar choice, or an empty text if none is similar."""
     names = {str(name).lower(): str(name) for name in reversed(list(choices))}
     near = get_close_matches(str(word).lower(), names, n=1, cutoff=0.6)
     return f" Did you mean {names[near[0]]!r}?" if near else ""

@@ -1,6 +1,6 @@
-"""Cells that failed: a note each in results/broken, and a record that says so in place of its own.
+"""List and clear failed cells: each has a note in results/broken and a record that says that it failed.
 
-Standard library alone: the Snakefile reads these notes.
+This module uses the standard library alone, because the Snakefile imports it.
 """
 
 from pathlib import Path
@@ -12,13 +12,13 @@ FOLDER = Path("results/broken")
 
 
 def list_failed_cells() -> list[dict[str, Any]]:
-    """Read record, reason and log of each."""
+    """Read the notes of failed cells: record, reason and log."""
     notes = map(read_json, sorted(FOLDER.glob("*.json")))
-    return [note for note in notes if note]  # else being written, or half removed
+    return [note for note in notes if note]  # an unreadable note is being written or removed
 
 
 def clear_failed_cells() -> None:
-    """Remove what stands in their place, so that they are tried again."""
+    """Remove the records and notes of failed cells, so the next run retries the cells."""
     for path in sorted(FOLDER.glob("*.json")):
         record = Path((read_json(path) or {}).get("record", path))
         if is_failed_record(record):

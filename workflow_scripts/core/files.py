@@ -1,8 +1,8 @@
-"""Write files that are either whole or absent, and compute their checksums.
+"""Write files atomically, and compute their checksums.
 
-Everything is written to a temporary sibling and renamed over its target, so a job killed at any
-moment leaves the old file, the new file or nothing. The temporary name carries host and process, so that writers of
-the same target do not meet, and the next one removes what a killed one left.
+Every file is written under a temporary name in the same folder and renamed to its target, so a job killed at any
+moment leaves the old file, the new file or none. The temporary name contains host and process id, so that parallel
+writers of a target do not collide; the next writer removes the temporary files of killed processes.
 """
 
 import glob
@@ -32,7 +32,7 @@ def hash_text(text: str) -> str:
 
 
 def format_canonical_json(value: Any) -> str:
-    """Spell a JSON value in the one canonical way: sorted keys, no spaces, no NaN."""
+    """Format a JSON value canonically: sorted keys, no spaces, no NaN."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
@@ -43,7 +43,7 @@ def hash_json(value: Any) -> str:
 
 
 def is_outside_folder(path: str) -> bool:
-    """Tell whether a relative path that somebody else has written is anything but that."""
+    """Return whether an untrusted relative path is absolute, has `..`, or has a backslash or control character."""
     pure = PurePosixPath(path)
     return pure.is_absolute() or ".." in pure.parts or bool(re.search(r"[\\\x00-\x1f]", path))
 
@@ -64,7 +64,7 @@ def open_atomic_path(target: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def open_atomic_dir(target: Path | str) -> Iterator[Path]:
-    """Yield a temporary folder to fill; rename it to `target` (replacing it) if the block succeeds."""
+    """Yield a temporary folder to fill; replace `target` by it if the block succeeds."""
     target = Path(target)
     temporary = _make_sibling(target)
     temporary.mkdir()
@@ -83,7 +83,7 @@ def open_atomic_dir(target: Path | str) -> Iterator[Path]:
 
 
 def is_altered(path: Path, sha256: str) -> str | None:
-    """Describe a file that is missing, or not the one that had this checksum; None where it is whole."""
+    """Describe the problem of a file that is missing or has another checksum; return None if it matches."""
     if not path.is_file():
         return f"{path} is missing."
     if hash_file(path) != sha256:
@@ -92,7 +92,7 @@ def is_altered(path: Path, sha256: str) -> str | None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; None where there is none that can be read."""
+    """Read a JSON file; return None if it is missing or invalid."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -105,12 +105,12 @@ def write_text(target: Path | str, text: str) -> None:
 
 
 def write_json(target: Path | str, value: Any) -> None:
-    """Write JSON indented for people, with the keys in their order; refuse NaN."""
+    """Write indented JSON in the order of its keys; refuse NaN."""
     write_text(target, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _make_sibling(target: Path) -> Path:
-    """Choose a temporary name for this process, and remove what processes that ended left of theirs."""
+    """Choose a temporary path for this process, and remove the temporary files of ended processes."""
     target.parent.mkdir(parents=True, exist_ok=True)
     stem = f".{target.name}.tmp-{socket.gethostname()}-"
     for leftover in target.parent.glob(f"{glob.escape(stem)}*"):
@@ -121,7 +121,7 @@ def _make_sibling(target: Path) -> Path:
 
 
 def is_running(process: int) -> bool:
-    """Tell whether a process of this machine runs."""
+    """Return whether a process of this machine is running."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:

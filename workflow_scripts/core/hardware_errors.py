@@ -1,7 +1,6 @@
-"""Tell faults of the machine from those of the work: no space, no memory, a disk, a GPU or a server that fails.
+"""Distinguish machine errors (no disk space, no memory, a failing disk, GPU or server) from errors of the work.
 
-Tried again the same work may well come out, so a job ends with these and does not record them as the outcome of a
-measurement.
+A retry may succeed, so a job exits with a machine error and does not record it as the result of a measurement.
 """
 
 import errno
@@ -21,35 +20,35 @@ _OUT_OF_MEMORY = re.compile(
     r"[Cc]an(no|')t allocate memory|std::bad_alloc|(CUDA|HIP) (error: )?out of memory"
     "|CUBLAS_STATUS_ALLOC_FAILED"
 )
-# Compiled libraries wrap the system's words into errors of their own. After an error of CUDA that is not about
-# memory every later call of the process fails too.
+# Compiled libraries wrap the system's message in their own exceptions. After a CUDA error other than out of memory,
+# every later CUDA call of the process fails too.
 _FAULT = re.compile(
     "|".join([_OUT_OF_MEMORY.pattern, *map(os.strerror, sorted(_ERRNOS))])
     + r"|can't start new thread|No (CUDA|HIP) GPUs are available|NVIDIA driver|cudaGetDeviceCount"
     r"|CUDA (error|driver|unknown error)|HIP error|CUBLAS_STATUS_|CUDNN_STATUS_|cuDNN error|NCCL error"
 )
-# What PyTorch raises, by name, since nothing here imports it.
+# PyTorch's exceptions, by name, because this module does not import PyTorch.
 _TORCH_TYPES = {"OutOfMemoryError", "AcceleratorError"}
 
 
 class HardwareError(UserError):
-    """A fault that this package found: the work may come out on another machine."""
+    """A machine error that this package detected: the job may succeed on another machine."""
 
     exit_code = 71  # EX_OSERR of sysexits.h
 
 
 class ServerUnreachableError(UserError):
-    """A server does not answer: no fault of the work."""
+    """A server does not answer."""
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Tell whether memory ran out, so that less at a time may fit."""
+    """Return whether memory ran out, so that a smaller batch may fit."""
     is_memory = _OUT_OF_MEMORY.search(str(error)) or type(error).__name__ == "OutOfMemoryError"
     return isinstance(error, RuntimeError) and bool(is_memory)
 
 
 def describe_hardware_error(error: BaseException | None) -> str | None:
-    """Describe the fault of the machine that an error, or what lies behind it, speaks of; None where there is none."""
+    """Describe the machine error in an exception or its causes; return None if there is none."""
     while error is not None:
         if (
             isinstance(error, MemoryError | HardwareError | ServerUnreachableError)

@@ -1,20 +1,19 @@
-"""Name a model, a chunked checkpoint and its training stages, in prose and in paths.
+"""Build and parse the ids of checkpoints: model, chunk plan and training stages.
 
-A model is known by its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkpoint adds its plan,
-`@k2m12` (`@prune3-5` leaves out the layers 3 and 5, counted from 1), and its stages, `+cpt`,
-`+cpt+sft`. A model that is trained as it is has the stage `+tuned`; a stage that ends after so many
-thousand tokens says so, `+cpt.300k`. Behind the plan stands what else makes it another model, where it is
-not the usual:
-`@k4m6-sequential-mlp.none-noadapters`, `@k2m6-after4` where the chunks do not stand in the middle,
-`@k2m12-init.normal` where its adapters start as random values, `@k2m12-distil.hidden` where it is trained towards
-itself unchunked. What is usual has no mark, so that a model has one name.
-In a path `/` becomes `--`, which the hub allows in no name, so the way back is unambiguous.
+The id of a model is its hub name, `Qwen/Qwen2.5-0.5B-Instruct`. A chunked checkpoint adds its plan,
+`@k2m12` (`@prune3-5` removes the layers 3 and 5, counted from 1), and its stages, `+cpt`,
+`+cpt+sft`. A model that is trained without chunking has the stage `+tuned`. `+cpt.300k` is a stage that ends
+after 300 thousand tokens. Marks after the plan name each choice that differs from the default:
+`@k4m6-sequential-mlp.none-noadapters`; `@k2m6-after4` if the chunks are not in the middle of the model;
+`@k2m12-init.normal` if the adapters are initialised at random; `@k2m12-distil.hidden` if the unchunked model
+is the teacher. Defaults have no mark, so each checkpoint has one id.
+In a path `/` becomes `--`. The hub allows no `--` in a name, so the id can be recovered from the path.
 
-A model that is a folder on this machine, `./runs/seed1/checkpoint-500`, goes by a name of the same
-form, `local/runs.seed1.checkpoint-500`.
+A model in a local folder, `./runs/seed1/checkpoint-500`, has an id of the same form,
+`local/runs.seed1.checkpoint-500`.
 
-A row of the leaderboard is a checkpoint in a precision, `Qwen/Qwen2-0.5B~bfloat16`, and, where its
-request pins one, at a commit, of which the name has the first twelve digits: `~bfloat16~0123456789ab`.
+A leaderboard row is a checkpoint with a precision, `Qwen/Qwen2-0.5B~bfloat16`, and, if its request pins a
+commit, the first twelve digits of the commit: `~bfloat16~0123456789ab`.
 """
 
 import re
@@ -28,21 +27,21 @@ from typing import get_args
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import DEFAULT_MODE, Aggregation, AggregationBase, Mode
 
-TUNED = "tuned"  # the stage of a model that is no chunked one
+TUNED = "tuned"  # the stage of a model without chunks
 STAGES = ("cpt", "sft", TUNED)
-LOCAL = "local"  # what stands for the organisation of a model that is a folder on this machine
-UNCHANGED = "k0m0"  # the plan that leaves a model as it is
+LOCAL = "local"  # replaces the organisation in the id of a local folder
+UNCHANGED = "k0m0"  # the plan of the unchanged model
 USUAL_AGGREGATION = "mlp.residual"
 NO_ADAPTERS = "noadapters"
 NORMAL_INIT = "init.normal"
 PUBLISHED_LOSS = "published"
-USUAL_TEMPERATURE = 2.0  # of the distillation, where its mark names none
+USUAL_TEMPERATURE = 2.0  # distillation temperature, if the mark has none
 _MODES = [mode for mode in get_args(Mode) if mode not in (DEFAULT_MODE, "prune")]
 _AGGREGATIONS = [
     *(f"mlp.{base}" for base in get_args(AggregationBase) if base != "residual"),
     *(mode for mode in get_args(Aggregation) if mode != "mlp"),
 ]
-# The marks that may stand behind a plan, in this order.
+# The marks that may follow a plan, in this order.
 _MARKS = (
     "|".join(_MODES),
     "after(?:0|[1-9][0-9]*)",
@@ -53,7 +52,7 @@ _MARKS = (
     rf"|(?:logits|both)(?:\.{PUBLISHED_LOSS})?(?:\.t(?!2(?![0-9.]))(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?)?)",
 )
 _CHECKPOINT = re.compile(
-    # What has no chunks has no marks of them.
+    # k0m0 and prune have no chunks, so they have no marks of chunks.
     rf"(?P<model>[^@+]+)(?:@(?!{UNCHANGED}-|prune[0-9-]*[0-9]-(?![0-9]|distil))"
     r"(?P<plan>k[0-9]+m[0-9]+|prune[0-9]+(?:-[0-9]+)*)"
     rf"(?P<marks>{''.join(f'(?:-(?:{mark}))?' for mark in _MARKS)}))?"
@@ -65,7 +64,10 @@ _HUB_NAME = re.compile(rf"(?!.*(?:--|\.\.)){_PART}/{_PART}")
 
 
 def describe_hub_name_problem(name: str) -> str | None:
-    """Name what is wrong with a hub name, or None; the same rules as the hub's own, so no path can climb."""
+    """Describe the problem of a hub name, or return None.
+
+    The rules are the hub's; they exclude `..`, so a path built from the name stays in its folder.
+    """
     if _HUB_NAME.fullmatch(name) and len(name) <= _MAX_LENGTH:
         return None
     return (
@@ -76,12 +78,12 @@ def describe_hub_name_problem(name: str) -> str | None:
 
 
 def is_folder_path(name: str) -> bool:
-    """Tell whether a model is named by its folder, and not as the hub does."""
+    """Return whether a model is named by a local folder, not by a hub name."""
     return name.startswith(("./", "../", "/"))
 
 
 def build_local_name(path: str) -> str:
-    """Join the parts of a path in one name, for people and for paths; of a long one its end."""
+    """Join the parts of a path into an id; a long id keeps its end."""
     parts = [part for part in PurePath(normpath(path)).parts if part not in ("/", "//", ".", "..")]
     name = re.sub(r"[^A-Za-z0-9._-]+", "_", ".".join(parts))
     name = re.sub(r"([.-])\1+", r"\1", name)[-(_MAX_LENGTH - len(LOCAL) - 1) :]
@@ -89,14 +91,14 @@ def build_local_name(path: str) -> str:
 
 
 def build_checkpoint_name(name: str) -> str:
-    """Build the name of a checkpoint, of which the model may be a folder."""
+    """Build the id of a checkpoint; a model that is a local folder gets a `local/` name."""
     base = re.split("[@+]", name)[0]
     return build_local_name(base) + name.removeprefix(base) if is_folder_path(name) else name
 
 
 @dataclass(frozen=True)
 class CheckpointId:
-    """A loadable model: a hub model, or a chunked and perhaps trained variant of it."""
+    """The id of a checkpoint: a hub model, or a chunked or trained variant of it."""
 
     model: str
     plan: str | None = None
@@ -105,25 +107,25 @@ class CheckpointId:
 
     @property
     def variant(self) -> str:
-        """Spell all behind the model's own name; nothing for the model as it comes from the hub."""
+        """Return the part of the id after the model's name; empty for the hub's model."""
         plan = f"@{'-'.join([self.plan, *self.marks])}" if self.plan else ""
         return plan + "".join(f"+{stage}" for stage in self.stages)
 
     @property
     def layout(self) -> "CheckpointId":
-        """Keep its layers alone, however they are aggregated and trained."""
+        """Return the id without aggregation, adapters and stages: the arrangement of the layers alone."""
         marks = [mark for mark in self.marks if mark in _MODES or mark.startswith("after")]
         return CheckpointId(self.model, self.plan, tuple(marks))
 
     @property
     def timed_variant(self) -> "CheckpointId":
-        """Keep what its speed depends on: its layers, aggregation and adapters, however they start and are trained."""
+        """Return the id with the parts that affect speed: layers, aggregation and adapters, without training."""
         marks = [mark for mark in self.marks if not mark.startswith(("init.", "distil."))]
         return CheckpointId(self.model, self.plan, tuple(marks))
 
     @property
     def before(self) -> "CheckpointId":
-        """Name what its last stage was trained from."""
+        """Return the checkpoint that the last stage starts from."""
         return replace(self, stages=self.stages[:-1])
 
     def __str__(self) -> str:
@@ -135,7 +137,7 @@ class CheckpointId:
 
     @classmethod
     def parse(cls, text: str) -> "CheckpointId":
-        """Read either spelling, the one for people or the one for paths."""
+        """Parse an id, or its form in paths."""
         return _parse(text)
 
 
@@ -156,13 +158,13 @@ def _parse(text: str) -> CheckpointId:
 
 
 def format_path_names(names: Iterable[str]) -> list[str]:
-    """Spell checkpoints as paths do."""
+    """Return the ids of checkpoints in the form for paths."""
     return [CheckpointId.parse(name).in_path for name in names]
 
 
 @dataclass(frozen=True)
 class RowId:
-    """A checkpoint as a leaderboard tells them apart: by number format and, where pinned, by commit."""
+    """The id of a leaderboard row: checkpoint, dtype and, if pinned, commit."""
 
     checkpoint: CheckpointId
     precision: str

@@ -1,4 +1,4 @@
-"""The items behind a record: one row per question, in Parquet."""
+"""Read and write the items of a record in Parquet: one row per question."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from workflow_scripts.core.measurement_conditions import Condition
 
 @dataclass(frozen=True)
 class Item:
-    """A question and what came back; null where a kind of task has no such thing."""
+    """A question with the model's answer; null for fields that its type of task does not have."""
 
     item: str
     prompt_sha256: str
@@ -18,13 +18,15 @@ class Item:
     prediction: str | None
     correct: bool | None = None
     subset: str | None = None
-    cluster: str | None = None  # what it shares with other items: a premise, a passage, a twin
+    cluster: str | None = (
+        None  # group of items that share a premise, a passage or a paired question
+    )
     scores: dict[str, float] = field(default_factory=dict)
     loglikelihoods: list[float] | None = None
     text: str | None = None
     format_met: bool | None = None
     parser: str | None = None
-    prompt: str | None = None  # its end, where the measurement keeps texts
+    prompt: str | None = None  # its end, if the measurement keeps texts
     choices: list[str] | None = None
     condition: Condition | None = None
 
@@ -36,7 +38,7 @@ _COLUMNS = (
 
 
 def build_items_schema():
-    """Build the schema of the Parquet file: text in all columns but some."""
+    """Build the schema of the Parquet file; columns without a type of their own are text."""
     import pyarrow as pa
 
     text = pa.string()
@@ -75,7 +77,7 @@ def write_items(path: Path, items: list[Item]) -> None:
 
 
 def read_items(path: Path):
-    """Read the items as a pyarrow table; refuse other columns than the ones above."""
+    """Read the items as a pyarrow table; raise UserError if its columns differ from the schema."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

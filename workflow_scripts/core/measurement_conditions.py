@@ -1,22 +1,22 @@
-"""Under which conditions a number was measured, where one record holds many of them."""
+"""Define the condition of a metric, for records that measure the same model under several conditions."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
 
 class Condition(BaseModel):
-    """Conditions that were varied within one measurement; null is what was not."""
+    """Conditions that one measurement varies; null is a condition that it does not vary."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    plan: str | None = None  # the chunk plan the model was run in; k0m0 is the unchanged one
-    aggregation: str | None = None  # how the outputs of the plan's chunks became one
-    difficulty: str | None = None  # of the text that was read
+    plan: str | None = None  # chunk plan; k0m0 is the unchanged model
+    aggregation: str | None = None  # how the outputs of the chunks are combined
+    difficulty: str | None = None  # of the text
     way: str | None = None  # how chunks ran: unchanged, fused or loop
-    batch: int | None = Field(None, ge=1)  # rows that ran at once
-    # Of the plan's layers: adapters, as wide as the model, or adapters64; null is none.
+    batch: int | None = Field(None, ge=1)  # rows per forward pass
+    # Adapters of the plan's layers: adapters (width of the model), adapters64 (width 64), or null (none).
     adapters: str | None = None
-    # Over how many the chunks were spread, or those of the plan that the unchanged model took turns with;
-    # null is one.
+    # Number of devices that the chunks are spread over; for the unchanged model that of the plan it is compared
+    # with. Null is one device.
     devices: int | None = Field(None, ge=2)
 
 

@@ -1,4 +1,4 @@
-"""Which files of a model are taken, from the hub or a folder, and what their headers tell."""
+"""Select the files of a model to copy from the hub or a folder, and read their headers."""
 
 import json
 import math
@@ -9,22 +9,22 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 
-# What may be taken of a model is listed, not what may not: code and pickles stay out whatever they are called.
+# An allowlist, so code and pickles are excluded whatever their name.
 ABOUT = r"README\.md|(LICENSE|NOTICE)(\.md|\.txt)?"
 _MODEL_FILES = re.compile(
     rf"{ABOUT}|[^/]+\.(safetensors|json|txt|model|jinja)|additional_chat_templates/[^/]+\.jinja"
 )
 _LOADED_WEIGHTS = re.compile(r"(adapter_)?model(-\d+-of-\d+)?\.safetensors")
 _INDEX_OF_PICKLES = re.compile(r".*(?<!\.safetensors)\.index\.json")
-_MANIFEST = "manifest.json"  # the name of our own file
+_MANIFEST = "manifest.json"  # written by this package
 _MAX_HEADER = 100_000_000  # bytes, as safetensors itself allows
 
 
 def select_model_files(paths: Iterable[str]) -> set[str]:
-    """Choose those of a model's files that are taken: weights as transformers loads them, and small files."""
+    """Return the files of a model to copy: the weights that transformers loads, and small files."""
     plain = {path for path in paths if _MODEL_FILES.fullmatch(path) and is_plain(path)}
-    # Some repositories hold the weights twice, as consolidated.safetensors or in another precision
-    # too; transformers loads these.
+    # Some repositories have the weights twice, also as consolidated.safetensors or in another precision;
+    # transformers loads only the names of _LOADED_WEIGHTS.
     weights = {path for path in plain if path.endswith(".safetensors")}
     loaded = {path for path in weights if _LOADED_WEIGHTS.fullmatch(path)}
     unused = weights - loaded if loaded else set()
@@ -32,12 +32,12 @@ def select_model_files(paths: Iterable[str]) -> set[str]:
 
 
 def is_plain(path: str) -> bool:
-    """Tell whether a path is neither hidden nor of the name of our own file."""
+    """Return whether a path is neither hidden nor named like our manifest."""
     return not re.search(rf"(^|/)(\.|{re.escape(_MANIFEST)}$)", path)
 
 
 def find_missing_files(files: Collection[str], remedy: str) -> str | None:
-    """Name what is missing for a model; `remedy` says how one comes by the right weights."""
+    """Describe the files that a model lacks, or return None; `remedy` says how to get safetensors weights."""
     if not any(path.endswith(".safetensors") for path in files):
         return f"holds no safetensors weights, and pickled ones (.bin, .pt) are never loaded; {remedy}."
     if "config.json" not in files:
@@ -46,7 +46,7 @@ def find_missing_files(files: Collection[str], remedy: str) -> str | None:
 
 
 def parameters_of(weights: Path) -> int:
-    """Count the parameters in the header of a safetensors file; the weights are not read."""
+    """Count the parameters from the header of a safetensors file, without reading the weights."""
     try:
         with weights.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
@@ -61,7 +61,7 @@ def parameters_of(weights: Path) -> int:
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """Read the object in a small JSON file; nothing where there is none."""
+    """Read the object in a JSON file; return an empty one if the file does not exist."""
     if not path.is_file():
         return {}
     try:

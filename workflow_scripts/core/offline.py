@@ -1,7 +1,7 @@
-"""Keep a job off the network.
+"""Block network access of a job.
 
-Contract: only the fetching rules may reach the hub. Every other job says so before it imports
-anything heavy, and whatever of its Python tries all the same gets an error that names the remedy.
+Only the fetching rules may reach the hub. Every other job calls `block_network` before it imports large
+libraries; later network calls of its Python code raise an error that names the remedy.
 """
 
 import os
@@ -26,24 +26,24 @@ _CALLS = {f"socket.{name}" for name in ("connect", "sendto", "sendmsg")}
 
 
 class OfflineError(OSError):
-    """Something tried to use the network in a job that must not."""
+    """Raised if an offline job tries to use the network."""
 
 
 def set_offline_environment() -> None:
-    """Set the environment of libraries before they are imported: no network, no bars of progress in logs."""
+    """Set the environment of libraries before their import: no network, no progress bars in logs."""
     os.environ |= dict.fromkeys(_SWITCHES, "1")
-    # PyTorch: rows of samples are of all lengths, and a GPU's memory is not to be left in pieces that fit none.
-    if "PYTORCH_ALLOC_CONF" not in os.environ:  # its other name
+    # Batches have many lengths, which would fragment the GPU memory of PyTorch's default allocator.
+    if "PYTORCH_ALLOC_CONF" not in os.environ:  # newer name of the same variable
         os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 
 
 def block_network(but_for: str | None = None) -> None:
-    """Forbid internet connections of this process's Python but to the one server whose address is given."""
+    """Forbid internet connections of this Python process, except to the server at the URL `but_for`."""
     set_offline_environment()
     allowed = set()
     if but_for and (server := urlsplit(but_for).hostname):
         allowed.add(server)
-        with suppress(OSError):  # the client says so
+        with suppress(OSError):  # the client reports an unknown host
             allowed |= {str(address[4][0]) for address in socket.getaddrinfo(server, None)}
 
     def check(event: str, arguments: tuple[Any, ...]) -> None:
@@ -61,7 +61,7 @@ def block_network(but_for: str | None = None) -> None:
 
 
 def _is_local(host: Any) -> bool:
-    # Loopback stays open: PyTorch's process groups and local servers are not the network.
+    # Loopback is allowed for PyTorch's process groups and local servers.
     if host in (None, "", "localhost"):
         return True
     try:

@@ -1,8 +1,8 @@
-"""Keep what a job has finished by links beside its outputs.
+"""Cache the outputs of finished jobs as hard links in the folder of the outputs.
 
-Snakemake removes what a job declared unless it sees the job end well. A job may end well unseen: its
-Snakemake was killed before it asked, its node was lost while it left, or another part of the job failed.
-When it runs again and nothing that decides its outcome has changed, its outputs are put back.
+Snakemake removes the outputs of a job unless it sees the job succeed. It may miss that: Snakemake or the node was
+killed first, or another part of the job failed. When the job runs again with the same cache key, its outputs are
+restored.
 """
 
 import os
@@ -18,14 +18,14 @@ from workflow_scripts.core.provenance import list_package_versions
 
 
 class OutputCache:
-    """Links to the outputs of a job under a key of all that decides them.
+    """Hard links to the outputs of a job, under a cache key of all inputs and settings.
 
-    `sound` reads the outputs, the last of which vouches for the others, and raises if they are not whole.
+    `sound` reads the outputs and raises if they are incomplete; the last output has the checksums of the others.
     """
 
     def __init__(self, outputs: Sequence[Path], decides: Any, sound: Callable[[], Any]):
         self._folder = outputs[-1].parent / ".finished" / outputs[-1].stem
-        # By number: two outputs may differ in their folders alone.
+        # Numbered, because two outputs may have the same name in different folders.
         self._links = {
             out: self._folder / f"{number}.{out.name}" for number, out in enumerate(outputs)
         }
@@ -33,7 +33,7 @@ class OutputCache:
         self._sound = sound
 
     def restore(self) -> bool:
-        """Put all of it in its place again, if it is of this key and whole."""
+        """Restore the outputs if the cache key matches and they are complete; return whether that succeeded."""
         try:
             if self._key.read_text(encoding="utf-8") != self._digest:
                 return False
@@ -46,7 +46,7 @@ class OutputCache:
         return True
 
     def keep(self) -> None:
-        """Keep the files by links: it costs no space. Where the disk cannot link, nothing is kept."""
+        """Save hard links to the outputs, which use no space; save nothing on a file system without links."""
         with suppress(OSError):
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder.mkdir(parents=True)
@@ -65,7 +65,7 @@ def run_cached(
     sound: Callable[[], Any],
     state: Path,
 ) -> None:
-    """Do the work, or take what was kept of it; then remove `state`, which a killed job resumes from."""
+    """Restore the outputs from the cache, or run `work` and cache them; then delete the resume state."""
     digests = {str(path): hash_file(path) for path in inputs}
     finished = OutputCache(outputs, [digests, [version, request], list_package_versions()], sound)
     if finished.restore():
@@ -74,14 +74,14 @@ def run_cached(
         delete_stale_state(state, version)
         work()
         finished.keep()
-    # Not before: a job that is killed loses its outputs, and needs one of the two to resume from.
+    # Last, because a killed job loses its outputs and needs the cache or the state to resume.
     delete_resume_state(state)
 
 
 def delete_stale_state(state: Path, version: str) -> None:
-    """Remove what another version of the rule left to resume from; from now on it is of this version.
+    """Delete a resume state of another version of the rule, and note this version.
 
-    What a state depends on besides, weights and settings, it says itself.
+    The state itself records the weights and settings that it depends on.
     """
     if read_json(_get_note(state)) != version:
         delete_resume_state(state)
@@ -89,7 +89,7 @@ def delete_stale_state(state: Path, version: str) -> None:
 
 
 def delete_resume_state(state: Path) -> None:
-    """Remove a file of answers that were scored, or the folder of a training's states."""
+    """Delete the resume state: a file of scored answers, or a folder of training states."""
     shutil.rmtree(state) if state.is_dir() else state.unlink(missing_ok=True)
     _get_note(state).unlink(missing_ok=True)
 

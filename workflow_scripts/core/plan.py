@@ -1,9 +1,8 @@
-"""Which layers of a model run one after the other, and which side by side in chunks.
+"""Assign the layers of a model to a shared start, parallel chunks and a shared end.
 
-A plan has a start that all chunks share, the chunks, whose outputs are aggregated, and an end that
-is shared again. A plan uses each layer once, or it is refused: no layer is repeated or left over to
-make the numbers come out even. Layers are counted from 0, as in the weights' names; only
-`layers_to_prune` counts from 1, because published checkpoints do.
+The outputs of the chunks are aggregated before the shared end. A plan must use each layer exactly once: no layer is
+repeated or dropped to make the numbers divide evenly. Layers are counted from 0, as in the names of
+the weights; only `layers_to_prune` counts from 1, because published checkpoints do.
 """
 
 from collections.abc import Sequence
@@ -25,12 +24,12 @@ Mode = Literal[
 ]
 DEFAULT_MODE: Mode = "uniform_with_shared_start_and_end"
 Aggregation = Literal["mlp", "mean", "last", "residual"]
-AggregationBase = Literal["residual", "mean", "none"]  # what an mlp adds its output to
+AggregationBase = Literal["residual", "mean", "none"]  # the mlp adds its output to this
 AdapterInit = Literal["identity", "normal"]
 DistillationLoss = Literal["own", "published"]
-# How the names of the modes end whose chunks can be moved, and which alone read how many there are.
+# Modes with this suffix read `num_chunks` and `layers_before_chunks`.
 BOTH_SIDES = "_with_shared_start_and_end"
-_DEFAULT_CHUNKS = 2  # what null has always meant in the modes that share a start and an end
+_DEFAULT_CHUNKS = 2  # if `num_chunks` is null in the modes with a shared start and end
 
 
 @dataclass(frozen=True)
@@ -48,13 +47,13 @@ def chunk_plan(
     layers_to_prune: Sequence[int] | None = None,
     layers_before_chunks: int | None = None,
 ) -> ChunkPlan:
-    """Lay out `num_layers` layers; a UserError says where they do not come out even.
+    """Build the plan of `num_layers` layers; raise UserError if the layers cannot be divided evenly.
 
-    `num_chunks` decides in the modes that share a start and an end, where null means 2. Elsewhere it
-    follows from the other numbers and, where given, must agree with them. 0 chunks of 0 layers is
-    the unchanged model in every mode. `prune` reads `layers_to_prune` and neither of the numbers.
-    `layers_before_chunks` moves the chunks in the modes that share a start and an end; null shares as
-    many layers before them as behind.
+    `num_chunks` is read in the modes with a shared start and end, where null means 2. In other modes it
+    follows from the other numbers and, if given, must agree with them. 0 chunks of 0 layers is
+    the unchanged model in every mode. `prune` reads only `layers_to_prune`.
+    `layers_before_chunks` moves the chunks in the modes with a shared start and end; null shares equally
+    many layers before and after the chunks.
     """
     is_prune, is_movable = mode == "prune", mode.endswith(BOTH_SIDES)
     layers, size, before = layers_to_prune or (), num_layers_per_chunk, layers_before_chunks
@@ -98,7 +97,7 @@ def chunk_plan(
 
 
 def _count_shared(num_layers: int, mode: Mode, size: int, number: int, before: int | None) -> int:
-    """Count the layers in front of the chunks."""
+    """Count the layers before the chunks."""
     if mode.endswith("_with_first_layer"):
         return 1
     if mode.endswith("_with_shared_start"):

@@ -1,4 +1,4 @@
-"""Read the provenance of a number: the code's commit, the packages' versions, the machine."""
+"""Read the provenance of a measurement: commit of the code, package versions and machine."""
 
 import os
 import platform
@@ -26,7 +26,7 @@ PACKAGES = (
 
 @cache
 def code_commit() -> str | None:
-    """Read the checkout's commit, with '+changed' when tracked files differ from it; None outside git."""
+    """Read the commit of the code, with '+changed' if tracked files differ from it; None outside git."""
     folder = Path(__file__).resolve().parent
     try:
         commit = _run_git(folder, "rev-parse", "HEAD")
@@ -37,7 +37,7 @@ def code_commit() -> str | None:
 
 
 def list_package_versions() -> dict[str, str]:
-    """List the versions of the packages that can move a score, those that are installed."""
+    """Return the versions of the installed packages that can affect a score."""
     versions = {}
     for package in PACKAGES:
         with suppress(PackageNotFoundError):
@@ -54,8 +54,11 @@ def host() -> str:
 
 
 def processor() -> str:
-    """Name the processor and its generation: those of one name may calculate differently in the last digits."""
-    cpuinfo = Path("/proc/cpuinfo")  # of Linux
+    """Return the CPU's name, family, model and stepping.
+
+    CPUs of one name but another stepping may differ in the last digits of a result.
+    """
+    cpuinfo = Path("/proc/cpuinfo")  # exists on Linux
     text = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
     fields = dict(re.findall(r"^(.+?)\s*: (.*?)\s*$", text.partition("\n\n")[0], re.M))
     name = fields.get("model name") or platform.processor() or platform.machine()
@@ -64,13 +67,13 @@ def processor() -> str:
 
 
 def peak_memory_mb() -> int:
-    """Measure the most memory this process has held so far."""
+    """Return the peak resident memory of this process in MB."""
     unit = 1024**2 if platform.system() == "Darwin" else 1024  # macOS counts bytes
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // unit
 
 
 def _run_git(folder: Path, *arguments: str) -> str:
-    # GIT_OPTIONAL_LOCKS: dozens of jobs may ask at once; none may take the index lock.
+    # GIT_OPTIONAL_LOCKS=0: dozens of jobs may run this in parallel, and none may take the index lock.
     return subprocess.run(
         ["git", *arguments],
         cwd=folder,

@@ -1,8 +1,8 @@
-"""The record of one measurement: what was measured, how, the numbers, and what produced them.
+"""Read and write the record of one measurement: model, task, protocol, metrics and provenance.
 
-A record is one JSON file and, beside it, a Parquet file of its items. Everything that may differ
-between two runs of the same measurement (dates, host, durations, memory) stands in `volatile`, so
-that without that block two runs can be compared byte for byte.
+A record is a JSON file and a Parquet file of its items in the same folder. `volatile` has everything that
+may differ between two runs of the same measurement (dates, host, durations, memory), so two runs without
+this block can be compared byte for byte.
 """
 
 import json
@@ -45,7 +45,7 @@ class StrictModel(BaseModel):
 
 
 class ModelFacts(StrictModel):
-    id: str  # of the checkpoint: hub name, plan and stages
+    id: str  # checkpoint id: hub name, plan and stages
     repository: str
     commit: str
     weights_sha256: Sha256
@@ -69,10 +69,10 @@ class TaskFacts(StrictModel):
 class Protocol(StrictModel):
     name: ProtocolName
     dtype: str
-    attention: str  # the attention that ran, not the one asked for
-    engine: str | None = None  # prefix sharing, or plain batches of batch_size and why
+    attention: str  # the implementation that ran, not the one requested
+    engine: str | None = None  # prefix sharing, or plain batches of batch_size and the reason
     batch_size: PositiveInt
-    threads: PositiveInt  # CPU threads; sums on a CPU depend on their number
+    threads: PositiveInt  # CPU threads; floating-point sums depend on their number
     seed: int
     chat_template: bool = False
     max_items: int | None = None
@@ -82,67 +82,67 @@ class Protocol(StrictModel):
 class Metric(StrictModel):
     name: str
     subset: str | None = None  # null for the whole task
-    condition: Condition | None = None  # null where nothing was varied within the measurement
+    condition: Condition | None = None  # null if the measurement varied nothing
     value: float
     stderr: NonNegativeFloat | None
     n: PositiveInt
-    best_constant: float | None  # the best that one fixed answer scores
-    chance: float | None  # what answering at random scores on average
+    best_constant: float | None  # score of the best constant answer
+    chance: float | None  # expected score of random answers
 
 
 class ItemsFile(StrictModel):
-    file: str = Field(pattern=r"^[^/\\]+$")  # beside the record
+    file: str = Field(pattern=r"^[^/\\]+$")  # in the folder of the record
     sha256: Sha256
     n: PositiveInt
 
 
 class Cost(StrictModel):
-    tokens: NonNegativeInt  # run through the model, padding included
+    tokens: NonNegativeInt  # tokens of all forward passes, with padding
     device: str
 
 
 class TrainingFacts(StrictModel):
-    """Training before this measurement: its data, and the state that was taken."""
+    """Training before this measurement: its data and the selected training state."""
 
-    keys: dict[str, Any]  # method, rate, epochs, caps, and so on
+    keys: dict[str, Any]  # method, learning rate, epochs, limits and other keys of the recipe
     samples: PositiveInt
-    held_out_samples: NonNegativeInt  # on which the state was chosen
+    held_out_samples: NonNegativeInt  # used to select the state
     held_out_split: str
     tokens: PositiveInt
     trained_parameters: PositiveInt
     selected: dict[str, Any]
     evaluations: tuple[dict[str, Any], ...]  # on the held-out samples
     bad_samples: dict[str, Any] = {}
-    # What a GPU decided: how rows were packed, in which format; null on a CPU in float32.
+    # Packing and dtype that the training chose on a GPU; null on a CPU in float32.
     ran: dict[str, Any] | None = None
 
 
 class Provenance(StrictModel):
     code_commit: str | None
-    settings_sha256: Sha256  # of the request the step was given
+    settings_sha256: Sha256  # of the request of the step
     packages: dict[str, str]
 
 
 class RunMetadata(StrictModel):
     started: str
     finished: str
-    seconds: NonNegativeFloat  # trainings that share steps count them each
+    seconds: NonNegativeFloat  # training runs that share steps each count them in full
     host: str
     peak_memory_mb: NonNegativeInt
-    peak_gpu_memory_mb: int | None = None  # of the GPU that held most
-    # Where times were taken: the first of these, or over several as many as there were.
+    peak_gpu_memory_mb: int | None = None  # of the GPU with the highest peak
+    # Devices of a latency measurement; one device uses the first, n devices the first n.
     devices: tuple[str, ...] = ()
-    stable_sha256: Sha256 | None = None  # of the record without this block
+    stable_sha256: Sha256 | None = None  # checksum of the record without this block
 
 
 class ChecksummedModel(StrictModel):
-    """A file that vouches for itself: its volatile block has the checksum of all else."""
+    """A file with its own checksum: the volatile block has the checksum of all other fields."""
 
-    if TYPE_CHECKING:  # each kind says itself where the block stands among its fields
+    if TYPE_CHECKING:  # subclasses declare the field, because field order is the order in the file
         volatile: RunMetadata
 
     def serialize_stable(self) -> bytes:
-        """Serialize all but the volatile block: equal for two runs of the same measurement."""
+        """Serialize all fields but the volatile block; two runs of the same measurement give equal bytes."""
         return format_canonical_json(self.model_dump(mode="json", exclude={"volatile"})).encode()
 
     def write(self, path: Path) -> Self:
@@ -159,14 +159,14 @@ class ChecksummedModel(StrictModel):
 class Record(ChecksummedModel):
     schema_version: Literal[3] = 3
     study: str
-    request: dict[str, Any]  # of the step, whole (settings.job_params)
+    request: dict[str, Any]  # all parameters of the step (settings.job_params)
     model: ModelFacts
     task: TaskFacts
     protocol: Protocol
     metrics: tuple[Metric, ...] = Field(min_length=1)
     items: ItemsFile
     cost: Cost
-    training: TrainingFacts | None = None  # null for a model as it is
+    training: TrainingFacts | None = None  # null for an untrained model
     provenance: Provenance
     volatile: RunMetadata
 
@@ -179,7 +179,7 @@ class Record(ChecksummedModel):
 
 
 class FailedRecord(StrictModel):
-    """A record whose cell failed: where, why, and the log that has more."""
+    """The record of a failed cell: its path, the reason, and the path of the log."""
 
     record: str
     reason: str
@@ -187,7 +187,7 @@ class FailedRecord(StrictModel):
 
 
 def write_record(path: Path, items: list[Item], **fields) -> Record:
-    """Write the items, then the record that vouches for them; refuse numbers that do not add up."""
+    """Write the items, then the record with their checksum; refuse metrics whose `n` is not the number of items."""
     items_path = path.with_suffix(".parquet")
     _check_counts(path, fields["metrics"], [(item.subset, item.condition) for item in items])
     write_items(items_path, items)
@@ -196,9 +196,9 @@ def write_record(path: Path, items: list[Item], **fields) -> Record:
 
 
 def read_record(path: Path) -> Record | FailedRecord:
-    """Read a record strictly and hold it against its items; every problem names the file.
+    """Read a record and check it against its items; every error names the file.
 
-    Of a cell that failed the answer is a FailedRecord: whoever reads must say what becomes of it.
+    A failed cell gives a FailedRecord, which the caller must handle.
     """
     record = read_record_numbers(path)
     if isinstance(record, Record):
@@ -207,7 +207,7 @@ def read_record(path: Path) -> Record | FailedRecord:
 
 
 def read_complete_record(path: Path) -> Record:
-    """Read a record that must not be one of a cell that failed."""
+    """Read a record; raise UserError if its cell failed."""
     record = read_record(path)
     if isinstance(record, FailedRecord):
         raise UserError(f"{path} is of a broken cell: {record.reason}")
@@ -215,14 +215,14 @@ def read_complete_record(path: Path) -> Record:
 
 
 def sort_records(paths: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list[FailedRecord]]:
-    """Read the complete records, each with its file, and the failed ones."""
+    """Read records, and return the complete ones with their paths and the failed ones."""
     records = [(path, read_record(path)) for path in paths]
     complete = [(path, record) for path, record in records if isinstance(record, Record)]
     return complete, [record for _, record in records if isinstance(record, FailedRecord)]
 
 
 def read_record_numbers(path: Path) -> Record | FailedRecord:
-    """Read a record for its numbers alone: the items are neither read nor checked."""
+    """Read a record without reading or checking its items."""
     with name_file_in_errors(path):
         fields = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(fields, dict) and list(fields) == ["broken"]:
@@ -232,7 +232,7 @@ def read_record_numbers(path: Path) -> Record | FailedRecord:
 
 @contextmanager
 def name_file_in_errors(path: Path) -> Iterator[None]:
-    """Name the file in every problem, while it is read strictly."""
+    """Raise every error of reading a file as a UserError that names the file."""
     try:
         yield
     except FileNotFoundError as error:
@@ -263,7 +263,7 @@ def _check_items(path: Path, record: Record) -> None:
 def _check_counts(
     path: Path, metrics: tuple[Metric, ...], groups: list[tuple[str | None, Condition | None]]
 ) -> None:
-    """Refuse a score that does not speak of all its items."""
+    """Refuse a metric whose `n` is not the number of its items."""
     counts = Counter(groups)
     for metric in metrics:
         expected = sum(

@@ -1,4 +1,4 @@
-"""Seeds that depend on names, never on the order in which things happen to run."""
+"""Derive seeds from names, so that they do not depend on the order of execution."""
 
 import hashlib
 import random
@@ -7,15 +7,15 @@ from typing import Any
 
 
 def derive_seed(seed: int, *names: object) -> int:
-    """A 63-bit seed for one purpose, e.g. derive_seed(config.seed, 'train', model)."""
+    """Derive a 63-bit seed from a seed and names, e.g. derive_seed(config.seed, 'train', model)."""
     text = "\x1f".join([str(seed), *map(str, names)])
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
 def seed_everything(seed: int, device: str = "cpu") -> None:
-    """Seed Python, NumPy and PyTorch alike; on a CPU also ask PyTorch for deterministic kernels.
+    """Seed Python, NumPy and PyTorch; on a CPU also enable PyTorch's deterministic kernels.
 
-    Those of a GPU cost time in the evaluations that follow, and do not give equal bytes either.
+    Deterministic kernels of a GPU slow down the evaluations that follow, and still do not give equal bytes.
     """
     import numpy
     import torch
@@ -24,14 +24,14 @@ def seed_everything(seed: int, device: str = "cpu") -> None:
     numpy.random.seed(seed % 2**32)
     torch.manual_seed(seed)
     torch.use_deterministic_algorithms(device == "cpu", warn_only=True)
-    # Else every new tensor is filled with NaN, which helps to find errors and changes no result.
+    # By default, deterministic mode fills every new tensor with NaN: a debugging aid that changes no result.
     torch.utils.deterministic.fill_uninitialized_memory = False
 
 
 def isolate_rng(device: Any) -> AbstractContextManager:
-    """Restore the random state of PyTorch on a CPU and on this device when the block ends.
+    """Restore PyTorch's random state of the CPU and of `device` when the block ends.
 
-    Not told a device, PyTorch keeps the numbers of all GPUs that it sees, and warns of that.
+    Without a device PyTorch saves the state of all visible GPUs, with a warning.
     """
     import torch
 

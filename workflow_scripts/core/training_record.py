@@ -1,4 +1,4 @@
-"""The training record: what was trained, on what, how it went, and how fast."""
+"""Read and write the record of one training run: checkpoint, data, loss curve and speed."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -25,20 +25,20 @@ class TrainingStep(StrictModel):
 
 
 class TrainingSpeed(StrictModel):
-    """Speed of the last stretch, from the state it resumed from to the end."""
+    """Speed since the last resume, or since the start of training."""
 
     went_on_from_step: int
-    seconds: float  # evaluations included
-    tokens_per_second: float | None  # padding is not counted
+    seconds: float  # with evaluations
+    tokens_per_second: float | None  # without padding
 
 
 class TrainingRecord(ChecksummedModel):
     schema_version: Literal[2] = 2
     base: ModelFacts
     trained: ModelFacts
-    request: dict[str, Any]  # of the stage, whole
+    request: dict[str, Any]  # all parameters of the stage
     data: dict[str, Any]  # source, samples, tokens, bad samples by kind
-    report: dict[str, Any]  # what trains, in which format, how attended
+    report: dict[str, Any]  # trained parameters, dtype, attention
     facts: dict[str, Any]  # steps, samples, tokens
     selected: dict[str, Any]
     curve: tuple[TrainingStep, ...]
@@ -52,7 +52,7 @@ class TrainingRecord(ChecksummedModel):
 
 
 def build_curve(history: list[dict[str, float]]) -> tuple[TrainingStep, ...]:
-    """Sort a Trainer's history into steps, and the evaluations on held-out samples."""
+    """Build the curve from a Trainer's log history, with `eval_` metrics as held-out metrics."""
     steps = []
     for entry in history:
         held_out = {k.removeprefix("eval_"): v for k, v in entry.items() if k.startswith("eval_")}
@@ -66,7 +66,7 @@ def write_training_record(path: Path, **fields: Any) -> TrainingRecord:
 
 
 def read_training_record(path: Path) -> TrainingRecord:
-    """Read it strictly, and refuse one that was altered."""
+    """Read a training record; raise UserError if it is invalid or was altered."""
     with name_file_in_errors(path):
         record = TrainingRecord.model_validate_json(path.read_text(encoding="utf-8"))
     record.refuse_altered(path)
