@@ -1,7 +1,7 @@
-"""Start short local jobs as forks of a process that has imported their libraries already.
+"""Start short local jobs as forks of a process that has already imported their libraries.
 
-That process is Python's own forkserver. Jobs with other threads, with a benchmark, in conda's environments, on GPUs,
-or in contact with the network or a server start as usual.
+The process is the forkserver of Python's multiprocessing. Jobs with another number of threads, a benchmark or a conda
+environment, and jobs that use a GPU, the network or a server start as usual.
 """
 
 import multiprocessing
@@ -23,16 +23,16 @@ _ENVIRONMENTS = {
     "lm_eval",
     "lighteval",
     "reporting",
-}  # files in envs/ whose jobs are many and short
+}  # files in envs/ with many short jobs
 _TABLES = ("snakemake.cli", "pandas", "scipy.stats", "matplotlib.pyplot")
-# Not lighteval, which switches gradients off as it is imported.
+# Without lighteval, because its import disables gradients.
 _MODELS = ("torch", "transformers", "datasets", "lm_eval.tasks", "workflow_scripts.grid.job")
 
 
 def fork_local_jobs(workflow, threads: int, measures: bool) -> None:
-    """Start the forkserver, and fork jobs with so many compute threads from now on.
+    """Start the forkserver, and fork all later jobs that use `threads` compute threads.
 
-    Without `measures` it imports what tables need alone.
+    Without `measures` the forkserver imports only the libraries for tables.
     """
     forks = multiprocessing.get_context("forkserver")
     forks.set_forkserver_preload([*_TABLES, *(_MODELS if measures else ())])
@@ -42,7 +42,7 @@ def fork_local_jobs(workflow, threads: int, measures: bool) -> None:
     forkserver.ensure_running()
     os.environ.clear()
     os.environ.update(environment)
-    lock = threading.Lock()  # multiprocessing's own processes are not to be shared by threads
+    lock = threading.Lock()  # multiprocessing.Process is not thread-safe
 
     def make_start(start_python: Callable) -> Callable:
         def start(job, script: str, edit: bool = False) -> None:

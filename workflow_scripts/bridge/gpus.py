@@ -1,7 +1,7 @@
-"""The GPUs of the machine that local jobs run on: each job has its own, and none does without it.
+"""Assign the GPUs of this machine to local jobs, so that no two jobs share a GPU.
 
-A job takes a GPU by locking a file of its number, which the operating system gives back when the job ends,
-however it ends; so the jobs of two runs side by side have different ones too.
+A job locks a file named after the GPU. The operating system releases the lock when the job ends, even if it is
+killed, and the lock also separates the jobs of two parallel runs.
 """
 
 import fcntl
@@ -16,19 +16,19 @@ from typing import IO, Any
 from urllib.parse import quote
 
 _SHARED, _GIVEN, _VISIBLE = "CHORUS_GPUS", "CHORUS_GPU_GIVEN", "CUDA_VISIBLE_DEVICES"
-# By which schedulers tell a job that it has some.
+# Variables that schedulers set in jobs with GPUs.
 _SIGNS = ("SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", _VISIBLE, "ROCR_VISIBLE_DEVICES")
 _POLL_SECONDS = 0.5
 _held: list[IO] = []
 
 
 def share_gpus() -> None:
-    """Have the jobs of this run share the GPUs of this machine; `--resources gpu=N` starts no more jobs than GPUs."""
+    """Let the jobs of this run choose among this machine's GPUs; `--resources gpu=N` limits the parallel GPU jobs."""
     os.environ[_SHARED] = ",".join(list_gpus())
 
 
 def list_gpus() -> list[str]:
-    """List those that this process may use, by their numbers or names."""
+    """List the GPUs that this process may use, as numbers or names."""
     if (visible := os.environ.get(_VISIBLE)) is not None:
         return re.findall(r"[^\s,]+", visible.partition("-1")[0])
     command = ["nvidia-smi", "--list-gpus"]
@@ -39,9 +39,9 @@ def list_gpus() -> list[str]:
 
 
 def take_gpus(resources: Any) -> None:
-    """Take as many as the job asks for, for this process and those that it starts.
+    """Reserve the number of GPUs that the job requests, for this process and its children.
 
-    Jobs of Slurm, which may ask by gres, have got theirs.
+    Slurm has already assigned the GPUs of its jobs, which may request them by gres.
     """
     number = resources.get("gpu") or str(resources.get("gres", "")).startswith("gpu")
     shared = [name for name in os.environ.get(_SHARED, "").split(",") if name]
@@ -52,12 +52,12 @@ def take_gpus(resources: Any) -> None:
 
 
 def has_gpu() -> bool:
-    """Return whether this job has been given one."""
+    """Return whether this job has a GPU."""
     return _GIVEN in os.environ
 
 
 def _wait_for_locks(gpus: list[str], number: int) -> list[str]:
-    """Lock so many; one job at a time waits, so that no two that each hold a part wait for each other."""
+    """Lock `number` GPUs; only one job waits at a time, so jobs that hold some GPUs cannot deadlock."""
     queue = _open_lock("queue")
     fcntl.flock(queue, fcntl.LOCK_EX)
     locked: dict[str, IO] = {}

@@ -1,4 +1,4 @@
-"""Run the main function of a script as a Snakemake job: log, threads, offline mode, and errors a person can read."""
+"""Run the main function of a script as a Snakemake job, with log, threads, offline mode and error messages."""
 
 import inspect
 import json
@@ -16,14 +16,14 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.offline import block_network
 
-_LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # the last is the tokenizers'
+_LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # tokenizers use Rayon
 
 
 def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> None:
-    """Call `main` with what it names of a job: inputs, outputs, wildcards, params, `params.arguments`, log, resources.
+    """Call `main` with those values of the job that it has arguments for.
 
-    Inputs and outputs arrive as a Path, or as a list of them where a name stands for several files; they go before
-    a wildcard of the same name.
+    These are inputs, outputs, wildcards, params, `params.arguments`, log and resources. Inputs and outputs are a Path,
+    or a list of Paths if the name has several files; they override a wildcard of the same name.
     """
     files = [*job.input.items(), *job.output.items()]
     arguments = {
@@ -41,12 +41,12 @@ def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> No
 
 @contextmanager
 def step(job: Any, *, network: bool = False) -> Iterator[None]:
-    """Run a job's work: everything it prints goes to its log; a UserError ends it in one sentence.
+    """Run the block as a job: its output goes to the log, and a UserError ends it with a message.
 
-    Without `network` it may reach nothing beyond this machine.
+    Without `network` the job may connect to nothing beyond this machine.
 
-    The number of compute threads comes from the rule's `compute_threads` parameter where it has one,
-    not from what the machine offers, because PyTorch's sums on a CPU depend on it.
+    The number of compute threads is the rule's `compute_threads` parameter if it has one, and does not depend on
+    the machine, because PyTorch's sums on a CPU depend on it.
     """
     threads = getattr(job.params, "compute_threads", None) or job.threads
     os.environ |= limit_library_threads(threads) | {"TOKENIZERS_PARALLELISM": "true"}
@@ -67,12 +67,12 @@ def step(job: Any, *, network: bool = False) -> Iterator[None]:
 
 
 def limit_library_threads(threads: int) -> dict[str, str]:
-    """Return the environment in which compiled libraries take so many."""
+    """Return the environment variables that limit compiled libraries to `threads` threads."""
     return {f"{name}_NUM_THREADS": str(threads) for name in _LIBRARIES}
 
 
 def read_server_address(job: Any) -> str | None:
-    """Read the address of the server that runs the model of a job, from the model's manifest."""
+    """Read the URL of the server that runs the job's model from the model's manifest; None without a server."""
     model = getattr(getattr(job, "input", None), "model", None)
     if not isinstance(model, str) or Path(model).parts[-4:-3] != ("served",):
         return None
@@ -80,5 +80,5 @@ def read_server_address(job: Any) -> str | None:
 
 
 def _convert_paths(files: Any) -> Path | list[Path]:
-    """Convert what Snakemake holds under a name: one path, or a list of paths."""
+    """Convert a named input or output of Snakemake to a path or a list of paths."""
     return Path(files) if isinstance(files, str) else [Path(file) for file in files]

@@ -1,7 +1,7 @@
-"""The jobs of a config that are to run, with what each needs, listed by a dry run of Snakemake.
+"""List the pending jobs of a config, with their resources, by a dry run of Snakemake.
 
-The dry run asks the functions behind a job's resources, as every run does; while the environment names a file, they
-write each job into it. Jobs whose resources are plain numbers, small work all of them, are not listed.
+The dry run calls the resource functions of each job, as every run does. If the environment names a file, these
+functions append the job to it. Jobs with constant resources, all of them small, are not listed.
 """
 
 import json
@@ -18,7 +18,7 @@ import yaml
 from workflow_scripts.core.errors import UserError
 
 _FILE = "CHORUS_JOB_LIST"
-_CORES = "1024"  # Snakemake cuts a job's threads to what there is
+_CORES = "1024"  # Snakemake limits a job's threads to the cores
 CHECKS = Path("results/requests/checks.json")
 
 
@@ -28,7 +28,7 @@ def is_listing() -> bool:
 
 
 def record_job(rule: str, wildcards, threads: int, need, request: dict[str, Any]) -> None:
-    """Write a job into the list, if one is asked for; a job may come twice."""
+    """Append a job to the list, if `list_jobs` runs; a job may be appended twice."""
     if is_listing():
         job = {"rule": rule, "wildcards": dict(wildcards.items()), "threads": threads}
         line = json.dumps(job | {"need": asdict(need), "asked": request})
@@ -37,11 +37,11 @@ def record_job(rule: str, wildcards, threads: int, need, request: dict[str, Any]
 
 
 def list_jobs(snakefile: Path, config: dict[str, Any], targets: tuple[str, ...]) -> dict[str, Any]:
-    """Return the jobs, and whether requests of the leaderboard count as accepted because nobody has checked them."""
+    """Return the jobs, and whether they include leaderboard submissions that were not checked yet."""
     with tempfile.TemporaryDirectory() as folder:
         jobs, configfile = Path(folder, "jobs"), Path(folder, "config.yaml")
         jobs.touch()
-        # In its own order: parameters are compared as they are written.
+        # Unsorted, because Snakemake compares the parameters as text.
         configfile.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
         options = ["--dry-run", "--nolock", "--cores", _CORES, "--configfile", str(configfile)]
         run = subprocess.run(

@@ -1,7 +1,7 @@
-"""Write what a job prints into its log, without tokens and without what a terminal would obey.
+"""Write the output of a job to its log, without secrets and terminal control characters.
 
-Its output goes through a process of its own, so that compiled code and children are read too, and what is said last
-is kept however the job ends.
+The output passes through a separate process. So the log has the output of compiled code and child processes too, and
+the last lines even if the job is killed.
 """
 
 import os
@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 from workflow_scripts.core.clean_text import clean_lines
 
 _SECRET = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|KEY|CREDENTIALS?)$", re.IGNORECASE)
-_MIN_LENGTH = 8  # a shorter value is a switch, and would be found in words
+_MIN_LENGTH = 8  # a shorter value is a flag such as "1", and would match in ordinary words
 
 
 @contextmanager
 def log_output(log: Path) -> Iterator[None]:
-    """Send what this process and its children print into the log; when the block ends, all of it is there."""
+    """Redirect the output of this process and its children to the log, which is complete when the block ends."""
     log.parent.mkdir(parents=True, exist_ok=True)
     end = secrets.token_hex(16)
     source, output = os.pipe()
@@ -32,7 +32,9 @@ def log_output(log: Path) -> Iterator[None]:
         _copy_output(source, log, answer, end)
     os.close(source)
     os.close(answer)
-    os.read(answers, 1)  # the copying process is out of reach of what kills this job
+    os.read(
+        answers, 1
+    )  # wait until the copying process has left this process group and ignores signals
     _replace_output(output)
     sys.stdout = open(1, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = sys.stdout
@@ -53,9 +55,9 @@ def _replace_output(descriptor: int) -> None:
 
 
 def _copy_output(source: int, log: Path, answer: int, end: str) -> None:
-    """Copy lines into the log until the one with the end, in the process of its own, which never returns from here."""
+    """Copy lines to the log until the line with `end`, in the separate process, which then exits."""
     try:
-        os.setsid()  # what kills the group of the job leaves this process alone
+        os.setsid()  # killing the job's process group does not kill this process
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         hidden = list_secrets()
@@ -69,7 +71,7 @@ def _copy_output(source: int, log: Path, answer: int, end: str) -> None:
                 text = clean_lines(text)
                 for secret in hidden:
                     text = text.replace(secret, "<token>")
-                # On a full disk the job goes on, and fails where it needs the disk.
+                # If the disk is full, the job continues until it writes a file itself.
                 with suppress(OSError):
                     target.write(text.encode())
                 if is_end:
@@ -79,9 +81,9 @@ def _copy_output(source: int, log: Path, answer: int, end: str) -> None:
 
 
 def list_secrets() -> list[str]:
-    """List the secrets of the environment, the longest first, since one may begin as another does."""
+    """List the secrets in the environment, longest first, because a secret may be the prefix of another."""
     values = {value for name, value in os.environ.items() if _SECRET.search(name)}
     for value in os.environ.values():
-        with suppress(ValueError):  # no address
+        with suppress(ValueError):  # not a URL
             values.add(urlsplit(value).password or "")
     return sorted((value for value in values if len(value) >= _MIN_LENGTH), key=len, reverse=True)

@@ -1,4 +1,4 @@
-"""Build the resources of a rule's jobs, with GPUs as the cluster wants them to be asked for."""
+"""Build the Snakemake resources of a rule's jobs, with GPUs in the form that the cluster requires."""
 
 import shlex
 from collections.abc import Callable
@@ -13,13 +13,15 @@ from workflow_scripts.settings.error_messages import shown
 _OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
 
 
-NeedOf = Callable[[Any], Any]  # of a job's wildcards, a Need of workflow_scripts.planning.estimates
+NeedOf = Callable[
+    [Any], Any
+]  # maps a job's wildcards to a Need of workflow_scripts.planning.estimates
 
 
 def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:
-    """Return the resources of a rule as Snakemake takes them: functions of a job's wildcards and of the attempt.
+    """Return the resources of a rule as functions of a job's wildcards and the attempt.
 
-    Without `gpu_request` no GPU is asked for, whatever the need says.
+    Without `gpu_request` no GPU is requested, even if the job needs one.
     """
 
     def mem_mb(wildcards, attempt):
@@ -38,7 +40,7 @@ def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None
 
 
 def gpu_request(workflow) -> str:
-    """Return how the profile's default resources say that GPUs are asked for; gpus where they do not."""
+    """Return `gpu_request` of the profile's default resources: how to request GPUs; the default is gpus."""
     written = get_default_resource(workflow, "gpu_request")
     gpu_option = "gpus" if written is None else str(written).strip("'\"")
     option, colon, kind = gpu_option.partition(":")
@@ -55,7 +57,7 @@ def _request_gpus(need: NeedOf, gpu_option: str) -> dict[str, Any]:
     if option == "gres":
         name = f"gpu:{kind}" if kind else "gpu"
         return {"gres": lambda wildcards: f"{name}:{need(wildcards).gpus}"}
-    # Slurm may put GPUs of one job on several nodes, where they are not asked for by node as gres are.
+    # --gpus counts GPUs of the whole job, which Slurm may spread over several nodes; gres counts them per node.
     counted = {"gpu": lambda wildcards: need(wildcards).gpus, "nodes": 1}
     return counted | ({"gpu_model": kind} if kind else {})
 
@@ -63,7 +65,7 @@ def _request_gpus(need: NeedOf, gpu_option: str) -> dict[str, Any]:
 def list_sbatch_options(
     threads: int, request: dict[str, int], profile: dict[str, Any]
 ) -> list[str]:
-    """List the options of sbatch, as the executor plugin gives them."""
+    """Return the options that the Slurm executor plugin passes to sbatch."""
     options = [
         f"--mem={request['mem_mb']}",
         f"--time={request['runtime']}",

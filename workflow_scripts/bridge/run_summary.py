@@ -1,4 +1,4 @@
-"""What the terminal says at the end of a run; stdlib only, because the Snakefile imports it."""
+"""Format the summary that a run prints at its end; stdlib only, because the Snakefile imports this module."""
 
 import csv
 import re
@@ -9,7 +9,7 @@ from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
 
 _MAX_LINES = 12  # of scores
-_MIN_STEPS = 50  # of a training whose scores tell something
+_MIN_STEPS = 50  # fewer training steps hardly change the scores
 _SCORES = (("zero-shot", "value", "stderr"), ("fine-tuned", "trained_value", "trained_stderr"))
 _RANKS = ("rank", "best_rank", "worst_rank")
 _PLACES = {
@@ -23,7 +23,7 @@ _FAILED_JOB = re.compile(
 
 
 def describe_success(since: float) -> str:
-    """Describe what was made since then, where results lie, and which cells failed."""
+    """Describe the results written after `since`, the paths of all results, and the failed cells."""
     lines = []
     for name, describe in _SUMMARIES.items():
         path = Path("results", name)
@@ -36,7 +36,7 @@ def describe_success(since: float) -> str:
 
 
 def _read_answer(path: Path) -> list[str]:
-    """Read the answer that a target writes."""
+    """Read the text that a target writes for the terminal."""
     return [path.read_text(encoding="utf-8")]
 
 
@@ -48,7 +48,7 @@ def _read_rows(path: Path) -> list[dict[str, str]]:
 
 
 def _describe_finding(path: Path) -> list[str]:
-    """Describe the finding of the published scores in two sentences with its intervals."""
+    """Describe the agreement of the published scores in two sentences with confidence intervals."""
     rows = {
         (row["protocol"], row["statistic"]): row
         for row in _read_rows(path)
@@ -72,7 +72,7 @@ def _describe_finding(path: Path) -> list[str]:
 
 
 def _describe_models(path: Path) -> list[str]:
-    """Describe each score of each model, zero-shot and fine-tuned, and the place of each among published models."""
+    """Describe each model's zero-shot and fine-tuned scores, and its predicted rank among published models."""
     rows = _read_rows(path)
     models = dict.fromkeys(row["model"] for row in rows)
     lines = [_describe_score(row) for name in models for row in rows if row["model"] == name]
@@ -113,7 +113,7 @@ def _describe_score(row: dict[str, str]) -> str:
     return f"{row['model']}, {row['task']}: {', '.join(texts) or 'not measured'}"
 
 
-# By the file of results that a target makes, what the terminal shows of it.
+# For each result file of a target, the function that formats it for the terminal.
 _SUMMARIES: dict[str, Callable[[Path], list[str]]] = {
     "plan.txt": _read_answer,
     "check_cluster.txt": _read_answer,
@@ -125,7 +125,7 @@ _SUMMARIES: dict[str, Callable[[Path], list[str]]] = {
 
 
 def describe_failure(logs: Iterable[str]) -> str:
-    """Return the logs of the jobs that failed, from Snakemake's own, and which cells failed."""
+    """Describe the failed jobs with their logs, read from Snakemake's logs, and the failed cells."""
     text = "\n".join(Path(log).read_text(encoding="utf-8", errors="replace") for log in logs)
     failed = dict.fromkeys(f"  {rule}: {path}" for rule, path in _FAILED_JOB.findall(text))
     lines = [
@@ -138,7 +138,7 @@ def describe_failure(logs: Iterable[str]) -> str:
 
 
 def _list_failed_cells() -> list[str]:
-    """List the cells that failed, and remove what stands in place of their records: the next run tries them again."""
+    """Describe the failed cells, and remove their notes and records so that the next run retries them."""
     cells = [
         f"  {cell['record']}: {cell['reason']} ({cell['log']})" for cell in list_failed_cells()
     ]

@@ -1,6 +1,6 @@
-"""The places that use what Snakemake does not document; test_snakemake_contract.py has a test of each.
+"""Wrap the undocumented features of Snakemake that the package uses; test_snakemake_contract.py tests each.
 
-A new version of Snakemake can break this file alone. Each docstring says what goes without its function.
+A new version of Snakemake can break only this file. Each docstring says what is lost without its function.
 """
 
 from collections.abc import Callable
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def is_main_process(workflow) -> bool:
-    """Return whether this is the Snakemake that was typed, not the one inside a job.
+    """Return whether this is the Snakemake process that the user started, not one inside a job.
 
-    Without it, jobs of Slurm would look models up on the hub, and try themselves again within their own limits.
+    Without it, Slurm jobs would look up models on the hub, and retry their work within one job's limits.
     """
     return workflow.is_main_process
 
@@ -19,22 +19,22 @@ def is_main_process(workflow) -> bool:
 def get_config_files(workflow) -> list[Path]:
     """Return the config files of the command line and of the Snakefile.
 
-    Without it, a key that occurs twice in one of them is not noticed.
+    Without it, a duplicate key in a config file is not detected.
     """
     return [Path(path) for path in workflow.configfiles]
 
 
 def get_default_resource(workflow, name: str) -> Any:
-    """Return one of the profile's default resources as it was written, or None.
+    """Return the text of one of the profile's default resources, or None.
 
-    Without it, gpu_request moves from the profile to the config.
+    Without it, gpu_request must move from the profile to the config.
     """
     defaults = workflow.resource_settings.default_resources or {}
     return defaults[name].raw if name in defaults else None
 
 
 def get_executor(workflow) -> str:
-    """Return the name of the executor; known when the run starts.
+    """Return the name of the executor, which is set when the run starts.
 
     Without it, `--profile slurm` on a machine without Slurm fails job by job instead of in one sentence.
     """
@@ -42,9 +42,9 @@ def get_executor(workflow) -> str:
 
 
 def replace_script_start(make_start: Callable[[Callable], Callable]) -> None:
-    """Replace how Snakemake starts a Python script, by what `make_start` makes of its own way.
+    """Replace Snakemake's function that starts a Python script by `make_start(function)`.
 
-    Without it, each short local job imports its libraries anew, six seconds instead of half a one.
+    Without it, each short local job imports its libraries anew and takes 6 s instead of 0.5 s.
     """
     from snakemake import script
 

@@ -1,4 +1,4 @@
-"""The check of the config while Snakemake reads the rules, and what is done before the first job."""
+"""Check the config while Snakemake parses the rules, and prepare the run before the first job."""
 
 import shutil
 import sys
@@ -29,9 +29,9 @@ _NO_SLURM = (
 
 @contextmanager
 def exit_on_config_error() -> Iterator[None]:
-    """End with a sentence for each mistake of the config.
+    """Exit with one sentence for each error in the config.
 
-    A WorkflowError in its place would make Snakemake add a line of traceback.
+    Snakemake would add a line of traceback to a WorkflowError.
     """
     try:
         yield
@@ -40,15 +40,15 @@ def exit_on_config_error() -> Iterator[None]:
 
 
 def load_checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> Settings:
-    """Check the config; the Snakemake that was typed looks up what no table has, and keeps it in a table for jobs."""
+    """Check the config; the main process looks up models and tasks that no table has, and saves them for the jobs."""
     for path in get_config_files(workflow):
-        read_yaml(path)  # Snakemake has read it too, but says nothing of a key that stands twice
+        read_yaml(path)  # Snakemake does not detect duplicate keys
     is_typed = is_main_process(workflow)
     return load_settings(config, Path(workflow.basedir), look_up if is_typed else None)
 
 
 def prepare_jobs(workflow, threads: int, measures: bool) -> None:
-    """Prepare for jobs on this machine, or refuse to submit jobs where there is no Slurm."""
+    """Prepare to run jobs on this machine; exit if the executor is slurm and sbatch is missing."""
     executor = get_executor(workflow)
     if executor == "slurm" and shutil.which("sbatch") is None:
         sys.exit(_NO_SLURM)
