@@ -1,12 +1,12 @@
-"""Estimate the time, memory, GPUs and disk of each job from a model's size and the tokens that it handles.
+"""Estimate the time, memory, GPUs and disk of each job from the model's parameters and the number of tokens.
 
-Memory is parameters times bytes, and tokens of a batch times a constant. Time is FLOPs over the device's peak times
-cluster.utilisation, but at least what reading the weights and launching the kernels of each pass takes. A job asks
-for cluster.time_safety_factor times the time, and for more with each retry. config/work.tsv has the items and
+Memory is parameters times bytes plus tokens of a batch times a constant. Time is FLOPs / (peak FLOPs of the device *
+cluster.utilisation), and at least the time to read the weights and launch the kernels of each pass. The time limit is
+cluster.time_safety_factor times the estimate, and grows with each retry. config/work.tsv has the items and
 tokens of tasks.
 """
 
-# ruff: noqa: B019  (there is one planner, which lives as long as the process)
+# ruff: noqa: B019  (the process has one planner until it ends)
 
 import math
 from collections.abc import Iterable
@@ -22,24 +22,27 @@ from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import ModelRow, WorkRow
 from workflow_scripts.settings.training_keys import TrainingKeys
 
-# FLOPs per parameter and token: a forward pass; a training step, without and with gradients of the weights.
+# FLOPs per parameter and token: forward pass; training step without and with gradients of the weights.
 _FORWARD_FLOPS, _FROZEN_FLOPS, _TRAINING_FLOPS = 2, 4, 6
 _START_SECONDS = 12  # before a model is loaded
 _ITEM_SECONDS = 0.006  # tokenising, scoring and writing
 _DISK_MB_PER_SECOND, _DOWNLOAD_MB_PER_SECOND = 500, 50
-_UNKNOWN_SECONDS = 4 * 3600  # of a submitted model that no table has
-_CUDA_HOST_MB, _CUDA_MB = 5_000, 1_500  # CUDA's libraries in a process; its context on the GPU
-# Bytes per token and unit of width: tensors that live at once in a forward pass, and what autograd keeps of a layer
-# (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), or of one that is calculated twice.
+_UNKNOWN_SECONDS = 4 * 3600  # for a submitted model that no table has
+_CUDA_HOST_MB, _CUDA_MB = (
+    5_000,
+    1_500,
+)  # CUDA's libraries in host memory; the CUDA context on the GPU
+# Bytes per token and unit of hidden size: live tensors of a forward pass; what autograd saves per layer
+# (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), without and with activation recomputation.
 _FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 32, 100, 2
-# The logits of a training step: their bytes per token at a vocabulary of 150,000, and the tokens of one piece.
+# Logits of a training step: bytes per token at a vocabulary of 150,000, and tokens per chunk of the loss.
 _LOGIT_BYTES, _LOGIT_TOKENS = 16 * 150_000, 512
-_LORA_WIDTHS = 20  # inputs and outputs of a layer's linear layers, in units of its width
-_LONGEST_SAMPLE = 4  # times the mean
-_TRAINING_PASSES = 4  # kernel launches of a training step over those of a forward pass
+_LORA_WIDTHS = 20  # sum of the input and output sizes of a layer's linear modules / hidden size
+_LONGEST_SAMPLE = 4  # longest sample / mean length
+_TRAINING_PASSES = 4  # kernel launches of a training step / those of a forward pass
 _MMLU_SUBJECTS, _MMLU_QUESTIONS, _MINIATURE_QUESTIONS = 57, 14_042, 12
 _MINIATURE_WORK = {"training_tokens": 26, "test_tokens": 26, "training_items": 400}
-# A task that the work table does not have is taken for one of this size.
+# The assumed size of a task that the work table does not have.
 _USUAL_WORK = WorkRow(
     task="usual",
     training_items=10_000,
@@ -50,7 +53,7 @@ _USUAL_WORK = WorkRow(
     download_mb=500,
     source="an estimate",
 )
-# Tokens of the data that stages train on.
+# Tokens of the training data of stages.
 _TEXT_TOKENS, _CHAT_TOKENS, _MINIATURE_TOKENS = 118_000_000, 450, 80_000
 
 
@@ -62,29 +65,29 @@ class Need:
     mem_mb: int
     gpus: int = 0
     gpu_mb: int = 0  # of each GPU
-    disk_mb: int = 0  # what the job leaves on disk
+    disk_mb: int = 0  # disk space of the outputs
 
     def get_time_limit_minutes(self, attempt: int, cluster: Cluster) -> int:
-        """Return the time limit: doubled with each retry, up to cluster.max_job_hours."""
+        """Return the time limit, which doubles with each retry up to cluster.max_job_hours."""
         expected = self.seconds * cluster.time_safety_factor / 60 + 10
         return min(math.ceil(expected * 2 ** (attempt - 1)), cluster.max_job_hours * 60)
 
     def get_memory_limit_mb(self, attempt: int, cluster: Cluster) -> int:
-        """Return the memory limit: half as much more with each retry, up to cluster.node_memory_gb."""
+        """Return the memory limit, which grows by half of `mem_mb` with each retry up to cluster.node_memory_gb."""
         return min(int(self.mem_mb * (1 + attempt) / 2), cluster.node_memory_gb * 1_000)
 
 
 class Reading(NamedTuple):
-    """Items of so many tokens that a model reads, `rows` at once, and the tokens that it generates for each."""
+    """A workload: number of items, tokens per prompt, generated tokens per item and rows per batch."""
 
     items: float
     tokens: float
     new_tokens: int = 0
-    rows: int | None = None  # null is compute.batch_size
+    rows: int | None = None  # None is compute.batch_size
 
 
 class Planner:
-    """The resources of the jobs of a config, by what their wildcards name."""
+    """Estimate the resources of each job of a config from its wildcards."""
 
     def __init__(self, settings: Settings):
         self._settings = settings
@@ -103,7 +106,7 @@ class Planner:
         return self._read(checkpoint, [self._test(task, shots, max_items) for task in tasks])
 
     def mmlu(self, checkpoint: str) -> Need:
-        """Return those of MMLU in lighteval, which reads each prompt for the letters and for the answers."""
+        """Estimate MMLU in lighteval, which scores each prompt with the letters and with the answer texts."""
         work = self._get_work("mmlu_helm")
         items = self._count_mmlu_items(self._settings.mmlu.max_items_per_subject)
         tokens = work.test_tokens * self._choose(4, 2)
@@ -130,7 +133,7 @@ class Planner:
         return self._read(request.name, readings)
 
     def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
-        """Return those of reading the texts in the checkpoint's own plan and in so many others."""
+        """Estimate the perplexity of the texts in the checkpoint's own plan and in `plans` other plans."""
         measures = self._measures
         tokens = _limit(self._choose(9_000, 290_000), measures.text_tokens)
         responses = measures.responses * len(measures.difficulties)
@@ -141,13 +144,13 @@ class Planner:
         return self._read(checkpoint, readings * (plans + 1), measures.window)
 
     def written(self, checkpoint: str, plans: int) -> Need:
-        """Return those of plans that write to prompts, each beside the unchanged model."""
+        """Estimate generation from prompts by `plans` plans and by the unchanged model."""
         prompts, tokens = len(self._measures.written_prompts), self._measures.written_tokens or 0
         reading = Reading(prompts, 2 * tokens, tokens, rows=1)
         return self._read(checkpoint, [reading] * (plans + 1), tokens, models=2)
 
     def latency(self, checkpoint: str) -> Need:
-        """Return those of timing every plan, fused, as the loop and beside the unchanged model."""
+        """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""
         measures, layers = self._measures, self._get_row(checkpoint).layers
         model, variants = CheckpointId.parse(checkpoint).model, self._settings.chunking.checkpoints
         plans = len(measures.build_latency_plans(model, layers, variants))
@@ -163,7 +166,7 @@ class Planner:
 
     @cache
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
-        """Return those of training on each task with each seed and learning rate, choice of the epoch, and test."""
+        """Estimate training on each task with each seed and learning rate, selection of the epoch, and the test."""
         harmony = self._settings.harmony
         recipe = harmony.get_task_recipe(self._settings.source)
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
@@ -181,7 +184,7 @@ class Planner:
         return self._train(checkpoint, recipe, seconds, longest)
 
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
-        """Return those of training on a text, of some four bytes a token."""
+        """Estimate training on a text, at about four bytes per token."""
         recipe = self._settings.harmony.get_task_recipe(self._settings.source)
         samples = recipe.epochs * megabytes * MB / 4 / recipe.max_length
         seconds = self._train_seconds(checkpoint, recipe, samples, recipe.max_length)
@@ -189,7 +192,7 @@ class Planner:
 
     @cache
     def stage(self, checkpoint: str) -> Need:
-        """Return those of the last stage of a checkpoint's training."""
+        """Estimate the last training stage of a checkpoint."""
         _, recipe = self._settings.get_stage_recipe(CheckpointId.parse(checkpoint).stages[-1])
         if recipe.data == "text":
             tokens = recipe.max_length
@@ -206,7 +209,7 @@ class Planner:
     # Downloads
 
     def download(self, repository: str) -> Need:
-        """Return those of fetching a model, or the dataset of a task."""
+        """Estimate the download of a model or of a task's dataset."""
         model = self._settings.models.get(repository)
         if model:
             megabytes = model.parameters * BYTES["bfloat16"] // MB
@@ -227,7 +230,7 @@ class Planner:
     def _train_seconds(
         self, checkpoint: str, keys: TrainingKeys, samples: float, tokens: float
     ) -> float:
-        """Return the seconds of training on samples of so many tokens on average."""
+        """Return the seconds of training on `samples` samples with `tokens` tokens on average."""
         flops: float = _FROZEN_FLOPS if keys.adapters_alone else _TRAINING_FLOPS
         rows = keys.micro_batch_size or min(8, keys.batch_size)
         dtype = self._choose_dtype(keys.precision)
@@ -235,9 +238,12 @@ class Planner:
         return self._compute_seconds(checkpoint, dtype, flops, _TRAINING_PASSES * samples / rows)
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
-        """Return the seconds of FLOPs per parameter, in passes that each read the weights and launch all layers."""
+        """Return the seconds for `flops` FLOPs per parameter in `passes` passes.
+
+        Each pass reads the weights and launches the kernels of all layers.
+        """
         row, device = self._get_row(checkpoint), self._device
-        # On CPUs the table has what one core reaches.
+        # For CPUs the device table has the measured speed of one core.
         cores = self._settings.compute.threads
         speed = self._settings.cluster.utilisation if self._on_gpus else cores
         computing = flops * (row.active_parameters or row.parameters) / device.peak(dtype) / speed
@@ -258,9 +264,9 @@ class Planner:
         models: int = 1,
         gpus: int = 1,
     ) -> Need:
-        """Return those of loading models and reading batches, over several GPUs where one does not hold them.
+        """Estimate loading models and running batches, on several GPUs if one has too little memory.
 
-        Where a server answers, it takes neither a GPU nor weights here.
+        A model on a server needs neither a GPU nor weights in the job.
         """
         seconds = _START_SECONDS + sum(self._read_seconds(checkpoint, item) for item in readings)
         if CheckpointId.parse(checkpoint).model in self._settings.served:
@@ -281,22 +287,25 @@ class Planner:
     def _train(
         self, checkpoint: str, keys: TrainingKeys, seconds: float, length: int, states: int = 0
     ) -> Need:
-        """Return those of a training, one sample of this length at once, that leaves so many states on disk."""
+        """Estimate a training run whose largest forward pass is one sample of `length` tokens.
+
+        `states` is the number of training states that it leaves on disk.
+        """
         seconds += _START_SECONDS + self._load_seconds(checkpoint)
         device_mb = self._estimate_training_mb(checkpoint, keys, length)
         weights_mb = self._count_weights_mb(checkpoint)
         trained_mb = 4 * self._count_trained(checkpoint, keys) / MB
-        # A state has the parameters and AdamW's two moments.
+        # A state has the trained parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
             mem_mb = int(LIBRARIES_MB + weights_mb + device_mb)
             return Need(seconds, mem_mb, disk_mb=disk_mb)
-        # At the end the process holds all that was trained.
+        # At the end the host memory holds all trained parameters.
         mem_mb = int(_CUDA_HOST_MB + 1.3 * weights_mb + trained_mb)
         return Need(seconds, mem_mb, 1, int(device_mb) + _CUDA_MB, disk_mb)
 
     def _estimate_training_mb(self, checkpoint: str, keys: TrainingKeys, length: int) -> float:
-        """Return the MB of a device for one sample; on a GPU activations are recomputed where they do not fit."""
+        """Return the device memory in MB for one sample; on a GPU, activations that do not fit are recomputed."""
         row, length = self._get_row(checkpoint), min(length, keys.max_length)
         fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
         fixed += OF_TRAINED * self._count_trained(checkpoint, keys)
@@ -318,12 +327,12 @@ class Planner:
         return self._get_row(checkpoint).parameters * BYTES[self._dtype] / MB
 
     def _estimate_width(self, checkpoint: str) -> float:
-        """Return the width of the hidden state: a layer has some twelve times its square in parameters."""
+        """Estimate the hidden size, given that a layer has about 12 * hidden_size ** 2 parameters."""
         row = self._get_row(checkpoint)
         return math.sqrt((row.active_parameters or row.parameters) / (12 * row.layers))
 
     def _count_trained(self, checkpoint: str, keys: TrainingKeys) -> int:
-        """Return how many parameters are trained: all, on the safe side, where `trainable_modules` names some."""
+        """Count the trained parameters; with `trainable_modules` this is an upper bound, all parameters."""
         row = self._get_row(checkpoint)
         if keys.adapters_alone:
             return int(
@@ -332,7 +341,7 @@ class Planner:
         return row.parameters
 
     def _get_work(self, task: str) -> WorkRow:
-        """Return the items and tokens of a task; the texts of the miniature world are short."""
+        """Return the items and tokens of a task; the miniature tasks have short texts."""
         row = self._settings.work.get(task) or _USUAL_WORK
         if not self._miniature:
             return row
@@ -340,7 +349,7 @@ class Planner:
         return row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
 
     def _test(self, task: str, shots: int, max_items: int | None) -> Reading:
-        """Return what a test reads; of MMLU the items are limited by subject."""
+        """Return the workload of a test; for MMLU `max_items` is the limit per subject."""
         work = self._get_work(task)
         items = _limit(work.test_items, max_items)
         if task == "mmlu":
@@ -355,12 +364,12 @@ class Planner:
         return miniature if self._miniature else real
 
     def _choose_dtype(self, dtype: str) -> str:
-        """Return what auto comes to on the device of the config."""
+        """Return the dtype that auto means on the device of the config."""
         if dtype != "auto":
             return dtype
         return "bfloat16" if self._on_gpus and self._device.bfloat16 else "float32"
 
 
 def _limit(number: int, max_items: int | None) -> int:
-    """Limit a number of items to `max_items`; null is no limit."""
+    """Limit a number of items to `max_items`; None is no limit."""
     return number if max_items is None else min(number, max_items)

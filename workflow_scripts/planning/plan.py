@@ -1,4 +1,4 @@
-"""The cost of what is left of a run: jobs, hours, memory and disk of each rule, added up."""
+"""Sum the cost of the remaining jobs of a run: jobs, hours, memory and disk of each rule."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,9 +23,9 @@ _HOW = {
 
 
 def sum_by_rule(jobs: Iterable[Mapping[str, Any]], cluster: Cluster) -> pd.DataFrame:
-    """Return the sums and the largest job of each rule, and in the last row of the whole run.
+    """Return the sums and the maxima over the jobs of each rule; the last row is the whole run.
 
-    Jobs are those of bridge.job_list.
+    `jobs` are those of bridge.job_list.
     """
     rows = []
     for job in jobs:
@@ -42,7 +42,7 @@ def sum_by_rule(jobs: Iterable[Mapping[str, Any]], cluster: Cluster) -> pd.DataF
 
 
 def format_plan(table: pd.DataFrame, cluster: Cluster, gpu_gb: int, *, unchecked: bool) -> str:
-    """Return the table as text, and what is known not to fit."""
+    """Format the table as text, with warnings about jobs that exceed a time or memory limit."""
     lines = [table.round(2).to_string(), ""]
     rules = table.drop(index="all")
     if late := ", ".join(rules.index[rules["max_job_hours"] > cluster.max_job_hours]):
