@@ -1,1 +1,1 @@
-"""Scripts that rules run: each a typed main() and the block that Snakemake runs. No room imports one."""
+"""Scripts that rules run: each has a typed main() and the block that Snakemake runs. No package imports one."""

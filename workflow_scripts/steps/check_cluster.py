@@ -1,7 +1,7 @@
-"""Ask Slurm whether it would take each distinct request of the jobs that are to run: `sbatch --test-only`.
+"""Check with `sbatch --test-only` that Slurm accepts each distinct resource request of the pending jobs.
 
 In: the config, and the default resources of the profile. Out: results/check_cluster.txt, which the terminal shows.
-Where the profile chooses partitions by slurm-partition-config, the default partition is asked.
+If the profile chooses partitions by slurm-partition-config, the default partition is checked.
 """
 
 import shlex

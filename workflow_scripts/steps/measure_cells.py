@@ -1,7 +1,7 @@
-"""Score a model on tasks with lm-eval's own definitions, as it is or after training on each.
+"""Score a model on tasks with lm-eval's task definitions, zero-shot or after fine-tuning on each task.
 
-In: the manifests of the model and of the tasks' datasets. Out: a record and the items behind it, for each
-task. The states of a training to resume from lie beside the records, hidden.
+In: the manifests of the model and of the tasks' datasets. Out: a record and its items for each task. The training
+states to resume from are hidden files in the folder of the records.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ def main(
     from workflow_scripts.grid.job import run_job as measure_all
 
     cells = CellsRequest.of(request)
-    # A kill leaves this file. A last try after a kill does not try.
+    # A killed job leaves this file. The last retry after a kill marks the cells failed without running them.
     running = records[0].with_name(f".{records[0].stem}.running")
     gives_up = resources["tries_left"] == 0 and running.exists()
     running.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
 """Measure the perplexity of a text before and after training on its beginning.
 
-In: the model's manifest and the text. Out: a record and its windows for either.
+In: the model's manifest and the text. Out: a record with its windows for before and for after.
 """
 
 from pathlib import Path

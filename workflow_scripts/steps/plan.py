@@ -1,4 +1,4 @@
-"""Add up what is left of the whole run, before a job of it runs.
+"""Sum the cost of all pending jobs before the first one runs.
 
 In: the config. Out: results/plan.txt, which the terminal shows, and results/plan.csv.
 """

@@ -1,7 +1,7 @@
-"""Train a checkpoint through one stage; after a kill or a signal the same job resumes where it stopped.
+"""Train a checkpoint through one stage; an interrupted job resumes where it stopped.
 
-In: the manifest of the stage before, and the recipe's samples. Out: the checkpoint's
- manifest, written after its files, and its training record. The state to resume from lies beside, hidden.
+In: the manifest of the previous stage, and the recipe's samples. Out: the checkpoint's manifest, written after its
+files, and its training record. The state to resume from is in a hidden folder next to the outputs.
 """
 
 from pathlib import Path
