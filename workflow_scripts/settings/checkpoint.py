@@ -30,7 +30,7 @@ from workflow_scripts.settings.section import Count, Listed, NonNegative, Sectio
 
 _DISTILLATION = ("distillation", "logits_distillation", "temperature", "distillation_loss")
 
-# Families of another architecture; build_chunked checks those that are not named here.
+# Families of unsupported architectures; build_chunked checks all other models.
 _UNSUPPORTED_FAMILIES = ("GPT-2", "Pythia", "Gemma")
 
 
@@ -50,7 +50,7 @@ class Checkpoint(Section):
     name says which layers all chunks share; prune: no chunks, some layers are left out."""
     layers_to_prune: Listed[Count] = ()
     """Layers to leave out, counted from 1; only with the mode prune."""
-    # Left out where it is null: what was asked before there was the key stays the same.
+    # Excluded if null, so that params of older runs without this key stay equal.
     layers_before_chunks: int | None = Field(None, ge=0, exclude_if=lambda layers: layers is None)
     """Where the chunks begin in the modes with a shared start and end; null has as many layers
     before them as behind."""
@@ -82,7 +82,7 @@ class Checkpoint(Section):
 
     @property
     def keys(self) -> dict[str, Any]:
-        """Return what config.json of the chunked model holds beside the base model's keys."""
+        """Return the keys that config.json of the chunked model has in addition to the base model's."""
         names = type(self).model_fields.keys() - {"model", "mode"}
         return {name: getattr(self, name) for name in names} | {
             "num_layers_per_chunk": self.num_layers_per_chunk or 0,
@@ -92,25 +92,25 @@ class Checkpoint(Section):
 
     @property
     def aggregation(self) -> str | None:
-        """Return the mark of an id that says how chunks become one; a pruned model has none."""
+        """Return the aggregation's mark in the id; None for a pruned model."""
         based = self.aggregation_mode == "mlp"
         mark = f"mlp.{self.aggregation_base}" if based else self.aggregation_mode
         return None if self.mode == "prune" else mark
 
     @property
     def adapters(self) -> str | None:
-        """Return the mark of the adapters in front of its layers; None where there are none."""
+        """Return the mark of the adapters; None without adapters."""
         if self.mode == "prune" or not self.use_adapters:
             return None
         return f"adapters{self.adapter_hidden_size or ''}"
 
     def plan_name(self, layers: int) -> str:
-        """Name the layers alone; of untrained plans the aggregation is named beside it."""
+        """Return the plan's name without aggregation, which tables of untrained plans show separately."""
         return self.id(layers).layout.variant.removeprefix("@")
 
     @property
     def timed_variant(self) -> "Checkpoint":
-        """Drop what changes no speed: distillation and what the adapters start as."""
+        """Return the checkpoint without the keys that do not affect speed: distillation and adapter_init."""
         keys = self.model_dump(exclude={"adapter_init", *_DISTILLATION})
         return type(self)(**keys)
 
@@ -125,7 +125,7 @@ class Checkpoint(Section):
         )
 
     def id(self, layers: int) -> CheckpointId:
-        """Make the id, in which all that makes another model has its place, and what is usual none."""
+        """Build the id, with a mark for each choice that differs from the default."""
         plan = self.plan(layers)
         if self.mode == "prune":
             dropped = "-".join(map(str, sorted(set(self.layers_to_prune))))
@@ -155,7 +155,9 @@ class Checkpoint(Section):
         if self.distillation_loss == "published":
             parts.append(PUBLISHED_LOSS)
         if self.logits_distillation and self.temperature != USUAL_TEMPERATURE:
-            digits = f"{Decimal(repr(self.temperature)):f}"  # without an exponent, which has a dash
+            digits = (
+                f"{Decimal(repr(self.temperature)):f}"  # no exponent, because "-" separates marks
+            )
             parts.append(f"t{digits.removesuffix('.0')}")
         return ".".join(parts)
 

@@ -1,4 +1,4 @@
-"""Configure chunked variants of models: k chunks of m layers that run side by side."""
+"""Configure chunked variants of models: k parallel chunks of m layers."""
 
 from collections.abc import Iterable
 from typing import Literal, Self
@@ -17,7 +17,7 @@ from workflow_scripts.settings.section import Count, Listed, NonNegative, Sectio
 
 
 class MeasuredPlans(Section):
-    """Chunk plans that a model is measured in."""
+    """Chunk plans for the measurements of a model."""
 
     sequential_chunks: Numbers
     """Perplexity of sequential plans of so many chunks, where the layers divide."""
@@ -35,7 +35,7 @@ class MeasuredPlans(Section):
     """Models whose latency is measured; null takes those that the checkpoints are cut from."""
 
     def build_perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
-        """List the sequential and pruned plans that the layers allow."""
+        """Return the sequential and pruned plans that are possible with `layers` layers."""
         sequential = [
             Checkpoint(
                 model=model,
@@ -53,10 +53,10 @@ class MeasuredPlans(Section):
     def build_latency_plans(
         self, model: str, layers: int, checkpoints: Iterable[Checkpoint] = ()
     ) -> tuple[Checkpoint, ...]:
-        """List those of the latency grid that come out even, the layers alone; then what checkpoints are made of,
-        with their aggregation and adapters; then the pruned ones.
+        """Return the possible plans of the latency grid without adapters, the plans of `checkpoints` with their
+        aggregation and adapters, and the pruned plans.
 
-        Of a model that no checkpoint is cut from no pruned plan is timed: their times stand beside perplexities.
+        Pruned plans are timed only for models with chunked checkpoints, because their latency is shown with perplexity.
         """
         variants = [entry.timed_variant for entry in checkpoints if entry.model == model]
         k = self.latency_chunks
@@ -85,7 +85,7 @@ class MeasuredPlans(Section):
 
 
 def _drop_duplicates(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
-    """Drop plans that the config names again, perhaps in another way."""
+    """Drop plans with the same id, which the config may name in two ways."""
     return tuple({plan.id(layers): plan for plan in plans}.values())
 
 
@@ -101,12 +101,12 @@ class Chunking(Section):
 
     @property
     def models(self) -> list[str]:
-        """List the models that the checkpoints are cut from, each once."""
+        """List the base models of the checkpoints, without duplicates."""
         return list(dict.fromkeys(checkpoint.model for checkpoint in self.checkpoints))
 
     @property
     def timed_models(self) -> list[str]:
-        """List the models whose latency is measured, each once."""
+        """List the models for the latency measurement, without duplicates."""
         request = self.measures.latency_models
         return self.models if request is None else list(dict.fromkeys(request))
 

@@ -1,4 +1,4 @@
-"""The machines that jobs run on: what planning and the requests of jobs are computed with."""
+"""Configure the machines that jobs run on, for planning and for the resources of jobs."""
 
 from pydantic import Field
 

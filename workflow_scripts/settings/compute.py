@@ -7,14 +7,14 @@ from typing import Any, Literal
 from workflow_scripts.settings.section import Count, Section
 
 Precision = Literal["float32", "float16", "bfloat16", "8bit", "4bit"]
-FLASH = "flash_attention_2"  # by the package flash-attn
-QUANTIZED = ("8bit", "4bit")  # weights, by bitsandbytes; what is computed with them is in float16
-# What is there to be found on a machine that has GPUs, or hands jobs to machines that may.
+FLASH = "flash_attention_2"  # needs the package flash-attn
+QUANTIZED = ("8bit", "4bit")  # weights quantised by bitsandbytes; computation is in float16
+# Commands of a machine that has GPUs or submits jobs to a scheduler.
 _SIGNS_OF_GPUS = ("nvidia-smi", "sbatch", "bsub", "qsub", "condor_submit")
 
 
 class Loading(Section):
-    """Settings by which a model is loaded and run, whatever it is then asked."""
+    """Settings for loading and running a model in any task."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where models run: auto takes a GPU where the job has one."""
@@ -40,7 +40,7 @@ class Loading(Section):
             yield f"attention is {FLASH}; expected a GPU, and bfloat16 or float16."
 
     def choose_chunked_attention(self, precision: str) -> str:
-        """Return the attention of trainings and perplexities of chunked models in this number format."""
+        """Return the attention for training and perplexity of chunked models in this dtype."""
         published = self.attention == "published" and self.finds_gpus
         return FLASH if published and precision != "float32" else self.attention
 
@@ -51,7 +51,7 @@ class Loading(Section):
 
     @property
     def finds_gpus(self) -> bool:
-        """Return whether auto takes a GPU: without a GPU or a scheduler here, jobs run on this machine's processor."""
+        """Return whether jobs use a GPU; auto is the CPU on a machine with neither a GPU nor a scheduler."""
         return self.device == "cuda" or (
             self.device == "auto" and any(map(shutil.which, _SIGNS_OF_GPUS))
         )
@@ -63,6 +63,6 @@ class Compute(Loading):
 
 
 class RowCompute(Compute):
-    """Settings of a row of the leaderboard, whose weights may be quantised."""
+    """Settings of a leaderboard row, in which the weights may be quantised."""
 
     dtype: Precision  # type: ignore[assignment]

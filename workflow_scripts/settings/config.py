@@ -1,4 +1,4 @@
-"""The whole config: its top level and its sections."""
+"""Define the whole config: its top level and its sections."""
 
 from typing import Literal
 

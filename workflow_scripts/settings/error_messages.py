@@ -1,4 +1,4 @@
-"""Check content against a section, and describe each problem in a sentence that names the key and the value."""
+"""Validate content with a pydantic model, and describe each problem in a sentence with the key and the value."""
 
 import re
 from collections.abc import Iterator
@@ -26,9 +26,9 @@ _REMEDY = "expected secrets in the environment alone, the hub's token in the var
 
 
 def validate(kind: type[Model], content: Any, where: str = "", context: Any = None) -> Model:
-    """Return the section that the content makes; a UserError has a sentence for each problem, all behind `where`.
+    """Validate `content` as `kind`; a UserError has a sentence for each problem, prefixed with `where`.
 
-    Secrets are looked for first, so that no sentence shows one.
+    Secrets are searched first, so that no message shows one.
     """
     problems = list(_find_secrets(content))
     if not problems:
@@ -39,20 +39,20 @@ def validate(kind: type[Model], content: Any, where: str = "", context: Any = No
             problems = [
                 _describe(problem, keys)
                 for problem in error.errors(include_url=False)
-                # A list that is too short because its entries are wrong is named by its entries.
+                # A list may be too short only because its entries are invalid; then only the entries are reported.
                 if not (problem["type"] == "too_short" and problem["input"])
             ]
     raise UserError(plain(where + problem) for problem in problems)
 
 
 def shown(value: object) -> str:
-    """Return a value as Python writes it, cut where it is long."""
+    """Return the repr of a value, truncated to 80 characters."""
     text = repr(value)
     return text if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "…"
 
 
 def _describe(problem: Any, keys: list[str]) -> str:
-    """Put pydantic's message behind the key and the value, and the nearest name behind it."""
+    """Format a pydantic error: key, value, message and, for an unknown name, the most similar one."""
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
     key, value = key.removeprefix("."), problem["input"]
     message = problem["msg"].removeprefix("Value error, ").removesuffix(".")
@@ -68,7 +68,7 @@ def _describe(problem: Any, keys: list[str]) -> str:
 
 
 def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:
-    """List all keys of a section and the sections in it, with dots between."""
+    """List all keys of a section and its nested sections, joined by dots."""
     for name, field in kind.model_fields.items():
         yield prefix + name
         for inner in (field.annotation, *get_args(field.annotation)):
@@ -77,14 +77,14 @@ def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:
 
 
 def _find_secrets(content: Any) -> Iterator[str]:
-    """Describe each key that names a secret, and each key or value that looks like one."""
+    """Describe each key that names a secret, and each key or value that looks like a secret."""
     for key, value in _list_values(content):
         if _SECRET_KEY.search(key) or _SECRET.search(f"{key} {value}"):
             yield f"{_SECRET.sub('<hidden>', key)} names or holds a secret; {_REMEDY}"
 
 
 def _list_values(content: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """List all values that are neither a mapping nor a list, with their keys."""
+    """List all scalar values with their dotted keys."""
     if isinstance(content, dict):
         for name, value in content.items():
             yield from _list_values(value, f"{key}.{name}")

@@ -1,4 +1,4 @@
-"""Flags: models of the leaderboard that stay there, marked, with a reason and a link."""
+"""Read the flags: leaderboard rows that are marked with a reason and a link, but stay on the leaderboard."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from workflow_scripts.settings.yaml_files import read_yaml
 
 
 class Flag(Section):
-    """An entry of the file: a reason, and the rows that it marks."""
+    """An entry of the file: the flagged rows and the reason."""
 
     model: Words
     """The model as its request names it."""

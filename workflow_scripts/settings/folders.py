@@ -1,4 +1,4 @@
-"""Models that are folders on this machine: what of them is taken, and their rows."""
+"""Read models in local folders: the files to copy and the row of the models table."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +16,7 @@ from workflow_scripts.settings.tables import ModelRow
 
 
 def list_model_files(folder: Path) -> list[str]:
-    """List what is taken of a folder, in a fixed order; an error where that is no model."""
+    """List the files to copy from a folder, sorted; raise UserError if the folder has no model."""
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}.")
     paths = [*folder.glob("*"), *folder.glob("additional_chat_templates/*")]
@@ -53,6 +53,6 @@ def read_folder_row(path: str, families: Iterable[str]) -> ModelRow:
 
 
 def list_file_stats(path: str) -> dict[str, list[int]]:
-    """Return size and time of each file that is taken, by its path: they change when the file does."""
+    """Return size and modification time of each file to copy, by path, to detect changes."""
     stats = {file: Path(path, file).stat() for file in list_model_files(Path(path))}
     return {str(Path(path, file)): [stat.st_size, stat.st_mtime_ns] for file, stat in stats.items()}

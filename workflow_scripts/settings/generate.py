@@ -9,7 +9,7 @@ FILE = Path(__file__).parents[2] / "config/schema.json"
 
 
 def make_schema() -> str:
-    """Make the JSON schema by which editors check and complete a config, which may leave out any key."""
+    """Build the JSON schema with which editors check and complete a config; no key is required."""
     schema = Config.model_json_schema()
     for part in (schema, *schema["$defs"].values()):
         part.pop("required", None)

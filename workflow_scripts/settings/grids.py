@@ -1,4 +1,4 @@
-"""Grids as data: models x tasks x protocols with scores, each described by a file in config/grids."""
+"""Read the grids: scores of models x tasks x protocols, each described by a file in config/grids."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from workflow_scripts.settings.section import Count, Listed, Section, Words
 from workflow_scripts.settings.yaml_files import read_yaml
 
 FOLDER = "config/grids"
-# By task, how the right answers of two models go together: where no items of a grid are known.
+# Correlation of two models' correct answers by task, for grids without items.
 CORRELATIONS = "resources/published/items/correlations.csv"
 OWN_GRID, PUBLISHED_GRID = "own", "published"
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -36,7 +36,7 @@ class GridProtocol(Section):
 
 
 class GridTask(Section):
-    """A task that the table of tasks lacks, or has with another metric than these scores are of."""
+    """A task that the tasks table lacks, or has with another metric than these scores."""
 
     name: Words
     """Name in tables and figures"""
@@ -45,7 +45,7 @@ class GridTask(Section):
 
 
 class GridAttributes(Section):
-    """Attributes of the models, in a table with a line for each, by the column `model`."""
+    """Attributes of the models, in a table with a row per model and the column `model`."""
 
     file: Words
     """CSV, or TSV by its name"""
@@ -54,7 +54,7 @@ class GridAttributes(Section):
 
 
 class GridRelease(Section):
-    """The same scores, released a second time, in the form of the published leaderboard."""
+    """A second release of the same scores, in the format of the published leaderboard."""
 
     file: Words
     """Wide CSV, in percent"""
@@ -78,7 +78,7 @@ class GridNewer(Section):
 
 
 class GridFile(Section):
-    """A file in config/grids; tasks and models it does not describe are those of the tables."""
+    """A file in config/grids; all other tasks and models are those of the tables."""
 
     title: str = ""
     """What the titles of its tables begin with"""
@@ -132,12 +132,12 @@ class GridFile(Section):
 
     @property
     def baseline(self) -> str:
-        """Return the protocol that others are compared with."""
+        """Return the protocol that the others are compared with, the first one."""
         return next(iter(self.protocols))
 
     @property
     def clip_note(self) -> str:
-        """Say within a sentence about its scores that some are clipped."""
+        """Return a clause for sentences about the scores if some are clipped, else an empty text."""
         if not any(protocol.clipped_by for protocol in self.protocols.values()):
             return ""
         return ", those after training clipped by the direct ones"
@@ -149,7 +149,7 @@ class GridFile(Section):
 
     @property
     def drawn(self) -> list[str]:
-        """List the protocols of figures."""
+        """List the protocols that figures show."""
         return [key for key, protocol in self.protocols.items() if protocol.in_figures]
 
     @property
@@ -158,9 +158,9 @@ class GridFile(Section):
 
 
 def read_grid_files(workflow_folder: Path, tasks: Collection[str]) -> dict[str, GridFile]:
-    """Read each file in config/grids by its name.
+    """Read the files in config/grids by name.
 
-    One in the working directory stands in for that of the same name beside the Snakefile.
+    A file in the working directory replaces the one of the same name in the Snakefile's folder.
     """
     folders = (workflow_folder / FOLDER, Path(FOLDER))
     paths = {path.stem: path for folder in folders for path in folder.glob("*.yaml")}
@@ -176,7 +176,7 @@ def read_grid_files(workflow_folder: Path, tasks: Collection[str]) -> dict[str, 
 
 
 def list_grid_files(grid: GridFile, workflow_folder: Path) -> dict[str, list[str]]:
-    """Return the files that its analyses are made from, under the names by which they ask for them."""
+    """Return the input files of the grid's analyses, by the names of their inputs."""
     files = {
         "scores": grid.scores,
         "attributes": [grid.attributes.file] if grid.attributes else [],

@@ -1,4 +1,4 @@
-"""The grid of models and tasks that are ranked, before and after training on each task."""
+"""Configure the grid of models and tasks: rankings before and after fine-tuning on each task."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal

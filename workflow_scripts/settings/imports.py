@@ -1,4 +1,4 @@
-"""Folders that other people's harnesses wrote into: what each is called, and when one has changed."""
+"""Name the folders of imported results, and detect their changes."""
 
 import re
 from pathlib import Path
@@ -14,18 +14,18 @@ _OURS = ("harmony", "corpora", "own")
 
 
 def import_name(folder: str) -> str:
-    """Return the last part of its path, by which its scores are told from others, as a name for files."""
+    """Return the name of the folder's scores: the last part of its path, safe for file names."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", Path(folder).name).strip("._-") or "imported"
 
 
 def list_imported_paths(folder: Path) -> list[Path]:
-    """List all that lies below it; a link in it to a folder is entered, none further down, which might lead back."""
+    """List all paths below a folder; only links directly in it are followed, because deeper ones may form a loop."""
     links = [path for path in folder.glob("*") if path.is_symlink() and path.is_dir()]
     return sorted(path for top in (folder, *links) for path in top.rglob("*"))
 
 
 def hash_imported_files(folder: str) -> str:
-    """Hash the paths, sizes and times of its files: another one when a file in it is."""
+    """Hash the paths, sizes and modification times of a folder's files, to detect changes."""
     stats = {
         path.relative_to(folder).as_posix(): path.stat()
         for path in list_imported_paths(Path(folder))

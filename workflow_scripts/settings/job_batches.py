@@ -1,4 +1,4 @@
-"""Which tasks of a model share a job, and what its rule and files are called."""
+"""Group the tasks of a model into jobs, and name their rules and files."""
 
 import re
 from dataclasses import dataclass, replace
@@ -19,31 +19,31 @@ RULES: dict[tuple[Study, Protocol], str] = {
 
 @dataclass(frozen=True)
 class TaskBatch:
-    """The tasks that a job measures of a model, which is a wildcard."""
+    """The tasks that one job measures on a model; the model is a wildcard."""
 
     study: Study
     protocol: Protocol
     tasks: tuple[str, ...]
     seeds: tuple[int, ...]
-    number: str = ""  # behind the rule's name, where a model's tasks are several batches
+    number: str = ""  # suffix of the rule's name, if a model's tasks are several batches
 
     @property
     def base(self) -> str:
-        """Name its rule, but for the number."""
+        """Return the name of the rule without the batch number."""
         return RULES[self.study, self.protocol]
 
     @property
     def rule(self) -> str:
-        """Name its rule."""
+        """Return the name of the rule."""
         return self.base + self.number
 
     @property
     def log(self) -> str:
-        """Name the log of its job, with wildcards."""
+        """Return the path of the job's log, with wildcards."""
         return f"logs/{self.base}/{self._wildcard}/tasks{self.number}.log"
 
     def records(self, suffix: str = "json") -> list[str]:
-        """List the files of its cells, with wildcards; a record is named after its task, and lies by its model."""
+        """List the files of the cells, with wildcards: a folder per model, a record per task."""
         return [
             f"results/records/{self.study}/{self.protocol}/{self._wildcard}/{cell}.{suffix}"
             for task in self.tasks
@@ -56,12 +56,12 @@ class TaskBatch:
 
 
 def strip_batch_number(rule: str) -> str:
-    """Return the name by which batches of one rule count as one."""
+    """Remove the batch number from the name of a rule."""
     return re.sub(r"_\d+$", "", rule)
 
 
 def packs(settings: Settings) -> list[TaskBatch]:
-    """List the batches of both studies, whether the config asks for their protocol or not."""
+    """List the batches of both studies and all protocols, including protocols that the config does not enable."""
     batches = []
     for study, protocol in RULES:
         whole = _build_whole(settings, study, protocol)
@@ -74,7 +74,7 @@ def packs(settings: Settings) -> list[TaskBatch]:
 
 
 def list_harmony_records(settings: Settings, models: list[str]) -> list[str]:
-    """List the records of the grid that the config asks for, of models as paths spell them."""
+    """List the records of the grid for the config's protocols; `models` are checkpoint ids in the form for paths."""
     return [
         path.format(checkpoint=model)
         for study, protocol in RULES
@@ -85,27 +85,27 @@ def list_harmony_records(settings: Settings, models: list[str]) -> list[str]:
 
 
 def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
-    """Return the record of each task of a row of the leaderboard."""
+    """Return the record of each task of a leaderboard row."""
     whole = _build_whole(settings, "suite", protocol)
     return dict(zip(whole.tasks, [path.format(row=row) for path in whole.records()], strict=True))
 
 
 def _build_whole(settings: Settings, study: Study, protocol: Protocol) -> TaskBatch:
-    """Put all tasks into one batch."""
+    """Build one batch of all tasks."""
     tasks = list_study_tasks(settings, study, protocol)
     return TaskBatch(study, protocol, tasks, list_cell_seeds(settings, study, protocol))
 
 
 def list_cell_names(task: str, seeds: tuple[int, ...]) -> list[str]:
-    """List the names of a task's records: the name of another seed than the first has the seed."""
+    """List the names of a task's records; all seeds but the first are in the name."""
     return [task, *(f"{task}.seed-{seed}" for seed in seeds[1:])]
 
 
 def list_study_tasks(settings: Settings, study: Study, protocol: Protocol) -> tuple[str, ...]:
-    """Return the tasks of a study that can be asked in this way.
+    """Return the tasks of a study that support the protocol.
 
-    Training, and the worked examples of Harmony, come from the training split: a task without one is measured
-    directly. A task of the suite without one has examples of its own.
+    Fine-tuning, and harmony's few-shot examples, use the training split: a task without one has only the protocol
+    direct. In the suite, a task without a training split defines its own few-shot examples.
     """
     if study == "harmony":
         names, needs_training = settings.harmony.tasks, protocol != "direct"
@@ -116,6 +116,6 @@ def list_study_tasks(settings: Settings, study: Study, protocol: Protocol) -> tu
 
 
 def list_cell_seeds(settings: Settings, study: Study, protocol: Protocol) -> tuple[int, ...]:
-    """Return the seeds of the cells: Harmony may train with several; all else is asked once."""
+    """Return the seeds of the cells: several for harmony's fine-tuning if configured, otherwise one."""
     is_trained = study == "harmony" and protocol == "train_before_test"
     return (is_trained and settings.harmony.seeds) or (settings.seed,)

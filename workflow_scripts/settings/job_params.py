@@ -1,7 +1,7 @@
-"""Hold the parameters of a job in one frozen model, from the settings to the record.
+"""Define the base class of job parameters: one frozen model from the settings to the record.
 
-A request is defined once, beside the settings it comes from. The rule puts it into its `params` as plain
-values, the step rebuilds it, its digest is part of the provenance, and a record holds it whole.
+Each subclass is defined next to its settings. The rule puts its plain values into `params`, the step rebuilds the
+model from them, the provenance has their checksum, and the record has them all.
 """
 
 from typing import Any, Self
@@ -15,15 +15,15 @@ class JobParams(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     def to_params(self) -> dict[str, Any]:
-        """Return plain values, which Snakemake can compare and hand on.
+        """Return plain values, which Snakemake can compare and serialize.
 
-        They stand under one name, since it compares parameters as a set of bare values.
+        A rule passes them as one parameter, because Snakemake compares parameters as a set of values without names.
         """
         return self.model_dump(mode="json")
 
     @classmethod
     def of(cls, params: dict[str, Any]) -> Self:
-        """Read what the rule put into its params."""
+        """Build the parameters from a rule's params."""
         return cls.model_validate(params)
 
     @property

@@ -1,6 +1,6 @@
 """Read the requests: models submitted to the leaderboard, one YAML file each.
 
-Files are untrusted: a wrong one is refused with its reasons and stops nothing else.
+The files are untrusted: an invalid file is refused with its reasons and does not stop the run.
 """
 
 import re
@@ -19,10 +19,10 @@ from workflow_scripts.settings.section import Section, Words
 from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
 
-GENERATED = "miniature/"  # prefix of names in the generated world
-UNCHECKED = "unchecked"  # the status of a request about which the hub did not answer
+GENERATED = "miniature/"  # prefix of the names of the demo's models
+UNCHECKED = "unchecked"  # status of a request if the hub did not answer
 LARGEST_REQUEST = 20_000  # bytes
-# Limits of a repository. Weights may take twice the bytes of any dtype, for adapters and duplicates.
+# Limits of a repository. Weights may have twice the bytes of float64, for adapters and duplicates.
 BYTES_OF_A_PARAMETER = 16
 MOST_SMALL_FILES, MOST_SMALL_BYTES = 500, 500_000_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
@@ -36,7 +36,7 @@ def _check_checkpoint(name: str) -> str:
 
 
 class Request(Section):
-    """Describe a model as its submitter does."""
+    """A submission: a model as its submitter describes it."""
 
     name: Annotated[str, AfterValidator(_check_checkpoint)]
     """Its name on the hub, or a checkpoint that this workflow makes of one."""
@@ -93,10 +93,10 @@ class Request(Section):
 def read_requests(
     folder: Path, source: str, made: Collection[str], local: Collection[str] = ()
 ) -> tuple[dict[str, Request], dict[str, str]]:
-    """Read a folder: the valid requests by file, and why the other files are refused.
+    """Read a folder: the valid requests by file, and the reasons for refusing the other files.
 
-    Requests for the demo's models are skipped where the source is the hub. `made` are the checkpoints that this
-    config makes, `local` the local folders that a request may name: an untrusted request must reach no other.
+    Requests for the demo's models are skipped if the source is the hub. `made` are the checkpoints that this
+    config builds, `local` the only local folders that an untrusted request may name.
     """
     requests, refused = {}, {}
     for path in sorted(folder.glob("*.y*ml")):
@@ -133,7 +133,7 @@ def _refuse_unavailable(
 
 
 def _read_request(path: Path) -> Request:
-    """Read the file itself: the target of a link could be any file, and the reason would quote it."""
+    """Read a request, refusing links: the target could be any file, and the error message would quote it."""
     if not _FILE_NAME.fullmatch(path.name):
         raise UserError("its file's name may hold letters, digits and the signs . _ @ + - alone.")
     if path.is_symlink() or not path.is_file():

@@ -1,4 +1,4 @@
-"""Load the merged config as settings that hold together, or raise one error that names every problem."""
+"""Load and check the merged config as settings, or raise one error that names every problem."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,16 +16,16 @@ from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow, WorkRow, read_table
 
-# By the names of the tables in config.
+# The type of a row, by the name of the table in config/.
 _ROWS = {"models": ModelRow, "tasks": TaskRow, "work": WorkRow, "devices": DeviceRow}
 
 
 def load_settings(
     config: dict[str, Any], workflow_folder: Path, look_up: LookUp | None = None
 ) -> Settings:
-    """Check the config that Snakemake has merged; a UserError holds one sentence per problem.
+    """Check the config that Snakemake has merged; a UserError has one sentence per problem.
 
-    `look_up` is asked for models and tasks that no table has.
+    `look_up` looks up models and tasks that no table has.
     """
     rows: dict[str, Any] = {
         name: read_table(row_type, locate_file(f"config/{name}.tsv", workflow_folder))
@@ -35,7 +35,9 @@ def load_settings(
     registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
     compute = checked.compute
-    if source == "miniature" and compute.dtype == "auto":  # its numbers are the same everywhere
+    if (
+        source == "miniature" and compute.dtype == "auto"
+    ):  # the demo gives equal numbers on all machines
         compute = compute.model_copy(update={"dtype": "float32"})
     served = {build_checkpoint_name(name): section for name, section in checked.served.items()}
     settings = Settings.model_construct(
@@ -49,7 +51,7 @@ def load_settings(
     )
     if problems := list(_check_names(settings)):
         raise UserError(problems)
-    # Requests come last: which checkpoints they may name, the rest of the config says.
+    # Requests come last, because the rest of the config determines the checkpoints that they may name.
     requests, refused = read_requests(
         Path(settings.suite.requests),
         source,
@@ -60,7 +62,7 @@ def load_settings(
 
 
 def _check_names(settings: Settings) -> Iterator[str]:
-    """Check that models and devices which sections name exist, and that what is to be trained has weights here."""
+    """Yield the problems of names: unknown models and devices, and models to train that have no local weights."""
     variants = settings.own_checkpoints
     for section in ("harmony", "mmlu", "prompts"):
         for name in getattr(settings, section).models:

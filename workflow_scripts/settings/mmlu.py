@@ -1,4 +1,4 @@
-"""MMLU as published, of models and their chunked checkpoints."""
+"""Configure MMLU in lighteval for models and their chunked checkpoints, and find its published tables."""
 
 from typing import Literal
 
@@ -13,8 +13,8 @@ DATASET = "lighteval/mmlu"
 MmluPrompt = Literal["installed", "published"]
 
 PUBLISHED_MODEL = "Qwen/Qwen2.5-0.5B-Instruct"
-# The published mlp adds its output to nothing, and the published adapters are as wide as the model's MLP and start
-# as random values: another model than that of the same plan with the usual ones.
+# The published mlp has no residual, and the published adapters have the width of the model's MLP and random initial
+# values, so the id differs from that of the same plan with the default aggregation and adapters.
 _PUBLISHED_ADAPTERS = "-adapters4864-init.normal"
 PUBLISHED = {
     "": "mmlu_baseline",
@@ -23,7 +23,7 @@ PUBLISHED = {
     f"@k2m6-mlp.none{_PUBLISHED_ADAPTERS}+cpt": "mmlu_k2m6_cpt",
     f"@k2m6-mlp.none{_PUBLISHED_ADAPTERS}+cpt+sft": "mmlu_k2m6_cpt_sft",
 }
-# What the authors trained and put on the hub, by its name there.
+# Checkpoints that the authors trained and published on the hub.
 _ON_THE_HUB = {
     f"DongfuJiang/qwen2_chunking_mlp_freeze_uniform_with_shared_start_and_end_2_{layers}_sft": table
     for layers, table in ((12, "mmlu_k2m12_cpt_sft"), (6, "mmlu_k2m6_cpt_sft"))
@@ -45,17 +45,17 @@ class Mmlu(Section):
 
 
 class MmluComparison(JobParams):
-    """Parameters that decide whether a published score on MMLU can be compared with ours."""
+    """Parameters for comparing published MMLU scores with ours."""
 
     source: str
-    checkpoints: dict[str, str]  # of the same variant, by published table
+    checkpoints: dict[str, str]  # published table -> checkpoint of the same variant
 
 
 def find_published_table(checkpoint: CheckpointId, source: str) -> str | None:
-    """Return the published table of this variant, by its name in resources/published.
+    """Return the name in resources/published of this variant's published table, or None.
 
-    The miniature world has no published numbers; in it the published model's stand in, and the usual adapters for
-    theirs.
+    The demo has no published numbers; it uses those of the published model, and default adapters instead of the
+    published ones.
     """
     if source == "miniature":
         stand_ins = {

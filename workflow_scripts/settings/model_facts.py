@@ -1,4 +1,4 @@
-"""Make the row of a model in the table of models from its small files."""
+"""Build the row of a model in the models table from its config, tokenizer config and card."""
 
 import re
 from collections.abc import Iterable
@@ -8,34 +8,34 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
-# A word of its name says that it was tuned to follow a chat.
+# Words in the name of a model that was tuned for chat.
 _TUNED = {"instruct", "chat", "it", "sft", "dpo", "orpo", "kto", "rlhf", "ppo", "assistant"}
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """Contents of a repository or a folder, without the weights themselves."""
+    """The facts of a repository or folder that the row needs, read without the weights."""
 
     config: dict[str, Any]  # config.json
     has_chat_template: bool
-    parameters: int  # counted in the headers of its weights
+    parameters: int  # from the headers of the safetensors files
     licence: str | None
     is_gated: bool = False
-    made_from: bool = False  # whether its card says that it was made from another model
+    made_from: bool = False  # whether the model card names a base model
 
 
 def has_chat_template(files: Iterable[str], tokenizer_config: dict[str, Any]) -> bool:
-    """Return whether a tokenizer has one, in its config or in a file of its own."""
+    """Return whether a tokenizer has a chat template, in its config or in chat_template.jinja."""
     return bool(tokenizer_config.get("chat_template")) or "chat_template.jinja" in files
 
 
 def make_model_cells(
     name: str, source: str, files: ModelFiles, families: Iterable[str]
 ) -> dict[str, str]:
-    """Make the cells of a model's row; of `families` it gets one that begins a word of its name.
+    """Build the cells of a model's row; its family is the one of `families` that is a prefix of a word of its name.
 
-    A chat template alone says little: many base models have one too. A folder may have any name, so what it is
-    built like counts.
+    `instruct` needs more than a chat template, because many base models have one too. The family of a local folder
+    comes from its `model_type`, because a folder may have any name.
     """
     config = files.config.get("text_config") or files.config
     layers = next((config[key] for key in _LAYERS if key in config), None)

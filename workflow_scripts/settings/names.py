@@ -1,10 +1,10 @@
-"""Names in the config that must stand for something: a model, a task, a folder, a file.
+"""Check the names of models, tasks, folders and files in the config.
 
-A section annotates its fields with these types; the registry of what there is reaches them as the validation
-context. Without one, as when a job reads its arguments, the names are taken as they are.
+Sections annotate their fields with the types of this module. The validation context is the registry of existing names;
+without a registry, for example when a job reads its arguments, names are not checked.
 
-Models and tasks that no table has are looked up once and added to a table of their own: whoever reads the config
-without a network, every job of a cluster, finds them there. Its rows may be corrected or deleted like any other.
+Models and tasks that no table has are looked up once and added to a separate table, in which later processes without
+network, such as cluster jobs, find them. Its rows may be corrected or deleted.
 """
 
 import re
@@ -26,7 +26,7 @@ from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.folders import read_folder_row
 from workflow_scripts.settings.tables import ModelRow, Row, TaskRow, read_table
 
-Cells = dict[str, str]  # of a row, by column
+Cells = dict[str, str]  # cells of a row by column
 _SOURCES = ("miniature", "huggingface")
 _NOT_ON_THE_HUB = ("miniature/", f"{LOCAL}/")
 _NOWHERE = "there is none in the working directory or beside the Snakefile"
@@ -34,34 +34,34 @@ _NOWHERE = "there is none in the working directory or beside the Snakefile"
 
 @dataclass(frozen=True)
 class LookUp:
-    """The functions that look up what no table has; each raises a UserError where there is nothing.
+    """The functions that look up models and tasks; each raises UserError for an unknown name.
 
-    Only the process that was typed has one: those inside jobs may have no network.
+    Only the main Snakemake process has a LookUp, because jobs may have no network.
     """
 
-    model: Callable[..., Cells]  # a name on the hub, and the families there are
-    task: Callable[[str], Cells]  # a name of lm-eval
+    model: Callable[..., Cells]  # arguments: a hub name, and the existing families
+    task: Callable[[str], Cells]  # argument: the name of an lm-eval task
 
 
 @dataclass(frozen=True)
 class Registry:
-    """Rows that names may refer to: of the tables, of what was looked up, and of folders."""
+    """The rows that names may refer to: from the tables, from look-ups and from local folders."""
 
     workflow_folder: Path
     source: str
     models: dict[str, ModelRow]
     tasks: dict[str, TaskRow]
     look_up: LookUp | None = None
-    folders: dict[str, str] = field(default_factory=dict)  # of models, by name
+    folders: dict[str, str] = field(default_factory=dict)  # local folders of models by name
 
 
 def find_file(path: str, workflow_folder: Path) -> Path | None:
-    """Find a file the config names: in the working directory, or else beside the Snakefile."""
+    """Find a file of the config: in the working directory, else in the Snakefile's folder."""
     return next(filter(Path.is_file, (Path(path), workflow_folder / path)), None)
 
 
 def locate_file(path: str, workflow_folder: Path) -> Path:
-    """Find a file in the same way, or return where it is to be written."""
+    """Find a file like `find_file`; if it does not exist, return the path at which to write it."""
     return find_file(path, workflow_folder) or Path(path)
 
 
@@ -72,7 +72,7 @@ def _add_row(
     path: Path,
     look_up: Callable[[str], Cells] | None,
 ) -> None:
-    """Add the row of a name that the table lacks: from the table of what was looked up, or else look it up."""
+    """Add the row of a name that `rows` lacks: from the table of earlier look-ups at `path`, else by a look-up."""
     if name in rows:
         return
     added = read_table(row_type, path) if path.is_file() else {}
@@ -113,7 +113,7 @@ def _check_model(name: str, info: ValidationInfo) -> str:
 
 
 def _add_folder(path: str, registry: Registry) -> str:
-    """Add the row of a model that is a folder, and return the name that stands for it from here on."""
+    """Add the row of a model in a local folder, and return its id."""
     folder, name = normpath(path), build_local_name(path)
     if registry.folders.setdefault(name, folder) != folder:
         raise ValueError(f"expected another name; {registry.folders[name]!r} is {name} already")
@@ -126,7 +126,7 @@ def _add_folder(path: str, registry: Registry) -> str:
 
 
 def _check_checkpoint(name: str, info: ValidationInfo) -> str:
-    """Check a model, or a variant of one; which variants there are is checked between sections."""
+    """Check the model of a checkpoint id; `load` checks later that the variant exists."""
     base = re.split("[@+]", name)[0]
     try:
         return str(CheckpointId.parse(_check_model(base, info) + name.removeprefix(base)))
@@ -155,7 +155,7 @@ def _find_file(path: str, info: ValidationInfo) -> str:
 
 
 def _find_folder(path: str, info: ValidationInfo) -> str:
-    """Find a folder in the same way as a file."""
+    """Find a folder like `_find_file`."""
     if info.context is None:
         return path
     places = (Path(path), info.context.workflow_folder / path)
@@ -169,7 +169,7 @@ ModelName = Annotated[str, AfterValidator(_check_model)]
 CheckpointName = Annotated[str, AfterValidator(_check_checkpoint)]
 LmEvalTaskName = Annotated[str, AfterValidator(_check_task)]
 Folder = Annotated[str, AfterValidator(_find_folder), Field(min_length=1)]
-# Snakemake takes braces for wildcards, and a log ends at a new line.
+# Snakemake reads braces as wildcards, and a line end would split the path in a log.
 PlainPath = Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")]
 CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), AfterValidator(_find_file)]
 TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), AfterValidator(_find_file)]

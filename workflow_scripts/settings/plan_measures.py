@@ -1,4 +1,4 @@
-"""Configure how times and perplexities of chunk plans are taken."""
+"""Configure how latency and perplexity of chunk plans are measured."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -9,7 +9,7 @@ from workflow_scripts.settings.section import Count, Listed, Section
 
 WIKITEXT = "Salesforce/wikitext"
 MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
-# What perplexity is taken of, by what records call it.
+# Datasets for perplexity, by their names in records.
 MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
 WrittenScored = Literal["response", "published"]
@@ -45,7 +45,7 @@ class LatencyMeasures(Section):
 
 
 class WrittenMeasures(Section):
-    """Settings of texts that plans write, to be read by the unchanged model."""
+    """Settings of the texts that chunk plans generate and the unchanged model scores."""
 
     written_tokens: Count | None = None
     """Tokens that each untrained plan writes at most, drawn as the model's generation config says;

@@ -1,4 +1,4 @@
-"""The base of all sections of the config."""
+"""Define the base class of all config sections and their field types."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Self, TypeVar
@@ -9,14 +9,14 @@ _Item = TypeVar("_Item")
 
 
 def _refuse_repeated(items: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Refuse a name or a number that stands in a list twice."""
+    """Refuse duplicate names or numbers in a list."""
     for item in items:
         if isinstance(item, str | int | float) and items.count(item) > 1:
             raise ValueError(f"{item!r} is listed twice")
     return items
 
 
-# As YAML writes it, a list; as a frozen section keeps it, a tuple.
+# A list in YAML, stored as a tuple because sections are frozen.
 Listed = Annotated[tuple[_Item, ...], Field(strict=False), AfterValidator(_refuse_repeated)]
 
 Count = Annotated[int, Field(ge=1)]
@@ -27,7 +27,7 @@ Words = Annotated[str, Field(min_length=1)]
 
 
 class Section(BaseModel):
-    """A section of the config: no unknown keys, no coercion, defaults checked like what a user writes."""
+    """A section of the config: no unknown keys, no coercion, defaults validated like user values."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -37,11 +37,11 @@ class Section(BaseModel):
         validate_default=True,
         revalidate_instances="always",
         use_attribute_docstrings=True,
-        defer_build=True,  # a section is built once, in what holds it
+        defer_build=True,  # build the validator once, as part of the enclosing section
     )
 
     def find_contradictions(self) -> Iterator[str]:
-        """Yield a sentence for each of its values that do not go together."""
+        """Yield a sentence for each contradiction between values of the section."""
         yield from ()
 
     @model_validator(mode="after")
@@ -52,5 +52,5 @@ class Section(BaseModel):
 
     @classmethod
     def select_fields(cls, whole: "Section") -> Self:
-        """Return these keys alone of a section that has more: a step is told what it uses and nothing else."""
+        """Build this section from a larger one, so that a step gets only the keys that it uses."""
         return cls(**{name: getattr(whole, name) for name in cls.model_fields})

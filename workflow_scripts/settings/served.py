@@ -1,4 +1,4 @@
-"""Models that a server runs."""
+"""Configure models that run on a server."""
 
 from typing import Annotated
 

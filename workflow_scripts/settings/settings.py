@@ -1,4 +1,4 @@
-"""The checked config with the rows of its tables, and what follows from both."""
+"""Define the settings: the checked config, the rows of its tables, and values derived from both."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from workflow_scripts.settings.training import Recipe
 
 
 class Settings(Config):
-    """The config, checked, together with the rows of its tables."""
+    """The checked config with the rows of its tables."""
 
     models: dict[str, ModelRow]
     """All rows of the models table by name, and those of other models that are named."""
@@ -60,7 +60,7 @@ class Settings(Config):
         return self.tasks[name]
 
     def resource(self, name: str) -> str:
-        """Find a file of the folder resources: in the working directory, or else beside the Snakefile."""
+        """Return the path of a file in resources: in the working directory, else in the Snakefile's folder."""
         return str(locate_file(f"resources/{name}", Path(self.workflow_folder)))
 
     def checkpoints(self) -> dict[str, Checkpoint]:
@@ -71,16 +71,16 @@ class Settings(Config):
         }
 
     def list_mmlu_checkpoints(self) -> list[CheckpointId]:
-        """List what MMLU is asked: models as they are, then each chunked variant at each stage."""
+        """List the checkpoints to evaluate on MMLU: unchanged models, then each chunked variant at each stage."""
         names = [*self.chunking.models, *self.mmlu.models]
         return list(
             dict.fromkeys([*map(CheckpointId.parse, names), *self.list_staged_checkpoints()])
         )
 
     def list_staged_checkpoints(self) -> list[CheckpointId]:
-        """List the models that are cut, and each chunked variant untrained and after each stage.
+        """List the models with chunked variants, and each variant untrained and after each stage.
 
-        A variant that leaves the model unchanged, and untrained, is the model.
+        The untrained variant with the unchanged plan is omitted, because it is the model.
         """
         staged = [CheckpointId(name) for name in self.chunking.models]
         for name, checkpoint in self.checkpoints().items():
@@ -94,25 +94,25 @@ class Settings(Config):
         return staged
 
     def list_compared_checkpoints(self) -> list[CheckpointId]:
-        """List what the study of training compares: those, and other models before and after their training."""
+        """List the checkpoints that the training study compares: staged ones, and other models with their +tuned."""
         checkpoints = self.list_staged_checkpoints()
         for name in self.training.models:
             checkpoints += [CheckpointId(name), CheckpointId(name, stages=(TUNED,))]
         return list(dict.fromkeys(checkpoints))
 
     def list_trained_checkpoints(self) -> list[CheckpointId]:
-        """List all that training makes: stages of chunked models, and models that are trained as they are."""
+        """List all trained checkpoints: stages of chunked models, and +tuned models."""
         return [checkpoint for checkpoint in self.list_compared_checkpoints() if checkpoint.stages]
 
     @property
     def own_checkpoints(self) -> dict[str, CheckpointId]:
-        """Return all that this config makes, by name."""
+        """Return all checkpoints that this config builds, by name."""
         checkpoints = [*self.list_staged_checkpoints(), *self.list_trained_checkpoints()]
         return {str(checkpoint): checkpoint for checkpoint in checkpoints}
 
     @property
     def on_gpus(self) -> bool:
-        """Return whether jobs have GPUs: the miniature world needs none, and would only keep one from others."""
+        """Return whether jobs request GPUs; the demo needs none and would only block one."""
         return self.source != "miniature" and self.compute.finds_gpus
 
     def get_stage_recipe(self, stage: str) -> tuple[str, Recipe]:
@@ -126,14 +126,14 @@ class Settings(Config):
         return name, recipe
 
     def get_stage_attention(self, trained: CheckpointId) -> str:
-        """Return the attention under which the last stage of a checkpoint is trained."""
+        """Return the attention for training the last stage of a checkpoint."""
         if trained.plan is None:
             return self.compute.attention
         _, recipe = self.get_stage_recipe(trained.stages[-1])
         return self.compute.choose_chunked_attention(recipe.precision)
 
     def list_prompt_checkpoints(self) -> list[CheckpointId]:
-        """List the models and checkpoints that are asked in the prompt runs."""
+        """List the checkpoints of the prompt runs."""
         return [CheckpointId.parse(name) for name in self.prompts.models]
 
     def explained(self) -> tuple[str | None, str | None, int]:

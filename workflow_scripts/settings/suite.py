@@ -1,4 +1,4 @@
-"""The leaderboard: a suite of tasks with their shots and metrics, and where its requests lie."""
+"""Configure the leaderboard: its tasks with shots and metrics, and the folder of submissions."""
 
 from collections.abc import Iterator
 

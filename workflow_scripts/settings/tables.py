@@ -1,4 +1,4 @@
-"""The tables of models, tasks, work and devices: tab-separated, one header line, read strictly."""
+"""Read and check the tab-separated tables of models, tasks, work and devices."""
 
 import csv
 from pathlib import Path
@@ -21,8 +21,8 @@ def _check_hub_name(name: str) -> str:
 Text = Annotated[str, Field(pattern=r'^[^"\s]([^"]*[^"\s])?$')]
 HubName = Annotated[str, AfterValidator(_check_hub_name)]
 
-# The six of the published grid in its order, which figures keep, two that it has not, and what nobody
-# has put anywhere.
+# The six categories of the published grid in its order, which figures keep; then two more, and Other for
+# tasks without a category.
 Category = Literal[
     "Language Understanding",
     "Commonsense Reasoning",
@@ -38,7 +38,7 @@ CATEGORIES: tuple[str, ...] = get_args(Category)
 
 
 class TableRow(Section):
-    """A row, whose cells are texts; a blank one is as if left out."""
+    """A row of text cells; a blank cell is a missing value."""
 
     model_config = ConfigDict(strict=False)
 
@@ -49,7 +49,7 @@ class TableRow(Section):
 
 
 class ModelRow(TableRow):
-    """A model of the table."""
+    """A row of the models table."""
 
     model: HubName
     """Name on the hub; names under miniature/ are generated"""
@@ -76,7 +76,7 @@ class ModelRow(TableRow):
 
 
 class TaskRow(TableRow):
-    """A task of the table."""
+    """A row of the tasks table."""
 
     task: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     """Name in the config and in paths"""
@@ -101,12 +101,12 @@ class TaskRow(TableRow):
 
     @property
     def full_metric(self) -> str:
-        """Return the metric as records name it: with its filter, where there is one."""
+        """Return the metric's name in records: with its filter, if it has one."""
         return self.metric if self.filter == "none" else f"{self.metric},{self.filter}"
 
 
 class DeviceRow(TableRow):
-    """A kind of processor that jobs may run on, by what its maker promises."""
+    """A row of the devices table: a GPU or CPU with its specifications."""
 
     device: Text
     """Name in the config"""
@@ -126,13 +126,13 @@ class DeviceRow(TableRow):
     """Where the numbers are from"""
 
     def peak(self, dtype: str) -> float:
-        """Return operations a second."""
+        """Return the peak FLOPs per second in a dtype."""
         single = dtype == "float32" or (dtype == "bfloat16" and not self.bfloat16)
         return (self.single_gflops if single else self.half_gflops) * 1e9
 
 
 class WorkRow(TableRow):
-    """The amount of work of a task; tokens are those of an average item, by estimate."""
+    """A row of the work table: items of a task, and estimated tokens of an average item."""
 
     task: Text
     """Name in the tasks table"""
@@ -156,7 +156,7 @@ Row = TypeVar("Row", ModelRow, TaskRow, DeviceRow, WorkRow)
 
 
 def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
-    """Read all rows by the table's first column, in its order."""
+    """Read a table as rows by their first column, in the order of the file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))

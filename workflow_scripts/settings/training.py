@@ -1,4 +1,4 @@
-"""Training: the stages of a checkpoint, their recipes, and what they read."""
+"""Configure training: the stages of a checkpoint, their recipes and their data."""
 
 import math
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from workflow_scripts.settings.training_keys import CHUNKED_LAYERS, WRAPPER, Tra
 
 
 class SampleKeys(Section):
-    """Settings of training data, but for the length of its samples."""
+    """Settings of training data, without the length of samples."""
 
     data: Literal["text", "chat"]
     """text: running text in blocks of max_length; chat: conversations."""
@@ -56,7 +56,7 @@ class Recipe(SampleKeys, TrainingKeys):
 
     @property
     def needs_chunks(self) -> bool:
-        """Return whether it trains what only a chunked model has."""
+        """Return whether the recipe trains modules that only a chunked model has."""
         return any(
             part in (WRAPPER, CHUNKED_LAYERS) or "wrapped_chunk_layers" in part
             for part in self.trainable_modules
@@ -102,19 +102,19 @@ class Training(Section):
             yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
 
     def limit_tokens(self, recipe: Recipe, thousands: int) -> Recipe:
-        """End the recipe with the step that reaches so many tokens: all samples of a text are equally long."""
+        """Limit the recipe to the steps for `thousands` * 1000 tokens; all samples of a text have equal length."""
         step = recipe.batch_size * recipe.max_length
         return recipe.model_copy(update={"max_steps": math.ceil(thousands * 1000 / step)})
 
     def get_recipe_name(self, stage: str, source: str) -> str | None:
-        """Return the recipe's name; `usual` is the one that fits where models come from."""
+        """Return the name of a stage's recipe; `usual` depends on `source`."""
         name = getattr(self, stage)
         if name != USUAL:
             return name
         return f"miniature-{stage}" if source == "miniature" else stage
 
     def stages(self, has_chunks: bool, source: str) -> tuple[tuple[str, ...], ...]:
-        """List what a checkpoint exists as: untrained, and after each stage that can train it."""
+        """List the stages of a checkpoint: untrained, and after each stage that can train it."""
         stages: list[tuple[str, ...]] = [()]
         if self._can_train("cpt", has_chunks, source):
             for cpt in [f"cpt.{tokens}k" for tokens in sorted(self.cpt_tokens)] or ["cpt"]:

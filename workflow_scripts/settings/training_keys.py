@@ -1,4 +1,4 @@
-"""Configure training in keys that each kind of training has: what of a model, how fast, how long."""
+"""Configure the keys that all kinds of training share: trained parameters, optimizer and duration."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from pydantic import Field
 
 from workflow_scripts.settings.section import Count, Fraction, Listed, Positive, Section
 
-# Names in `trainable_modules` that are no pattern of parameter names.
+# Names in `trainable_modules` other than patterns of parameter names.
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
 LAYERS = re.compile(r"layers (\d+)(?: to (\d+))?")
 LAST_LAYERS = re.compile(r"last (\d+) layers")
@@ -77,7 +77,7 @@ class TrainingKeys(Section):
 
     @property
     def adapters_alone(self) -> bool:
-        """Return whether a model's own weights stay as they were loaded, so that the next training may have them."""
+        """Return whether only LoRA adapters are trained, so that the next training run can reuse the loaded weights."""
         return self.method == "lora" and not self.trainable_modules
 
     def find_contradictions(self) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""YAML read strictly: it takes the last of two equal keys, and lets a few anchors stand for billions of values."""
+"""Read YAML strictly: refuse duplicate keys, of which YAML keeps the last, and aliases, a few of which can expand to
+billions of values.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -12,7 +14,7 @@ _MAX_LENGTH, _MAX_DIGITS = 1_000_000, 100
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuse aliases, endless numbers and keys that stand twice."""
+    """Refuse aliases, very long numbers and duplicate keys."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
@@ -32,7 +34,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def read_yaml(path: Path) -> Any:
-    """Return the content of a file; a UserError says where it is not plain YAML."""
+    """Read a YAML file; a UserError describes the first problem."""
     try:
         return parse_yaml(path.read_bytes(), str(path))
     except OSError as error:
@@ -40,7 +42,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(content: bytes, name: str) -> Any:
-    """Parse YAML; `name` is what the sentences call it."""
+    """Parse YAML; `name` is the name of the file in error messages."""
     try:
         if len(content) > _MAX_LENGTH:
             raise ValueError(f"it has {len(content):,} bytes; expected at most {_MAX_LENGTH:,}")

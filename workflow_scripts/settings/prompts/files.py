@@ -1,4 +1,4 @@
-"""Read the files of prompt runs; every problem is a sentence with the file and the key."""
+"""Read the files of prompt runs; every error message names the file and the key."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from workflow_scripts.settings.yaml_files import read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 
-# What a template may name, filled in for a check.
+# Example values of all variables of templates, to check that a template renders.
 _EXAMPLE: dict[str, Any] = {
     "question": "What is 1 + 1?",
     "choices": "['1', '2', '3', '4']",
@@ -27,7 +27,7 @@ _EXAMPLE: dict[str, Any] = {
 
 
 def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
-    """Find the file of each run by its name, run2 before run10."""
+    """Find the file of each run by name, sorted with run2 before run10."""
     files: dict[str, Path] = {}
     for place in (workflow_folder / FOLDER, Path(folder)):
         files |= {path.stem: path for path in place.glob("*.yaml")}
@@ -39,7 +39,7 @@ def _split_numbers(name: str) -> list[str | int]:
 
 
 def read_prompt_runs(prompts: Prompts, workflow_folder: Path) -> dict[str, PromptRun]:
-    """Read the runs that the config names, or all; none where no model is prompted."""
+    """Read the runs of the config, or all runs if it names none; return none if no model is configured."""
     if not prompts.models:
         return {}
     files = find_runs(prompts.folder, workflow_folder)
@@ -47,7 +47,7 @@ def read_prompt_runs(prompts: Prompts, workflow_folder: Path) -> dict[str, Promp
 
 
 def read_runs(files: dict[str, Path], names: Iterable[str]) -> dict[str, PromptRun]:
-    """Read these runs in their order."""
+    """Read the runs `names`, in this order."""
     return {name: _read_run(files, name) for name in names}
 
 
@@ -63,7 +63,7 @@ def _read_run(files: dict[str, Path], name: str) -> PromptRun:
 
 
 def _read_content(files: dict[str, Path], name: Any, key: str) -> dict[str, Any]:
-    """Read the keys of a run that a key names; those of its parents are beneath its own."""
+    """Read the keys of a run, merged over those of its parents; `key` names the run in error messages."""
     if name not in files:
         near = format_suggestion(str(name), files)
         raise UserError(
@@ -94,7 +94,7 @@ def _merge(below: Any, above: Any) -> Any:
 
 
 def _find_template_problems(run: PromptRun) -> Iterator[str]:
-    """Render each template once on an example."""
+    """Yield the problems of rendering each template on an example."""
     shot = _EXAMPLE | {"answer": "2"}
     values = _EXAMPLE | {"shot": shot, "shots": [shot] * run.shots.number}
     templates = {"text": run.text, "decoding.continuation": run.decoding.continuation}

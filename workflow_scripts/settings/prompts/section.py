@@ -1,4 +1,4 @@
-"""Prompt ablations: the models and the runs."""
+"""Configure the models and runs of prompt ablations."""
 
 from typing import Literal
 

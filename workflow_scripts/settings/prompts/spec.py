@@ -19,7 +19,7 @@ Parser = Literal[
     "best_answer_line",
     "best_answer_at_start",
 ]
-# These give a letter, the others a text.
+# These parsers return a letter, the others a text.
 LETTER_PARSERS = ("letter", "leading_letter", "best_answer_line", "best_answer_at_start")
 Rightness = Literal["equal", "occurs", "letter"]
 ChoicesStyle = Literal["python_list", "single_quoted_list", "lettered_lines"]
@@ -49,7 +49,7 @@ class Example(Section):
 
 
 class Shots(Section):
-    """Describe the few-shot examples before the question."""
+    """The few-shot examples before the question."""
 
     source: Literal["none", "hand_made", "fixed_dev", "subject_dev", "vendor"] = "none"
     """Source of the examples: none; hand_made, the examples below; fixed_dev, sampled once from
@@ -73,7 +73,7 @@ class Shots(Section):
 
 
 class Decoding(Section):
-    """Describe how the model's answer is decoded."""
+    """How the model's answer is decoded."""
 
     method: Literal["greedy", "sample", "likelihood"]
     """greedy: the likeliest token at each step; sample: sampled with a seed per question;
@@ -114,7 +114,7 @@ class Decoding(Section):
 
 
 class Link(Section):
-    """Pair a parser with the rule that judges its answers."""
+    """A parser, with the rule that judges its answers."""
 
     parser: Parser
     """Parser of the output."""
@@ -131,7 +131,7 @@ class Link(Section):
 
 
 class Reading(Section):
-    """Describe how outputs are parsed and judged. Changing it scores again and runs no model."""
+    """How outputs are parsed and judged; a change rescores the outputs without running the model."""
 
     format: Parser | None = None
     """The parser that accepts exactly the format that the prompt requests. It decides whether the
@@ -141,7 +141,7 @@ class Reading(Section):
 
 
 class Asking(Section):
-    """Hold all that the model's output depends on."""
+    """All keys that the model's output depends on."""
 
     questions: Literal["mmlu", "vendor"] = "mmlu"
     """Source of the questions: mmlu, the test split of cais/mmlu; vendor, the details of the
@@ -173,7 +173,7 @@ class Asking(Section):
 
 
 class PromptRun(Asking):
-    """Describe one run, as its file does."""
+    """A prompt run, as its file defines it."""
 
     extends: Words | None = None
     """Another run to inherit from; mappings are merged key by key, lists are replaced, and null
@@ -200,5 +200,5 @@ class PromptRun(Asking):
             yield "read.format is null; expected a parser with methods that generate."
 
 
-# Keys that place a run among others, and would be wrong for a run that extends it.
+# Keys about a run's relation to other runs, which a run that extends it must not inherit.
 NOT_INHERITED = ("extends", "changed", "after", "published")

@@ -1,4 +1,4 @@
-"""Render Jinja2 templates of prompts in Jinja2's sandbox: a run's file may be untrusted."""
+"""Render prompt templates in Jinja2's sandbox, because the file of a run may be untrusted."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """Fill in a template; a ValueError says what is wrong with it, in words that follow its key."""
+    """Render a template; a ValueError describes the problem in words that follow the template's key."""
     from jinja2 import TemplateError
 
     try:
@@ -32,6 +32,6 @@ def _compile(template: str):
         lstrip_blocks=True,
         autoescape=False,
     )
-    # Jinja2's own escapes apostrophes for HTML.
+    # Jinja2's tojson escapes apostrophes for HTML.
     environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
     return environment.from_string(template)
