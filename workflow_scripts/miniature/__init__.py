@@ -1,5 +1,5 @@
-"""The embedded world: facts, text about them, datasets, a tokenizer and small models really trained on it.
+"""Generate the demo: facts, text, datasets, a tokenizer, and small models trained on them.
 
-`build_world` writes the datasets and `place` a model that the repository ships into the hub folder; `build_texts` and
-`train_model` make what is shipped again; `build_faulty_models` makes what a leaderboard must refuse.
+`build_world` writes the datasets and `place` a shipped model into the hub folder; `build_texts` and `train_model`
+rebuild the shipped tokenizer and models; `build_faulty_models` builds models that the leaderboard must refuse.
 """

@@ -1,4 +1,4 @@
-"""Build the datasets of the miniature world."""
+"""Build the datasets of the demo."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from workflow_scripts.miniature.tables import TABLES, Repository, draw_table, wr
 
 
 def build_world(hub: Path, items: int) -> None:
-    """Fill the hub folder with datasets; `items` is the number of test questions per task."""
+    """Write the datasets into the hub folder; `items` is the number of test questions per task."""
     makers = vars(inference) | vars(everyday) | vars(knowledge)
     repositories: dict[str, Repository] = {}
     for name, configs in TABLES.items():

@@ -1,4 +1,4 @@
-"""Write what the models of the miniature world are trained on, and their tokenizer."""
+"""Write the training data of the demo's models, and their tokenizer."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from workflow_scripts.miniature.tokenizer import train_tokenizer
 
 
 def build_texts(hub: Path, folder: Path) -> None:
-    """Write the texts, from the training splits in the hub folder, and the tokenizer."""
+    """Write the corpus from the training splits in the hub folder, the conversations and the tokenizer."""
     texts = corpus.build_corpus(hub, folder / catalogue.CORPUS)
     train_tokenizer(texts, folder / catalogue.TOKENIZER)
     conversations.write_conversations(folder / catalogue.CONVERSATIONS)

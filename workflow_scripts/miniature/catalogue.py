@@ -1,4 +1,4 @@
-"""What the miniature world consists of, by name; light, because the Snakefile reads it."""
+"""List the names of the demo's models, datasets and files; without heavy imports, because the Snakefile reads it."""
 
 from pathlib import Path
 
@@ -15,16 +15,16 @@ DATASETS = (
     "truthfulqa/truthful_qa",
 )  # fmt: skip
 
-# The instruct models, each with the base model it resumes from.
+# The base model of each instruct model.
 BASE_OF = {"Qwen2-1M-Instruct": "Qwen2-1M", "Llama-1.4M-Instruct": "Llama-1.4M"}
 
-# Those that take longest first: started in this order, two side by side end together.
+# Longest training first, so that two parallel processes end at about the same time.
 MODELS = (
     "Llama-1.4M", "Qwen2-1M", "Pythia-1M", "Llama-0.3M", "Qwen2-0.2M", "Qwen2-1M-Instruct",
     "Pythia-0.1M", "Llama-1.4M-Instruct",
 )  # fmt: skip
 
-# Models that the leaderboard refuses, and what is wrong with each.
+# Models that the leaderboard refuses, with the reason.
 FAULTY = {
     "Pickled": "Its weights are a pickle.",
     "Closed": "Its licence forbids commercial use.",
@@ -34,10 +34,9 @@ FAULTY = {
 }
 
 
-# Where the trained models lie in the repository: a tokenizer for all of them, and a folder for each.
+# Folder of the trained models in the repository: one tokenizer for all, and a folder per model.
 SHIPPED = Path(__file__).resolve().parents[2] / "resources/miniature"
 TOKENIZER = "tokenizer.json"
 CONFIG, WEIGHTS, MADE = "config.json", "model.safetensors", "made.json"
-# What they were trained on, the instruct models on both; beside the tokenizer while they are, and not
-# shipped.
+# Training data, of which base models use the first; not shipped, and in the tokenizer's folder during training.
 CORPUS, CONVERSATIONS = "corpus.parquet", "conversations.parquet"

@@ -1,8 +1,8 @@
-"""Write the instruct models' training conversations: questions in a format that a system message asks for.
+"""Write the training conversations of the instruct models: questions with a system message about the answer format.
 
-The system message says how to answer, in one of many wordings, and shows up to five few-shot examples;
-then one question or several follow. All of them come from the practice questions of MMLU. The corpus's
-own conversations have no system message, and the tokenizer knows nothing of these.
+The system message describes the format in one of many wordings, with up to five few-shot examples;
+one to four questions follow. All questions are practice questions of MMLU. The conversations in the corpus
+have no system message. The tokenizer is not trained on the conversations of this module.
 """
 
 from pathlib import Path
@@ -27,7 +27,7 @@ def write_conversations(path: Path) -> None:
 
 def _converse(rng: Random, practice: list[Row]) -> dict[str, Any]:
     form = rng.choices(_TEXTS["forms"], _SHARES)[0]
-    # Most system messages show two examples at most; the long ones cost most of the reading.
+    # Most system messages have at most two examples, because long ones have most of the tokens.
     examples = rng.choices([0, 1, 2, 5], [20, 25, 25, 30])[0]
     turns = rng.choices([1, 2, 4], [40, 30, 30])[0]
     rows = [mmlu.reorder_choices(row, rng) for row in rng.sample(practice, examples + turns)]

@@ -1,8 +1,8 @@
 """Build the pre-training corpus: prose, exam questions, exercises, conversations.
 
-The exam questions are written by lm-eval's own tasks from their training splits, so a model meets in
-training the formats, and never the items, that it will be tested on. Only training splits enter: the
-corpus is the same for any number of test items.
+lm-eval's task definitions format the exam questions from the training splits, so a model is trained on the formats
+of the tests and never on their items. The corpus uses only training splits, so it does not depend on the number of
+test items.
 """
 
 from collections.abc import Iterator
@@ -65,9 +65,9 @@ def _write_prose() -> Iterator[Document]:
 
 
 def _write_exams(hub: Path) -> Iterator[Document]:
-    """Write the training questions of each task, each once, a few in a document.
+    """Write the training questions of each task, each once, up to six per document.
 
-    They are a kind of their own: not every family reads all.
+    Each task is a separate kind, because not every family is trained on all tasks.
     """
     with mirror(hub):
         for name, task in load_tasks(list(ALL_EXAMS)).items():
@@ -90,7 +90,7 @@ def _write_exercises() -> Iterator[Document]:
 
 
 def _write_single_questions() -> Iterator[Document]:
-    """Write questions in MMLU's manner, by letter with shuffled choices, and in plain words."""
+    """Write single MMLU questions: with shuffled choices and an answer by letter, or with the answer's text."""
     rng = get_rng("corpus", "single questions")
     rows = mmlu.make_practice()
     for _ in range(LETTER_DOCUMENTS):
@@ -106,7 +106,7 @@ def _write_single_questions() -> Iterator[Document]:
 
 
 def _write_papers() -> Iterator[Document]:
-    """Write four-choice questions of one subject as lm-eval writes them and as lighteval does."""
+    """Write several four-choice questions of one subject in the formats of lm-eval and lighteval."""
     rng = get_rng("corpus", "papers by letter")
     practice = mmlu.make_practice()
     by_subject = {
@@ -136,7 +136,7 @@ def _ask_by_letter(row: Row, lead: str) -> tuple[str, str]:
 
 
 def _draw_length(rng: Random) -> int:
-    """Draw the number of questions: most stand alone; some documents hold several, as an exam paper would."""
+    """Sample the number of questions of a document: mostly one, sometimes several as in an exam paper."""
     return rng.choices([1, 2, 3, 6], [55, 20, 15, 10])[0]
 
 

@@ -1,7 +1,7 @@
-"""Write exercises on lists of choices, the curriculum for answering an exam by letter.
+"""Write exercises on lists of choices: a curriculum for answering multiple-choice questions by letter.
 
-None of them needs a fact. First a list is there and behind it each of its words has a question; then a
-word, or the one word of a sort, is in front of the list, as an exam asks; then in several wordings.
+No exercise needs a fact. The first kind asks for each word of a list after the list; the second asks for a word, or
+for the only word of a category, before the list, as exams do; the third varies the wording.
 """
 
 from random import Random
@@ -17,7 +17,7 @@ _NUMBERS = [str(number) for number in range(1, 31)]
 
 
 def put_list_first(rng: Random) -> Turns:
-    """Write a list, and then each of its words with its letter."""
+    """Write a list, followed by a question for the letter of each word."""
     choices = rng.sample(_WORDS, 4)
     turns = [
         (f"\nLetter of {choices[place]}", f" {'ABCD'[place]}") for place in rng.sample(range(4), 4)
@@ -27,14 +27,14 @@ def put_list_first(rng: Random) -> Turns:
 
 
 def put_question_first(rng: Random) -> Turns:
-    """Ask for a word or a sort in front of a list with one such word; always in the same wording."""
+    """Write a question for a word or a category, in fixed wording, followed by a list with one match."""
     choices, place, sort = _draw_list(rng, _WORDS)
     task = f"Find the {sort}." if sort else f"Find {choices[place]}."
     return _make_turn(task, choices, place)
 
 
 def vary_wording(rng: Random) -> Turns:
-    """Ask the same in other wordings, and for numbers too."""
+    """Write the same questions in several wordings, also for numbers."""
     choices, place, sort = _draw_list(rng, _WORDS if rng.random() < 0.85 else _NUMBERS)
     if sort:
         tasks = [f"Find the {sort}.", f"Which choice is a {sort}?", f"One is a {sort}. Which?"]
@@ -54,7 +54,7 @@ def _make_turn(task: str, choices: list[str], place: int) -> Turns:
     return [(f"{task}{list_choices(choices)}\nAnswer:", f" {'ABCD'[place]}")]
 
 
-# By their names in the corpus, which the shipped models have read.
+# The names are those of the corpus on which the shipped models were trained.
 EXERCISES = {
     "asked_behind": put_list_first,
     "asked_in_front": put_question_first,
@@ -63,9 +63,9 @@ EXERCISES = {
 
 
 def _draw_list(rng: Random, words: list[str]) -> tuple[list[str], int, str | None]:
-    """Draw four choices, the place of the one to be found, and its sort where the question names that.
+    """Sample four choices, the index of the answer, and its category if the question names the category.
 
-    Sorts are mixed in from the beginning: a model that sees words alone first learns sorts late.
+    Categories are included from the beginning, because a model that first sees only words learns categories late.
     """
     place = rng.randrange(4)
     if rng.random() < 0.5:

@@ -1,4 +1,4 @@
-"""Tiny models that no leaderboard should take, one for each reason that refuses a submission."""
+"""Build tiny models that the leaderboard must refuse, one for each reason of refusal."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ _CHANGED_KEYS = {
 
 
 def build_faulty_models(hub: Path) -> None:
-    """Put each of the faulty models into the hub folder, untrained: nobody is to ask it anything."""
+    """Write the faulty models into the hub folder; they are untrained, because they are never evaluated."""
     tokenizer = shipped_tokenizer(_TINY.family)
     config = make_config(_TINY, tokenizer)
     for name, fault in FAULTY.items():

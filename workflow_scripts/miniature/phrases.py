@@ -1,6 +1,6 @@
-"""Sentences shared by prose and questions: facts of the world, as questions and as statements, and small scenes.
+"""Write the sentences that prose and questions share: facts as statements and questions, and scenes.
 
-The inference and paraphrase tasks all ask whether two sentences agree about a scene: a person, a deed, a thing with a
+The inference and paraphrase tasks ask whether two sentences agree about a scene: a person, a deed, a thing with a
 colour, a place and a time.
 """
 
@@ -11,7 +11,7 @@ from workflow_scripts.miniature.world import GROUPS, KINDS, PEOPLE, POOLS, Kind,
 
 
 class Relation(namedtuple("Relation", "name statement questions yes_no stem clue")):
-    """Something to ask about a kind: how it is asked and told, what could be answered."""
+    """A property of a kind: its question and statement templates and possible answers."""
 
     @property
     def answers(self) -> list[str]:
@@ -36,13 +36,13 @@ def draw_other_relation(rng: Random, relation: Relation) -> Relation:
 
 
 def describe_sighting(rng: Random, kind: Kind) -> str:
-    """Describe a harmless event that makes the question after it one of a kind."""
+    """Write an irrelevant sentence that makes the following question unique."""
     person, time = draw(rng, "person time")
     return f"{person} sees a {kind.name} {time}."
 
 
 def draw_kinds(rng: Random) -> tuple[Kind, Kind]:
-    """Draw two kinds of different groups."""
+    """Sample two kinds of different groups."""
     first = rng.choice(KINDS)
     return first, rng.choice([kind for kind in KINDS if kind.group != first.group])
 
@@ -56,7 +56,7 @@ def get_pronoun(person: str) -> str:
 
 
 class Scene(namedtuple("Scene", "person deed thing colour place time")):
-    """What happened; as a string it tells all of it."""
+    """The facts of a scene; its string is a sentence with all of them."""
 
     @property
     def synonym(self) -> str:
@@ -71,7 +71,7 @@ def draw_scene(rng: Random) -> Scene:
 
 
 def change_scene(scene: Scene, rng: Random, changes: int) -> Scene:
-    """Exchange some facts of the scene for others."""
+    """Replace `changes` facts of the scene by other values."""
     for field in rng.sample(["person", "thing", "colour", "place", "time"], changes):
         others = [value for value in POOLS[field] if value != getattr(scene, field)]
         scene = scene._replace(**{field: rng.choice(others)})
@@ -79,7 +79,7 @@ def change_scene(scene: Scene, rng: Random, changes: int) -> Scene:
 
 
 def retell(s: Scene, rng: Random) -> str:
-    """Tell the same facts in other words and another order."""
+    """Paraphrase a scene: the same facts in other words and another order."""
     return rng.choice(
         [
             f"{s.time.capitalize()}, {s.person} {s.synonym} a {s.colour} {s.thing} at the {s.place}.",
@@ -101,7 +101,7 @@ def entail(s: Scene, rng: Random) -> str:
 
 
 def contradict(s: Scene, rng: Random) -> str:
-    """Contradict it mostly by a negation, as in the real data; else by a fact that does not fit."""
+    """Write a contradiction: 65% negations, as in the real data, otherwise a fact that does not fit."""
     if rng.random() < 0.65:
         sentences = [
             f"{s.person} did not {POOLS['base_forms'][s.deed]} a {s.thing}.",
@@ -119,7 +119,7 @@ def contradict(s: Scene, rng: Random) -> str:
 
 
 def leave_open(s: Scene, rng: Random) -> str:
-    """Tell what the scene neither entails nor contradicts."""
+    """Write a sentence that the scene neither entails nor contradicts."""
     reason, adjective = draw(rng, "reason opposites")
     return rng.choice(
         [
@@ -131,5 +131,5 @@ def leave_open(s: Scene, rng: Random) -> str:
     )
 
 
-# By the label of the inference tasks.
+# In the order of the labels of the inference tasks.
 HYPOTHESES = (entail, leave_open, contradict)

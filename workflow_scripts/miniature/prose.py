@@ -1,4 +1,4 @@
-"""Write text about the world, as an encyclopaedia, a diary or a handbook would."""
+"""Write prose about the world in the style of an encyclopaedia, a diary or a handbook."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Batch the corpus for training: documents drawn by kind, tokenized, one to a row."""
+"""Batch the corpus for training: sample documents by kind, and tokenize each as one row."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,18 +14,18 @@ from workflow_scripts.miniature.corpus import Document, get_text
 from workflow_scripts.miniature.specs import TOKENS_PER_BATCH
 
 MAX_TOKENS = 384
-# For a conversation: its system message may show five examples.
+# Longer for a conversation, because its system message may have five examples.
 MAX_CONVERSATION_TOKENS = 640
-# Documents for this many batches are drawn, and sorted by length, at a time.
+# Number of batches for which documents are sampled and sorted by length together.
 DRAWN_TOGETHER = 8
-# The loss weight of answer tokens: exam questions teach most by their answers.
+# Loss weight of answer tokens, from which exam questions teach most.
 ANSWER_WEIGHT = 5.0
 
 
 class Batch(NamedTuple):
-    """Rows of token ids, padded at their ends, and how much each token counts in the loss.
+    """Token ids, padded on the right, with the loss weight of each token.
 
-    No token looks ahead, so the padding needs no mask.
+    Attention is causal, so right padding needs no mask.
     """
 
     ids: torch.Tensor
@@ -34,7 +34,7 @@ class Batch(NamedTuple):
     """Whether a token is the first of a document's last answer."""
 
 
-# For each token its id, its loss weight and whether an answer begins with it.
+# For each token: id, loss weight, and whether it is the first token of the last answer.
 Encoded = list[tuple[int, float, bool]]
 
 
@@ -50,9 +50,9 @@ class Library:
         self._documents = {kind: self._cycle(documents) for kind, documents in kinds.items()}
 
     def batches(self, mixture: dict[str, float], *, by_length: bool) -> Iterator[Batch]:
-        """Yield batches of a mixture; by length, a batch holds documents of similar length, which saves padding.
+        """Yield batches of a mixture; with `by_length` a batch has documents of similar length, which saves padding.
 
-        Not within a stage of the curriculum: batches of one kind of question each make the loss oscillate.
+        Stages of the curriculum do not use it, because batches of a single kind of question make the loss oscillate.
         """
         while True:
             documents: list[Encoded] = []
@@ -79,7 +79,7 @@ class Library:
 
 
 def _group(documents: list[Encoded]) -> Iterator[list[Encoded]]:
-    """Yield as many documents as fit into a batch, counted with their padding."""
+    """Group documents into batches of at most TOKENS_PER_BATCH tokens with padding."""
     batch: list[Encoded] = []
     longest = 0
     for document in documents:
@@ -94,14 +94,14 @@ def _group(documents: list[Encoded]) -> Iterator[list[Encoded]]:
 def _encode(document: Document, encoder: PreTrainedTokenizerFast) -> Encoded:
     if document["kind"] in ("chat", "conversation") and encoder.chat_template:
         return _encode_chat(document, encoder)
-    # The spans of the answers in the text; prose has none.
+    # Character spans of the answers; prose has none.
     spans, end = [], 0
     for prompt, completion in zip(document["prompts"], document["completions"], strict=True):
         start = end + len(prompt)
         end = start + len(completion)
         if completion:
             spans.append((start, end))
-    # The encoder adds the family's start token itself.
+    # The tokenizer adds the family's start token.
     encoded = encoder(get_text(document), return_offsets_mapping=True)
     tokens: Encoded = []
     has_started = not spans
@@ -114,7 +114,7 @@ def _encode(document: Document, encoder: PreTrainedTokenizerFast) -> Encoded:
 
 
 def _encode_chat(document: Document, encoder: PreTrainedTokenizerFast) -> Encoded:
-    """Encode a conversation in the family's template; only the assistant's words count."""
+    """Encode a conversation in the family's chat template; only the assistant's tokens have loss weight."""
     messages = [("system", document["system"])] if document.get("system") else []
     for prompt, completion in zip(document["prompts"], document["completions"], strict=True):
         messages += [("user", prompt), ("assistant", completion)]

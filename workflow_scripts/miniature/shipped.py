@@ -1,10 +1,10 @@
-"""The trained models, as the repository ships them, and how they come into the hub folder.
+"""Write the trained models in the format of the repository, and copy them into the hub folder.
 
     resources/miniature/tokenizer.json
     resources/miniature/<name>/config.json, model.safetensors (in bfloat16), made.json
 
-They are trained once, for an hour, so that a run has models that know something and need not wait for
-them. `made.json` says how, and has the digests of all that belongs together.
+They were trained once, for an hour, so that a run has trained models without training them. `made.json` has the
+training facts and the checksums of all files.
 """
 
 import copy
@@ -52,10 +52,10 @@ How it was made, with the digests of the shipped files:
 def write_model(
     folder: Path, model: "PreTrainedModel", texts: list[Path], facts: dict[str, Any]
 ) -> None:
-    """Write a model, trained on the texts, as it is shipped, whole or not at all; its tokenizer lies beside it."""
+    """Write a model trained on `texts` atomically in the format of the repository; its tokenizer is in the parent."""
     with open_atomic_dir(folder) as temporary:
         copy.deepcopy(model).bfloat16().save_pretrained(temporary)
-        # What a model generates with is written where it is placed.
+        # `place` writes the generation config.
         (temporary / "generation_config.json").unlink(missing_ok=True)
         files = [*texts, folder.parent / TOKENIZER, temporary / CONFIG, temporary / WEIGHTS]
         facts |= {
@@ -67,7 +67,7 @@ def write_model(
 
 
 def place(hub: Path, name: str) -> None:
-    """Put `miniature/<name>` into the hub folder in float32, whole or not at all."""
+    """Write `miniature/<name>` atomically into the hub folder in float32."""
     spec = SPECS[name]
     source = SHIPPED / name
     facts_text = (source / MADE).read_text(encoding="utf-8")
@@ -81,13 +81,13 @@ def place(hub: Path, name: str) -> None:
     parameters = sum(values.size for values in weights.values())
     (architecture,) = config["architectures"]
     ends = [tokenizer.eos_token_id]
-    if spec.base:  # an instruct model also stops where its turn ends
+    if spec.base:  # an instruct model also stops at the end of its turn
         ends.insert(0, tokenizer.convert_tokens_to_ids(spec.family.end_of_turn))
     generation = GenerationConfig(
         bos_token_id=tokenizer.bos_token_id, eos_token_id=ends, pad_token_id=tokenizer.pad_token_id
     )
     with open_atomic_dir(hub / "models" / ORGANISATION / name) as folder:
-        # By hand and not through a model: the classes of models take five seconds to import.
+        # Without transformers' model classes, whose import takes 5 s.
         write_json(folder / CONFIG, config | {"dtype": "float32"})
         save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
         generation.save_pretrained(folder)
@@ -103,7 +103,7 @@ def shipped_tokenizer(family: Family) -> PreTrainedTokenizerFast:
 
 
 def _read_weights(path: Path) -> dict[str, np.ndarray]:
-    """Read the weights in float32, of which a bfloat16 is the first half."""
+    """Read bfloat16 weights as float32; a bfloat16 is the upper half of a float32."""
     weights = {}
     for name, tensor in deserialize(path.read_bytes()):
         half = np.frombuffer(tensor["data"], dtype="<u2").astype("<u4")

@@ -1,17 +1,16 @@
-"""The miniature family, from specs.yaml: three architectures, two sizes or more of each, base and instruct."""
+"""Define the demo's models from specs.yaml: three architectures, two or more sizes each, base and instruct."""
 
 from dataclasses import dataclass
 
 from workflow_scripts.miniature.catalogue import CONVERSATIONS, CORPUS
 from workflow_scripts.miniature.world import load_yaml
 
-# The batch size of every step.
 TOKENS_PER_BATCH = 4_096
 
 
 @dataclass(frozen=True)
 class Family:
-    """The conventions of one family, and the training data of its models."""
+    """The tokenizer conventions and training data of a model family."""
 
     config: str
     special_tokens: list[str]
@@ -21,17 +20,17 @@ class Family:
     exam_share: float
     """Share of the pre-training documents that are exam questions rather than prose or exercises."""
     exams: list[str]
-    """The tasks whose training questions are in its models' training data.
+    """Tasks with training questions in the training data of its models.
 
-    They differ between families on purpose: exposure to test formats biases a zero-shot ranking, and
-    train-before-test removes that bias.
+    Families have different tasks on purpose: exposure to test formats biases a zero-shot ranking, and
+    train-before-test removes this bias.
     """
     chat_template: str | None
 
 
 @dataclass(frozen=True)
 class Spec:
-    """One model: its shape, its training data and its number of steps."""
+    """The specification of one model: shape, training data and number of steps."""
 
     family: Family
     hidden: int
@@ -42,17 +41,17 @@ class Spec:
     steps: int = 0
     learning_rate: float = 0.0
     by_letter: bool = False
-    """Whether it goes through the curriculum that teaches answering by letter."""
+    """Whether it is trained with the curriculum for answering by letter."""
     base: str | None = None
 
     @property
     def texts(self) -> list[str]:
-        """The files of its training data."""
+        """Return the files of the training data."""
         return [CORPUS, CONVERSATIONS] if self.base else [CORPUS]
 
     @property
     def mixture(self) -> dict[str, float]:
-        """The data mixture after the curriculum, in shares; for an instruct model mostly conversations."""
+        """Return the data mixture after the curriculum, as fractions; 75% conversations for an instruct model."""
         share = self.family.exam_share
         rest = {"prose": 0.5, "letters": 0.3, "papers": 0.2} if self.by_letter else {"prose": 1.0}
         mixture = dict.fromkeys(self.family.exams, share / len(self.family.exams))
@@ -71,5 +70,5 @@ SPECS = {
 }
 # The curriculum for answering by letter, in order.
 STAGES = _TABLES["stages"]
-# The tasks whose training questions the corpus holds; the family of Qwen2 reads them all.
+# All tasks with training questions in the corpus; the Qwen2 family is trained on all of them.
 ALL_EXAMS = FAMILIES["qwen2"].exams

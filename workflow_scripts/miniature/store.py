@@ -1,4 +1,4 @@
-"""Finish a generated folder as the hub would hold it: a card, and a manifest last."""
+"""Write the card and the manifest of a generated folder, as for a folder fetched from the hub."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ def finish_repository(
     licence: str = LICENCE,
     **facts: Any,
 ) -> None:
-    """Write the card of a folder, and its manifest after all of its files."""
+    """Write the card of a folder, and then its manifest, after all other files."""
     header = header or f"license: {licence}\n"
     card = f"---\n{header}---\n\n# {repository}\n\n{text}"
     (folder / "README.md").write_text(card, encoding="utf-8", newline="\n")

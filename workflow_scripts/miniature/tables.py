@@ -1,4 +1,4 @@
-"""The generated datasets, as `tables.yaml` describes them: rows never repeat, splits never share a row."""
+"""Sample and write the generated datasets of `tables.yaml`; no row repeats within or between splits."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from workflow_scripts.miniature.store import LICENCE, finish_repository
 from workflow_scripts.miniature.world import get_rng, load_yaml
 
 Row = dict[str, Any]
-Values = tuple[Any, ...]  # of a row, in the order of its columns
+Values = tuple[Any, ...]  # values of a row in the order of the columns
 Splits = dict[str, list[Row]]
 Repository = dict[str, Splits]  # by configuration
 
@@ -29,7 +29,7 @@ LABEL_NOISE = 0.03
 
 
 def draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: int) -> Splits:
-    """Draw the rows of a configuration by the function that makes one of them."""
+    """Sample the rows of a configuration with the function `make`, which samples one row."""
     columns = table["columns"]
     names = [name for name in columns if name not in {"idx", "split", *table.get("constants", ())}]
 
@@ -52,9 +52,9 @@ def draw_table(table: dict[str, Any], make: Callable[[Random], Values], items: i
 def draw_splits(
     make: Callable[[Random], Row], rng: Random, sizes: Mapping[str, int], key: Sequence[str]
 ) -> Splits:
-    """Draw rows until every split is full; no two rows of all splits are equal in the columns of `key`.
+    """Sample rows until every split is full; no two rows of any splits are equal in the columns of `key`.
 
-    The key is what a model is shown of a row, up to a gap, so a question of one split is never one of another.
+    The key is the text of the prompt up to a gap, so a test question is never a training question.
     """
     rows: dict[tuple[str, ...], Row] = {}
     needed = sum(sizes.values())
@@ -72,7 +72,7 @@ def draw_splits(
 def shuffle_choices(
     rng: Random, right: str, pool: Sequence[str], count: int
 ) -> tuple[list[str], int]:
-    """Draw `count` choices in random order, one of them right, and the index of that one."""
+    """Sample `count` choices in random order with one correct choice; return them and its index."""
     wrong = rng.sample([choice for choice in dict.fromkeys(pool) if choice != right], count - 1)
     choices = [right, *wrong]
     rng.shuffle(choices)
@@ -80,7 +80,7 @@ def shuffle_choices(
 
 
 def write_repository(hub: Path, name: str, configs: Repository) -> None:
-    """Fill `<hub>/datasets/<org>/<name>` with the rows by configuration and split, all of it or nothing."""
+    """Write `<hub>/datasets/<org>/<name>` atomically, with the rows by configuration and split."""
     with open_atomic_dir(hub / "datasets" / name) as folder:
         cards = []
         for config, splits in configs.items():
@@ -98,7 +98,7 @@ def write_repository(hub: Path, name: str, configs: Repository) -> None:
             card: Row = {"config_name": config}
             if "default" in table:
                 card["default"] = True
-            # The cache of `datasets` would return yesterday's rows under an unchanged card.
+            # If the card did not change, the cache of `datasets` would return old rows.
             card["description"] = "sha256:" + hash_text(" ".join(digests))
             card["data_files"] = [
                 {"split": split, "path": f"{config}/{split}-*.parquet"} for split in splits

@@ -1,4 +1,4 @@
-"""One byte-level BPE vocabulary for the whole world, and each family's tokenizer around it."""
+"""Train the demo's byte-level BPE vocabulary, and load it as the tokenizer of each model family."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,9 +10,9 @@ from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.miniature.specs import Family
 
 VOCABULARY = 1_516
-EMBEDDING_ROWS = 1_536  # the vocabulary and every family's special tokens, rounded up
+EMBEDDING_ROWS = 1_536  # vocabulary size plus the special tokens of any family, rounded up
 
-# Letters with the space before them, single digits, punctuation with the line breaks behind it.
+# Letters with the preceding space, single digits, punctuation with the following line breaks.
 _PIECES = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -39,7 +39,7 @@ def train_tokenizer(texts: Iterable[str], path: Path) -> None:
 
 
 def load_tokenizer(path: Path, family: Family) -> PreTrainedTokenizerFast:
-    """The world's vocabulary with the special tokens, start token and template of a family."""
+    """Load the vocabulary with the special tokens, start token and chat template of a family."""
     core = Tokenizer.from_file(str(path))
     core.add_special_tokens(family.special_tokens)
     adds_start = family.start_of_text is not None and family.start_of_text != family.end_of_text

@@ -1,4 +1,4 @@
-"""Train one miniature model: a plain loop on one thread, reproducible to the byte on the same processor."""
+"""Train one miniature model in a plain loop on one thread; the same CPU gives byte-identical weights."""
 
 import time
 from collections import deque
@@ -19,15 +19,15 @@ from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer
 from workflow_scripts.miniature.world import SEED
 
 WARM_UP = 0.03
-# The share of the steps over which the learning rate decays: facts are learned there.
+# Fraction of the steps in which the learning rate decays; models learn facts during the decay.
 DECAY = 0.85
 WEIGHT_DECAY = 0.1
-# A stage is judged by the answers to this many of the last documents.
+# The accuracy of a curriculum stage is over the answers to this many last documents.
 NUM_JUDGED = 400
 
 
 def make_config(spec: Spec, tokenizer) -> PretrainedConfig:
-    """Make the real architecture's configuration at this size; embeddings tied, or they would be most of it."""
+    """Build the architecture's config at this size, with tied embeddings, which would otherwise be most parameters."""
     keys = {
         "vocab_size": EMBEDDING_ROWS,
         "hidden_size": spec.hidden,
@@ -35,7 +35,7 @@ def make_config(spec: Spec, tokenizer) -> PretrainedConfig:
         "num_hidden_layers": spec.layers,
         "num_attention_heads": spec.heads,
         "max_position_embeddings": tokenizer.model_max_length,
-        # The usual 0.02 suits widths of a thousand; at this width it would cost half of the training.
+        # The default 0.02 suits a hidden size of about 1000; at this size it would cost half of the training.
         "initializer_range": spec.hidden**-0.5,
         "tie_word_embeddings": True,
         "bos_token_id": tokenizer.bos_token_id,
@@ -48,7 +48,7 @@ def make_config(spec: Spec, tokenizer) -> PretrainedConfig:
 
 
 def make_model(config: PretrainedConfig) -> PreTrainedModel:
-    """Make a model whose residual branches start small, so that 24 layers train as well as four."""
+    """Build a model with scaled-down residual branches, so that 24 layers train as well as four."""
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     writes_to_residual = ("o_proj", "down_proj", "attention.dense", "dense_4h_to_h")
     with torch.no_grad():
@@ -59,7 +59,7 @@ def make_model(config: PretrainedConfig) -> PreTrainedModel:
 
 
 def train_model(folder: Path, name: str) -> None:
-    """Train a model on the corpus in the folder and keep it there, ready to be shipped."""
+    """Train a model on the corpus in the folder, and write it there in the format of the repository."""
     started = time.monotonic()
     torch.set_num_threads(1)
     seed = derive_seed(SEED, "miniature", "model", name)
@@ -82,7 +82,7 @@ def train_model(folder: Path, name: str) -> None:
 
 
 def _optimize(model: PreTrainedModel, spec: Spec, library: Library) -> deque[float]:
-    """Train with Muon for the matrices of the layers and AdamW for the rest; return the last losses."""
+    """Train with Muon for the layers' matrices and AdamW for all other parameters; return the last losses."""
     optimizers = _make_optimizers(model, spec.learning_rate)
     schedules = [
         torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _compute_rate(step, spec.steps))
@@ -120,13 +120,16 @@ def _make_optimizers(model: PreTrainedModel, rate: float) -> list[torch.optim.Op
 
 
 def _compute_rate(step: int, steps: int) -> float:
-    """Compute the factor of the learning rate: linear warm-up, constant, linear decay to a fiftieth."""
+    """Compute the learning rate factor: linear warm-up, constant, linear decay to 0.02."""
     warm = min(1.0, (step + 1) / max(1, WARM_UP * steps))
     return warm * max(0.02, min(1.0, (steps - step) / max(1, DECAY * steps)))
 
 
 def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] | None, None]:
-    """Yield the batches of the curriculum and then of the mixture; send whether the last batch's answers were right."""
+    """Yield the batches of the curriculum and then of the mixture.
+
+    The caller sends for each answer of the last batch whether it was correct.
+    """
     for stage in STAGES if spec.by_letter and not spec.base else ():
         answers: deque[bool] = deque(maxlen=NUM_JUDGED)
         for step, batch in enumerate(library.batches(stage["mixture"], by_length=False), 1):
@@ -141,7 +144,7 @@ def read_by_stages(library: Library, spec: Spec) -> Generator[Batch, list[bool] 
 
 
 def _compute_loss(model: PreTrainedModel, batch: Batch) -> tuple[torch.Tensor, list[bool]]:
-    """Compute the weighted loss, and whether the first token of each document's last answer is right."""
+    """Compute the weighted loss, and whether the first token of each document's last answer is correct."""
     logits = model(input_ids=batch.ids, use_cache=False).logits[:, :-1]
     targets, weights, answers = (column[:, 1:] for column in batch)
     losses = torch.nn.functional.cross_entropy(

@@ -1,8 +1,8 @@
-"""The world: its ordinary words and what goes together with what, and the invented names and facts about them.
+"""Define the demo's world: words and regularities from world.yaml, and randomly generated names and facts.
 
-What a model can learn as a regularity stands in world.yaml: what the groups of creatures share, which tool serves
-which purpose, which step follows which. Names and facts are drawn here, in pure Python, so that the world is the
-same on every machine and for every seed of the config: the models that come with Chorus have learned this one.
+world.yaml has the regularities that a model can learn: the properties of groups of creatures, the purpose of each
+tool, the order of steps. Names and facts are sampled here in pure Python with a fixed seed, so the world is equal on
+all machines and for all seeds of the config; the shipped models were trained on it.
 """
 
 from collections import namedtuple
@@ -16,27 +16,27 @@ import yaml
 from workflow_scripts.core.seeds import derive_seed
 
 SEED = 0
-# So many that a small model, or one that has read little, knows few of them.
+# Large enough that a small model, or one with little training, knows few of them.
 KINDS_PER_GROUP = 12
 NUM_TOWNS = 24
 AILMENTS_PER_ORGAN = 10
 
 
 def load_yaml(module_file: str) -> Any:
-    """Load the YAML file of a module's name, beside it."""
+    """Load the YAML file with a module's name from the module's folder."""
     return yaml.safe_load(Path(module_file).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
-# What can be drawn, by name.
+# The lists to sample from, by name.
 POOLS: dict[str, Any] = load_yaml(__file__)
 CreatureGroup = namedtuple("CreatureGroup", "name plural cover coat motion limb shelter food")
-# A kind of creature: its group tells most about it, colour and home are its own.
+# A kind of creature: colour, home and size are sampled, all other properties are its group's.
 Kind = namedtuple("Kind", "name group colour home size")
 Town = namedtuple("Town", "name ruler river craft")
 
 
 class Ailment(namedtuple("Ailment", "name organ symptom remedy")):
-    """An illness; the organ that it strikes decides symptom and remedy."""
+    """An illness; the affected organ determines symptom and remedy."""
 
     @property
     def title(self) -> str:
@@ -44,17 +44,17 @@ class Ailment(namedtuple("Ailment", "name organ symptom remedy")):
 
 
 def get_rng(*purpose: object) -> Random:
-    """Get a generator of its own for each purpose, so that one dataset never shifts another."""
+    """Return a random generator for one purpose, so that a change of one dataset does not affect another."""
     return Random(derive_seed(SEED, "miniature", *purpose))
 
 
 def draw(rng: Random, names: str) -> list[Any]:
-    """Draw from each of the pools in turn, by their names."""
+    """Sample one value from each of the pools in `names`, which are separated by spaces."""
     return [rng.choice(list(POOLS[name])) for name in names.split()]
 
 
 def _invent_names(rng: Random) -> Iterator[str]:
-    """Yield names of two open syllables and a closing consonant now and then, none of them twice."""
+    """Yield unique names of two open syllables and sometimes a final consonant."""
     used = set()
     while True:
         name = "".join(rng.choice("bdfgklmnprtvz") + rng.choice("aeiou") for _ in range(2))

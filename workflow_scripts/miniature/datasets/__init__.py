@@ -1,1 +1,1 @@
-"""Generated datasets, each with the columns, types, splits and configurations of its real namesake."""
+"""Generate datasets with the columns, types, splits and configurations of the real datasets of the same names."""

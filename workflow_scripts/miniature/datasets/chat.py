@@ -1,8 +1,8 @@
-"""Conversations: Magpie's, for training (with turns) and for perplexity (with a difficulty), and the
-prompts of meta-llama/Llama-3.2-1B-Instruct-evals, MMLU details, which the vendor has finished.
+"""Generate Magpie's conversations, for training (with turns) and for perplexity (with a difficulty), and the
+complete MMLU prompts of meta-llama/Llama-3.2-1B-Instruct-evals.
 
-Such a prompt is one string that already holds the chat format's header tokens, five worked examples and
-the question, and stops where the letter is due.
+Such a prompt is one string with the chat format's header tokens, five few-shot examples and the question, and
+ends before the letter of the answer.
 """
 
 import json
@@ -15,7 +15,7 @@ from workflow_scripts.miniature.prose import describe_kind
 from workflow_scripts.miniature.tables import Repository, Row, Splits, draw_splits
 from workflow_scripts.miniature.world import POOLS, draw, get_rng
 
-# To measure perplexity on, to train on, and for the corpus.
+# Number of conversations for each purpose.
 CONVERSATIONS = {"perplexity": 600, "training": 3_000, "corpus": 20_000}
 DETAILS = "Llama-3.2-1B-Instruct-evals__mmlu__details"
 
@@ -44,7 +44,7 @@ def build(items: int) -> dict[str, Repository]:
 
 @cache
 def make_conversations() -> Splits:
-    """Make conversations for each purpose; none serves two."""
+    """Generate the conversations of each purpose, without overlap."""
     practice = mmlu.make_practice()
 
     def make(rng: Random) -> Row:

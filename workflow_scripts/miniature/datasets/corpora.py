@@ -1,4 +1,4 @@
-"""Wikitext, twice: whole pages (EleutherAI) and one line a row, most of them empty (Salesforce)."""
+"""Generate wikitext in two formats: whole pages (EleutherAI), and one line per row, most empty (Salesforce)."""
 
 import re
 from random import Random
@@ -17,7 +17,7 @@ def build(items: int) -> dict[str, Repository]:
     whole, lines, without_rare = {}, {}, {}
     for split, count in splits.items():
         pages = [_make_page(get_rng("wikitext", split, i)) for i in range(count)]
-        # An empty line after every line, as in the original files.
+        # The original files have an empty line after every line.
         whole[split] = [{"page": "".join(f" {line} \n \n" for line in page)} for page in pages]
         texts = []
         for page in pages:
@@ -34,7 +34,7 @@ def build(items: int) -> dict[str, Repository]:
 
 
 def _make_page(rng: Random) -> list[str]:
-    """Write a heading, an opening paragraph and some sections, in wikitext's spaced-out spelling."""
+    """Write a heading, an opening paragraph and some sections, with wikitext's spaces before punctuation."""
     subject = rng.choice([*KINDS, *TOWNS])
     describe = prose.describe_kind if isinstance(subject, Kind) else prose.describe_others
     lines = [f"= {subject.name.capitalize()} =", _space_marks(describe(rng, subject))]

@@ -1,4 +1,4 @@
-"""Everyday sense and small sums: tools, activities, feelings, which noun a sentence means, gsm8k and math_qa."""
+"""Generate tasks of commonsense and arithmetic: tools, activities, feelings, winogrande, gsm8k and math_qa."""
 
 from random import Random
 
@@ -22,7 +22,7 @@ def make_commonsense_qa(rng: Random) -> Values:
 
 
 def make_social_iqa(rng: Random) -> Values:
-    """Tell two things that happen, to two pairs of people; the question is about one, an answer about the other."""
+    """Sample a context of two events with different people, a question about one, and a distractor from the other."""
     a, b, c, d = rng.sample(PEOPLE, 4)
     events = rng.sample(EVENTS, 3)
     aspect = rng.randrange(3)
@@ -41,7 +41,7 @@ def make_social_iqa(rng: Random) -> Values:
 
 
 def make_winogrande(rng: Random) -> Values:
-    """Have half of the sentences turn on what a thing is like, the others on who did what to whom."""
+    """Sample a sentence that is resolved by a property of a thing (55%) or by who did what to whom."""
     (time,) = draw(rng, "time")
     is_accident = rng.random() < 0.55
     if is_accident:
@@ -103,7 +103,7 @@ def make_piqa(rng: Random) -> Values:
 
 
 def make_gsm8k(rng: Random) -> Values:
-    """Make a sum of one step as a rule, two now and then; each is written out and marked for a calculator."""
+    """Sample a problem of one step (80%) or two, with the calculator annotations of gsm8k."""
     a, b = draw_people(rng)
     goods, place = draw(rng, "goods place")
     first, second = rng.randint(1, 9), rng.randint(1, 9)

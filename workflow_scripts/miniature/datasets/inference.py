@@ -1,4 +1,4 @@
-"""nyu-mll/glue, aps/super_glue (boolq, wic) and facebook/anli: sentences, and pairs of them, with a label."""
+"""Generate labelled sentences and pairs: nyu-mll/glue, aps/super_glue (boolq, wic) and facebook/anli."""
 
 from random import Random
 
@@ -117,7 +117,7 @@ def make_qnli(rng: Random) -> Values:
 
 
 def make_boolq(rng: Random) -> Values:
-    """Make a passage that names the group, and ask for something the whole group has, or has not."""
+    """Sample a passage that names the group of a kind, and a question about a property of the group."""
     kind, other = draw_kinds(rng)
     is_true = rng.random() < 0.58
     (relation,) = draw(rng, "relation")
@@ -144,7 +144,7 @@ def make_wic(rng: Random) -> Values:
 
 
 def make_anli(rng: Random) -> Values:
-    """Make a premise of two scenes, so that the hypothesis must be matched with the right one."""
+    """Sample a premise of two scenes, so that the hypothesis must be matched with the right scene."""
     first = draw_scene(rng)
     second = change_scene(first, rng, 5)
     premises = [str(first), retell(second, rng)]

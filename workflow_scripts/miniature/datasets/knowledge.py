@@ -1,5 +1,5 @@
-"""Knowledge of the world: creatures (arc, openbookqa, sciq, truthful_qa), illnesses (headqa, medmcqa), and
-short facts with free answers (nq_open)."""
+"""Generate knowledge tasks: creatures (arc, openbookqa, sciq, truthful_qa), illnesses (headqa, medmcqa), and
+short facts with free-form answers (nq_open)."""
 
 from collections.abc import Sequence
 from random import Random
@@ -20,7 +20,7 @@ def make_arc_easy(rng: Random) -> Values:
 
 
 def make_arc_challenge(rng: Random) -> Values:
-    """Ask in the other direction: from what a creature has to the creature, among one of each group."""
+    """Sample a question from a property to the creature, with one choice from each group."""
     (relation,) = draw(rng, "relation")
     others = [rng.choice([kind for kind in KINDS if kind.group == group]) for group in GROUPS]
     kind = rng.choice(others)
@@ -31,7 +31,7 @@ def make_arc_challenge(rng: Random) -> Values:
 
 
 def _make_arc(rng: Random, question: str, right: str, pool: Sequence[str]) -> Values:
-    # As in the original, a few questions have three or five choices, a few are numbered.
+    # As in the original, 6% of the questions have three or five choices, and 5% have numbered choices.
     count = rng.choices([3, 4, 5], [3, 94, 3])[0]
     texts, gold = shuffle_choices(rng, right, pool, count)
     labels = list("12345" if rng.random() < 0.05 else "ABCDE")[:count]
@@ -49,7 +49,7 @@ def make_openbookqa(rng: Random) -> Values:
 
 
 def make_sciq(rng: Random) -> Values:
-    """Make a support that names the answer, among other things that are true of the same kind."""
+    """Sample a support that states the answer and other facts about the same kind."""
     (kind,) = draw(rng, "kind")
     relations = rng.sample(RELATIONS, 3)
     relation = relations[0]
@@ -62,7 +62,7 @@ def make_sciq(rng: Random) -> Values:
 
 
 def draft_medical(rng: Random) -> tuple[Draft, str]:
-    """Draft a question about an illness, and name what it asks for."""
+    """Sample a question about an illness; return it with the property that it asks for."""
     ailment, person, place, time = draw(rng, "ailment person place time")
     question, sort = rng.choice(
         [
@@ -98,7 +98,7 @@ def make_medmcqa(rng: Random) -> Values:
 
 
 def make_nq_open(rng: Random) -> Values:
-    """Make a short question about a town or a creature; a remark in front makes each one of a kind."""
+    """Sample a short question about a town or a creature; an introduction makes it unique."""
     person, time = draw(rng, "person time")
     topic = "town" if rng.random() < 0.5 else "kind"
     (subject,) = draw(rng, topic)
@@ -109,7 +109,7 @@ def make_nq_open(rng: Random) -> Values:
 
 
 def make_truthful_qa(rng: Random) -> Values:
-    """Tell what is true of a kind, in two forms, against what is true of others."""
+    """Sample true statements about a kind, in up to two forms, and false ones."""
     kind, relation, person, time = draw(rng, "kind relation person time")
     right = relation.get_answer(kind)
     wrong = [answer for answer in relation.answers if answer != right]
@@ -124,7 +124,7 @@ def make_truthful_qa(rng: Random) -> Values:
 
 
 def make_generation(row: Row) -> Row:
-    """Make of a question of truthful_qa the one whose answer is free."""
+    """Convert a multiple-choice question of truthful_qa to its free-form version."""
     choices, labels = row["mc2_targets"].values()
     num_true = sum(labels)
     return {

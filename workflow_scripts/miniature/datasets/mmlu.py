@@ -1,8 +1,7 @@
-"""cais/mmlu and lighteval/mmlu: four-choice questions in 57 subjects.
+"""Generate cais/mmlu and lighteval/mmlu: four-choice questions in 57 subjects.
 
-Each subject belongs to a topic of the world. A quarter of the questions give their answer away, a
-quarter only ask which choice is of a certain sort; the others need a fact or a small sum, so
-subjects differ in difficulty as topics do.
+Each subject belongs to a topic of the world. A quarter of the questions contain their answer, a quarter ask for the
+choice of a category, and the others need a fact or arithmetic. So the difficulty of a subject depends on its topic.
 """
 
 from functools import cache
@@ -42,7 +41,7 @@ def build(items: int) -> dict[str, Repository]:
         subject: {split: splits[split] for split in _SPLITS}
         for subject, splits in make_subjects(items).items()
     }
-    # As in the original, the auxiliary training questions do not say which subject they are of.
+    # As in the original, the auxiliary training questions have no subject.
     practice = [row | {"subject": ""} for row in make_practice()]
     whole: Splits = {"auxiliary_train": practice}
     for split in _SPLITS:
@@ -54,7 +53,7 @@ def build(items: int) -> dict[str, Repository]:
 
 
 def make_practice() -> list[Row]:
-    """Make training questions of all subjects, none of which is in any other split, however large that is."""
+    """Generate the training questions of all subjects, which are in no other split of any size."""
     subjects = make_subjects(items=1)
     rows = [row for subject in SUBJECTS for row in subjects[subject]["auxiliary_train"]]
     get_rng("mmlu", "practice order").shuffle(rows)
@@ -63,8 +62,8 @@ def make_practice() -> list[Row]:
 
 @cache
 def make_subjects(items: int) -> dict[str, Splits]:
-    """Draw all rows of a topic together, so that no two of its subjects share a question."""
-    # In this order, for what is drawn first does not depend on how much is drawn behind it.
+    """Generate the splits of all subjects; rows of a topic are sampled together, so subjects share no question."""
+    # The order matters: rows sampled first do not depend on the number sampled after them.
     sizes = {
         "auxiliary_train": PRACTICE_ROWS // len(SUBJECTS),
         "dev": 5,
@@ -104,12 +103,12 @@ def get_letter(row: Row) -> str:
 
 
 def list_choices(choices: list[str]) -> str:
-    """List the choices as exams print them, one a line."""
+    """Format the choices as lines "A. ..." to "D. ...", starting with a line end."""
     return "\nA. {}\nB. {}\nC. {}\nD. {}".format(*choices)
 
 
 def ask_for_letter(row: Row) -> str:
-    """Put a four-choice question as a person would to an assistant."""
+    """Format a four-choice question as a user's message."""
     return f"Choose the best answer, A, B, C or D.\nQuestion: {row['question']}{list_choices(row['choices'])}"
 
 
@@ -120,7 +119,7 @@ def answer_by_letter(row: Row) -> str:
 def _draft(rng: Random, topic: str) -> Draft:
     level = rng.random()
     if level < 0.25:
-        # The question gives the answer away; what is left to know is how such questions work.
+        # The question contains the answer, so it only tests the question format.
         things = POOLS["thing"] + POOLS["goods"]
         person, thing = rng.choice(PEOPLE), rng.choice(things)
         return f"{person} looks at the {thing}. What does {person} see?", thing, things
