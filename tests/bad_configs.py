@@ -1,6 +1,6 @@
-"""Configs that must be refused, and what the sentences about them must say.
+"""Load the configs that must be refused, with the expected texts of their error messages.
 
-`BAD_CONFIGS` are overrides of config/config.yaml, the lines of bad_configs.txt and secret_configs.txt.
+`BAD_CONFIGS` are overrides of config/config.yaml: the lines of bad_configs.txt and secret_configs.txt.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from tests.tables import load_table
 
 TOKEN = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz"
 REMEDY = "the variable HF_TOKEN"
-# What lines may begin with: one checkpoint to be chunked, and one of the named recipes.
+# Prefixes of lines: @ for keys of a chunked checkpoint, % for keys of a recipe.
 _WITHIN = {
     "@": "chunking: {{checkpoints: [{{model: miniature/Qwen2-1M-Instruct, {}}}]}}",
     "%": "training: {{recipes: {{miniature-cpt: {{{}}}}}}}",
@@ -19,7 +19,7 @@ _WITHIN = {
 
 
 class BadConfig(NamedTuple):
-    """The override as a user writes it, and what its one sentence must hold and must not show."""
+    """An override as a user writes it, the texts that its error message must have, and the text that it must hide."""
 
     name: str
     override: dict[Any, Any]

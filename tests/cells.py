@@ -1,4 +1,4 @@
-"""The request of a cell, for the tests that put one."""
+"""Build the request of a cell for tests."""
 
 from workflow_scripts.evaluation.cells import CellsRequest, TaskRequest
 from workflow_scripts.settings.compute import Compute

@@ -1,4 +1,4 @@
-"""A small server of the completions API over one model, for tests: token ids, echo, logprobs, stop strings."""
+"""Serve a model with the completions API for tests: token ids, echo, logprobs, stop strings."""
 
 import json
 import threading
@@ -75,7 +75,7 @@ def _make_handler(completions: Completions):
 
 @contextmanager
 def serve_completions(folder: Path, **options):
-    """Yield the server and the address of its API."""
+    """Serve the model in `folder`; yield the server's state and the URL of its API."""
     completions = Completions(folder, **options)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _make_handler(completions))
     threading.Thread(target=server.serve_forever, daemon=True).start()

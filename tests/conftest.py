@@ -1,5 +1,4 @@
-"""Shared by all tests: what needs a system package says so, and in CI nothing is skipped
-but what CI cannot have."""
+"""Define the fixtures and skips of all tests; in CI only tests that need GPUs or real weights may be skipped."""
 
 import os
 import shutil
@@ -10,13 +9,13 @@ import pytest
 from tests.made_once import make_once
 from tests.workflow.grid import make_grid
 
-# Before anything imports PyTorch: the tests' models are tiny, and processes side by side whose threads
-# wait for each other need ten times as long. Jobs of a test have the threads of their config.
+# Set before PyTorch is imported: with tiny models in parallel processes, several threads per process take ten
+# times as long. Jobs of a test use the threads of their config.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 NO_SKIPS = bool(os.environ.get("CHORUS_NO_SKIPS"))
 NOT_IN_CI = ("gpus", "real")
 WHOLE_RUNS = {"finished", "finished_grid"}  # fixtures that run the pipeline for minutes
-# By marker: the program that the test runs, and Debian's package that has it.
+# For each marker: the program that the test runs, and its Debian package.
 PROGRAMS = {
     "chromium": ("chromedriver", "chromium-driver"),
     "tex": ("pdflatex", "texlive-latex-recommended"),
@@ -32,8 +31,8 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session", autouse=True)
 def temporary_folder():
-    """Give child processes a temporary folder that goes with the session, whatever they leave where they are killed."""
-    tempfile.gettempdir()  # pytest's own folder stays where it is
+    """Set a temporary folder for child processes, which is removed with the files of killed processes."""
+    tempfile.gettempdir()  # cache the default folder, which pytest itself keeps using
     folder = tempfile.TemporaryDirectory(prefix="tests-", ignore_cleanup_errors=True)
     with folder as path, pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", path)
@@ -42,14 +41,14 @@ def temporary_folder():
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty folder, which is the working directory."""
+    """Change to an empty working directory, and return it."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture(scope="session")
 def finished_grid(tmp_path_factory):
-    """A folder in which the small grid was made, on this machine and without misfortune."""
+    """Return a folder with the results of the small grid, from a local run without injected faults."""
     folder, _ = make_once(tmp_path_factory, "grid", make_grid)
     return folder
 

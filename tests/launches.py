@@ -1,8 +1,8 @@
-"""How many kernels a piece of work launches, counted without a GPU."""
+"""Count the kernels that a computation launches, without a GPU."""
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
-# What gives another view of memory, or memory alone, and computes nothing.
+# Operators that only create a view or allocate memory.
 _FREE = frozenset(
     [
         "view",
@@ -34,7 +34,7 @@ _FREE = frozenset(
 
 
 class Launches(TorchDispatchMode):
-    """Operators that compute something, of forward and back: in eager mode about a kernel each.
+    """Count the computing operators of forward and backward passes; in eager mode each is about one kernel.
 
     with Launches() as launches: ...
     launches.count

@@ -1,4 +1,4 @@
-"""What many tests look at and takes minutes to make: one worker makes it, the others get a copy."""
+"""Share slow test data between xdist workers: one worker builds the data, the others copy it."""
 
 import atexit
 import fcntl
@@ -17,11 +17,11 @@ import pytest
 def make_once(
     factory: pytest.TempPathFactory, name: str, make: Callable[[Path], Any]
 ) -> tuple[Path, Any]:
-    """Return a folder that `make` has filled, and the result of `make`, which must go into a pickle."""
+    """Return a folder filled by `make`, and the result of `make`, which must be picklable."""
     own = factory.mktemp(name)
     if "PYTEST_XDIST_WORKER" not in os.environ:
         return own, make(own)
-    shared = factory.getbasetemp().parent / name  # of this run of pytest
+    shared = factory.getbasetemp().parent / name  # common to all workers of this pytest run
     result_path = shared.with_suffix(".pickle")
     with shared.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -35,12 +35,12 @@ def make_once(
 
 
 def make_temporary_folder() -> Path:
-    """Make a folder that stays until the tests have ended."""
+    """Create a folder that is removed when the tests end."""
     folder = mkdtemp()
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a folder with its times, or Snakemake would take all of it for out of date, and with its hard links."""
+    """Copy a folder with hard links and modification times, without which Snakemake would rerun everything."""
     subprocess.run(["cp", "-a", f"{source}/.", target], check=True)

@@ -1,4 +1,4 @@
-"""Programs in processes of their own: what they print, and what is left when they are killed."""
+"""Run programs in subprocesses, and kill them at a given point."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def python(code: str, *arguments: Any, **environment: str) -> str:
-    """Run a program where the repository is, and return what it prints."""
+    """Run Python code in the folder of the repository, and return its stdout."""
     run = subprocess.run(
         [sys.executable, "-c", code, *map(str, arguments)],
         cwd=ROOT,
@@ -26,7 +26,7 @@ def python(code: str, *arguments: Any, **environment: str) -> str:
 
 
 def kill_when(condition: Callable[[], object], code: str, *arguments: Any) -> None:
-    """Kill a program as soon as a condition has come about, which must be before its end."""
+    """Run Python code and kill it when `condition()` is true, which must happen before it ends."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -39,6 +39,6 @@ def kill_when(condition: Callable[[], object], code: str, *arguments: Any) -> No
 
 
 def run_small_workflow(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """Run the small workflow that lies in a folder."""
+    """Run Snakemake in a folder with a small workflow."""
     command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""An example of a record, for the tests that need one."""
+"""Build example records and imported results for tests."""
 
 import json
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ TRAINED = TrainingFacts(
 
 
 def make_scores(rows: Iterable[dict]) -> pd.DataFrame:
-    """Make a table of scores from rows that have some of its columns."""
+    """Build a table of scores from rows with some of its columns."""
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
 
 
@@ -108,7 +108,7 @@ def collect_records(paths: Iterable[Path]):
 
 
 def make_plain_import(folder: Path) -> dict:
-    """Ask for whatever lies in a folder, under the names that it has there."""
+    """Build the parameters that import all results in a folder under their own names."""
     return {"name": "theirs", "folder": str(folder), "stamp": "", "names": {}, "tasks": {}}
 
 
@@ -120,7 +120,7 @@ def read_imported_scores(folder: Path) -> pd.DataFrame:
 def write_lm_eval_results(
     folder: Path, model: str, task: str, right: int, *, shots: int = 0, version: str = "0.4.13"
 ) -> Path:
-    """Write ten questions with two answers as lm-eval does, of which the first `right` are answered rightly."""
+    """Write lm-eval results of ten questions with two choices; the first `right` answers are correct."""
     folder.mkdir(parents=True, exist_ok=True)
     samples = [
         {

@@ -1,4 +1,4 @@
-"""What two runs must have in common: every result, byte for byte."""
+"""Read the results that two equal runs must have in common, byte for byte."""
 
 from pathlib import Path
 
@@ -7,17 +7,17 @@ from workflow_scripts.core.training_record import read_training_record
 
 
 def read_results(folder: Path) -> dict[str, bytes]:
-    """Read every result by its path but times; of records and outputs all but what may differ between runs."""
+    """Read all results by path, without timings; records and outputs without the fields that differ between runs."""
     results = {}
     for path in sorted((folder / "results").rglob("*")):
-        is_link = ".finished" in path.parts  # links to what is compared by its own name
+        is_link = ".finished" in path.parts  # hard links to files that are compared anyway
         if path.is_file() and not is_link and not is_timed(path.relative_to(folder)):
             results[str(path.relative_to(folder))] = read_stable_bytes(path)
     return results
 
 
 def is_timed(path: Path) -> bool:
-    """Tell a result with times, which are never twice the same."""
+    """Return whether a result has timings, which differ between runs."""
     has_times = path.stem in (
         "chunking_pruning",
         "chunking_quality",

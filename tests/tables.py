@@ -1,4 +1,4 @@
-"""Tables of cases that lie beside the tests that read them: a line each, with bars between the cells."""
+"""Load tables of test cases from text files: one case per line, cells separated by " | "."""
 
 from pathlib import Path
 from typing import Any
@@ -7,12 +7,12 @@ import yaml
 
 
 def load_table(test: str, name: str) -> list[list[str]]:
-    """Load the cells of each line of the file, blank lines and comments left out."""
+    """Load the cells of each line of a file in the folder of `test`, without blank lines and comments."""
     text = Path(test).with_name(name).read_text(encoding="utf-8")
     return [line.split(" | ") for line in text.splitlines() if line and not line.startswith("#")]
 
 
 def load_cases(test: str, name: str) -> list[tuple[dict[str, Any], list[str]]]:
-    """Load keys as a user writes them, and the texts that the sentence about them must hold."""
+    """Load config keys as a user writes them, and the texts that their error message must have."""
     rows = load_table(test, name)
     return [(yaml.safe_load(f"{{{override}}}"), texts) for override, *texts in rows]

@@ -1,5 +1,7 @@
-"""Models for tests: tiny, of every architecture, and of weights so far from the usual small ones that
-what goes wrong shows, be it a wrong mask or a bias that is left out."""
+"""Build tiny models of every architecture for tests.
+
+Their weights are larger than usual, so that an error such as a wrong mask or a missing bias changes the output.
+"""
 
 import json
 from pathlib import Path
@@ -15,14 +17,15 @@ from workflow_scripts.hub.manifest import seal
 
 VOCABULARY = 61
 PLAN = {"num_layers_per_chunk": 2, "num_chunks": 2, "adapter_hidden_size": 6}
-FAMILIES = ("qwen2", "qwen3", "llama")  # which can be cut into chunks
-CHUNKED = ("fused", "loop")  # of six layers, of which the chunks hold 1 to 4
+FAMILIES = ("qwen2", "qwen3", "llama")  # families that support chunking
+CHUNKED = ("fused", "loop")  # kinds with six layers, of which 1 to 4 are in chunks
 DISTILLED = {"distillation": True, "logits_distillation": True}
-# By kind, transformers' name and what is peculiar: grouped queries, tied ends, caps, windows and scales.
+# For each kind, the name in transformers and special config keys: grouped queries, tied embeddings, soft caps,
+# sliding windows and scales.
 _KINDS: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
 )
-# GPT-2's own words for the same.
+# GPT-2's names of config keys.
 _WORDS = {
     **{"intermediate_size": "n_inner", "max_position_embeddings": "n_positions"},
     **{"hidden_size": "n_embd", "num_hidden_layers": "n_layer", "num_attention_heads": "n_head"},
@@ -38,7 +41,7 @@ def make_tiny_model(
     seed: int | None = 0,
     **changes: Any,
 ):
-    """Make a model with the same weights each time, unless the seed is None; `changes` are keys of its config."""
+    """Build a model with equal weights in each call, unless `seed` is None; `changes` are keys of its config."""
     if seed is not None:
         torch.manual_seed(seed)
     if kind in (*CHUNKED, "distilled"):
@@ -53,13 +56,13 @@ def make_tiny_model(
     if kind == "gpt2":
         keys = {_WORDS.get(name, name): value for name, value in keys.items()}
     model = AutoModelForCausalLM.from_config(config_class(**keys)).eval()
-    move(model, 0.2, "norm", "bias")  # which start as ones and zeros
+    move(model, 0.2, "norm", "bias")  # initialised with ones and zeros
     if kind == "peft":
         from peft import LoraConfig, get_peft_model
 
         lora = LoraConfig(r=4, target_modules=["q_proj", "down_proj"], init_lora_weights=False)
         return get_peft_model(model, lora).eval()
-    if kind == "pruned":  # the cache gets fewer layers than the config says, and the first none
+    if kind == "pruned":  # the cache has fewer layers than the config, and none for the first
         model.model.layers = model.model.layers[1:]
         model.config.num_hidden_layers = layers
     return model
@@ -79,7 +82,7 @@ def _make_shape(vocabulary: int, layers: int, window: int) -> dict[str, Any]:
 
 
 def move(model, deviation: float, *parts: str) -> None:
-    """Move parameters with one of these parts in their names away from what they start as."""
+    """Add noise to the parameters with one of `parts` in their names."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if any(part in name for part in parts):
@@ -87,17 +90,17 @@ def move(model, deviation: float, *parts: str) -> None:
 
 
 def base_model(family: str, layers: int, attention: str = "sdpa"):
-    """Make a model with other weights each time."""
+    """Build a model with different weights in each call."""
     return make_tiny_model(family, layers=layers, seed=None, attn_implementation=attention)
 
 
 def chunked_model(base, **keys: Any):
-    """Cut the base's weights into chunks, and add new modules that are not what they start as."""
+    """Build a chunked model with the weights of `base`, and add noise to its new modules."""
     old = base.config
     shape = {k: v for k, v in old.to_dict().items() if k not in ("model_type", "architectures")}
     shape["head_dim"] = base.model.layers[0].self_attn.head_dim
     chunking = ARCHITECTURES[old.model_type].config
-    keys = {"aggregation_base": "residual"} | keys  # as the config's checkpoints have it
+    keys = {"aggregation_base": "residual"} | keys  # default of the config's checkpoints
     config = chunking(**shape, attn_implementation=old._attn_implementation, **keys)
     model = AutoModelForCausalLM.from_config(config).eval()
     missing = model.load_state_dict(base.state_dict(), strict=False)
@@ -109,14 +112,14 @@ def chunked_model(base, **keys: Any):
 def put_in_hub(
     model, folder: Path, tokenizer, repository: str = "org/base", **options: Any
 ) -> Path:
-    """Save the model as the hub folder holds one; return the path of its manifest."""
+    """Save the model in the format of the hub folder; return the path of its manifest."""
     model.save_pretrained(folder, **options)
     tokenizer.save_pretrained(folder)
     return sealed(folder, repository, parameters=model.num_parameters(), architecture=type(model).__name__)  # fmt: skip
 
 
 def sealed(folder: Path, repository: str = "org/base", **facts: Any) -> Path:
-    """Write a manifest that vouches for what the folder holds; return its path."""
+    """Write a manifest with the checksums of the folder's files; return its path."""
     usual = {"kind": "model", "source": "miniature", "revision": None, "licence": "mit"}
     seal(folder, repository=repository, **usual | facts)
     return folder / "manifest.json"

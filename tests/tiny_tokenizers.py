@@ -1,7 +1,7 @@
-"""A tokenizer of each family that is ranked: real ones of transformers, trained on a little text.
+"""Build a small tokenizer of each model family with transformers' classes, trained on a short text.
 
-They differ in what goes wrong most easily: what stands for a space, whether a start token is put in
-front of every text and by what, and whether the chat template writes one itself.
+They differ in the most frequent sources of errors: the symbol for a space, whether the tokenizer or the chat
+template adds a BOS token to every text, or neither.
 """
 
 import copy
@@ -34,7 +34,7 @@ _LLAMA_3 = [
 _LLAMA_2 = ["<unk>", "<s>", "</s>"]
 _GEMMA = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "<start_of_turn>", "<end_of_turn>"]
 DEFAULT_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
-# What Qwen2.5's own template does where no tools are involved.
+# Qwen2.5's chat template without tools.
 QWEN = (
     "{%- if messages[0]['role'] == 'system' %}"
     "{{- '<|im_start|>system\\n' + messages[0]['content'] + '<|im_end|>\\n' }}"
@@ -45,7 +45,7 @@ QWEN = (
     "{%- endif %}{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
 )
-# Llama 3's: the start of text, headers, two line ends, what was said without spaces around it.
+# Llama 3's chat template: BOS token, headers, two line ends, stripped content.
 LLAMA = (
     "{% for message in messages %}"
     "{% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'"
@@ -55,7 +55,7 @@ LLAMA = (
     "{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}"
     "{% endif %}"
 )
-# Llama 2's, but for the start token, which some templates leave to the tokenizer.
+# Llama 2's chat template without the BOS token, which some templates leave to the tokenizer.
 _INST = (
     "{%- for message in messages %}{%- if message.role == 'assistant' %}"
     "{{- ' ' + message.content + ' </s>' }}{%- else %}{{- '[INST] ' + message.content + ' [/INST]' }}"
@@ -68,28 +68,28 @@ _TURNS = (
     "{{- message.content | trim + '<end_of_turn>\\n' }}{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<start_of_turn>model\\n' }}{%- endif %}"
 )
-# Whether the tokenizer puts a start token in front of every text, by family.
+# Whether the tokenizer adds a BOS token to every text, by family.
 FAMILIES = {"qwen": False, "llama_3": True, "llama_2": True, "gemma": True}
 WITH_START = [family for family, starts in FAMILIES.items() if starts]
 
 
 @cache
 def tokenizer_like(family: str) -> Any:
-    """Load the tokenizer of a family from a folder."""
+    """Build the tokenizer of a family, saved and loaded again."""
     with TemporaryDirectory() as folder:
         _MAKERS[family]().save_pretrained(folder)
         return AutoTokenizer.from_pretrained(Path(folder))
 
 
 def with_template(template: str | None, family: str = "qwen") -> Any:
-    """Copy a tokenizer, which a test may change, with this chat template."""
+    """Copy a family's tokenizer, which a test may modify, with this chat template."""
     tokenizer = copy.deepcopy(tokenizer_like(family))
     tokenizer.chat_template = template
     return tokenizer
 
 
 def smallest_tokenizer() -> PreTrainedTokenizerFast:
-    """Make a tokenizer that is too small to use."""
+    """Build a tokenizer of two tokens, too small to use."""
     words = Tokenizer(models.WordLevel({"<unk>": 0, "fox": 1}, unk_token="<unk>"))
     return PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>")
 
@@ -143,7 +143,7 @@ def _make_llama_3() -> Any:
 def _make_sentence_piece_tokenizer(
     kind: type, special: list[str], prepend: str, template: str
 ) -> Any:
-    """Make a tokenizer as SentencePiece does, with bytes for what has no piece."""
+    """Build a tokenizer like SentencePiece's, with byte fallback."""
     split = pre_tokenizers.Metaspace(prepend_scheme=prepend)
     vocabulary, merges = _train_vocabulary(
         [*special, *_BYTES], split=split, byte_fallback=True, unk_token="<unk>"

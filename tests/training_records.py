@@ -1,4 +1,4 @@
-"""An example of a training record, for the tests that need one."""
+"""Build an example training record for tests."""
 
 from tests.records import record_fields
 from workflow_scripts.core.training_record import TrainingRecord, TrainingSpeed, TrainingStep
