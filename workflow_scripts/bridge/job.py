@@ -20,9 +20,9 @@ _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # tokenizers use Rayon
 
 
 def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> None:
-    """Call `main` with those values of the job that it has arguments for.
+    """Call `main` with the values of the job that its arguments name.
 
-    These are inputs, outputs, wildcards, params, `params.arguments`, log and resources. Inputs and outputs are a Path,
+    Values are inputs, outputs, wildcards, params, `params.arguments`, log and resources. Inputs and outputs are a Path,
     or a list of Paths if the name has several files; they override a wildcard of the same name.
     """
     files = [*job.input.items(), *job.output.items()]

@@ -1,4 +1,4 @@
-"""Errors that are shown to the user without a traceback."""
+"""Define the errors that are shown to the user without a traceback."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches

@@ -15,8 +15,8 @@ class Condition(BaseModel):
     batch: int | None = Field(None, ge=1)  # rows per forward pass
     # Adapters of the plan's layers: adapters (width of the model), adapters64 (width 64), or null (none).
     adapters: str | None = None
-    # Number of devices that the chunks are spread over; for the unchanged model that of the plan it is compared
-    # with. Null is one device.
+    # Number of devices that the chunks are spread over; null is one. The unchanged model has the number of the plan
+    # that it is compared with.
     devices: int | None = Field(None, ge=2)
 
 

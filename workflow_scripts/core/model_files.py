@@ -61,7 +61,7 @@ def parameters_of(weights: Path) -> int:
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """Read the object in a JSON file; return an empty one if the file does not exist."""
+    """Read the object in a JSON file; return an empty dict if the file does not exist."""
     if not path.is_file():
         return {}
     try:

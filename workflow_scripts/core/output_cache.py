@@ -1,8 +1,8 @@
 """Cache the outputs of finished jobs as hard links in the folder of the outputs.
 
-Snakemake removes the outputs of a job unless it sees the job succeed. It may miss that: Snakemake or the node was
-killed first, or another part of the job failed. When the job runs again with the same cache key, its outputs are
-restored.
+Snakemake removes the outputs of a job unless it records that the job succeeded. It may not record a success, because
+Snakemake or the node was killed first, or another part of the job failed. When the job runs again with the same cache
+key, its outputs are restored.
 """
 
 import os

@@ -187,7 +187,7 @@ class FailedRecord(StrictModel):
 
 
 def write_record(path: Path, items: list[Item], **fields) -> Record:
-    """Write the items, then the record with their checksum; refuse metrics whose `n` is not the number of items."""
+    """Write the items, then the record with their checksum; raise UserError if a metric's `n` is wrong."""
     items_path = path.with_suffix(".parquet")
     _check_counts(path, fields["metrics"], [(item.subset, item.condition) for item in items])
     write_items(items_path, items)
@@ -263,7 +263,7 @@ def _check_items(path: Path, record: Record) -> None:
 def _check_counts(
     path: Path, metrics: tuple[Metric, ...], groups: list[tuple[str | None, Condition | None]]
 ) -> None:
-    """Refuse a metric whose `n` is not the number of its items."""
+    """Raise UserError if a metric's `n` is not the number of its items."""
     counts = Counter(groups)
     for metric in metrics:
         expected = sum(

@@ -38,5 +38,6 @@ FAULTY = {
 SHIPPED = Path(__file__).resolve().parents[2] / "resources/miniature"
 TOKENIZER = "tokenizer.json"
 CONFIG, WEIGHTS, MADE = "config.json", "model.safetensors", "made.json"
-# Training data, of which base models use the first; not shipped, and in the tokenizer's folder during training.
+# Training data: base models use the corpus, instruct models both files. These are in the tokenizer's folder during
+# training, and not shipped.
 CORPUS, CONVERSATIONS = "corpus.parquet", "conversations.parquet"

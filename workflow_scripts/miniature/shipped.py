@@ -87,7 +87,7 @@ def place(hub: Path, name: str) -> None:
         bos_token_id=tokenizer.bos_token_id, eos_token_id=ends, pad_token_id=tokenizer.pad_token_id
     )
     with open_atomic_dir(hub / "models" / ORGANISATION / name) as folder:
-        # Without transformers' model classes, whose import takes 5 s.
+        # Avoid transformers' model classes, because their import takes 5 s.
         write_json(folder / CONFIG, config | {"dtype": "float32"})
         save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
         generation.save_pretrained(folder)

@@ -287,7 +287,7 @@ class Planner:
     def _train(
         self, checkpoint: str, keys: TrainingKeys, seconds: float, length: int, states: int = 0
     ) -> Need:
-        """Estimate a training run whose largest forward pass is one sample of `length` tokens.
+        """Estimate the resources of training with a micro-batch of one sample of `length` tokens.
 
         `states` is the number of training states that it leaves on disk.
         """

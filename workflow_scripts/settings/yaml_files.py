@@ -1,5 +1,6 @@
-"""Read YAML strictly: refuse duplicate keys, of which YAML keeps the last, and aliases, a few of which can expand to
-billions of values.
+"""Read YAML strictly: refuse duplicate keys and aliases.
+
+PyYAML keeps the last of two equal keys, and a few aliases can expand to billions of values.
 """
 
 from collections import Counter

@@ -1,1 +1,1 @@
-"""Scripts that rules run: each has a typed main() and the block that Snakemake runs. No package imports one."""
+"""Run one job per rule: each script has a typed main() and the block that Snakemake runs. No package imports one."""
