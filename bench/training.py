@@ -21,7 +21,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -105,7 +105,7 @@ def make_model() -> Qwen2ForCausalLM:
     return Qwen2ForCausalLM(config)
 
 
-def get_precision(base) -> str:
+def get_precision(base) -> Literal["float32", "bfloat16"]:
     return str(base.dtype).removeprefix("torch.")
 
 
