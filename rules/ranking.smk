@@ -317,6 +317,7 @@ rule compare:
         grids=[] if COMPARED_FOLDERS else expand("results/grids/{grid}.parquet", grid=OTHERS),
     output:
         table=multiext("results/tables/compare", ".csv", ".md", ".tex"),
+        figure=multiext("results/figures/compare", ".pdf", ".png"),
         answer="results/compare.txt",
     log:
         "logs/compare.log",
@@ -330,6 +331,7 @@ rule compare:
             "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
             "own": OWN_GRID_PRESENT,
+            "own_scores": OWN_SCORES_PRESENT,
             "harness_tasks": describe_tasks(SETTINGS),
         },
     script:

@@ -20,6 +20,7 @@ OTHERS = [grid for grid in GRIDS if grid != OWN]
 COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
 # Never made for a comparison.
 OWN_GRID_PRESENT = [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")]
+OWN_SCORES_PRESENT = [str(path) for path in Path("results/scores").glob("harmony.parquet")]
 GRID_SETTINGS = {grid: read_grid_settings(SETTINGS, name) for grid, name in GRIDS.items()}
 
 
