@@ -92,6 +92,7 @@ rule components:
         release=release_source,
     output:
         table=multiext("results/tables/{grid}_components", ".csv", ".md", ".tex"),
+        figure=figure_files("components"),
     log:
         "logs/components/{grid}.log",
     localrule: True
