@@ -106,7 +106,7 @@ def make_model() -> Qwen2ForCausalLM:
 
 
 def get_precision(base) -> Literal["float32", "bfloat16"]:
-    return str(base.dtype).removeprefix("torch.")
+    return "bfloat16" if base.dtype == torch.bfloat16 else "float32"
 
 
 def train_by_ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:

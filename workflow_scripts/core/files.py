@@ -82,7 +82,7 @@ def open_atomic_dir(target: Path | str) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def is_altered(path: Path, sha256: str) -> str | None:
+def describe_alteration(path: Path, sha256: str) -> str | None:
     """Describe a file that is missing, or not the one that had this checksum; None where it is whole."""
     if not path.is_file():
         return f"{path} is missing."

@@ -45,7 +45,7 @@ def find_missing_files(files: Collection[str], remedy: str) -> str | None:
     return None
 
 
-def parameters_of(weights: Path) -> int:
+def count_header_parameters(weights: Path) -> int:
     """Count the parameters in the header of a safetensors file; the weights are not read."""
     try:
         with weights.open("rb") as file:

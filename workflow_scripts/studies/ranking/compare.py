@@ -20,7 +20,7 @@ from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.scores.foreign.imports import read_folder
 from workflow_scripts.scores.tidy import describe_score
-from workflow_scripts.stats.shares import compute_baseline_z
+from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
