@@ -52,7 +52,8 @@ else:
             version=1,
             kind="model",
             repository=lambda wildcards: f"{wildcards.org}/{wildcards.name.partition('@')[0]}",
-            revision=lambda wildcards: wildcards.name.partition("@")[2] or get_model_revision(wildcards),
+            revision=lambda wildcards: wildcards.name.partition("@")[2]
+            or get_model_revision(wildcards),
             # Of the one that other studies use: a leaderboard may hold a model at several commits.
             lock=lambda wildcards: None if "@" in wildcards.name else SETTINGS.hub.lock,
 
