@@ -21,7 +21,7 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -105,8 +105,8 @@ def make_model() -> Qwen2ForCausalLM:
     return Qwen2ForCausalLM(config)
 
 
-def get_precision(base) -> str:
-    return str(base.dtype).removeprefix("torch.")
+def get_precision(base) -> Literal["float32", "bfloat16"]:
+    return "bfloat16" if base.dtype == torch.bfloat16 else "float32"
 
 
 def train_by_ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:

@@ -26,11 +26,11 @@ def cells(pack, give):
     return give_row
 
 
-def manifests_of_cells(request):
-    return [manifest_of("dataset", name) for name in request.datasets]
+def list_cell_manifests(request):
+    return [get_manifest("dataset", name) for name in request.datasets]
 
 
-def cells_need(pack):
+def estimate_cells(pack):
     """Several tasks of a job add up in time, and the largest decides about memory."""
 
     def need(wildcards):
@@ -54,24 +54,24 @@ for _pack in packs(SETTINGS):
         name:
             _pack.rule
         input:
-            model=checkpoint_manifest if _pack.study == "harmony" else get_suite_model,
+            model=get_checkpoint_manifest if _pack.study == "harmony" else get_suite_model,
             base=[] if _pack.study == "harmony" else get_suite_base_manifest,
-            data=cells(_pack, manifests_of_cells),
+            data=cells(_pack, list_cell_manifests),
         output:
             records=_pack.records("json"),
             answers=_pack.records("parquet"),
         log:
             _pack.log,
         wildcard_constraints:
-            checkpoint=one_of(HARMONY_MODELS),
-            row=one_of(SUITE_ROWS),
-        retries: retries(CELL_RETRIES[_pack.protocol])
+            checkpoint=match_any(HARMONY_MODELS),
+            row=match_any(SUITE_ROWS),
+        retries: get_retries(CELL_RETRIES[_pack.protocol])
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            **planned(_pack.rule, cells_need(_pack)),
-            tries_left=tries_left(_pack.protocol),
+            **plan_resources(_pack.rule, estimate_cells(_pack)),
+            tries_left=count_remaining_tries(_pack.protocol),
         params:
             version=f"{_pack.base} {CELL_VERSIONS[_pack.base]}",
             compute_threads=SETTINGS.compute.threads,

@@ -9,13 +9,13 @@ _REPORT = "results/verified/{checkpoint}.json"
 rule build_chunked:
     """Build a checkpoint whose layers run in parallel chunks, its weights linked."""
     input:
-        model=base_manifest,
+        model=get_unchunked_manifest,
     output:
         manifest=_MANIFEST,
     log:
         "logs/build_chunked/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(CHECKPOINTS),
+        checkpoint=match_any(CHECKPOINTS),
     conda:
         "../envs/lm_eval.yaml"
     threads: 1
@@ -33,18 +33,18 @@ rule verify_chunked:
     """Compare a chunked checkpoint with its plain loop and its base, and draw its plan."""
     input:
         checkpoint=_MANIFEST,
-        model=base_manifest,
+        model=get_unchunked_manifest,
     output:
         report=_REPORT,
     log:
         "logs/verify_chunked/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(CHECKPOINTS),
+        checkpoint=match_any(CHECKPOINTS),
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("verify_chunked", get_estimate(PLANNER.perplexity)),
+        **plan_resources("verify_chunked", get_estimate(PLANNER.perplexity)),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
@@ -56,8 +56,8 @@ rule verify_chunked:
 rule measure_perplexity:
     """Measure the perplexity of a model in many untrained plans, on wikitext and Magpie."""
     input:
-        model=model_manifest,
-        data=[manifest_of("dataset", name) for name in MEASURED_TEXTS.values()],
+        model=get_model_manifest,
+        data=[get_manifest("dataset", name) for name in MEASURED_TEXTS.values()],
     output:
         wikitext="results/records/chunking/perplexity/{model}/wikitext.json",
         wikitext_pieces="results/records/chunking/perplexity/{model}/wikitext.parquet",
@@ -65,18 +65,18 @@ rule measure_perplexity:
         magpie_pieces="results/records/chunking/perplexity/{model}/magpie.parquet",
     log:
         "logs/measure_perplexity/{model}.log",
-    retries: retries(2)
+    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned(
+        **plan_resources(
             "measure_perplexity", estimate_plans(PLANNER.perplexity, build_perplexity_request)
         ),
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        request=measure_params(build_perplexity_request),
+        request=make_measure_params(build_perplexity_request),
     script:
         "../workflow_scripts/evaluation/measure_perplexity.py"
 
@@ -84,23 +84,23 @@ rule measure_perplexity:
 rule measure_written:
     """Score text that a model generates in many untrained plans, under the unchanged model."""
     input:
-        model=model_manifest,
+        model=get_model_manifest,
         data=[],
     output:
         record="results/records/chunking/perplexity/{model}/written.json",
         responses="results/records/chunking/perplexity/{model}/written.parquet",
     log:
         "logs/measure_written/{model}.log",
-    retries: retries(2)
+    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_written", estimate_plans(PLANNER.written, build_written_request)),
+        **plan_resources("measure_written", estimate_plans(PLANNER.written, build_written_request)),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
-        request=measure_params(build_written_request),
+        request=make_measure_params(build_written_request),
     script:
         "../workflow_scripts/evaluation/measure_written.py"
 
@@ -108,23 +108,23 @@ rule measure_written:
 rule measure_latency:
     """Time a model in many plans, at prefill and generation, beside the unchanged model."""
     input:
-        model=model_manifest,
-        data=[manifest_of("dataset", QUESTIONS["mmlu"])],
+        model=get_model_manifest,
+        data=[get_manifest("dataset", QUESTIONS["mmlu"])],
     output:
         record="results/records/latency/latency/{model}/mmlu.json",
         rounds="results/records/latency/latency/{model}/mmlu.parquet",
     log:
         "logs/measure_latency/{model}.log",
-    retries: retries(2)
+    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_latency", get_estimate(PLANNER.latency, "model")),
+        **plan_resources("measure_latency", get_estimate(PLANNER.latency, "model")),
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,
-        request=measure_params(build_latency_request),
+        request=make_measure_params(build_latency_request),
     script:
         "../workflow_scripts/evaluation/plan_latency.py"
 
@@ -152,7 +152,7 @@ rule chunking_perplexity:
         scores="results/scores/chunking.parquet",
     output:
         table=multiext("results/tables/chunking_perplexity", ".csv", ".md", ".tex"),
-        figure=study_figure("chunking_perplexity", "Chunking"),
+        figure=get_figure_files("chunking_perplexity", "Chunking"),
     log:
         "logs/chunking_perplexity.log",
     localrule: True
@@ -174,7 +174,7 @@ rule chunking_latency:
         scores="results/scores/latency.parquet",
     output:
         table=multiext("results/tables/chunking_latency", ".csv", ".md", ".tex"),
-        figure=study_figure("chunking_latency", "Chunking"),
+        figure=get_figure_files("chunking_latency", "Chunking"),
     log:
         "logs/chunking_latency.log",
     localrule: True
@@ -215,7 +215,7 @@ rule chunking_quality:
         records=RECORDS.get("mmlu", []),
     output:
         table=multiext("results/tables/chunking_quality", ".csv", ".md", ".tex"),
-        figure=study_figure("chunking_quality", "Chunking"),
+        figure=get_figure_files("chunking_quality", "Chunking"),
     log:
         "logs/chunking_quality.log",
     localrule: True

@@ -14,12 +14,12 @@ def build_params(wildcards):
     return build_request(SETTINGS, name).to_params()
 
 
-def measure_params(request):
+def make_measure_params(request):
     """Return the parameters of a measurement of a model in its plans."""
-    return lambda wildcards: request(SETTINGS, model_row(wildcards).model).to_params()
+    return lambda wildcards: request(SETTINGS, get_model_row(wildcards).model).to_params()
 
 
 def estimate_plans(estimate, request):
     """Return the planner's estimate of such a measurement, by the number of plans."""
-    params = measure_params(request)
+    params = make_measure_params(request)
     return lambda wildcards: estimate(wildcards.model, len(params(wildcards)["plans"]))

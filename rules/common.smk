@@ -39,7 +39,7 @@ METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items(
 RECORDS = list_records(SETTINGS)
 
 
-def one_of(names):
+def match_any(names):
     """A wildcard constraint that admits these names and nothing else."""
     return "|".join(map(re.escape, names)) or "(?!)"  # of no names: not even an empty one
 
@@ -47,45 +47,45 @@ def one_of(names):
 wildcard_constraints:
     org=r"[^/]+",
     name=r"[^/]+",
-    model=one_of(CheckpointId(name).in_path for name in SETTINGS.models),
+    model=match_any(CheckpointId(name).in_path for name in SETTINGS.models),
 
 
-def manifest_of(kind, repository):
+def get_manifest(kind, repository):
     return f"{HUB}/{kind}s/{repository}/manifest.json"
 
 
-def model_row(wildcards):
+def get_model_row(wildcards):
     return SETTINGS.model(CheckpointId.parse(wildcards.model).model)
 
 
-def model_manifest(wildcards):
-    return manifest_of("model", model_row(wildcards).model)
+def get_model_manifest(wildcards):
+    return get_manifest("model", get_model_row(wildcards).model)
 
 
-def checkpoint_manifest(wildcards):
-    return measured_manifest(CheckpointId.parse(wildcards.checkpoint))
+def get_checkpoint_manifest(wildcards):
+    return get_measured_manifest(CheckpointId.parse(wildcards.checkpoint))
 
 
-def measured_manifest(wanted):
+def get_measured_manifest(wanted):
     """Of a checkpoint of these, or of the server that answers for it."""
     if str(wanted) in SETTINGS.served:
         return f"{HUB}/served/{wanted.model}/manifest.json"
-    return manifest_of_checkpoint(wanted)
+    return locate_checkpoint(wanted)
 
 
-def base_manifest(wildcards):
+def get_unchunked_manifest(wildcards):
     """Of the model that a checkpoint is cut from."""
-    return manifest_of("model", CheckpointId.parse(wildcards.checkpoint).model)
+    return get_manifest("model", CheckpointId.parse(wildcards.checkpoint).model)
 
 
-def manifest_of_checkpoint(wanted):
+def locate_checkpoint(wanted):
     """Of the hub's model where the checkpoint is just that, else of the one that is built from it."""
     if wanted.plan in (None, UNCHANGED) and not wanted.stages:
-        return manifest_of("model", wanted.model)
+        return get_manifest("model", wanted.model)
     return f"results/checkpoints/{wanted.in_path}/manifest.json"
 
 
-def all_hub_manifests(wildcards):
+def list_hub_manifests(wildcards):
     """Every model and dataset that the studies of this config fetch."""
     if SETTINGS.source == "miniature":
         return []
@@ -109,28 +109,28 @@ def all_hub_manifests(wildcards):
     )
     datasets += [name for run in SETTINGS.prompt_runs.values() for name in run.datasets]
     return [
-        *(manifest_of("model", name) for name in models if name not in SETTINGS.served),
-        *(manifest_of("dataset", name) for name in dict.fromkeys(datasets)),
+        *(get_manifest("model", name) for name in models if name not in SETTINGS.served),
+        *(get_manifest("dataset", name) for name in dict.fromkeys(datasets)),
     ]
 
 
-def records_of(study, wildcards):
+def list_study_records(study, wildcards):
     """Those of a study; the suite's are known once its requests are checked."""
     asks = study == "suite" and study in RECORDS
-    return suite_records(wildcards) if asks else RECORDS.get(study, [])
+    return list_suite_records(wildcards) if asks else RECORDS.get(study, [])
 
 
-def all_records(wildcards):
-    return [path for study in RECORDS for path in records_of(study, wildcards)]
+def list_all_records(wildcards):
+    return [path for study in RECORDS for path in list_study_records(study, wildcards)]
 
 
-def model_revision(wildcards):
+def get_model_revision(wildcards):
     """What the models table pins; None is the default branch."""
     row = SETTINGS.models.get(f"{wildcards.org}/{wildcards.name}")
     return row.revision if row else None
 
 
-def retries(number):
+def get_retries(number):
     """Of the Snakemake that submits: the one inside a job would try again with the same memory and time."""
     return number if is_main_process(workflow) else 0
 
@@ -141,11 +141,11 @@ def retries(number):
 CELL_RETRIES = {"direct": 3, "few_shot": 3, "train_before_test": 5}
 
 
-def tries_left(protocol):
+def count_remaining_tries(protocol):
     return lambda wildcards, attempt: CELL_RETRIES[protocol] + 1 - attempt
 
 
-def planned(rule, need, gpu=True):
+def plan_resources(rule, need, gpu=True):
     """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
     spelling = GPU_REQUEST if gpu and ON_GPUS else None
     return resources(rule, need, SETTINGS.cluster, spelling)
@@ -156,49 +156,49 @@ def get_estimate(estimate, wildcard="checkpoint"):
     return lambda wildcards: estimate(wildcards[wildcard])
 
 
-def download_need(wildcards):
+def estimate_download(wildcards):
     return PLANNER.download(f"{wildcards.org}/{wildcards.name.partition('@')[0]}")
 
 
-def served_source(wildcards):
+def get_served_source(wildcards):
     """The metadata of a model on the hub, or the manifest of one that lies here."""
     name = f"{wildcards.org}/{wildcards.name}"
     if SETTINGS.model(name).source == "huggingface":
         return f"{HUB}/submitted/{name}@default/metadata.json"
-    return manifest_of("model", name)
+    return get_manifest("model", name)
 
 
-def prompt_datasets(wildcards):
-    return [manifest_of("dataset", name) for name in SETTINGS.prompt_runs[wildcards.run].datasets]
+def list_prompt_datasets(wildcards):
+    return [get_manifest("dataset", name) for name in SETTINGS.prompt_runs[wildcards.run].datasets]
 
 
-def explained_model(wildcards):
+def get_explained_model(wildcards):
     """The first model of the prompt runs; of a chunked one the base, whose tokenizer it has."""
     if not SETTINGS.prompt_runs:
         raise UserError(
             "prompts.models is an empty list; expected a model, whose tokenizer explain_prompt uses."
         )
-    return measured_manifest(CheckpointId(SETTINGS.list_prompt_checkpoints()[0].model))
+    return get_measured_manifest(CheckpointId(SETTINGS.list_prompt_checkpoints()[0].model))
 
 
-def explained_datasets(wildcards):
+def list_explained_datasets(wildcards):
     name, _, _ = SETTINGS.explained()
-    return [manifest_of("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
+    return [get_manifest("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
 
 
-def study_figure(name, category):
+def get_figure_files(name, category):
     """Return the two files of a figure, of which Snakemake's report has one."""
     png, caption = f"results/figures/{name}.png", f"../docs/captions/{name}.rst"
     return [f"results/figures/{name}.pdf", report(png, caption=caption, category=category)]
 
 
-def prose_files(ending):
+def list_prose_files(ending):
     """List the files of prose, which people edit, by their ending."""
     folder = Path(SETTINGS.workflow_folder)
     return sorted(map(str, folder.glob(f"workflow_scripts/*/*/*{ending}")))
 
 
-def report_files(outputs):
+def list_report_files(outputs):
     """List the Markdown tables and PNG figures among the outputs of a rule."""
     return [str(path) for path in outputs if path.endswith((".md", ".png"))]
 

@@ -6,8 +6,8 @@ from workflow_scripts.grid.requests import build_explain_request
 rule explain_training:
     """Show a training item and a test item in text and tokens (--config explain=task/number)."""
     input:
-        model=explained_models,
-        data=explained_task_data,
+        model=list_explained_models,
+        data=list_explained_data,
     output:
         text="results/explained_training.txt",
     log:

@@ -4,7 +4,7 @@
 rule measure_corpus:
     """Bits per byte of a text of your own, before and after training a model on it."""
     input:
-        model=checkpoint_manifest,
+        model=get_checkpoint_manifest,
         text=lambda wildcards: SETTINGS.harmony.corpora[wildcards.corpus],
     output:
         before="results/records/corpora/direct/{checkpoint}/{corpus}.json",
@@ -14,14 +14,14 @@ rule measure_corpus:
     log:
         "logs/measure_corpus/{checkpoint}/{corpus}.log",
     wildcard_constraints:
-        checkpoint=one_of(HARMONY_MODELS),
-        corpus=one_of(SETTINGS.harmony.corpora),
-    retries: retries(5)
+        checkpoint=match_any(HARMONY_MODELS),
+        corpus=match_any(SETTINGS.harmony.corpora),
+    retries: get_retries(5)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_corpus", estimate_corpus),
+        **plan_resources("measure_corpus", estimate_corpus),
     params:
         version="measure_corpus 2",
         compute_threads=SETTINGS.compute.threads,

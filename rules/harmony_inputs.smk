@@ -10,16 +10,16 @@ def estimate_corpus(wildcards):
     return PLANNER.corpus(wildcards.checkpoint, text.stat().st_size / 1e6)
 
 
-def explained_models(wildcards):
+def list_explained_models(wildcards):
     """All that are ranked; of chunked ones the bases, whose tokenizers they have."""
     if not SETTINGS.harmony.models:
         raise UserError(
             "harmony.models is an empty list; expected models, whose tokenizers explain_training uses."
         )
     bases = dict.fromkeys(CheckpointId.parse(name).model for name in SETTINGS.harmony.models)
-    return [measured_manifest(CheckpointId(name)) for name in bases]
+    return [get_measured_manifest(CheckpointId(name)) for name in bases]
 
 
-def explained_task_data(wildcards):
+def list_explained_data(wildcards):
     task, _ = find_explained_task(SETTINGS)
-    return [manifest_of("dataset", SETTINGS.task(task).dataset)]
+    return [get_manifest("dataset", SETTINGS.task(task).dataset)]

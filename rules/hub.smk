@@ -26,7 +26,7 @@ else:
         conda:
             "../envs/hub.yaml"
         resources:
-            **planned("fetch_dataset", download_need, gpu=False),
+            **plan_resources("fetch_dataset", estimate_download, gpu=False),
         params:
             version=1,  # raise when other files are wanted or the manifest changes
             kind="dataset",
@@ -47,12 +47,13 @@ else:
             name=r"[^/@]+(@[0-9a-f]{40})?",
         localrule: True
         resources:
-            **planned("fetch_model", download_need, gpu=False),
+            **plan_resources("fetch_model", estimate_download, gpu=False),
         params:
             version=1,
             kind="model",
             repository=lambda wildcards: f"{wildcards.org}/{wildcards.name.partition('@')[0]}",
-            revision=lambda wildcards: wildcards.name.partition("@")[2] or model_revision(wildcards),
+            revision=lambda wildcards: wildcards.name.partition("@")[2]
+            or get_model_revision(wildcards),
             # Of the one that other studies use: a leaderboard may hold a model at several commits.
             lock=lambda wildcards: None if "@" in wildcards.name else SETTINGS.hub.lock,
 
@@ -72,7 +73,7 @@ else:
         params:
             version=1,
             repository="{org}/{name}",
-            revision=model_revision,
+            revision=get_model_revision,
             lock=SETTINGS.hub.lock,
         script:
             "../workflow_scripts/hub/metadata.py"
@@ -83,7 +84,7 @@ else:
 rule lock_hub:
     """Fetch every model and dataset of the config, and write their commits into the lock file."""
     input:
-        manifests=all_hub_manifests,
+        manifests=list_hub_manifests,
     log:
         "logs/lock_hub.log",
     localrule: True

@@ -13,7 +13,7 @@ rule take_local_model:
     log:
         "logs/take_local_model/{name}.log",
     wildcard_constraints:
-        name=one_of(name.split("/")[1] for name in SETTINGS.folders),
+        name=match_any(name.split("/")[1] for name in SETTINGS.folders),
     localrule: True
     conda:
         "../envs/hub.yaml"

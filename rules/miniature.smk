@@ -10,7 +10,7 @@ _RETRAINED = f"{_FOLDER}/{{name}}/{catalogue.MADE}"
 rule build_world:
     """Generate the datasets of the miniature world."""
     output:
-        datasets=[manifest_of("dataset", name) for name in catalogue.DATASETS],
+        datasets=[get_manifest("dataset", name) for name in catalogue.DATASETS],
     log:
         "logs/build_world.log",
     conda:
@@ -33,7 +33,7 @@ rule place_miniature_model:
     log:
         "logs/place_miniature_model/{name}.log",
     wildcard_constraints:
-        name=one_of(catalogue.MODELS),
+        name=match_any(catalogue.MODELS),
     conda:
         "../envs/miniature.yaml"
     threads: 1
@@ -53,7 +53,7 @@ rule place_miniature_model:
 rule build_faulty_models:
     """Models of the miniature world with one fault each, for requests that must be refused."""
     output:
-        manifests=[manifest_of("model", f"miniature/{name}") for name in catalogue.FAULTY],
+        manifests=[get_manifest("model", f"miniature/{name}") for name in catalogue.FAULTY],
     log:
         "logs/build_faulty_models.log",
     conda:
@@ -108,7 +108,7 @@ rule train_miniature_model:
     log:
         "logs/train_miniature_model/{name}.log",
     wildcard_constraints:
-        name=one_of(catalogue.MODELS),
+        name=match_any(catalogue.MODELS),
     priority: lambda wildcards: len(catalogue.MODELS) - catalogue.MODELS.index(wildcards.name)
     conda:
         "../envs/miniature.yaml"

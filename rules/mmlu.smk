@@ -9,21 +9,21 @@ MMLU_CHECKPOINTS = SETTINGS.list_mmlu_checkpoints()
 rule evaluate_mmlu:
     """Evaluate a model on MMLU, lighteval's task with HELM's prompt."""
     input:
-        model=checkpoint_manifest,
-        data=[manifest_of("dataset", MMLU_DATASET)],
+        model=get_checkpoint_manifest,
+        data=[get_manifest("dataset", MMLU_DATASET)],
     output:
         record="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.json",
         answers="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.parquet",
     log:
         "logs/evaluate_mmlu/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(checkpoint.in_path for checkpoint in MMLU_CHECKPOINTS),
-    retries: retries(2)
+        checkpoint=match_any(checkpoint.in_path for checkpoint in MMLU_CHECKPOINTS),
+    retries: get_retries(2)
     conda:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("evaluate_mmlu", get_estimate(PLANNER.mmlu)),
+        **plan_resources("evaluate_mmlu", get_estimate(PLANNER.mmlu)),
     params:
         version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
@@ -43,7 +43,7 @@ rule mmlu_by_subject:
         ],
     output:
         table=multiext("results/tables/mmlu_by_subject", ".csv", ".md", ".tex"),
-        figure=study_figure("mmlu_by_subject", "MMLU"),
+        figure=get_figure_files("mmlu_by_subject", "MMLU"),
     log:
         "logs/mmlu_by_subject.log",
     localrule: True

@@ -14,7 +14,7 @@ PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
 
 # What each chapter of the report shows, in this order.
 CHAPTERS = {
-    grid: report_files(list_results(grid))
+    grid: list_report_files(list_results(grid))
     for grid in OTHERS
     if SETTINGS.grids[GRIDS[grid]].in_report
 }
@@ -28,7 +28,7 @@ for chapter, outputs in (
     ("suite", rules.suite_leaderboard.output if "suite" in RECORDS else []),
     ("suite", rules.suite_requests.output if "suite" in RECORDS else []),
 ):
-    CHAPTERS.setdefault(chapter, []).extend(report_files(outputs))
+    CHAPTERS.setdefault(chapter, []).extend(list_report_files(outputs))
 
 
 def list_tables(*names):
@@ -43,7 +43,7 @@ rule protocol_differences:
         records=lambda wildcards: [
             path
             for study in ("harmony", "mmlu", "chunking", "latency", "prompts", "suite")
-            for path in records_of(study, wildcards)
+            for path in list_study_records(study, wildcards)
         ],
         protocols=SETTINGS.resource("published/protocols.yaml"),
     output:
@@ -84,13 +84,13 @@ rule reproduction:
         "../workflow_scripts/paper/reproduction.py"
 
 
-CHAPTERS["reproduction"] = report_files(
+CHAPTERS["reproduction"] = list_report_files(
     [*rules.reproduction.output, *rules.protocol_differences.output]
 )
 REPORTED = [path for files in CHAPTERS.values() for path in files]
 # By figure, the file of its caption; a figure of a grid has that of any grid.
 CAPTIONS = {
-    figure: f"{workflow.basedir}/docs/captions/{re.sub(f'^({one_of(GRIDS)})_', '', figure)}.rst"
+    figure: f"{workflow.basedir}/docs/captions/{re.sub(f'^({match_any(GRIDS)})_', '', figure)}.rst"
     for figure in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
 
@@ -150,7 +150,7 @@ rule merge_scores:
 rule collect_numbers:
     """The numbers of prose, by name, and the code, machines, models and data behind them."""
     input:
-        records=all_records,
+        records=list_all_records,
         tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
     output:
         numbers="results/tables/numbers.json",
@@ -173,7 +173,7 @@ rule report:
         files=REPORTED,
         numbers="results/tables/numbers.json",
         provenance="results/report/provenance.json",
-        prose=prose_files(".md.j2"),
+        prose=list_prose_files(".md.j2"),
         sources=SETTINGS.resource("published/sources.csv"),
         caption_files=list(dict.fromkeys(CAPTIONS.values())),
         pages=rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
@@ -218,7 +218,7 @@ rule paper:
 rule share:
     """Write all evaluations as JSON of Every Eval Ever, with their items, for others to read."""
     input:
-        records=all_records,
+        records=list_all_records,
     output:
         folder=directory("results/share"),
     log:

@@ -13,22 +13,22 @@ OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
 rule ask_prompt_run:
     """Run a model on all questions of a prompt run, and store its outputs."""
     input:
-        model=checkpoint_manifest,
-        data=prompt_datasets,
+        model=get_checkpoint_manifest,
+        data=list_prompt_datasets,
     output:
         answers=OUTPUTS_OF_RUN,
         outputs=OUTPUTS_OF_RUN.replace(".json", ".parquet"),
     log:
         "logs/ask_prompt_run/{checkpoint}/{run}.log",
     wildcard_constraints:
-        checkpoint=one_of(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
-        run=one_of(SETTINGS.prompt_runs),
-    retries: retries(2)
+        checkpoint=match_any(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
+        run=match_any(SETTINGS.prompt_runs),
+    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned(
+        **plan_resources(
             "ask_prompt_run",
             lambda wildcards: PLANNER.prompt_run(wildcards.checkpoint, wildcards.run),
         ),
@@ -51,8 +51,8 @@ rule score_prompt_run:
     log:
         "logs/score_prompt_run/{checkpoint}/{run}.log",
     wildcard_constraints:
-        checkpoint=one_of(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
-        run=one_of(SETTINGS.prompt_runs),
+        checkpoint=match_any(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
+        run=match_any(SETTINGS.prompt_runs),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -68,8 +68,8 @@ rule score_prompt_run:
 rule explain_prompt:
     """Show the exact text and tokens of one question (--config explain=run/subject/number)."""
     input:
-        model=explained_model,
-        data=explained_datasets,
+        model=get_explained_model,
+        data=list_explained_datasets,
     output:
         text="results/explained_prompt.txt",
     log:
@@ -92,7 +92,7 @@ rule prompt_runs:
         published=SETTINGS.resource("published/prompt_runs.csv"),
     output:
         table=multiext("results/tables/prompt_runs", ".csv", ".md", ".tex"),
-        figure=study_figure("prompt_runs", "Prompts"),
+        figure=get_figure_files("prompt_runs", "Prompts"),
     log:
         "logs/prompt_runs.log",
     localrule: True

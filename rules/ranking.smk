@@ -7,7 +7,7 @@ include: "ranking_inputs.smk"
 rule build_grid:
     """A grid as matrices of models and tasks, with what its scores are uncertain by."""
     input:
-        unpack(grid_sources),
+        unpack(get_grid_sources),
     output:
         grid="results/grids/{grid}.parquet",
     log:
@@ -17,7 +17,7 @@ rule build_grid:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(wildcards)
+        arguments=lambda wildcards: get_grid_settings(wildcards)
         | {
             "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
             "requested": list_requested_cells(SETTINGS, GRIDS[wildcards.grid]),
@@ -32,9 +32,9 @@ rule agreement:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_agreement", ".csv", ".md", ".tex"),
-        figure=figure_files("agreement"),
+        figure=get_grid_figure("agreement"),
         categories=multiext("results/tables/{grid}_categories", ".csv", ".md", ".tex"),
-        categories_figure=figure_files("categories"),
+        categories_figure=get_grid_figure("categories"),
     log:
         "logs/agreement/{grid}.log",
     localrule: True
@@ -42,7 +42,7 @@ rule agreement:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=drawn_settings,
+        arguments=get_bootstrap_settings,
     script:
         "../workflow_scripts/studies/ranking/agreement.py"
 
@@ -60,7 +60,7 @@ rule agreement_by_size:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=drawn_settings,
+        arguments=get_bootstrap_settings,
     script:
         "../workflow_scripts/studies/ranking/agreement_by_size.py"
 
@@ -71,7 +71,7 @@ rule task_pair:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_task_pair", ".csv", ".md", ".tex"),
-        figure=figure_files("task_pair"),
+        figure=get_grid_figure("task_pair"),
     log:
         "logs/task_pair/{grid}.log",
     localrule: True
@@ -79,7 +79,7 @@ rule task_pair:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(wildcards)
+        arguments=lambda wildcards: get_grid_settings(wildcards)
         | {"task_pair": choose_task_pair(SETTINGS, GRIDS[wildcards.grid])},
     script:
         "../workflow_scripts/studies/ranking/task_pair.py"
@@ -89,9 +89,10 @@ rule components:
     """Principal components of the scores, of all models and of families."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=release_source,
+        release=get_release_source,
     output:
         table=multiext("results/tables/{grid}_components", ".csv", ".md", ".tex"),
+        figure=get_grid_figure("components"),
     log:
         "logs/components/{grid}.log",
     localrule: True
@@ -99,7 +100,7 @@ rule components:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(wildcards) | {"seed": SETTINGS.seed},
+        arguments=lambda wildcards: get_grid_settings(wildcards) | {"seed": SETTINGS.seed},
     script:
         "../workflow_scripts/studies/ranking/components.py"
 
@@ -108,7 +109,7 @@ rule variance:
     """Where the variance of the scores lies, and how many tasks a ranking needs."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=release_source,
+        release=get_release_source,
     output:
         table=multiext("results/tables/{grid}_variance", ".csv", ".md", ".tex"),
     log:
@@ -118,7 +119,7 @@ rule variance:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=settings_of_grid,
+        arguments=get_grid_settings,
     script:
         "../workflow_scripts/studies/ranking/variance.py"
 
@@ -129,7 +130,7 @@ rule compute:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_compute", ".csv", ".md", ".tex"),
-        figure=figure_files("compute"),
+        figure=get_grid_figure("compute"),
     log:
         "logs/compute/{grid}.log",
     localrule: True
@@ -137,7 +138,7 @@ rule compute:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=settings_of_grid,
+        arguments=get_grid_settings,
     script:
         "../workflow_scripts/studies/ranking/compute.py"
 
@@ -151,13 +152,13 @@ rule newer:
     log:
         "logs/newer/{grid}.log",
     wildcard_constraints:
-        grid=one_of(grids_with("newer")),
+        grid=match_any(list_grids_with("newer")),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=settings_of_grid,
+        arguments=get_grid_settings,
     script:
         "../workflow_scripts/studies/ranking/newer.py"
 
@@ -165,7 +166,7 @@ rule newer:
 rule texts:
     """Bits per byte of texts by model, and whether two texts, or a text and a task, rank models alike."""
     input:
-        texts=text_sources,
+        texts=get_text_sources,
         grid="results/grids/{grid}.parquet",
     output:
         bits=multiext("results/tables/{grid}_bits", ".csv", ".md", ".tex"),
@@ -174,13 +175,13 @@ rule texts:
     log:
         "logs/texts/{grid}.log",
     wildcard_constraints:
-        grid=one_of(GRIDS_WITH_TEXTS),
+        grid=match_any(GRIDS_WITH_TEXTS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=settings_of_grid,
+        arguments=get_grid_settings,
     script:
         "../workflow_scripts/studies/ranking/texts.py"
 
@@ -189,19 +190,19 @@ rule releases:
     """How far two releases of the scores are apart."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=release_source,
+        release=get_release_source,
     output:
         table=multiext("results/tables/{grid}_releases", ".csv", ".md", ".tex"),
     log:
         "logs/releases/{grid}.log",
     wildcard_constraints:
-        grid=one_of(grids_with("release")),
+        grid=match_any(list_grids_with("release")),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=settings_of_grid,
+        arguments=get_grid_settings,
     script:
         "../workflow_scripts/studies/ranking/releases.py"
 
@@ -210,19 +211,19 @@ rule price:
     """How well a part of the trainings ranks the models: tasks chosen, cheapest and random."""
     input:
         grid="results/grids/{grid}.parquet",
-        release=release_source,
+        release=get_release_source,
     output:
         table=multiext("results/tables/{grid}_price", ".csv", ".md", ".tex"),
     log:
         "logs/price/{grid}.log",
     wildcard_constraints:
-        grid=one_of(grids_with("release")),
+        grid=match_any(list_grids_with("release")),
     localrule: True
     conda:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(wildcards)
+        arguments=lambda wildcards: get_grid_settings(wildcards)
         | {"training_tokens": count_training_tokens(SETTINGS), "seed": SETTINGS.seed},
     script:
         "../workflow_scripts/studies/ranking/price.py"
@@ -234,7 +235,7 @@ rule leaderboard_table:
         grid="results/grids/{grid}.parquet",
     output:
         table=multiext("results/tables/{grid}_leaderboard", ".csv", ".md", ".tex"),
-        figure=figure_files("bump"),
+        figure=get_grid_figure("bump"),
     log:
         "logs/leaderboard_table/{grid}.log",
     localrule: True
@@ -242,7 +243,7 @@ rule leaderboard_table:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=drawn_settings,
+        arguments=get_bootstrap_settings,
     script:
         "../workflow_scripts/studies/ranking/leaderboard.py"
 
@@ -260,7 +261,7 @@ rule significance:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=settings_of_grid,
+        arguments=get_grid_settings,
     script:
         "../workflow_scripts/studies/ranking/significance.py"
 
@@ -279,7 +280,7 @@ rule panel:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=lambda wildcards: settings_of_grid(wildcards)
+        arguments=lambda wildcards: get_grid_settings(wildcards)
         | {"families": {row.model: row.family for row in list_model_rows(SETTINGS)}},
     script:
         "../workflow_scripts/studies/ranking/panel.py"
@@ -293,7 +294,7 @@ rule scores:
         imported=list(SETTINGS.harmony.imported_scores),
     output:
         table=multiext("results/tables/harmony_scores", ".csv", ".md", ".tex"),
-        figure=figure_files("scores", "harmony"),
+        figure=get_grid_figure("scores", "harmony"),
     log:
         "logs/scores.log",
     localrule: True
@@ -317,6 +318,7 @@ rule compare:
         grids=[] if COMPARED_FOLDERS else expand("results/grids/{grid}.parquet", grid=OTHERS),
     output:
         table=multiext("results/tables/compare", ".csv", ".md", ".tex"),
+        figure=multiext("results/figures/compare", ".pdf", ".png"),
         answer="results/compare.txt",
     log:
         "logs/compare.log",
@@ -330,6 +332,7 @@ rule compare:
             "folders": COMPARED_FOLDERS,
             "settings": GRID_SETTINGS,
             "own": OWN_GRID_PRESENT,
+            "own_scores": OWN_SCORES_PRESENT,
             "harness_tasks": describe_tasks(SETTINGS),
         },
     script:

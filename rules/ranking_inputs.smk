@@ -20,22 +20,23 @@ OTHERS = [grid for grid in GRIDS if grid != OWN]
 COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
 # Never made for a comparison.
 OWN_GRID_PRESENT = [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")]
+OWN_SCORES_PRESENT = [str(path) for path in Path("results/scores").glob("harmony.parquet")]
 GRID_SETTINGS = {grid: read_grid_settings(SETTINGS, name) for grid, name in GRIDS.items()}
 
 
 wildcard_constraints:
-    grid=one_of(GRIDS),
+    grid=match_any(GRIDS),
 
 
-def grids_with(key):
+def list_grids_with(key):
     """List the grids of others whose file has this key."""
     return [grid for grid in OTHERS if getattr(SETTINGS.grids[GRIDS[grid]], key)]
 
 
-GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *grids_with("texts")]
+GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *list_grids_with("texts")]
 
 
-def grid_sources(wildcards):
+def get_grid_sources(wildcards):
     """Return the files that a grid is built from, by name."""
     if wildcards.grid != OWN:
         grid = SETTINGS.grids[GRIDS[wildcards.grid]]
@@ -52,31 +53,31 @@ def grid_sources(wildcards):
     }
 
 
-def text_sources(wildcards):
+def get_text_sources(wildcards):
     """Return the files with bits per byte of texts."""
     if wildcards.grid == OWN:
         return ["results/scores/corpora.parquet"]
-    return grid_sources(wildcards)["scores"]
+    return get_grid_sources(wildcards)["scores"]
 
 
-def release_source(wildcards):
+def get_release_source(wildcards):
     """Return the second release of a grid's scores, if it has one."""
-    return grid_sources(wildcards).get("release", [])
+    return get_grid_sources(wildcards).get("release", [])
 
 
 # These take the wildcards alone: Snakemake hands paths and resources to any other parameter of a params function.
-def settings_of_grid(wildcards):
+def get_grid_settings(wildcards):
     """Return what every script of a grid is given of the config."""
     return {"settings": GRID_SETTINGS[wildcards.grid]}
 
 
-def drawn_settings(wildcards):
+def get_bootstrap_settings(wildcards):
     """Return the same with the number of bootstrap draws and the seed."""
     draws = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
-    return settings_of_grid(wildcards) | draws
+    return get_grid_settings(wildcards) | draws
 
 
-def figure_files(name, grid="{grid}"):
+def get_grid_figure(name, grid="{grid}"):
     """Return the two files of a figure, of which the report has one."""
     png, caption = f"results/figures/{grid}_{name}.png", f"../docs/captions/{name}.rst"
     return [png.replace(".png", ".pdf"), report(png, caption=caption, category="Rankings")]
@@ -96,5 +97,5 @@ def list_results(grid):
         "release": (rules.releases, rules.price),
         "texts": (rules.texts,),
     }
-    more = [table for key, made in needs.items() if grid in grids_with(key) for table in made]
+    more = [table for key, made in needs.items() if grid in list_grids_with(key) for table in made]
     return list_outputs((*OF_ANY_GRID, *more), grid)

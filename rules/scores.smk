@@ -6,7 +6,7 @@ from workflow_scripts.scores.foreign.requests import build_import_request
 rule collect_scores:
     """Gather a study's records into one tidy table of scores."""
     input:
-        records=lambda wildcards: records_of(wildcards.study, wildcards),
+        records=lambda wildcards: list_study_records(wildcards.study, wildcards),
         imports=lambda wildcards: (
             list_import_folders(SETTINGS) if wildcards.study == "harmony" else []
         ),
@@ -16,7 +16,7 @@ rule collect_scores:
     log:
         "logs/collect_scores/{study}.log",
     wildcard_constraints:
-        study=one_of(RECORDS),
+        study=match_any(RECORDS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -38,7 +38,7 @@ rule import_results:
     log:
         "logs/import_results/{imported}.log",
     wildcard_constraints:
-        imported=one_of(SETTINGS.import_folders),
+        imported=match_any(SETTINGS.import_folders),
     localrule: True
     conda:
         "../envs/lm_eval.yaml"

@@ -4,7 +4,7 @@
 rule describe_served_model:
     """Write down where a server runs a model, beside the model's tokenizer."""
     input:
-        source=served_source,
+        source=get_served_source,
     output:
         manifest=f"{HUB}/served/{{org}}/{{name}}/manifest.json",
     log:

@@ -64,7 +64,7 @@ rule suite_requests:
     """Status of each request."""
     input:
         checks="results/requests/checks.json",
-        records=lambda wildcards: records_of("suite", wildcards),
+        records=lambda wildcards: list_study_records("suite", wildcards),
     output:
         table=multiext("results/tables/suite_requests", ".csv", ".md", ".tex"),
     log:
@@ -82,6 +82,6 @@ rule suite:
     """Study: submitted models on a suite of tasks, checked before they are run."""
     input:
         [rules.suite_leaderboard.output, rules.suite_requests.output] if "suite" in RECORDS else [],
-        suite_records if "suite" in RECORDS else [],
+        list_suite_records if "suite" in RECORDS else [],
         # Sources too, so that what the hub did not give is requested again.
         SUITE_SOURCES,

@@ -11,7 +11,7 @@ from workflow_scripts.studies.suite.table_requests import describe_tables
 def get_suite_source(model, revision):
     """Return the file by which a request is checked: a model's manifest, or metadata fetched for the check."""
     if SETTINGS.source == "miniature" or model in SETTINGS.folders:
-        return manifest_of("model", model)
+        return get_manifest("model", model)
     return f"{HUB}/submitted/{model}@{revision or 'default'}/metadata.json"
 
 
@@ -19,7 +19,7 @@ SUITE_CHECKS = check_requests(
     SETTINGS,
     generated={*catalogue.MODELS, *catalogue.FAULTY},
     source=get_suite_source,
-    manifest=manifest_of_checkpoint,
+    manifest=locate_checkpoint,
 )
 SUITE_SOURCES = [
     file for entry in SUITE_CHECKS["submissions"].values() for file in entry["sources"]
@@ -37,7 +37,7 @@ def list_accepted_requests():
     return [entry for entry in entries if not entry["reason"]]
 
 
-def suite_records(wildcards):
+def list_suite_records(wildcards):
     """Return the records of the rows whose requests were accepted."""
     return [path for entry in list_accepted_requests() for path in entry["records"].values()]
 
@@ -51,8 +51,8 @@ def get_suite_model(wildcards):
     """Return the manifest of a model at the commit that was checked, even if its branch has moved."""
     request = SUITE_ROWS[wildcards.row]
     if SETTINGS.source == "miniature" or request.is_local or request.checkpoint.variant:
-        return manifest_of_checkpoint(request.checkpoint)
-    return manifest_of("model", f"{request.name}@{get_suite_commit(wildcards, 'commit')}")
+        return locate_checkpoint(request.checkpoint)
+    return get_manifest("model", f"{request.name}@{get_suite_commit(wildcards, 'commit')}")
 
 
 def get_suite_base(wildcards):
@@ -65,4 +65,4 @@ def get_suite_base(wildcards):
 
 def get_suite_base_manifest(wildcards):
     base = get_suite_base(wildcards)
-    return [manifest_of("model", base)] if base else []
+    return [get_manifest("model", base)] if base else []

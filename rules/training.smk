@@ -11,7 +11,7 @@ _TRAINING_RECORD = "results/training/{checkpoint}.json"
 rule tokenise_samples:
     """Tokenise the data of a training recipe, once for all its checkpoints."""
     input:
-        model=model_manifest,
+        model=get_model_manifest,
         data=list_recipe_sources,
     output:
         samples="results/samples/{recipe}/{model}/samples.json",
@@ -19,7 +19,7 @@ rule tokenise_samples:
     log:
         "logs/tokenise_samples/{recipe}/{model}.log",
     wildcard_constraints:
-        recipe=one_of(SETTINGS.training.recipes),
+        recipe=match_any(SETTINGS.training.recipes),
     conda:
         "../envs/lm_eval.yaml"
     threads: 1
@@ -44,13 +44,13 @@ rule train_checkpoint:
     log:
         "logs/train_checkpoint/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(TRAINED),
-    retries: retries(5)  # a job that was signalled or killed resumes where it stopped
+        checkpoint=match_any(TRAINED),
+    retries: get_retries(5)  # a job that was signalled or killed resumes where it stopped
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("train_checkpoint", get_estimate(PLANNER.stage)),
+        **plan_resources("train_checkpoint", get_estimate(PLANNER.stage)),
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,
@@ -62,8 +62,8 @@ rule train_checkpoint:
 rule measure_stage_perplexity:
     """Measure the perplexity of a checkpoint after its stages of training, or of a model before."""
     input:
-        model=checkpoint_manifest,
-        data=[manifest_of("dataset", name) for name in MEASURED_TEXTS.values()],
+        model=get_checkpoint_manifest,
+        data=[get_manifest("dataset", name) for name in MEASURED_TEXTS.values()],
     output:
         wikitext=f"{_PERPLEXITY}/wikitext.json",
         wikitext_pieces=f"{_PERPLEXITY}/wikitext.parquet",
@@ -72,13 +72,13 @@ rule measure_stage_perplexity:
     log:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     wildcard_constraints:
-        checkpoint=one_of(COMPARED),
-    retries: retries(2)
+        checkpoint=match_any(COMPARED),
+    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **planned("measure_stage_perplexity", get_estimate(PLANNER.perplexity)),
+        **plan_resources("measure_stage_perplexity", get_estimate(PLANNER.perplexity)),
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
@@ -94,7 +94,7 @@ rule training_stages:
         records=list_trainings(SETTINGS.list_compared_checkpoints()),
     output:
         table=multiext("results/tables/training_stages", ".csv", ".md", ".tex"),
-        figure=study_figure("training_curves", "Training"),
+        figure=get_figure_files("training_curves", "Training"),
     log:
         "logs/training_stages.log",
     localrule: True

@@ -11,11 +11,11 @@ TRAINED = {id.in_path: id for id in SETTINGS.list_trained_checkpoints()}
 
 def list_recipe_sources(wildcards):
     recipe = SETTINGS.training.recipes[wildcards.recipe]
-    return [manifest_of("dataset", recipe.dataset)] if recipe.dataset else recipe.files
+    return [get_manifest("dataset", recipe.dataset)] if recipe.dataset else recipe.files
 
 
 def get_base_manifest(wildcards):
-    return manifest_of_checkpoint(TRAINED[wildcards.checkpoint].before)
+    return locate_checkpoint(TRAINED[wildcards.checkpoint].before)
 
 
 def get_stage_samples(wildcards):

@@ -28,16 +28,16 @@ wildcard_constraints:
     org=r"[^/]+",
     name=r"[^/]+",
 
-def all_hub_manifests(wildcards):
+def list_hub_manifests(wildcards):
     return {MANIFESTS}
 
-def model_revision(wildcards):
+def get_model_revision(wildcards):
     return None
 
-def download_need(kind):
+def estimate_download(wildcards):
     return None
 
-def planned(rule, need, gpu):
+def plan_resources(rule, need, gpu):
     return {{"mem_mb": 1000}}
 
 include: "{ROOT}/rules/hub.smk"

@@ -82,7 +82,7 @@ def open_atomic_dir(target: Path | str) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def is_altered(path: Path, sha256: str) -> str | None:
+def describe_alteration(path: Path, sha256: str) -> str | None:
     """Describe the problem of a file that is missing or has another checksum; return None if it matches."""
     if not path.is_file():
         return f"{path} is missing."

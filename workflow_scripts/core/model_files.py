@@ -45,7 +45,7 @@ def find_missing_files(files: Collection[str], remedy: str) -> str | None:
     return None
 
 
-def parameters_of(weights: Path) -> int:
+def count_header_parameters(weights: Path) -> int:
     """Count the parameters from the header of a safetensors file, without reading the weights."""
     try:
         with weights.open("rb") as file:

@@ -25,10 +25,10 @@ from pydantic import (
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
+    describe_alteration,
     format_canonical_json,
     hash_bytes,
     hash_file,
-    is_altered,
     write_json,
 )
 from workflow_scripts.core.items import Item, read_items, write_items
@@ -248,7 +248,7 @@ def name_file_in_errors(path: Path) -> Iterator[None]:
 
 def _check_items(path: Path, record: Record) -> None:
     items_path = path.with_name(record.items.file)
-    if problem := is_altered(items_path, record.items.sha256):
+    if problem := describe_alteration(items_path, record.items.sha256):
         raise UserError(problem)
     items = read_items(items_path).select(["subset", "condition"]).to_pylist()
     if len(items) != record.items.n:

@@ -15,14 +15,14 @@ from pydantic import Field, NonNegativeInt, field_validator
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import (
+    describe_alteration,
     hash_file,
     hash_json,
-    is_altered,
     is_outside_folder,
     write_json,
 )
 from workflow_scripts.core.ids import LOCAL
-from workflow_scripts.core.model_files import is_plain, parameters_of, read_json_object
+from workflow_scripts.core.model_files import count_header_parameters, is_plain, read_json_object
 from workflow_scripts.core.records import Sha256, StrictModel, name_file_in_errors
 from workflow_scripts.settings.served import Served
 
@@ -126,14 +126,16 @@ def require_unchanged(folder: Path, manifest: Manifest) -> None:
 
 def verify(folder: Path, manifest: Manifest) -> list[str]:
     """Describe each file that is missing or differs from the manifest: reads everything."""
-    return list(filter(None, (is_altered(folder / f.path, f.sha256) for f in manifest.files)))
+    return list(
+        filter(None, (describe_alteration(folder / f.path, f.sha256) for f in manifest.files))
+    )
 
 
 def read_model_metadata(folder: Path) -> dict[str, Any]:
     """Read what a model's own files say of it: the hub counts weights that may not have been fetched."""
     config = read_json_object(folder / "config.json")
     return {
-        "parameters": sum(map(parameters_of, folder.glob("*.safetensors"))),
+        "parameters": sum(map(count_header_parameters, folder.glob("*.safetensors"))),
         "architecture": (config.get("architectures") or [None])[0],
     }
 

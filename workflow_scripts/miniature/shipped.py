@@ -20,7 +20,7 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import hash_file, is_altered, open_atomic_dir, write_json
+from workflow_scripts.core.files import describe_alteration, hash_file, open_atomic_dir, write_json
 from workflow_scripts.core.provenance import processor
 from workflow_scripts.miniature.catalogue import (
     CONFIG,
@@ -73,7 +73,7 @@ def place(hub: Path, name: str) -> None:
     facts_text = (source / MADE).read_text(encoding="utf-8")
     digests = json.loads(facts_text)["sha256"]
     for path in (source / CONFIG, source / WEIGHTS, SHIPPED / TOKENIZER):
-        if problem := is_altered(path, digests[path.name]):
+        if problem := describe_alteration(path, digests[path.name]):
             raise UserError(f"{problem} Check it out of the repository again.")
     tokenizer = shipped_tokenizer(spec.family)
     config = json.loads((source / CONFIG).read_text(encoding="utf-8"))

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.stats.shares import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_share_stderr
 
 # By the metric's name without its filter; the ranges of others are unknown.
 RANGES = {

@@ -6,8 +6,8 @@ from pathlib import Path
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import build_local_name
 from workflow_scripts.core.model_files import (
+    count_header_parameters,
     find_missing_files,
-    parameters_of,
     read_json_object,
     select_model_files,
 )
@@ -42,7 +42,9 @@ def read_folder_row(path: str, families: Iterable[str]) -> ModelRow:
             files, read_json_object(folder / "tokenizer_config.json")
         ),
         parameters=sum(
-            parameters_of(folder / file) for file in files if file.endswith(".safetensors")
+            count_header_parameters(folder / file)
+            for file in files
+            if file.endswith(".safetensors")
         ),
         licence=None,
         made_from=True,

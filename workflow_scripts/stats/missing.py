@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from workflow_scripts.stats.em_imputation import impute_normal
 from workflow_scripts.stats.item_errors import ItemErrors
-from workflow_scripts.stats.normal_rows import impute_normal
 from workflow_scripts.stats.score_errors import ScoreErrors
 
 FEWEST = 3  # scores of a model and of a task, below which none is estimated

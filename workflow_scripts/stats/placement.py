@@ -7,7 +7,7 @@ import pandas as pd
 
 from workflow_scripts.stats.jackknife import group_families
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.unseen_families import (
+from workflow_scripts.stats.ridge_by_family import (
     NORMAL,
     RidgeFit,
     fit_ridge,
@@ -44,7 +44,7 @@ def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> dict[str, 
 
     The panel's first principal component is predicted from the standardised scores z on the measured
     tasks by ridge regression over the panel's models, b'z, with an interval as a family that the panel
-    lacks would need it (`unseen_families.fit_ridge`); siblings of the model in the panel may make it too
+    lacks would need it (`ridge_by_family.fit_ridge`); siblings of the model in the panel may make it too
     wide. The error from the model's own standard errors s, the normal quantile 1.96 times
     sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the panel's errors hold as much of the
     panel's own; an unknown error adds nothing. `fitted` is the result of `fit` for these tasks.

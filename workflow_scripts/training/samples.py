@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import hash_file, is_altered, write_json
+from workflow_scripts.core.files import describe_alteration, hash_file, write_json
 
 T = TypeVar("T")
 _DATA = "samples.arrow"
@@ -101,6 +101,6 @@ def read_samples(summary_path: Path) -> tuple[Samples, dict[str, Any]]:
     """Map the samples into memory, and read their summary."""
     data = summary_path.with_name(_DATA)
     summary = json.loads(summary_path.read_text(encoding="utf-8"))
-    if problem := is_altered(data, summary["sha256"][_DATA]):
+    if problem := describe_alteration(data, summary["sha256"][_DATA]):
         raise UserError(f"{problem} Delete {summary_path} to have it made again.")
     return Samples(pa.ipc.open_file(pa.memory_map(str(data))).read_all()), summary

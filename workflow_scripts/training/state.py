@@ -12,7 +12,13 @@ from typing import Any
 from transformers import TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 
-from workflow_scripts.core.files import hash_file, hash_json, is_altered, read_json, write_json
+from workflow_scripts.core.files import (
+    describe_alteration,
+    hash_file,
+    hash_json,
+    read_json,
+    write_json,
+)
 
 _SEAL, _OWNER = "seal.json", "training.json"
 
@@ -62,4 +68,6 @@ def read_trainer_state(checkpoint: Path) -> TrainerState:
 def is_sealed(folder: Path) -> bool:
     """Return whether all files of a checkpoint are as they were written."""
     seal = read_json(folder / _SEAL)
-    return seal is not None and not any(is_altered(folder / name, seal[name]) for name in seal)
+    return seal is not None and not any(
+        describe_alteration(folder / name, seal[name]) for name in seal
+    )

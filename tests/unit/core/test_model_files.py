@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.model_files import parameters_of, select_model_files
+from workflow_scripts.core.model_files import count_header_parameters, select_model_files
 
 SMALL = {"config.json", "tokenizer.json", "README.md", "chat_template.jinja"}
 SHARDS = {f"model-0000{number}-of-00002.safetensors" for number in (1, 2)}
@@ -32,7 +32,7 @@ def test_files_taken(weights, expected):
 def test_parameters(tmp_path):
     tensors = {"a": np.zeros((3, 5)), "b": np.zeros(()), "c": np.zeros((7, 0))}
     save_file(tensors, tmp_path / "x.safetensors", metadata={"format": "pt"})
-    assert parameters_of(tmp_path / "x.safetensors") == 15 + 1 + 0
+    assert count_header_parameters(tmp_path / "x.safetensors") == 15 + 1 + 0
 
 
 @pytest.mark.parametrize(
@@ -41,4 +41,4 @@ def test_parameters(tmp_path):
 def test_parameters_damaged_file(tmp_path, content):
     (tmp_path / "x.safetensors").write_bytes(content)
     with pytest.raises(UserError, match=r"x\.safetensors is not a safetensors file \("):
-        parameters_of(tmp_path / "x.safetensors")
+        count_header_parameters(tmp_path / "x.safetensors")

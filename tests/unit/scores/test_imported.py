@@ -13,7 +13,7 @@ from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.scores.tidy import collect
 from workflow_scripts.settings.tables import TaskRow, read_table
-from workflow_scripts.stats.shares import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_share_stderr
 
 ROOT = Path(__file__).parents[3]
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"

@@ -13,7 +13,6 @@ from workflow_scripts.stats.agreement import (
     kendall_matrix,
     mean_agreement,
 )
-from workflow_scripts.stats.like_sizes import pair_like
 from workflow_scripts.stats.redraws import (
     bootstrap_agreement,
     bootstrap_agreement_rise,
@@ -21,6 +20,7 @@ from workflow_scripts.stats.redraws import (
     compute_self_agreement,
 )
 from workflow_scripts.stats.score_errors import ScoreErrors
+from workflow_scripts.stats.size_bands import pair_like
 
 
 def compute_tau(first, second) -> float:

@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 from tests.unit.stats.random_scores import read_families, read_published_scores
 from workflow_scripts.stats.placement import fit, place
 from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.unseen_families import PENALTIES, fit_ridge
+from workflow_scripts.stats.ridge_by_family import PENALTIES, fit_ridge
 
 PANEL = read_published_scores()
 FAMILIES = read_families().reindex(PANEL.index)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest, t
 from sklearn.metrics import matthews_corrcoef
 
-from workflow_scripts.stats.shares import (
+from workflow_scripts.stats.proportions import (
     compute_baseline_z,
     compute_mcc_step,
     wilson,

@@ -14,8 +14,8 @@ from workflow_scripts.render.verdict import (
     within,
 )
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
+from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
 from workflow_scripts.stats.reruns import Reruns
-from workflow_scripts.stats.shares import compute_mcc_step, compute_share_stderr
 from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, TRAINED
 

@@ -12,7 +12,7 @@ from workflow_scripts.render.figures import drawing
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_with_errors, numbers
 from workflow_scripts.render.words import CLEAR
-from workflow_scripts.stats.shares import compute_baseline_z
+from workflow_scripts.stats.proportions import compute_baseline_z
 
 METRICS = ("qem", "em", "acc")
 MICRO, MACRO = "micro", "macro"

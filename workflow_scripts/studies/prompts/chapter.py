@@ -7,7 +7,7 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
-from workflow_scripts.stats.shares import compute_baseline_z
+from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.stats.significance import holm
 
 

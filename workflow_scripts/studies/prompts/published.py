@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
 from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict
-from workflow_scripts.stats.shares import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_share_stderr
 from workflow_scripts.studies.prompts.requests import PromptComparison
 
 _QUESTIONS = 14_042

@@ -15,7 +15,7 @@ from workflow_scripts.core.records import sort_records
 from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_p_value, format_with_errors, numbers
-from workflow_scripts.stats.shares import wilson
+from workflow_scripts.stats.proportions import wilson
 from workflow_scripts.stats.significance import run_mcnemar_test
 
 NOTE = (

@@ -15,7 +15,8 @@ from workflow_scripts.stats.agreement import (
     select_shared_cells,
 )
 from workflow_scripts.stats.jackknife import compute_family_jackknife
-from workflow_scripts.stats.like_sizes import (
+from workflow_scripts.stats.redraws import compute_agreement_ceiling
+from workflow_scripts.stats.size_bands import (
     FACTOR,
     FEWEST,
     MOST_PAIRS,
@@ -23,7 +24,6 @@ from workflow_scripts.stats.like_sizes import (
     group_in_bands,
     pair_like,
 )
-from workflow_scripts.stats.redraws import compute_agreement_ceiling
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import format_intervals
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids

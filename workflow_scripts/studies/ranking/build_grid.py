@@ -15,7 +15,7 @@ from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.tidy import read_all_imported
 from workflow_scripts.settings.grids import GridAttributes
-from workflow_scripts.stats.shares import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_share_stderr
 from workflow_scripts.studies.ranking.errors import (
     Cells,
     KnownErrors,

@@ -14,15 +14,18 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import hash_json, write_text
 from workflow_scripts.core.ids import build_checkpoint_name
+from workflow_scripts.render.figures import PALETTE, draw_legend_below, drawing, rule
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
-from workflow_scripts.render.words import LEVEL
+from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.scores.foreign.imports import read_folder
 from workflow_scripts.scores.tidy import describe_score
+from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
+from workflow_scripts.studies.ranking.plots import measure_ends
 
 QUESTIONS = {
     "items": "other test items",
@@ -41,7 +44,8 @@ _SETTINGS = ("harness", "dtype", "shots", "n", "prompts")
 def compare_scores(pair: pd.DataFrame, *, trains: bool) -> Iterator[dict[str, Any]]:
     """Compare two models: yield a row over all tasks for each question, then a row for each task.
 
-    `pair` has by task the difference, first minus second, and its standard errors from `items` and `trainings`.
+    `pair` has by task the difference, first minus second, its standard errors from `items` and `trainings`, and
+    whether both models are `at_baseline`.
     """
     difference, count = pair["difference"], len(pair)
     stderr = np.hypot(pair["items"], pair["trainings"])
@@ -56,18 +60,25 @@ def compare_scores(pair: pd.DataFrame, *, trains: bool) -> Iterator[dict[str, An
     errors["tasks"] = (np.fmax(difference.std() / count**0.5, both_stderr), count - 1)
     for question, error in errors.items():
         about = {"question": question, "task": OVERALL, "tasks": count}
+        about["at_baseline"] = bool(pair["at_baseline"].all())
         yield about | estimate_difference(float(difference.mean()), *error)
     z, p = run_z_test(difference, stderr)
-    tests = zip(pair.index, difference, stderr, z, holm(p), strict=True)
-    for task, value, error, task_z, p_holm in tests:
+    tests = pd.DataFrame({"z": z, "p_holm": holm(p), "at_baseline": pair["at_baseline"]})
+    for task, test in tests.to_dict("index").items():
         about = {"question": "trainings" if is_trained else "items", "task": task, "tasks": 1}
-        yield about | {"z": task_z, "p_holm": p_holm} | estimate_difference(value, error)
+        yield about | test | estimate_difference(difference[task], stderr[task])
 
 
 def compare_grids(
-    grids: Mapping[str, Grids], settings: Mapping[str, GridSettings], names: Sequence[str]
+    grids: Mapping[str, Grids],
+    settings: Mapping[str, GridSettings],
+    names: Sequence[str],
+    baselines: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Compare two models under each protocol of each grid that has both."""
+    """Compare two models under each protocol of each grid that has both.
+
+    `baselines` has the baseline and the number of items of each task of this run.
+    """
     rows, models = [], set()
     for key, by_protocol in grids.items():
         for name, grid in by_protocol.items():
@@ -81,7 +92,9 @@ def compare_grids(
                 # From one source, if any has both.
                 pair = min(pairs, key=lambda pair: len(_list_origins(grid, pair)))
                 source = " and ".join(_list_origins(grid, pair)).replace(OWN, "own scores")
-                compared = compare_scores(_subtract(grid, pair), trains=protocol.after_training)
+                known = baselines if settings[key].grid.run else baselines[:0]
+                differences = _subtract(grid, pair, known)
+                compared = compare_scores(differences, trains=protocol.after_training)
                 rows += [{"scores": source, "protocol": protocol.name} | row for row in compared]
     if not rows:
         hints = [format_suggestion(name, models) for name in names if name not in models]
@@ -97,7 +110,7 @@ def _list_origins(grid: Grid, pair: pd.DataFrame) -> list[str]:
     return sorted(set(grid.models.loc[pair.index, "origin"]))
 
 
-def _subtract(grid: Grid, pair: pd.DataFrame) -> pd.DataFrame:
+def _subtract(grid: Grid, pair: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
     """Subtract the second scores from the first ones, with the errors from items and from trainings."""
     errors = grid.errors.part(pair)
     untrained = replace(errors, training=errors.training * 0)
@@ -105,8 +118,15 @@ def _subtract(grid: Grid, pair: pd.DataFrame) -> pd.DataFrame:
         "difference": pair.iloc[0] - pair.iloc[1],
         "items": untrained.compute_difference_stderrs(np.array([0]), np.array([1]))[0],
         "trainings": np.hypot(*errors.training.to_numpy(float)),
+        "at_baseline": _are_at_baseline(pair.to_numpy(float), baselines.reindex(pair.columns)),
     }
     return pd.DataFrame(values, pair.columns)
+
+
+def _are_at_baseline(scores: np.ndarray, tasks: pd.DataFrame) -> np.ndarray:
+    """Return for each task whether no score exceeds the baseline; false where the baseline is unknown."""
+    above = [compute_baseline_z(row, np.nan, tasks["baseline"], tasks["n"]) for row in scores]
+    return np.array(above).max(axis=0) < CLEAR
 
 
 def compare_folders(
@@ -131,7 +151,9 @@ def compare_folders(
     order = both["shots"].ne(both["shots_other"]) * 2 + both["metric"].ne(reported)
     both = both.loc[order.sort_values(kind="stable").index].drop_duplicates("task").sort_index()
     pair = pd.DataFrame([_compare_items(row) for row in both.to_dict("records")])
-    pair = pair.assign(trainings=0.0).set_index(both["task"] + " " + both["metric"])
+    are_low = _are_at_baseline(both[["value", "value_other"]].to_numpy(float).T, both)
+    pair = pair.assign(trainings=0.0, at_baseline=are_low)
+    pair = pair.set_index(both["task"] + " " + both["metric"])
     notes = []
     for name in _SETTINGS:
         differing = both[both[name] != both[f"{name}_other"]]
@@ -182,7 +204,7 @@ def _compare_items(row: dict[str, Any]) -> dict[str, float]:
 
 
 def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Describe the difference, and which model is better if any is."""
+    """Describe the difference, which model is better if any is, and whether both are at the baseline."""
     if np.isnan(row["low"]):
         return "unknown: no standard error"
     difference, low, high, detectable = (
@@ -191,22 +213,56 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     verdict = "not settled"
     if not row["p_holm"] >= LEVEL and row["low"] * row["high"] > 0:
         verdict = f"{names[0] if row['low'] > 0 else names[1]} is better"
-    return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}"
+    baseline = "; both at the baseline" if row["at_baseline"] else ""
+    return f"{verdict}: {difference} points (95% CI {low} to {high}), detectable from {detectable}{baseline}"
 
 
-def main(
+def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
+    """Read the baseline of the reported metric of each task, and its number of items, from scores of this run."""
+    empty = pd.DataFrame(columns=["task", "subset", "metric", "baseline", "n"])
+    scores = pd.concat([empty, *(pd.read_parquet(path, columns=list(empty)) for path in paths)])
+    reported = scores["task"].map({task: about["metric"] for task, about in tasks.items()})
+    scores = scores[scores["subset"].isna() & (scores["metric"] == reported)]
+    return scores.dropna(subset="baseline").drop_duplicates("task").set_index("task")
+
+
+def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:
+    """Plot the difference on each task and on their mean, with its 95% interval, a colour for each protocol."""
+    means = "mean, " + table.loc[table["task"] == OVERALL, "question"].map(QUESTIONS)
+    table = table.assign(label=means.reindex(table.index).fillna(table["task"]))
+    labels = list(dict.fromkeys([*means, *table["label"]]))
+    groups = table.groupby(["scores", "protocol"], sort=False)
+    with drawing(files, 6.5, 1.4 + 0.22 * len(labels) + 0.2 * len(groups)) as (fig, axes):
+        for index, (group, rows) in enumerate(groups):
+            down = rows["label"].map(labels.index) + 0.6 * ((index + 0.5) / len(groups) - 0.5)
+            points = 100 * rows[["difference", "low", "high"]]
+            ends = measure_ends(points["difference"], points["low"], points["high"])
+            look = {"fmt": "o", "markersize": 3, "color": PALETTE[index % len(PALETTE)]}
+            axes.errorbar(points["difference"], down, xerr=ends, label=", ".join(group), **look)
+        axes.axvline(0, color="0.4", linewidth=0.8)
+        axes.set_yticks(range(len(labels)), labels, fontsize=8)
+        axes.set_ylim(len(labels) - 0.4, -0.6)
+        axes.set_xlabel("percentage points, with the 95% confidence interval")
+        fig.suptitle("\nminus ".join(names), fontsize=8)
+        rule(axes, "x")
+        draw_legend_below(fig, axes, 2)
+
+
+def main(  # noqa: PLR0913  (files and config values of a job, by name)
     grids: list[Path],
     table: list[Path],
+    figure: list[Path],
     answer: Path,
     names: list[str],
     folders: Mapping[str, str],
     settings: dict[str, dict[str, Any]],
     own: list[str],
+    own_scores: list[str],
     harness_tasks: dict[str, Any],
 ) -> None:
     """Compare two result `folders`, or two models of grids.
 
-    `own` is the grid of this run if it is there, which is never made for this.
+    `own` and `own_scores` are the grid and the scores of this run where they exist; they are never made for this.
     """
     if len(set(names)) != 2:
         raise UserError(
@@ -220,7 +276,8 @@ def main(
         names = list(map(build_checkpoint_name, names))
         by_key = {path.stem: read_grids(path) for path in [*grids, *map(Path, own)]}
         of_grids = {key: GridSettings.of(settings[key]) for key in by_key}
-        results = compare_grids(by_key, of_grids, names)
+        baselines = read_baselines(own_scores, harness_tasks["tasks"])
+        results = compare_grids(by_key, of_grids, names, baselines)
     shown = pd.DataFrame(
         {
             "Scores": results["scores"],
@@ -233,9 +290,10 @@ def main(
     title = f"Is {names[0]} better than {names[1]}?"
     note = " ".join([_NOTE.format(*names), *notes])
     write_table(results, table, title=title, note=note, shown=shown)
+    plot_differences(results, names, figure)
     means = shown[results["task"] == OVERALL].drop(columns="Task")
     lines = [title, *(", ".join(row[:-1]) + f": {row[-1]}" for row in means.to_numpy())]
-    write_text(answer, "\n  ".join([*lines, *notes, str(table[1])]) + "\n")
+    write_text(answer, "\n  ".join([*lines, *notes, f"{table[1]}, {figure[1]}"]) + "\n")
 
 
 if "snakemake" in globals():

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.figures import draw_legend_below, rule
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
@@ -13,12 +15,12 @@ from workflow_scripts.stats.principal import (
     list_component_names,
     principal_components,
 )
-from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 ALL = "all"  # the group of all models; others are families
-SHOWN = 6  # components in the table that people read
+SHOWN = 6  # components in the figure, and in the table that people read
 _COLUMNS = ["component", "low", "high", "groups", "of", "release", "protocol", "group"]
 _COLUMNS += ["models", "tasks", "filled", "share"]
 _IMPUTED = 20  # draws of the scores that were estimated
@@ -86,9 +88,41 @@ def _name_group(group: str) -> str:
     return "all families" if group == ALL else f"{group} alone"
 
 
+def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
+    """Plot the share of variance of the first components, a panel for each group of models."""
+    second = settings.grid.release
+    if second:  # its shares would lie on those of the first
+        table = table[table["release"] != Path(second.file).stem]
+    table = table.dropna(subset=["share"])
+    looks = plots.choose_looks(plots.list_protocols(table, settings.grid))
+    groups, empty = list(table["group"].unique()), "No component has a share of the variance."
+    with plots.draw_panels(files, groups, 4.5, 3.6, empty) as (fig, (axes,)):
+        for axis, group in zip(axes, groups, strict=False):
+            for index, (protocol, (colour, marker)) in enumerate(looks.items()):
+                is_shown = (table["group"] == group) & (table["protocol"] == protocol)
+                rows = table[is_shown].head(SHOWN)
+                shares = 100 * rows[["share", "low", "high"]]
+                axis.errorbar(
+                    np.arange(len(rows)) + 0.18 * (index - (len(looks) - 1) / 2),
+                    shares["share"],
+                    yerr=plots.measure_ends(*(shares[name] for name in shares)),
+                    fmt=marker,
+                    color=colour,
+                    label=settings.grid.names[protocol],
+                )
+            axis.set_xticks(range(SHOWN), list_component_names(SHOWN))
+            count = table.loc[table["group"] == group, "models"].max()
+            axis.set_title(f"{count} models, {_name_group(group)}", fontsize=9)
+            axis.set_ylim(0, 100)
+            rule(axis, "y")
+        axes[0].set_ylabel("share of the variance, %")
+        draw_legend_below(fig, axes[0], 3)
+
+
 def main(
     grid: Path,
     table: list[Path],
+    figure: list[Path],
     settings: dict[str, Any],
     seed: int,
     release: Path | None = None,
@@ -116,6 +150,7 @@ def main(
     frame.write_grid_table(
         components, table, grid_settings, title=title, note=note, shown=shown, rows=rows
     )
+    plot_components(components, grid_settings, figure)
 
 
 if "snakemake" in globals():

@@ -12,13 +12,13 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
-from workflow_scripts.stats.few_tasks import (
+from workflow_scripts.stats.principal import principal_components
+from workflow_scripts.stats.ridge_by_family import FEWEST, predict_held_out
+from workflow_scripts.stats.task_selection import (
     select_cheapest_tasks,
     select_random_tasks,
     select_tasks,
 )
-from workflow_scripts.stats.principal import principal_components
-from workflow_scripts.stats.unseen_families import FEWEST, predict_held_out
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings

@@ -15,7 +15,7 @@ from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.tidy import read_all_imported, read_records
-from workflow_scripts.stats.shares import compute_baseline_z, compute_score_interval
+from workflow_scripts.stats.proportions import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED, format_rows
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.plots import IMPORTED, measure_ends

@@ -13,7 +13,7 @@ from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.settings import leaderboard_submissions
-from workflow_scripts.stats.shares import compute_share_stderr
+from workflow_scripts.stats.proportions import compute_share_stderr
 
 # An icon and a sentence for each model type that a request may have.
 MODEL_TYPES = {

@@ -9,6 +9,7 @@ from scipy.stats import norm, ttest_1samp
 
 from tests.records import write_lm_eval_results
 from tests.unit.studies.harmony.harmony_study import (
+    METRICS,
     MODELS,
     SETTINGS,
     build_grids,
@@ -22,6 +23,7 @@ from workflow_scripts.studies.ranking.compare import (
     compare_grids,
     compare_scores,
     describe_verdict,
+    read_baselines,
 )
 from workflow_scripts.studies.ranking.frame import OVERALL
 
@@ -29,13 +31,14 @@ FIRST, SECOND = MODELS[5], MODELS[0]
 
 
 def compare(scores, *names):
-    return compare_grids({"harmony": build_grids(scores)}, {"harmony": SETTINGS}, names)
+    baselines = read_baselines([], {})
+    return compare_grids({"harmony": build_grids(scores)}, {"harmony": SETTINGS}, names, baselines)
 
 
 def test_compare_scores_errors_and_correction():
     differences = np.random.default_rng(3).standard_normal(6)
-    pair = pd.DataFrame({"difference": differences, "items": 0.3, "trainings": 0.4})
-    rows = list(compare_scores(pair, trains=True))
+    columns = {"difference": differences, "items": 0.3, "trainings": 0.4, "at_baseline": False}
+    rows = list(compare_scores(pd.DataFrame(columns), trains=True))
     items, trainings, tasks = (row for row in rows if row["task"] == OVERALL)
     assert items["difference"] == trainings["difference"] == pytest.approx(differences.mean())
     assert items["stderr"] == pytest.approx(0.3 / np.sqrt(6))
@@ -66,8 +69,19 @@ def test_comparison_uses_common_tasks():
 )
 def test_describe_verdict(row, expected):
     row = dict(zip(("low", "high", "p_holm"), row, strict=True))
-    row |= {"difference": 0.02, "detectable": 0.01}
+    row |= {"difference": 0.02, "detectable": 0.01, "at_baseline": True}
     assert describe_verdict(row, ("a", "b")).startswith(expected)
+
+
+def test_baseline_models_are_described(tmp_path):
+    scores = make_study(("direct",), (FIRST, SECOND)).assign(value=0.5, baseline=0.48)
+    scores.to_parquet(tmp_path / "scores.parquet")
+    tasks = {task: {"metric": metric} for task, metric in METRICS.items()}
+    baselines = read_baselines([str(tmp_path / "scores.parquet")], tasks)
+    grids = {"harmony": build_grids(scores, protocols=("direct",), models=(FIRST, SECOND))}
+    table = compare_grids(grids, {"harmony": SETTINGS}, (FIRST, SECOND), baselines)
+    assert table["at_baseline"].all()
+    assert "both at the baseline" in describe_verdict(table.iloc[0], "ab")
 
 
 def test_folders_are_paired_by_item(tmp_path):
