@@ -56,7 +56,7 @@ class MeasuredPlans(Section):
         """Return the possible plans of the latency grid without adapters, the plans of `checkpoints` with their
         aggregation and adapters, and the pruned plans.
 
-        Pruned plans are timed only for models with chunked checkpoints, because their latency is shown with perplexity.
+        Further pruned plans are timed only for models with checkpoints, because their latency is shown with perplexity.
         """
         variants = [entry.timed_variant for entry in checkpoints if entry.model == model]
         k = self.latency_chunks
