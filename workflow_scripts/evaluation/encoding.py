@@ -18,7 +18,7 @@ from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
 
 @dataclass(frozen=True)
 class EncodedRequest:
-    """The tokens of a request: the context, and the continuation to score, if any."""
+    """The texts and tokens of a request: the context, and the continuation to score, if any."""
 
     texts: tuple[str, str]
     context: list[int]

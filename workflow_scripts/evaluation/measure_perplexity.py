@@ -75,7 +75,7 @@ class PerplexityRecord:
     """The items and metrics of one text under each condition."""
 
     def __init__(self, *task: str):
-        """Take the arguments of `build_task_facts`."""
+        """Build the task facts; `task` holds the arguments of `build_task_facts`."""
         self.task = build_task_facts(*task)
         self._items: list[Item] = []
         self._metrics: list[Metric] = []

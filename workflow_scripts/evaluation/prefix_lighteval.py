@@ -29,7 +29,7 @@ _LOOKBACK = 0
 
 
 class PrefixTransformersModel(TransformersModel):
-    """TransformersModel whose requests the prefix engine runs."""
+    """TransformersModel with requests run by the prefix engine."""
 
     engine: PrefixEngine
 
@@ -68,7 +68,7 @@ class PrefixTransformersModel(TransformersModel):
         stored = Answers(self.scored_items, [("loglikelihood", pair, settings) for pair in pairs])
         scores = self.engine.loglikelihoods(
             pairs,
-            window=self.max_length - 1,  # lighteval reads the last token of a continuation too
+            window=self.max_length - 1,  # lighteval's input includes the last token
             cached=stored.cached,
             on_scored=stored.store,
         )

@@ -31,7 +31,7 @@ _LOOKBACK = 2
 
 @register_model("prefix")
 class PrefixLM(CachedHFLM):
-    """HFLM whose requests an engine runs; `batch_size` is for plain batches only."""
+    """HFLM with requests run by an engine; `batch_size` is only for plain batches."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Store answers on disk so that a killed evaluation can resume.
 
-The cache is an append-only file of JSON lines; an answer whose line was only partly written is computed again. The
-cache key of an answer covers everything that it depends on, so answers of another model, prompt, setting or harness
-are never reused.
+The cache is an append-only file of JSON lines; an answer with a partly written line is computed again. The cache key
+of an answer covers everything that it depends on, so answers of another model, prompt, setting or harness are never
+reused.
 """
 
 import hashlib

@@ -125,7 +125,7 @@ def score_packed(
 def score_plain(
     model, requests: list[ScoreRequest], accumulator: LogprobAccumulator, max_tokens: int
 ) -> int:
-    """Score requests in batches padded on the right, longest first; return the tokens including padding."""
+    """Score requests in batches padded on the right, longest first; return the tokens of all batches, with padding."""
     order = sorted(range(len(requests)), key=lambda index: -len(requests[index].read))
     tokens = 0
     while order:

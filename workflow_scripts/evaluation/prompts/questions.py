@@ -78,7 +78,7 @@ def _convert_vendor_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_questions(rows: list[dict[str, Any]]) -> list[Question]:
-    """Make questions with ids from hashes of their texts; numbered, because MMLU repeats some questions."""
+    """Make questions with ids from hashes of their texts; repeated questions of MMLU get numbered ids."""
     counts: Counter[str] = Counter()
     questions = []
     for row in rows:
