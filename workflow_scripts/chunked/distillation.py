@@ -1,6 +1,6 @@
 """Compute the losses of self-distillation from the unchunked model, on hidden states, logits, or both.
 
-Both losses are added to the language model's loss and cover the same tokens: those whose next token has a label. The
+Both losses are added to the language model's loss and cover the same tokens: those before a token with a label. The
 teacher has the current weights in their original order, without low-rank adapters; if only low-rank adapters are
 trained, the teacher is the unchanged model. The published losses cover all tokens of a batch, and their teacher
 includes the low-rank adapters.
