@@ -172,7 +172,7 @@ def main(
     figure: list[Path],
     checkpoints: list[str],
 ) -> None:
-    """Write the table and the figure; `stages` (`latency`) is None if nothing is trained (timed)."""
+    """Write the table and the figure; `stages` is None without training, `latency` is None without timings."""
     trained = read_table(stages) if stages else pd.DataFrame(columns=["model", "variant"])
     timed = pd.read_parquet(latency) if latency else None
     rows = compute_quality(checkpoints, trained, read_table(mmlu), timed, read_letters(records))

@@ -1,4 +1,4 @@
-"""Tabulate and plot MMLU of each checkpoint by subject, beside baselines and published scores."""
+"""Tabulate and plot MMLU scores of each checkpoint by subject, with baselines and published scores."""
 
 from collections.abc import Mapping
 from pathlib import Path

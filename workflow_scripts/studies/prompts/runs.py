@@ -99,7 +99,7 @@ def compute_runs(
 
 
 def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, Any]:
-    """Compare two runs on the questions that both asked."""
+    """Compare two runs on their common questions."""
     before, after = before.align(after, join="inner")
     test = run_mcnemar_test(before.to_numpy(dtype=bool), after.to_numpy(dtype=bool))
     difference = (test.c - test.b) / len(after) if len(after) else None
