@@ -53,7 +53,7 @@ class GenerationRules:
 class StopStrings:
     """Search stop strings in the last generated tokens, special tokens included.
 
-    As in the harnesses, the number of decoded tokens is that of the longest stop string plus `lookback`.
+    As in the harnesses, as many tokens are decoded for a stop string as it has itself, plus `lookback`.
     """
 
     tokenizer: Any
@@ -61,12 +61,12 @@ class StopStrings:
     lookback: int
 
     @cached_property
-    def _num_tokens(self) -> int:
+    def _counts(self) -> dict[str, int]:
         encode = partial(self.tokenizer.encode, add_special_tokens=False)
-        return self.lookback + max(map(len, map(encode, self.strings)))
+        return {string: len(encode(string)) + self.lookback for string in self.strings}
 
     def __call__(self, generated: Sequence[int]) -> bool:
-        if not self.strings:
-            return False
-        text = self.tokenizer.decode(generated[-self._num_tokens :])
-        return any(string in text for string in self.strings)
+        texts = {
+            count: self.tokenizer.decode(generated[-count:]) for count in set(self._counts.values())
+        }
+        return any(string in texts[count] for string, count in self._counts.items())
