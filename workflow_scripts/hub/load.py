@@ -54,7 +54,7 @@ def load_model(
     from transformers import AutoModelForCausalLM
     from transformers.utils.logging import disable_progress_bar
 
-    import workflow_scripts.chunked  # noqa: F401 (so that transformers knows chunked models)
+    import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
     # PyTorch prefers cuDNN attention on Hopper. It plans each new shape, which takes longer than the attention,
     # and shapes differ from batch to batch.

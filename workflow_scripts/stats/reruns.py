@@ -17,7 +17,7 @@ _TAIL_SHARE = 0.04
 _MIN_DIFFERENCES = 5  # fewest differences of a task, family or size for a quantile
 _ROUNDS = 3  # iterations over tasks, families and sizes, enough to converge
 _SIZES = (0.6e9, 2e9, 5e9)  # parameters that separate the size bands
-_PRECISION = 6e-5  # of scores printed to a hundredth of a percent
+_PRECISION = 6e-5  # rounding error of scores printed to a hundredth of a percent
 _BOOTSTRAP_DRAWS, _SEED = 200, 0
 
 

@@ -38,7 +38,7 @@ _NOTE = (
     " direct: over the models and cells that both protocols have. A dash: not computable from these scores. The CSV"
     " has each task and all pairs."
 )
-# Order of the statistics in the CSV; the Markdown table has the first of them.
+# Order of the statistics in the CSV; the Markdown table has only frame.STATISTICS.
 _ORDER = [*frame.STATISTICS, frame.TASK, frame.TASK_CEILING, frame.CATEGORY, frame.PAIR]
 _COLUMNS = ["protocol", "origins", "measure", "statistic", "first", "second", "value"]
 _COLUMNS += ["families_low", "families_high", "groups", "of", "items_low", "items_high"]

@@ -113,7 +113,7 @@ def compare_texts(
 
 
 def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Compute one row per text (columns of `bits`) and task (columns of `scores`), after a row per text of their mean.
+    """Compute one row per text (column of `bits`) and task (column of `scores`), after a mean row per text.
 
     The sign of bits is reversed, so a positive value means that both prefer the same models.
     """
