@@ -77,7 +77,7 @@ def main(manifests: list[Path], lock: str) -> None:
 def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:
     """Describe each folder of the hub folder that holds another commit than the locked one.
 
-    `named` are the targets on the command line: manifests among them are about to be rebuilt.
+    `named` are the command line's arguments: manifests among them are about to be fetched again.
     """
     problems = []
     for (kind, repository), commit in read_lock(lock).items():

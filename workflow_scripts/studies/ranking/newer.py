@@ -28,7 +28,7 @@ _NOTE = (
 
 
 def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, float]:
-    """Fit scores above chance, trying every set of models beyond the knee, given which the fit is linear."""
+    """Fit scores above chance. Given the models beyond the knee the fit is linear, so every such set is tried."""
 
     def solve(*columns: np.ndarray) -> tuple[np.ndarray, float]:
         design = np.column_stack(columns)
