@@ -1,6 +1,7 @@
-"""The hub folder: fetched or generated once, then read by every job without a network.
+"""The hub folder: models and datasets that are fetched or generated once, then read by every job offline.
 
-`fetch` brings a model or dataset at its locked commit and `seal` writes its manifest; `lock_hub` freezes commits.
-`load_model` loads a model by its manifest, `build_chunked` makes a chunked checkpoint of it, `mirror` lets the
-harnesses read datasets, `load_tasks` lm-eval's tasks. `look_up_model` and `look_up_task` describe what no table has.
+`fetch` downloads a model or dataset at its locked commit, `seal` writes its manifest, `lock_hub` freezes commits.
+`load_model` loads a model by its manifest, `build_chunked` builds a chunked checkpoint from it. `mirror` redirects
+`datasets.load_dataset` to the hub folder, `load_tasks` loads lm-eval's tasks. `look_up_model` and `look_up_task`
+fill in the rows that the tables of models and tasks lack.
 """

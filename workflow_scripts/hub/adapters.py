@@ -1,10 +1,10 @@
-"""Merge the LoRA adapters of a checkpoint, and modules that were trained in full, into its weights."""
+"""Merge LoRA adapters and fully trained modules into the weights of a checkpoint."""
 
 
 def merge_adapters(model) -> None:
-    """Merge the adapters, so that every user of the hub, also the next training stage, gets a plain model.
+    """Merge the adapters in place, so that evaluations and the next training stage get a plain model.
 
-    transformers loads adapters with the weights, but then saves the adapters alone.
+    transformers loads adapters together with the weights, but would then save only the adapters.
     """
     if not getattr(model, "_hf_peft_config_loaded", False):
         return
@@ -16,14 +16,14 @@ def merge_adapters(model) -> None:
             module.merge(safe_merge=True)
             _set_module(model, name, module.get_base_layer())
     for name, module in list(model.named_modules()):
-        if isinstance(module, AuxiliaryTrainingWrapper):  # what was trained in full
+        if isinstance(module, AuxiliaryTrainingWrapper):  # modules that were trained in full
             merged = module.unload_and_optionally_merge_module(
                 merge=True, safe_merge=True, adapter_names=None
             )
             _set_module(model, name, merged)
     model._hf_peft_config_loaded = False
     del model.peft_config
-    # The mapping of the adapters' names, which saving would invert.
+    # Saving would invert this mapping of the adapters' names.
     model._weight_conversions = []
 
 

@@ -1,13 +1,13 @@
-"""The start token, where a tokenizer puts one in front of every text by itself, as Llama's and Gemma's do.
+"""Detect the BOS token of tokenizers that prepend one to every text, such as Llama's and Gemma's.
 
-The harnesses leave it to the tokenizer; what is cut into blocks and windows needs to know it.
+The harnesses leave it to the tokenizer; code that splits texts into blocks and windows must add it explicitly.
 """
 
 from typing import Any
 
 
 def get_bos_tokens(tokenizer: Any) -> list[int]:
-    """Its tokens in front of every text: one, or none."""
+    """Return the tokens that the tokenizer prepends to every text: one or none."""
     text = "a"
     plain = tokenizer(text, add_special_tokens=False)["input_ids"]
     whole = tokenizer(text)["input_ids"]

@@ -1,8 +1,8 @@
-"""Make a chunked checkpoint from a model of the hub, without loading the model.
+"""Build a chunked checkpoint from a model of the hub folder, without loading the model.
 
 The base model's weights keep their names in a chunked model, so their files are linked (copied
-where the disk cannot link) and never read. What is new, adapters and aggregation, is initialised
-and lies in a file of its own; config.json says the rest.
+where the disk cannot link) and never read. New weights (adapters and aggregation) are initialised
+and written to a separate file; config.json holds the chunk plan.
 """
 
 import json
@@ -26,11 +26,11 @@ from workflow_scripts.hub.requests import BuildRequest
 
 NEW_WEIGHTS = "wrapped_chunk_layers.safetensors"
 _CONFIG, _SINGLE, _INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-_LINKED = "base.safetensors"  # a single file beside an index would be read alone
+_LINKED = "base.safetensors"  # transformers would ignore the index if model.safetensors existed
 
 
 def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> Manifest:
-    """Write the checkpoint into `folder`, its manifest last."""
+    """Write the chunked checkpoint into `folder`, and its manifest last."""
     base, source = read_manifest(base_manifest), base_manifest.parent
     require_unchanged(source, base)
     config, architecture = build_chunked_config(source, base.repository, request.checkpoint.keys)
@@ -57,7 +57,7 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
 
 
 def build_chunked_config(folder: Path, name: str, keys: dict[str, Any]):
-    """Make the base model's configuration with the keys that chunk it, and get the architecture for it."""
+    """Build the chunked config from the base model's config.json and `keys`; return it with its architecture."""
     from workflow_scripts.chunked.architectures import ARCHITECTURES
 
     config = read_json_object(folder / _CONFIG)
@@ -73,7 +73,7 @@ def build_chunked_config(folder: Path, name: str, keys: dict[str, Any]):
 
 
 def _make_empty_model(config, architecture, seed: int):
-    """Make the chunked model without memory but for its new modules, which are initialised."""
+    """Build the chunked model on the meta device; only its new modules get memory and are initialised."""
     import torch
 
     from workflow_scripts.chunked.wrapper import WrappedChunkLayers
@@ -90,7 +90,7 @@ def _make_empty_model(config, architecture, seed: int):
 
 
 def _link_weights(base: Manifest, source: Path, target: Path, has_new: bool) -> list[HubFile]:
-    """Link the base's files but those that are written again, and list them by their new names."""
+    """Link the base model's files, except those that are rewritten, and list them under their new names."""
     files = []
     for file in base.files:
         if file.path == _CONFIG or (file.path == _INDEX and has_new):

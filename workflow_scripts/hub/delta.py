@@ -8,9 +8,9 @@ from workflow_scripts.hub.manifest import Manifest, read_manifest, require_uncha
 
 
 def add_base(model: Any, manifest: Manifest, base_manifest: Path, dtype: Any) -> Manifest:
-    """Add the base's weights to the model's, both in float32, and round the sum.
+    """Add the base model's weights to the deltas in float32, and cast the sum to `dtype`.
 
-    The manifest then names both by their files.
+    The returned manifest lists the weight files of both.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -34,7 +34,7 @@ def add_base(model: Any, manifest: Manifest, base_manifest: Path, dtype: Any) ->
         )
     with torch.no_grad():
         for name, delta in deltas.items():
-            # Round the weights alone: rounding the model would round its rotary angles too.
+            # Cast only the weights: casting the model would cast its rotary frequencies too.
             delta.data = (delta + weights[name]).to(dtype)
     base_weights = tuple(
         file.model_copy(update={"path": f"base/{file.path}"})

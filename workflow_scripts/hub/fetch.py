@@ -1,7 +1,7 @@
 """Fetch one commit of a model or dataset from the hub into its folder, and write its manifest last.
 
-Only data files, safetensors and small files come, never code or pickles.
-A killed fetch leaves whole files and no manifest; the next one fetches the rest.
+Only data files, safetensors and small files are downloaded, never code or pickles.
+A killed fetch leaves complete files and no manifest; the next fetch resumes with the missing files.
 """
 
 import re
@@ -24,10 +24,10 @@ from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_model_metadat
 def fetch(
     kind: RepoType, repository: str, revision: str | None, folder: Path, commit: str | None = None
 ) -> Manifest:
-    """Make a folder hold exactly the files of one commit that may be fetched.
+    """Download the permitted files of one commit into `folder`, delete any other, and write the manifest.
 
-    `revision` is what the config asks for, `commit` what the lock says it is. The manifest records
-    the first alone, so that locking a commit changes no byte of it and reruns nothing.
+    `revision` is from the config and `commit` from the lock. The manifest's `revision` is always the
+    config's, so locking a commit does not change the manifest and reruns nothing.
     """
     if commit and re.fullmatch(r"[0-9a-f]{40}", revision or "") and revision != commit:
         raise UserError(
@@ -59,7 +59,7 @@ def fetch(
 def main(
     kind: RepoType, repository: str, revision: str | None, manifest: Path, lock: str | None
 ) -> None:
-    """Fetch a repository at its commit in the lock file, where it has one."""
+    """Fetch a repository at its locked commit if there is one, else at the config's revision."""
     commit = find_locked_commit(lock, kind, repository)
     fetch(kind, repository, revision, manifest.parent, commit)
 

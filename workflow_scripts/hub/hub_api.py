@@ -1,4 +1,4 @@
-"""Read what the Hugging Face hub holds of a repository at one commit, and download files of it."""
+"""List the files of a Hugging Face repository at one commit, and download them."""
 
 import re
 import shutil
@@ -35,7 +35,7 @@ from workflow_scripts.core.model_files import (
 from workflow_scripts.hub.manifest import HubFile, list_files
 
 RepoType = Literal["model", "dataset"]
-# What may be fetched is listed, not what may not: code and pickles stay out whatever they are called.
+# An allowlist keeps out code and pickles whatever their names.
 _DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
 _DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
 _NO_ANSWER = (
@@ -50,14 +50,14 @@ class Listing:
     commit: str
     licence: str | None
     files: dict[str, RepoSibling]
-    parameters: int | None  # as the hub counts them
+    parameters: int | None  # as counted by the hub
     is_gated: bool
     has_base_model: bool
 
 
 @contextmanager
 def translate_errors(kind: RepoType, repository: str) -> Iterator[None]:
-    """Raise the client's errors as a UserError without accounts; as Unreachable where the hub gave no answer."""
+    """Raise the client's errors as UserError, or as Unreachable if the hub did not answer."""
     try:
         yield
     except (*_NO_ANSWER, HfHubHTTPError, HFValidationError, JSONDecodeError) as error:
@@ -72,7 +72,7 @@ def translate_errors(kind: RepoType, repository: str) -> Iterator[None]:
 
 
 def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listing:
-    """Read what the hub holds at a revision, None being the default branch."""
+    """Read the list of permitted files at a revision; None is the default branch."""
     info = HfApi(endpoint=constants.ENDPOINT).repo_info(
         repository, repo_type=kind, revision=revision, files_metadata=True, timeout=60
     )
@@ -103,7 +103,7 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
 
 
 def require_complete(kind: RepoType, repository: str, listing: Listing) -> None:
-    """Raise where a repository lacks what makes a model or a dataset of it."""
+    """Raise UserError if a repository lacks the files that a model or dataset needs."""
     problem = None
     if kind == "model":
         problem = find_missing_files(listing.files, "choose a revision that has *.safetensors")
@@ -142,7 +142,7 @@ def download(
 
 
 def format_licence(licence: Any) -> str | None:
-    """Format what a card names as its licence, whatever kind of value it is."""
+    """Format the licence field of a card, which may be of any type."""
     names = licence if isinstance(licence, list) else [licence]
     return None if licence is None else shorten_text(", ".join(map(str, names)))
 

@@ -1,6 +1,6 @@
-"""What is found out about a model or a task that no table has: from the hub, and from lm-eval's definition.
+"""Look up models and tasks that have no row in the tables: models on the hub, tasks in lm-eval.
 
-The Snakefile imports this each time it is parsed; what is heavy is imported where something is looked up.
+The Snakefile imports this each time it is parsed, so slow imports are inside the functions.
 """
 
 import sys
@@ -16,12 +16,12 @@ from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template,
 
 _SMALL = {"config.json", "tokenizer_config.json"}
 _BY_HAND = "; add its row of the table by hand"
-# Of several metrics the one that the published rankings take, or else lm-eval's first.
+# The metrics of the published rankings, by preference; a task without them gets lm-eval's first.
 _PREFERRED = ("acc_norm", "acc", "bits_per_byte")
 
 
 def look_up_model(name: str, families: list[str]) -> dict[str, str]:
-    """Look up the cells of a model's row: in its card, file list and configuration."""
+    """Look up the cells of a model's row in its card, file list and configuration."""
     from huggingface_hub import constants
 
     from workflow_scripts.hub.hub_api import (
@@ -57,7 +57,7 @@ def look_up_model(name: str, families: list[str]) -> dict[str, str]:
 
 
 def look_up_task(name: str) -> dict[str, str]:
-    """Look up the cells of a task's row in lm-eval's definition; of a group, what its members have in common."""
+    """Look up the cells of a task's row in lm-eval's definition; for a group, values that its members share."""
     members, group = read_task_definitions(name)
     datasets = {str(member.get("dataset_path")) for member in members}
     dataset = datasets.pop()
@@ -82,12 +82,12 @@ def look_up_task(name: str) -> dict[str, str]:
 def _choose_metric(
     name: str, task: dict[str, Any], group: dict[str, Any] | None
 ) -> tuple[str, str]:
-    """Choose metric and filter that tables report: of a group what it takes the mean of."""
+    """Choose the metric and filter that tables report; for a group, those that it averages."""
     metrics = group.get("aggregate_metric_list") if group else task.get("metric_list")
     if not metrics:
         raise UserError(f"lm-eval's definition of {name} names no metric{_BY_HAND}.")
     metrics = [metrics] if isinstance(metrics, dict) else metrics
-    # A metric of a task's own is a function, written as file and name.
+    # A custom metric is a function, written as file and name.
     names = [str(metric["metric"]).rpartition(".")[2] for metric in metrics]
     filters = [entry["name"] for entry in task.get("filter_list") or [{"name": "none"}]]
     metric = next((metric for metric in _PREFERRED if metric in names), names[0])

@@ -1,4 +1,4 @@
-"""One file in two folders, without copying where the disk can link."""
+"""Hard-link a file into another folder, or copy it where the disk cannot link."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ from pathlib import Path
 
 def link_or_copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    # What the hub folder links to, where it is itself made of links.
+    # The hub folder may itself consist of symbolic links.
     original = source.resolve()
     try:
         os.link(original, target)

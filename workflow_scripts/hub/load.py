@@ -18,20 +18,20 @@ from workflow_scripts.planning.memory import BYTES, get_free_memory
 from workflow_scripts.settings.compute import FLASH, QUANTIZED
 
 _AMPERE = (8, 0)
-_SHARE_OF_WEIGHTS = 0.85  # of a GPU: where the plan asks for several, they take more of one
+_SHARE_OF_WEIGHTS = 0.85  # of one GPU's memory; larger weights are spread over several GPUs
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model and its tokenizer in memory, and how it runs."""
+    """A model and its tokenizer in memory, with device, dtype, attention and threads."""
 
     model: Any
     tokenizer: Any
     manifest: Manifest
     device: str
     dtype: str
-    attention: str  # the one that runs, as transformers reports it
+    attention: str  # the implementation in use, as transformers reports it
     threads: int
 
 
@@ -44,20 +44,20 @@ def load_model(
     chunking: dict[str, Any] | None = None,
     base: Path | None = None,
 ) -> LoadedModel:
-    """Load model and tokenizer from the folder of the manifest, ready for evaluation.
+    """Load model and tokenizer from the manifest's folder, ready for evaluation.
 
-    With `chunking`, the keys of a chunked model's config, its layers run in that plan.
-    With `base`, the manifest of another model, the weights are a difference that is added to its own.
-    `dtype` may also be auto, or 8bit or 4bit: weights that bitsandbytes quantises.
+    `chunking` are the config keys of a chunked model: its layers then run in that plan.
+    `base` is the manifest of a base model, to which the weights are added as deltas.
+    `dtype` may also be auto, or 8bit or 4bit (weights quantised by bitsandbytes).
     """
     import torch
     from transformers import AutoModelForCausalLM
     from transformers.utils.logging import disable_progress_bar
 
-    import workflow_scripts.chunked  # noqa: F401 (so that transformers knows chunked models)
+    import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
 
-    # cuDNN's attention, which PyTorch prefers on Hopper, makes a plan for each new shape, which takes longer than
-    # the attention; and no two rows of samples have the same shape, nor two batches of an evaluation.
+    # PyTorch prefers cuDNN attention on Hopper. It plans each new shape, which takes longer than the attention,
+    # and shapes differ from batch to batch.
     os.environ.setdefault("TORCH_CUDNN_SDPA_DEPRIORITIZED", "1")
     disable_progress_bar()  # logs are files
     manifest, folder = read_manifest(manifest_path), manifest_path.parent
@@ -89,7 +89,7 @@ def load_model(
     merge_adapters(model)
     if base is not None:
         manifest = add_base(model, manifest, base, getattr(torch, dtype))
-    # Those are where they run, and cannot be moved.
+    # Quantised and distributed models are already on their devices and cannot be moved.
     if not (is_quantized or hasattr(model, "hf_device_map")):
         model.to(device)
     model.eval()
@@ -99,7 +99,7 @@ def load_model(
 
 
 def load_tokenizer(manifest_path: Path) -> Any:
-    """Load the tokenizer alone, from the folder of the manifest."""
+    """Load only the tokenizer from the manifest's folder."""
     from transformers import AutoTokenizer
 
     try:
@@ -110,7 +110,7 @@ def load_tokenizer(manifest_path: Path) -> Any:
 
 
 def _quantize(dtype: str, device: str) -> dict[str, Any]:
-    """Build the options for weights of 8 or 4 bits: bitsandbytes' own settings, LLM.int8() and FP4."""
+    """Build the options for 8-bit or 4-bit weights with bitsandbytes' defaults, LLM.int8() and FP4."""
     import torch
     from transformers import BitsAndBytesConfig
 
@@ -122,9 +122,9 @@ def _quantize(dtype: str, device: str) -> dict[str, Any]:
 
 
 def spread_over_gpus(manifest: Manifest, dtype: str, device: str) -> dict[str, Any]:
-    """Build the options that spread layers over a job's GPUs, where it has several and needs them.
+    """Build the options that spread layers over a job's GPUs, if it has several and one is too small.
 
-    Nothing may be left for the host or the disk, which would take a day for what GPUs do in an hour.
+    No layer is offloaded to the CPU or disk, which would take a day for an hour of GPU work.
     """
     import torch
 
@@ -137,7 +137,7 @@ def spread_over_gpus(manifest: Manifest, dtype: str, device: str) -> dict[str, A
 
 
 def choose_device(setting: str) -> str:
-    """Choose the device; a job that was given a GPU never runs on the CPU, where it would not end in time."""
+    """Choose the device; a job with a GPU never falls back to the CPU, which would exceed its time limit."""
     import torch
 
     if setting != "cpu" and torch.cuda.is_available():
@@ -146,7 +146,7 @@ def choose_device(setting: str) -> str:
         return "cpu"
     try:
         torch.cuda.init()
-    except (RuntimeError, AssertionError) as error:  # the latter of a PyTorch without CUDA
+    except (RuntimeError, AssertionError) as error:  # PyTorch without CUDA raises AssertionError
         raise HardwareError(
             f"compute.device is {setting!r} and this job is to have a GPU, but PyTorch sees none on"
             f" {socket.gethostname()} ({error}). Another machine may have one that works; with"
@@ -156,14 +156,14 @@ def choose_device(setting: str) -> str:
 
 
 def choose_best_dtype(device: str) -> str:
-    """Choose bfloat16 where the GPU or the processor multiplies matrices in it, else float32.
+    """Choose bfloat16 where the GPU or CPU has native bfloat16 matrix multiplication, else float32.
 
-    A processor is asked for its instructions (Intel's AMX) and not timed: what else runs on the machine would
-    decide, and the jobs of one table not alike.
+    For a CPU the instruction set decides (Intel's AMX), not a timing: timings depend on the load of the
+    machine, so jobs of one table could choose differently.
     """
     import torch
 
-    if device == "cuda":  # PyTorch says yes to an emulation too
+    if device == "cuda":  # torch.cuda.is_bf16_supported() also counts emulation
         is_native = torch.cuda.get_device_capability() >= _AMPERE
     else:
         is_native = torch.cpu.get_capabilities().get("amx_bf16", False)
@@ -171,10 +171,10 @@ def choose_best_dtype(device: str) -> str:
 
 
 def choose_attention(setting: str, architecture: str | None, dtype: str) -> str | None:
-    """Choose the attention; None leaves it to transformers, which takes PyTorch's own.
+    """Choose the attention implementation; None means the default of transformers, PyTorch's SDPA.
 
-    Gemma 2 caps its attention scores, which PyTorch's own kernels cannot, so it stays eager. The published
-    runs have every Gemma eager. FlashAttention takes no float32.
+    Gemma 2 caps its attention scores, which SDPA kernels cannot, so it stays eager. The published
+    runs use eager attention for every Gemma. FlashAttention does not support float32.
     """
     if setting == "published":
         return "eager" if (architecture or "").startswith("Gemma") else "sdpa"

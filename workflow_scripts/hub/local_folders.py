@@ -1,4 +1,4 @@
-"""Take a folder on this machine as a model of the hub folder; a digest of its files stands for a commit."""
+"""Import a local folder as a model of the hub folder; a digest of its files replaces the commit."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ from workflow_scripts.settings.folders import list_model_files
 
 
 def import_model_folder(folder: Path, repository: str, target: Path) -> Manifest:
-    """Make `target` hold what is taken of the folder, and nothing else; files are links where the disk can link."""
+    """Replace `target` by the folder's model files, linked where the disk can link, and write the manifest."""
     files = list_model_files(folder)
     shutil.rmtree(target, ignore_errors=True)
     for file in files:
@@ -29,7 +29,7 @@ def import_model_folder(folder: Path, repository: str, target: Path) -> Manifest
 
 
 def _read_licence(card: Path) -> str | None:
-    """Read the licence in the head of a card; None where it cannot be read."""
+    """Read the licence from a model card's metadata; None if it cannot be read."""
     try:
         licence = ModelCard.load(card).data.license
     except Exception:

@@ -1,6 +1,6 @@
-"""config/hub.lock.tsv: the commit each model and dataset was resolved to, obeyed by later runs.
+"""Read and write config/hub.lock.tsv: the commit of each model and dataset that later runs must use.
 
-The Snakefile reads it each time it is parsed, so nothing heavy is imported here.
+The Snakefile reads it each time it is parsed, so this module has no slow imports.
 """
 
 import csv
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LockRow(TableRow):
-    """The commit of a model or a dataset."""
+    """The locked commit of a model or dataset."""
 
     kind: Literal["dataset", "model"]
     repository: HubName
@@ -30,7 +30,7 @@ class LockRow(TableRow):
 
 
 def read_lock(path: Path) -> dict[tuple[str, str], str]:
-    """Read (kind, repository) -> commit; empty where there is no lock yet."""
+    """Read (kind, repository) -> commit; empty if there is no lock file."""
     if not path.exists():
         return {}
     rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t")
@@ -44,15 +44,15 @@ def read_lock(path: Path) -> dict[tuple[str, str], str]:
 
 
 def find_locked_commit(lock: str | None, kind: str, repository: str) -> str | None:
-    """Find the commit of a repository in the lock file that the config names; None where it has none."""
+    """Return the commit of a repository in the lock file that the config names, or None."""
     path = find_file(lock, Path(__file__).parents[2]) if lock else None
     return read_lock(path).get((kind, repository)) if path else None
 
 
 def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
-    """Set the rows of these manifests and keep the others, which other configs may rely on.
+    """Update the rows of these manifests and keep the others, which other configs may use.
 
-    The miniature world has no commits to freeze; its manifests are passed over.
+    Manifests of the miniature world are skipped, since it has no commits.
     """
     commits = read_lock(path)
     for manifest in manifests:
@@ -63,7 +63,7 @@ def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:
 
 
 def main(manifests: list[Path], lock: str) -> None:
-    """Freeze the commit of every fetched model and dataset; rows of other repositories stay as they are."""
+    """Lock the commit of every fetched model and dataset; rows of other repositories do not change."""
     from workflow_scripts.hub.manifest import read_manifest
 
     if not manifests:
@@ -75,9 +75,9 @@ def main(manifests: list[Path], lock: str) -> None:
 
 
 def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:
-    """Describe each folder of the hub that holds another commit than the one it is locked at.
+    """Describe each folder of the hub folder that holds another commit than the locked one.
 
-    `named` is the command line: a manifest it names is being mended.
+    `named` are the command line's arguments: manifests among them are about to be fetched again.
     """
     problems = []
     for (kind, repository), commit in read_lock(lock).items():

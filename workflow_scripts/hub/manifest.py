@@ -1,10 +1,10 @@
-"""The manifest of one model or dataset in the hub folder, written after everything it lists.
+"""The manifest of a model or dataset in the hub folder, written after all files that it lists.
 
     <hub>/models/<organisation>/<name>/manifest.json
     <hub>/datasets/<organisation>/<name>/manifest.json
 
-Its presence means that the folder is complete; jobs depend on it and on nothing else, so touching a
-large file reruns nothing and a new commit reruns everything that used the old one.
+Its presence means that the folder is complete. Jobs depend on the manifest alone, so touching a
+large file reruns nothing, and a new commit reruns every job that used the old one.
 """
 
 from collections.abc import Collection, Iterable
@@ -30,7 +30,7 @@ MANIFEST = "manifest.json"
 
 
 class HubFile(StrictModel):
-    """A file, relative to the manifest, with forward slashes."""
+    """A file; its path is relative to the manifest, with forward slashes."""
 
     path: str
     size: NonNegativeInt
@@ -45,25 +45,25 @@ class HubFile(StrictModel):
 
 
 class Manifest(StrictModel):
-    """What a folder holds, where it is from, and what is known of the model."""
+    """The files of a folder, their source, and the model's metadata."""
 
     schema_version: Literal[1] = 1
     kind: Literal["model", "dataset"]
     source: Literal["huggingface", "miniature", "local", "served"]
-    repository: str  # hub name, or the id of a checkpoint made from it
-    # What the config names, null the default branch; of a checkpoint, its base's commit.
+    repository: str  # hub name, or the id of a checkpoint built from it
+    # Revision in the config (null is the default branch); for a checkpoint, its base's commit.
     revision: str | None
-    # What that resolved to; where there is no repository a digest of the files.
+    # Commit that the revision resolved to; without a repository, a digest of the files.
     commit: str = Field(pattern=r"^[0-9a-f]{40}$")
-    licence: str | None  # as its card says, or null where it says nothing
-    parameters: int | None = None  # stored parameters of a model
-    architecture: str | None = None  # of a model, such as Qwen2ForCausalLM
+    licence: str | None  # from the card; null if the card has none
+    parameters: int | None = None  # number of stored parameters of a model
+    architecture: str | None = None  # class of a model, such as Qwen2ForCausalLM
     files: tuple[HubFile, ...]
-    served: Served | None = None  # of a model on a server: where that is, and how it is asked
+    served: Served | None = None  # endpoint and API of a model on a server
 
     @property
     def weights_sha256(self) -> str:
-        """Digest the files that hold weights, by name and content; of a server, its address."""
+        """Hash the names and contents of the weight files; for a served model, its endpoint and name."""
         if self.served:
             return hash_json([self.served.endpoint, self.served.name])
         weights = {f.path: f.sha256 for f in self.files if f.path.endswith(".safetensors")}
@@ -71,9 +71,9 @@ class Manifest(StrictModel):
 
 
 def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFile, ...]:
-    """Hash every file below `folder` but hidden ones and the manifest, in a fixed order.
+    """Hash every file below `folder` except hidden ones and the manifest, in a fixed order.
 
-    With `only`, those of these names: what is linked from elsewhere need not be read again.
+    With `only`, hash just the files of these names, so linked files need not be read again.
     """
     paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
     return tuple(
@@ -86,7 +86,7 @@ def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFi
 def seal(
     folder: Path, files: Iterable[HubFile] | None = None, name: str = MANIFEST, **facts: Any
 ) -> Manifest:
-    """Write the manifest; where no commit is among the facts, a digest of the files stands for one."""
+    """Write the manifest; if `facts` has no commit, a digest of the files replaces it."""
     files = list_files(folder) if files is None else tuple(files)
     facts = {"commit": hash_json([file.model_dump() for file in files])[:40]} | facts
     manifest = Manifest(files=files, **facts)
@@ -96,16 +96,16 @@ def seal(
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest strictly."""
+    """Read and validate a manifest."""
     with name_file_in_errors(path):
         return Manifest.model_validate_json(path.read_text(encoding="utf-8"))
 
 
 def require_unchanged(folder: Path, manifest: Manifest) -> None:
-    """Raise for each file that is missing or of another size: quick enough for every job.
+    """Raise UserError if a file is missing or has another size; fast enough to run in every job.
 
-    Of a folder on this machine also for one that is newer than its manifest: the next saving of a
-    training, for example, writes into the file that the hub folder links to.
+    Files of a local folder must not be newer than the manifest: for example, the next save of a
+    training run writes into a file that the hub folder links to.
     """
     problems = []
     sealed = (folder / MANIFEST).stat().st_mtime_ns
@@ -125,14 +125,14 @@ def require_unchanged(folder: Path, manifest: Manifest) -> None:
 
 
 def verify(folder: Path, manifest: Manifest) -> list[str]:
-    """Describe each file that is missing or differs from the manifest: reads everything."""
+    """Describe each file that is missing or differs from the manifest; reads all contents."""
     return list(
         filter(None, (describe_alteration(folder / f.path, f.sha256) for f in manifest.files))
     )
 
 
 def read_model_metadata(folder: Path) -> dict[str, Any]:
-    """Read what a model's own files say of it: the hub counts weights that may not have been fetched."""
+    """Read parameters and architecture from a model's files: the hub also counts weights that are not fetched."""
     config = read_json_object(folder / "config.json")
     return {
         "parameters": sum(map(count_header_parameters, folder.glob("*.safetensors"))),
@@ -141,5 +141,5 @@ def read_model_metadata(folder: Path) -> dict[str, Any]:
 
 
 def get_hub_folder(manifest_path: Path) -> Path:
-    """Get the hub folder that a manifest lies in."""
+    """Return the hub folder that contains a manifest."""
     return manifest_path.parents[3]

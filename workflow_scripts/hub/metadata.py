@@ -1,8 +1,8 @@
-"""What is fetched of a model that was submitted, before anything is decided: all but its weights.
+"""Fetch the metadata of a submitted model before it is accepted: all files except its weights.
 
     <hub>/submitted/<organisation>/<name>@<commit or default>/metadata.json
 
-It is a manifest that lists the weights as the hub does, so that a check without a network sees what there is.
+This manifest lists the weights with the hub's sizes and checksums, so that the check needs no network.
 """
 
 import json
@@ -22,11 +22,11 @@ from workflow_scripts.hub.manifest import HubFile, Manifest, read_manifest, seal
 from workflow_scripts.settings.leaderboard_submissions import MOST_SMALL_BYTES, MOST_SMALL_FILES
 
 METADATA = "metadata.json"
-_MAX_BYTES = 50_000_000  # bytes; tokenizers of a quarter of a million tokens take 35
+_MAX_BYTES = 50_000_000  # per file; a tokenizer of 250,000 tokens takes 35 MB
 
 
 def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manifest:
-    """Fetch what `fetch` would but weights and large files; write the list of files last."""
+    """Fetch the files that `fetch` would, except weights and large files; write the manifest last."""
     with translate_errors("model", repository):
         listing = read_listing("model", repository, revision)
         weights = {path for path in listing.files if path.endswith(".safetensors")}
@@ -60,9 +60,9 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
 
 
 def refuse(metadata: Path, error: UserError, log: Path) -> None:
-    """Write in place of the metadata why they cannot be had, so that one submission stops no other.
+    """Write the error in place of the metadata, so that one submission does not stop the others.
 
-    As with a broken cell, the next run tries again.
+    As with a failed cell, the next run retries.
     """
     note: dict[str, Any] = {
         "record": str(metadata),
@@ -76,7 +76,7 @@ def refuse(metadata: Path, error: UserError, log: Path) -> None:
 
 
 def read_metadata(path: Path) -> Manifest:
-    """Read what was fetched, or a manifest; raise why it cannot be had where that stands in its place."""
+    """Read the fetched metadata or a manifest; raise the error that `refuse` wrote in its place."""
     if path.name == METADATA:
         note = json.loads(path.read_text(encoding="utf-8")).get("broken")
         if note:
@@ -92,7 +92,7 @@ def main(
     revision: str | None,
     lock: str | None,
 ) -> None:
-    """Fetch the metadata, or write in their place why they cannot be had, whatever is wrong with them."""
+    """Fetch the metadata, or write the error in their place; hardware errors are raised."""
     if commit == "default":
         commit = find_locked_commit(lock, "model", repository) or revision
     try:

@@ -1,7 +1,7 @@
-"""Let unmodified libraries find the hub folder where they would ask the hub.
+"""Redirect unmodified libraries from the Hugging Face hub to the hub folder.
 
 lm-eval and lighteval call `datasets.load_dataset("org/name", ...)`. Inside `mirror(hub)` that call
-reads `<hub>/datasets/org/name` instead, so task definitions stay untouched and results keep the
+reads `<hub>/datasets/org/name` instead, so task definitions are unchanged and results keep the
 canonical names.
 """
 
@@ -15,16 +15,16 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
 
-# The manifests that were read in each open block, the inner ones last, by hub folder.
+# By hub folder: the manifests read in each open `mirror` block, innermost last.
 _OPEN: dict[Path, list[dict[str, Manifest]]] = {}
 
 
 @contextmanager
 def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
-    """Redirect `datasets.load_dataset` to the hub folder; yield the manifests of what is read.
+    """Redirect `datasets.load_dataset` to the hub folder; yield the manifests of the datasets that are read.
 
-    A block within another of the same folder shares its cache: who measures several models on the same data opens
-    one around them, and each dataset is prepared once. The manifests are added to the innermost block alone.
+    Nested blocks of the same folder share one cache: an outer block around several models prepares each dataset
+    once. Manifests are added only to the innermost block.
     """
     manifests: dict[str, Manifest] = {}
     blocks = _OPEN.setdefault(hub, [])
@@ -38,11 +38,11 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
 
 @contextmanager
 def _redirect(hub: Path) -> Iterator[None]:
-    """Have `datasets` find a dataset of the hub in the hub folder, and prepare it in a cache that is thrown away.
+    """Patch `datasets` to read datasets from the hub folder and prepare them in a temporary cache.
 
-    A folder is looked into once and not for each of its configurations, of which MMLU has 57: that took a third of a
-    small evaluation. `datasets` knows a folder by its last name alone, so that `cais/mmlu` and `lighteval/mmlu`
-    would pass for one another; here the commit is part of its name in the cache.
+    Each folder is scanned once, not once per configuration (MMLU has 57): that took a third of a small evaluation.
+    `datasets` identifies a folder by its last path component, so `cais/mmlu` and `lighteval/mmlu` would collide;
+    therefore the commit is part of the cache name.
     """
     import datasets
 
@@ -61,7 +61,7 @@ def _redirect(hub: Path) -> Iterator[None]:
             modules[key] = read_manifest(file), original(str(file.parent), **options)
         manifest, module = modules[key]
         _OPEN[hub][-1][path] = manifest
-        # `datasets` takes the arguments of its builder apart.
+        # `datasets` modifies the builder's arguments, so they are copied.
         return replace(module, hash=manifest.commit, builder_kwargs=dict(module.builder_kwargs))
 
     with TemporaryDirectory(prefix="chorus-datasets-") as temporary:
@@ -77,7 +77,7 @@ def _redirect(hub: Path) -> Iterator[None]:
 def read_rows(
     hub: Path, name: str, config: str | None, split: str
 ) -> tuple[list[dict[str, Any]], Manifest]:
-    """Read all rows of one split, and the manifest of their dataset."""
+    """Read all rows of one split and the manifest of the dataset."""
     import datasets
 
     with mirror(hub) as manifests:

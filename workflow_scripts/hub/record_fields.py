@@ -1,4 +1,4 @@
-"""The parts of a record that every measurement fills in alike."""
+"""Build the fields of a record that all measurements share."""
 
 import time
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from workflow_scripts.settings.job_params import JobParams
 
 
 class Recording:
-    """A measurement from its start on: the checkout may move on while a long job runs."""
+    """Start time and commit of a measurement, taken at its start: the checkout may change during a long job."""
 
     def __init__(self):
         self._started, self._clock, self._commit = now(), time.monotonic(), code_commit()
@@ -27,7 +27,7 @@ class Recording:
     def parts(
         self, request: JobParams, loaded: LoadedModel, tokens: int, devices: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """Build what a record has of any measurement of a model, when it has come to its end."""
+        """Build the shared fields of a record at the end of a measurement."""
         return {
             "request": request.to_params(),
             "model": model_facts(loaded.manifest),
@@ -44,7 +44,7 @@ class Recording:
         )
 
     def volatile(self, device: str, devices: Sequence[str] = ()) -> RunMetadata:
-        """Build what differs between runs; `devices` are named where times were taken on them."""
+        """Build the fields that differ between runs; `devices` are those on which times were measured."""
         return RunMetadata(
             started=self._started,
             finished=now(),

@@ -1,4 +1,4 @@
-"""What building a chunked checkpoint is asked."""
+"""Parameters of the job that builds a chunked checkpoint."""
 
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.job_params import JobParams

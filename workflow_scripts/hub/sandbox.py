@@ -1,6 +1,6 @@
-"""Run a function in a process of its own, with limits of time and memory.
+"""Run a function in a subprocess with time and memory limits.
 
-The process is a fork, so that libraries need not be imported again. Whatever happens in it becomes an answer.
+The process is forked, so libraries are not imported again. Every failure in it becomes a `SandboxError`.
 """
 
 import json
@@ -17,7 +17,7 @@ SECONDS, MEGABYTES = 60, 4_000
 
 
 class SandboxError(Exception):
-    """Report a function that did not return; the message says how it ended."""
+    """A function that did not return a result; the message says how it ended."""
 
 
 def run_sandboxed(
@@ -26,7 +26,7 @@ def run_sandboxed(
     seconds: int = SECONDS,
     megabytes: int = MEGABYTES,
 ) -> Any:
-    """Return what the function returns, as JSON represents it."""
+    """Run the function in a subprocess and return its result, converted to JSON and back."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
 
@@ -47,7 +47,7 @@ def run_sandboxed(
     try:
         if not receiver.poll(seconds):
             raise SandboxError(f"it took more than {seconds} seconds")
-        # JSON and no pickle, which could run code of the sandbox.
+        # JSON, since unpickling could run code from the sandbox.
         answer = json.loads(receiver.recv_bytes())
     except EOFError:
         raise SandboxError("its process ended without an answer") from None

@@ -1,4 +1,4 @@
-"""Models that a server runs: of their files only the tokenizer and the configuration are used."""
+"""Models that run on a server: only their tokenizer and configuration files are used."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ AS_SERVED = "as served"  # dtype and attention, which the API does not name
 
 @dataclass(frozen=True)
 class ServedModel:
-    """Stand in the place of a model in memory."""
+    """A placeholder for a model in memory."""
 
     facts: Served
     config: Any
@@ -27,7 +27,7 @@ class ServedModel:
 
 
 def main(source: Path, manifest: Path, model: str, served: dict[str, Any]) -> None:
-    """Write the manifest of a served model beside its tokenizer and configuration."""
+    """Write the manifest of a served model into the folder of its tokenizer and configuration."""
     folder = manifest.parent
     server = Served.model_validate(served | {"name": served["name"] or model})
     described = read_metadata(source)
@@ -51,14 +51,14 @@ def main(source: Path, manifest: Path, model: str, served: dict[str, Any]) -> No
 
 
 def load_served(folder: Path, served: Served) -> tuple[ServedModel, Any]:
-    """Load what stands in the place of the model, and its tokenizer."""
+    """Load the placeholder of a served model, and its tokenizer."""
     import torch
     from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
     offline = {"local_files_only": True, "trust_remote_code": False}
     tokenizer = AutoTokenizer.from_pretrained(folder, **offline)
     config = AutoConfig.from_pretrained(folder, **offline)
-    # A server counts the last token, which we do not read, and one that it generates.
+    # The context of a server includes the last token, which we do not read, and one generated token.
     if hasattr(config, "max_position_embeddings"):
         config.max_position_embeddings -= 2
     has_own = (folder / "generation_config.json").is_file()

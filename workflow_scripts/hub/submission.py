@@ -1,7 +1,7 @@
-"""Check whether a submitted model may be evaluated, from its small files, before it costs anything.
+"""Check from a submitted model's small files whether it may be evaluated, before its weights are fetched.
 
-No code of a repository runs, and no weights are read: the model is built from its configuration on the meta device,
-which has no memory.
+No code of the repository runs and no weights are read: the model is built from its configuration on the meta device,
+which allocates no memory.
 """
 
 from collections.abc import Collection
@@ -24,13 +24,13 @@ from workflow_scripts.settings.leaderboard_submissions import (
 
 _OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 _ADAPTER = "adapter_config.json"
-_OTHER_BYTES = 100_000_000  # of weights, whatever the parameters
+_OTHER_BYTES = 100_000_000  # allowance for weight files beyond their parameters
 Verdict = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Hold what the config demands of every submitted model."""
+    """The config's requirements for every submitted model."""
 
     memory_mb: int
     open_licences: Collection[str]
@@ -43,12 +43,12 @@ def check(
     rules: Rules,
     seconds: int = SECONDS,
 ) -> dict[str, Verdict]:
-    """Return a verdict by file: commit, licence, parameters, memory_mb, and the `reason` of a refusal.
+    """Return the verdict of each file: commit, licence, parameters, memory_mb, and the `reason` of a refusal.
 
-    `sources` are the files by which the model, and then the base of a delta, are checked, each request in a process
-    of its own. Where the hub did not answer, `status` is unchecked. Of duplicates the first is accepted.
+    `sources` has for each file the metadata of the model and, for a delta, of its base. Each request is checked in
+    a subprocess. If the hub did not answer, `status` is unchecked. Of duplicates the first is accepted.
     """
-    _import_libraries()  # once, and not in each process
+    _import_libraries()  # before the forks, so that they need not
     files: dict[tuple, str] = {}
     verdicts = {}
     for file, request in submissions.items():
@@ -103,7 +103,7 @@ def _check_request(request: Request, sources: list[Path], rules: Rules) -> Verdi
 
 
 def _compare_request(request: Request, model: Manifest, rules: Rules) -> None:
-    """Refuse a request that contradicts the model's repository."""
+    """Raise UserError for a request that contradicts the model's repository."""
     if request.revision not in (None, model.commit):
         raise UserError(
             f"revision is {request.revision}, but the hub folder holds commit {model.commit}."
@@ -122,7 +122,7 @@ def _compare_request(request: Request, model: Manifest, rules: Rules) -> None:
 
 
 def _check_repository(model: Manifest, folder: Path, rules: Rules) -> int:
-    """Count the parameters of a repository whose model may be loaded and published; refuse any other."""
+    """Return the parameter count of a repository; raise UserError if it may not be loaded or published."""
     size = sum(file.size for file in model.files if file.path.endswith(".safetensors"))
     if not size:
         raise UserError(
@@ -135,7 +135,7 @@ def _check_repository(model: Manifest, folder: Path, rules: Rules) -> int:
         raise UserError(f"its licence {model.licence!r} is not among suite.open_licences.")
     parameters = _count_parameters(folder)
     limit = BYTES_OF_A_PARAMETER * parameters + _OTHER_BYTES
-    if size > limit:  # no library could load them: they are not fetched, and fill no disk
+    if size > limit:  # more bytes than the model can load, so they must not fill the disk
         raise UserError(
             f"its weights have {size:,} bytes; expected at most {limit:,} for {parameters:,} parameters."
         )
@@ -154,7 +154,7 @@ def _import_libraries() -> Any:
 
 
 def _count_parameters(folder: Path) -> int:
-    """Count the parameters of the model that the Auto classes build from a folder, or refuse it."""
+    """Count the parameters of the model that the Auto classes build from a folder; raise UserError if they fail."""
     import torch
 
     auto = _import_libraries()

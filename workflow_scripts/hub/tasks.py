@@ -1,4 +1,4 @@
-"""lm-eval's own task definitions, found quickly and read without a network."""
+"""Load lm-eval's own task definitions quickly and offline."""
 
 import re
 from collections.abc import Callable
@@ -13,19 +13,19 @@ from workflow_scripts.core.errors import UserError
 def load_tasks(names: list[str]) -> dict[str, Any]:
     """Load the unmodified lm-eval tasks of these names, groups expanded; call it inside `mirror`.
 
-    lm-eval would parse all of its 14,000 YAML files first (8 s); a text search for the files that
-    define the wanted names, and an index over their folders alone, takes a twentieth of that.
+    lm-eval would parse all of its 14,000 YAML files first (8 s). Searching them as text for these
+    names and indexing only the folders that define them takes a twentieth of that.
     """
     _compile_templates_once()
     return _build_manager(names).load(names)["tasks"]
 
 
 def read_task_definitions(name: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """Read what lm-eval's files say of a task, without its data; of a group its members, and the group itself."""
+    """Read lm-eval's definition of a task without its data; for a group, its members' and its own."""
     index = _build_manager([name]).task_index
 
     def list_members(item: str | dict[str, Any], changes: dict[str, Any]) -> list[dict[str, Any]]:
-        if isinstance(item, dict):  # a member, and what of it is changed
+        if isinstance(item, dict):  # a member with overridden fields
             changes = changes | item
             item = item.get("group") or item["task"]
         entry = index.get(item)
@@ -53,27 +53,27 @@ def _build_manager(names: list[str]) -> Any:
     folders = sorted({path.parent for name in names for path in definitions.get(name, ())})
     manager = TaskManager(include_defaults=False, include_path=folders)
     if any(name not in manager.task_index for name in names):
-        manager = TaskManager()  # a name that some file makes up rather than spells out
+        manager = TaskManager()  # some names are generated and not written in a file
     if unknown := [name for name in names if name not in manager.task_index]:
         raise UserError(f"lm-eval knows no task {name!r}." for name in unknown)
     return manager
 
 
 def _compile_templates_once() -> None:
-    """Cache compiled templates: lm-eval compiles a task's again for each item, half of the time of a small model."""
+    """Cache compiled templates: lm-eval compiles them for every item, half of a small model's run time."""
     from lm_eval.utils import env
 
-    if "from_string" not in vars(env):  # not done in this process yet
+    if "from_string" not in vars(env):  # not patched yet in this process
         env.from_string = cache(env.from_string)
 
 
 @cache
 def _definitions() -> dict[str, list[Path]]:
-    """Find the files that define each task, group and tag; read once, however many tasks a job loads."""
-    spec = find_spec("lm_eval")  # which takes seconds to import
+    """Find the files that define each task, group and tag; cached for the process."""
+    spec = find_spec("lm_eval")  # importing lm_eval takes seconds
     assert spec is not None and spec.submodule_search_locations
 
-    # At the start of a line only: indented names are members of a benchmark, not definitions.
+    # Only at the start of a line: indented names are members of a benchmark, not definitions.
     defines = re.compile(rb"^(?:task|group|tag):[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*$", re.M)
     definitions: dict[str, list[Path]] = {}
     for path in Path(spec.submodule_search_locations[0], "tasks").rglob("*.yaml"):
@@ -83,10 +83,10 @@ def _definitions() -> dict[str, list[Path]]:
 
 
 def get_question_and_answers(task, doc: dict) -> tuple[str, list[str]]:
-    """Get an item's question and what answers it, as lm-eval's task has them, an index looked up.
+    """Return an item's question and accepted answers from lm-eval's task, with a target index resolved.
 
-    Winogrande's choices are the beginnings and its target the shared ending: what it calls the
-    question is the right beginning. Only a task of generated answers may accept several.
+    Winogrande's choices are beginnings and its target the shared ending, so the question is the
+    correct beginning. Only generative tasks may have several answers.
     """
     question, target = task.doc_to_text(doc), task.doc_to_target(doc)
     if task.multiple_input:
@@ -97,9 +97,9 @@ def get_question_and_answers(task, doc: dict) -> tuple[str, list[str]]:
 
 
 def build_prompt_and_completion(task, doc: dict) -> tuple[str, str]:
-    """Make a training pair that is, to the letter, one of the texts that the evaluator will score.
+    """Build a training pair that is identical to a text that the evaluator scores.
 
-    Zero-shot and without a chat template; of several accepted answers it has the first.
+    It is zero-shot without a chat template, with the first of the accepted answers.
     """
     question, answers = get_question_and_answers(task, doc)
     return question, task.config.target_delimiter + answers[0]
@@ -108,8 +108,8 @@ def build_prompt_and_completion(task, doc: dict) -> tuple[str, str]:
 def build_training_pair(
     task, doc: dict, chat_template: Callable[..., str] | None = None
 ) -> tuple[str, str]:
-    """Make the same pair with all that stands in front: the task's description, and the chat template if any."""
-    if task.OUTPUT_TYPE == "loglikelihood_rolling":  # a text, and no question about it
+    """Build the same pair with the task's description and, if given, the chat template."""
+    if task.OUTPUT_TYPE == "loglikelihood_rolling":  # a plain text without a question
         return "", str(task.doc_to_target(doc))
     prompt = task.fewshot_context(
         doc,
@@ -122,15 +122,15 @@ def build_training_pair(
         prompt = prompt[task.doc_to_text(doc)]
     completion = build_prompt_and_completion(task, doc)[1]
     if chat_template is not None:
-        # The answer begins a turn of its own; lm-eval puts nothing between.
+        # The answer is a new chat turn; lm-eval puts no delimiter before it.
         completion = completion.removeprefix(task.config.target_delimiter)
     return prompt, completion
 
 
 def build_published_pair(task, doc: dict) -> tuple[str, str]:
-    """Make what the published code trains on: the question, a space, and all accepted answers in a row.
+    """Build the training pair of the published code: the question, a space, and all accepted answers.
 
-    No description of the task stands in front, and no delimiter of its own between.
+    It has no task description, and a space instead of the task's delimiter.
     """
     if task.OUTPUT_TYPE == "loglikelihood_rolling":
         return build_training_pair(task, doc)

@@ -1,4 +1,4 @@
-"""Collect the numbers of prose from the tables, and their provenance from the records."""
+"""Collect the numbers used in the report's text from the tables, and their provenance from the records."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Write the leaderboard page: a tab for submitted models, and one for train before test."""
+"""Write the leaderboard page, with a tab for submitted models and a tab for train-before-test."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
 
 _ABOUT = {
-    # Readers of the page alone must not take these for results.
+    # Readers who see only the page must not take these for real results.
     "miniature": (
         "The miniature world: its models are tiny, its questions generated, and its numbers say nothing about"
         " real models."
@@ -29,7 +29,7 @@ def main(
     protocols: dict[str, str],
     suite: dict[str, Any],
 ) -> None:
-    """Write the page from the CSV files of those tables that were made."""
+    """Write the page from the CSV files of the tables that exist."""
     made = {path.stem: path for path in tables}
     tabs = []
     texts = {}

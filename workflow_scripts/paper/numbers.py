@@ -1,4 +1,4 @@
-"""The numbers of the run itself, and of the published numbers beside ours."""
+"""Compute the numbers that the report's text gives about the run and about the reproduction."""
 
 from collections import defaultdict
 from pathlib import Path
@@ -23,7 +23,7 @@ PROSE = Path(__file__).with_name("prose")
 
 def compute_run_numbers(provenance: dict[str, Any]) -> Values:
     studies = provenance["studies"].values()
-    seen = defaultdict(list, provenance["seen"])  # empty where nothing was measured
+    seen = defaultdict(list, provenance["seen"])  # empty if there are no measurements
 
     def total(key: str) -> float:
         return sum(study[key] for study in studies)

@@ -1,4 +1,4 @@
-"""List where the protocol of a run's records is not the published one (resources/published/protocols.yaml)."""
+"""List where a run's protocol differs from the published one (resources/published/protocols.yaml)."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,17 +17,17 @@ from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 NOT_RECORDED = "not recorded"
-# Of the Open LLM Leaderboard.
+# The Open LLM Leaderboard's tasks.
 LEADERBOARD_TASKS = ["arc_challenge", "hellaswag", "truthfulqa_mc2", "mmlu", "winogrande", "gsm8k"]
 NOTE = (
     "Differences between this run's protocol, read from its records, and the published ones, as far as these are"
     " known. Cells: number of measurements affected, named in the CSV. Decides: whether affected numbers get"
     " 'other protocol' in place of a verdict in the table reproduction; if not, why. Everything else is as published."
 )
-MAX_CHARACTERS = 100  # of a value, in the tables
+MAX_CHARACTERS = 100  # of a value in the tables
 _COLUMNS = ["study", "of", "item", "protocol", "what", "published", "ours", "decides", "because"]
 _COLUMNS += ["known_from"]
-# A record, its task or prompt run (none of all subjects of MMLU), and the values that it holds.
+# A record, its task or prompt run (None for MMLU over all subjects), and the record's values.
 Cell = tuple[Record, str | None, dict[str, Any]]
 
 
@@ -37,7 +37,7 @@ def make_cell(record: Record, item: str | None) -> Cell:
     if record.study in ("harmony", "suite"):
         (values["request"]["task"],) = record.request["tasks"].values()
     if record.training and record.training.keys.get("precision") == "auto":
-        # Nothing was decided while it ran on a CPU in float32.
+        # Training on a CPU records no precision, as it runs in float32.
         precision = (record.training.ran or {}).get("precision", "float32")
         values["training"]["keys"]["precision"] = precision
     return record, item, values
@@ -46,9 +46,9 @@ def make_cell(record: Record, item: str | None) -> Cell:
 def read_cells(
     paths: Iterable[Path], checkpoints: Collection[str], runs: Mapping[str, str]
 ) -> Iterator[Cell]:
-    """Read the cells that have a published number, or a published script.
+    """Read the cells that have a published number or script.
 
-    `checkpoints` are the models of MMLU with one, `runs` names the published run of each prompt run.
+    `checkpoints` are the MMLU checkpoints with a published number, `runs` maps each prompt run to the published run.
     """
     for record in map(read_record_numbers, paths):
         if isinstance(record, FailedRecord):
@@ -65,7 +65,7 @@ def read_cells(
 
 
 def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> pd.DataFrame:
-    """Compute a row for each difference of each cell from the published protocol of its study."""
+    """Compute one row per difference of a cell from its study's published protocol."""
     rows = [
         (
             *(record.study, record.model.id, item, record.protocol.name, what),
@@ -84,7 +84,7 @@ def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> 
 def _compare_fact(
     fact: dict[str, Any], model: str, item: str | None, values: dict[str, Any]
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Yield what is compared, the published value and ours, for a fact and each of its parts."""
+    """Yield the description, the published value and our value of a fact or of each of its parts."""
     key = fact.get("key", "")
     root = key.partition(".")[0]
     if (root and values.get(root) is None) or item not in fact.get("only", [item]):
@@ -101,7 +101,7 @@ def _compare_fact(
 
 
 def get_value(values: Any, path: str) -> Any:
-    """Get a value of a record by its keys, parted by points."""
+    """Return the value of a record at a dotted path of keys."""
     for key in path.split("."):
         if not isinstance(values, dict) or key not in values:
             return NOT_RECORDED
@@ -117,7 +117,7 @@ def _format_value(value: Any) -> str:
 def withhold_verdicts(
     rows: pd.DataFrame, differences: pd.DataFrame, protocols: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Replace the verdict of each row that a decisive difference affects by that difference."""
+    """Replace verdicts that a decisive protocol difference affects by OTHER_PROTOCOL and that difference."""
     studies = {source: study for study in protocols for source in protocols[study]["sources"]}
     decisive = differences[differences["decides"] == "yes"]
     values = decisive["ours"] + " here, " + decisive["published"] + " there"
@@ -129,7 +129,7 @@ def withhold_verdicts(
         if study == "harmony":
             protocol = DIRECT if row["metric"] == DIRECT else TRAINED
             affects &= decisive["protocol"] == protocol
-        # A rank is of the whole grid; all subjects of MMLU are asked in one way, and have no item.
+        # Ranks and PC1 depend on the whole grid; MMLU's differences apply to all subjects and have no item.
         if study != "harmony" or row["item"] not in ("rank", "PC1"):
             affects &= decisive["item"].isin([row["item"], ""]) & (decisive["of"] == row["of"])
         if row["verdict"] in JUDGED and affects.any():

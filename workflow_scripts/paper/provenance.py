@@ -1,4 +1,4 @@
-"""What produced the numbers, gathered from the records: code, packages, machines, models, data."""
+"""Collect the provenance of the numbers from the records: code, packages, machines, models, data."""
 
 from collections import Counter
 from pathlib import Path
@@ -8,10 +8,10 @@ from workflow_scripts.core.records import FailedRecord, read_record_numbers
 
 
 def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
-    """Gather one dictionary of all records, sorted, so that the same records give the same bytes.
+    """Collect one sorted dictionary from all records, so that equal records give equal bytes.
 
-    The items beside the records are not read again: collecting the scores has checked them. Under `seen` is what may
-    differ from record to record; a report with two of a kind says so.
+    Items are not read, since `collect_scores` has checked them. `seen` has the fields that may differ between
+    records; the report mentions fields with several values.
     """
     studies: dict[str, Counter[str]] = {}
     seen: dict[str, set[str]] = {}

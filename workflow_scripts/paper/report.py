@@ -1,7 +1,7 @@
 """Write the report of a run: the chapters of its studies, as one HTML page or as a paper in LaTeX.
 
-The page needs no network and no other file. The paper reads figures and tables from beside its folder. Both are the
-same bytes for the same results.
+The page needs no network and no other file. The paper includes figures and tables from sibling folders. Equal results
+give equal bytes of both.
 """
 
 import base64
@@ -26,7 +26,7 @@ from workflow_scripts.render.tables import ShownTable, read_markdown
 from workflow_scripts.render.web.policy import policy
 
 WEB = Path(__file__).parents[1] / "render/web"
-MAX_ROWS = 60  # of a table in the paper
+MAX_ROWS = 60  # per table in the paper
 MAX_WIDTHS = {"upright": 100, "landscape": 190}  # characters that fit across a page
 _JINJA = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
 _LATEX_MARKS = {
@@ -39,9 +39,9 @@ _LATEX_MARKS = {
 def read_content(
     numbers: Values, files: Mapping[str, Sequence[Path]], captions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Read the chapters that have content, and describe the run and what is missing of it.
+    """Read the chapters that have content, and describe the run and its missing parts.
 
-    `files` has the Markdown tables and the PNG figures of each chapter, `captions` the caption of each figure.
+    `files` has the Markdown tables and PNG figures of each chapter, `captions` the caption of each figure.
     """
     chapters, missing = [], []
     prose = {study.key: (study.title, render_prose(study.prose, numbers)) for study in STUDIES}
@@ -70,13 +70,13 @@ def make_environment(**options: Any) -> Environment:
 
 
 def write_page(path: Path, content: dict[str, Any], numbers: Values) -> None:
-    """Write the page: figures are part of it, tables and figures link to their files beside it."""
+    """Write the HTML page with embedded figures; tables and figures link to their files."""
 
     def show_number(place: str) -> str:
         value = escape_html(str(numbers[place.partition(":")[0]]))
         return f'<data value="{value}">{escape_html(format_number(place, numbers))}</data>'
 
-    # Markup is ours.
+    # Markup objects come from this package and need no cleaning.
     environment = make_environment(
         autoescape=True,
         finalize=lambda value: clean_lines(value) if type(value) is str else value,
@@ -109,7 +109,7 @@ def write_paper(path: Path, content: dict[str, Any], numbers: Values) -> None:
 
 
 def choose_layout(table: ShownTable) -> str | None:
-    """Choose upright or landscape for a table in the paper, or None where it is too wide or too long for a page."""
+    """Return upright or landscape for a table in the paper, or None if it is too wide or too long for a page."""
     columns = zip(table.head, *table.rows, strict=True)
     width = sum(max(map(len, column)) + 2 for column in columns)
     fitting = [name for name, limit in MAX_WIDTHS.items() if width <= limit]
@@ -125,7 +125,7 @@ def main(
     captions: Mapping[str, str],
     links: Mapping[str, str],
 ) -> None:
-    """Write the report: the paper where it is a .tex file, else the page.
+    """Write the report: the paper if `report` is a .tex file, else the page.
 
     `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the file of each figure's caption,
     `links` other pages by title.

@@ -1,4 +1,4 @@
-"""The table of all published numbers beside ours, and its shorter form for reading."""
+"""Write the table that compares all published numbers with ours, and a shorter form for readers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,7 +45,7 @@ def compare_published(
     prompts: PromptComparison,
     harmony: HarmonyComparison,
 ) -> pd.DataFrame:
-    """Compare each published number with ours; `ours` has those of our tables that were made."""
+    """Compare each published number with ours; `ours` has our tables that exist, by name."""
     leaderboard = published.pop("harmony_leaderboard")
     runs = published.pop("prompt_runs")
     cells = published.pop("harmony_cells")

@@ -1,4 +1,4 @@
-"""What the paper's own tables, its report and the leaderboard's page are asked."""
+"""Build the parameters of the paper's tables, the report and the leaderboard page."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from workflow_scripts.studies.suite.table_requests import describe_suite_page
 
 
 def leaderboard_page(settings: Settings, *, measures: bool) -> dict[str, Any]:
-    """Describe the page's tabs; `measures` is false where all scores come from elsewhere."""
+    """Build the parameters of the leaderboard page; `measures` is false if all scores are imported."""
     return {
         "source": settings.source if measures else None,
         "tasks": [task.model_dump(mode="json") for task in list_shown_tasks(settings)],
@@ -22,7 +22,7 @@ def leaderboard_page(settings: Settings, *, measures: bool) -> dict[str, Any]:
 
 
 def name_published_tables(settings: Settings) -> dict[str, str | None]:
-    """Name the published MMLU table of the same variant of each evaluated checkpoint."""
+    """Return for each evaluated checkpoint the published MMLU table of the same variant, or None."""
     return {
         str(checkpoint): find_published_table(checkpoint, settings.source)
         for checkpoint in settings.list_mmlu_checkpoints()
@@ -30,7 +30,7 @@ def name_published_tables(settings: Settings) -> dict[str, str | None]:
 
 
 def describe_comparisons(settings: Settings) -> dict[str, Any]:
-    """Return what decides whether a published number can be compared with ours."""
+    """Build the parameters that decide which published numbers can be compared with ours."""
     mmlu = MmluComparison(
         source=settings.source,
         checkpoints={
@@ -50,7 +50,7 @@ def describe_comparisons(settings: Settings) -> dict[str, Any]:
 
 
 def list_published_cells(settings: Settings) -> dict[str, Any]:
-    """Return the MMLU checkpoints and prompt runs that have a published number."""
+    """Return the MMLU checkpoints and the prompt runs that have published numbers."""
     return {
         "checkpoints": [name for name, table in name_published_tables(settings).items() if table],
         "runs": {ours: name for name, ours in build_prompt_comparison(settings).runs.items()},
@@ -58,6 +58,6 @@ def list_published_cells(settings: Settings) -> dict[str, Any]:
 
 
 def dump_shown_config(settings: Settings) -> dict[str, Any]:
-    """The config as it was read, without the rows of its tables."""
+    """Dump the config as read, without the rows of its tables."""
     left_out = {"models", "tasks", "grids", "prompt_runs", "explain", "workflow_folder"}
     return settings.model_dump(mode="json", exclude={*left_out, "compare"})

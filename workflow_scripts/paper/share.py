@@ -1,7 +1,7 @@
-"""Write records as the JSON of Every Eval Ever: a file a record, with its items beside it, a line a score.
+"""Export records as Every Eval Ever JSON: one file per record, and one line per item and score in a JSONL file.
 
-What was trained first is an evaluation of another name than what was not: nobody who pools by model and evaluation
-mixes the two.
+Trained and untrained models get different evaluation names, so that pooling by model and evaluation does not mix
+them.
 """
 
 import json
@@ -30,7 +30,7 @@ LOWER_IS_BETTER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts
 
 
 def main(records: list[Path], folder: Path) -> None:
-    """Write all records but latencies, which are times and no evaluations."""
+    """Write all records except latencies, which are no evaluations."""
     evaluations = [
         (path, record)
         for path, record in read_records(records)
@@ -44,7 +44,7 @@ def main(records: list[Path], folder: Path) -> None:
 
 
 def write_evaluation(record: Record, path: Path, root: Path) -> None:
-    """Write one record, whose file is `path`, and its items."""
+    """Write one record, read from `path`, and its items."""
     content = describe_evaluation(record)
     name = uuid.UUID(hex=hash_text(content["evaluation_id"])[:32], version=4)
     file = root / f"data/chorus-{record.study}" / record.model.id / f"{name}.json"
@@ -65,7 +65,7 @@ def write_evaluation(record: Record, path: Path, root: Path) -> None:
 
 
 def describe_evaluation(record: Record) -> dict[str, Any]:
-    """Describe a record without its items."""
+    """Build the JSON of a record without its items."""
     task, protocol, model = record.task, record.protocol, record.model
     finished = str(int(datetime.fromisoformat(record.volatile.finished).timestamp()))
     name = f"{record.study}-{protocol.name}-{task.name}-{protocol.dtype}-seed{protocol.seed}"
@@ -119,7 +119,7 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
 
 
 def get_name(record: Record, subset: str | None = None) -> str:
-    """Return the task's own name with the protocol, if it is not zero-shot, and the subset."""
+    """Return the evaluation name: the task, the protocol unless zero-shot, and the subset."""
     protocol = record.protocol.name.replace("direct", "")
     return "/".join(filter(None, [record.task.name, protocol, subset]))
 
@@ -148,7 +148,7 @@ def describe_score(metric: Metric) -> dict[str, Any]:
 
 
 def list_lines(record: Record, path: Path, evaluation_id: str) -> Iterator[dict[str, Any]]:
-    """List a line for each score of each item."""
+    """Yield one line per score of each item."""
     if any(metric.condition for metric in record.metrics):
         return
     for item in read_items(path.with_name(record.items.file)).to_pylist():

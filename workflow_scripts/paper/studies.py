@@ -1,4 +1,4 @@
-"""All studies of the report, in the order of its chapters."""
+"""The studies of the report, in the order of its chapters."""
 
 from workflow_scripts.paper.numbers import REPRODUCTION
 from workflow_scripts.studies.chunking.chapter import CHUNKING

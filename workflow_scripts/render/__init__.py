@@ -1,6 +1,6 @@
-"""Results for readers: tables, figures, named numbers in prose, pages.
+"""Rendering of results: tables, figures, named numbers in text, and web pages.
 
-A script of a study calls `write_table` (CSV, Markdown, LaTeX) and `drawing` (PDF, PNG); `text` formats numbers. A
-chapter of the report is a `Study`: values by name, printed in a template by `render_prose`.
-`verdict` compares a published number with ours. `web` has what the pages share.
+A study's script calls `write_table` (CSV, Markdown, LaTeX) and `drawing` (PDF, PNG); `text` formats numbers. A
+chapter of the report is a `Study`: named values that `render_prose` prints in a template.
+`verdict` compares a published number with ours. `web` has the code that web pages share.
 """

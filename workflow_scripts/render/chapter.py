@@ -1,4 +1,4 @@
-"""A study's chapter of the report: the numbers that it computes, and the template of prose that uses them."""
+"""A study's chapter of the report: the numbers that it computes, and the text template that prints them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ import pandas as pd
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.prose import read_title
 
-Tables = dict[str, pd.DataFrame]  # by name, those of results/tables that the config has made
+Tables = dict[str, pd.DataFrame]  # by name, the tables that exist in results/tables
 Computed = tuple[tuple[str, Callable[[pd.DataFrame], Values]], ...]
 
 
 @dataclass(frozen=True)
 class Study:
-    """Describe a chapter, named by its `key` in rules/paper.smk.
+    """A chapter of the report, identified by its `key` in rules/paper.smk.
 
-    `computed` has by table the function that computes its numbers.
+    `computed` pairs each table with the function that computes its numbers.
     """
 
     key: str
@@ -29,7 +29,7 @@ class Study:
         return read_title(self.prose)
 
     def values(self, tables: Tables) -> Values:
-        """Compute the values of the tables that there are."""
+        """Compute the values of the tables that exist."""
         values: Values = {}
         for table, compute in self.computed:
             if table in tables:

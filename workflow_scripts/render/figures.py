@@ -1,4 +1,4 @@
-"""Figures in one style: readable in print, safe for colour-blind readers, the same bytes each time."""
+"""Draw figures in one style: readable in print, safe for colour-blind readers, reproducible byte for byte."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,10 +10,10 @@ import pandas as pd
 
 from workflow_scripts.core.files import open_atomic_path
 
-# Okabe and Ito's palette, its pale yellow left out because it vanishes on paper.
+# Okabe and Ito's palette without its pale yellow, which is hard to see on paper.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 _STYLE = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine draws the same
+    "font.family": "DejaVu Sans",  # shipped with matplotlib, so figures are equal on every machine
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -26,7 +26,7 @@ _STYLE = {
 
 
 def _pyplot():
-    """Import pyplot when a figure is drawn: modules of tables need not wait for it."""
+    """Import pyplot when a figure is drawn, since the import is slow."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -37,7 +37,7 @@ def _pyplot():
 
 @contextmanager
 def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> Iterator[tuple]:
-    """Yield a figure with one axes, or a grid of them, in the project's style, and save it once it is drawn."""
+    """Yield a figure with one axes or a grid of axes in the project's style, and save it on exit."""
     plt = _pyplot()
     with plt.rc_context(_STYLE):
         fig, axes = plt.subplots(figsize=(width, height), **{"layout": "constrained"} | grid)
@@ -55,12 +55,12 @@ def rule(axes, axis: str, grey: str = "0.9") -> None:
 
 
 def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
-    """Make the x axis logarithmic, and label it as finely as its width and what is drawn so far allow."""
+    """Make the x axis logarithmic, and choose its ticks by its width and the data drawn so far."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     axes.set_xscale("log")
     low, high = axes.xaxis.get_data_interval()
-    # A decade has three labels, of up to six digits, which take two spaces each.
+    # A decade has three labels of up to six digits, each of which takes two tick spaces.
     has_room = 6 * log10(high / low) <= axes.xaxis.get_tick_space()
     decades = LogLocator(subs=(1, 2, 5) if has_room else (1,))
     axes.xaxis.set_major_locator(MaxNLocator("auto") if high < 4 * low else decades)
@@ -70,7 +70,7 @@ def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
 
 
 def pick_model_colours(models: list[str]) -> dict[str, object]:
-    """Pick a colour for each model: the palette while it lasts, an even ramp of one colour map beyond."""
+    """Pick a colour for each model from the palette, or from a colour map if there are more models than colours."""
     if len(models) <= len(PALETTE):
         return dict(zip(models, PALETTE, strict=False))
     ramp = _pyplot().get_cmap("viridis")
@@ -78,13 +78,13 @@ def pick_model_colours(models: list[str]) -> dict[str, object]:
 
 
 def save_both(fig, files: Sequence[Path]) -> None:
-    """Save the figure as PDF and PNG, without a date or a version: the same figure has the same bytes.
+    """Save the figure as PDF and PNG without date or version, so that equal figures have equal bytes.
 
-    It is made larger where a label would be cut off.
+    The saved area is enlarged if a label would be cut off.
     """
     from matplotlib.transforms import Bbox
 
-    fig.draw_without_rendering()  # lays it out
+    fig.draw_without_rendering()  # computes the layout
     size = Bbox.union([fig.bbox_inches, fig.get_tightbbox()])
     metadata = {"pdf": ("CreationDate", "Producer", "Creator"), "png": ("Software",)}
     for path, (kind, keys) in zip(files, metadata.items(), strict=True):
@@ -93,13 +93,13 @@ def save_both(fig, files: Sequence[Path]) -> None:
 
 
 def draw_placeholder(axes, sentence: str) -> None:
-    """Write in place of a figure why there is nothing to show."""
+    """Write a sentence in place of a plot that has no data."""
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 
 
 def draw_legend_below(fig, axes, ncols: int, **how: Any) -> None:
-    """Place the legend below the figure, in so many columns or as many as fit its width."""
+    """Place the legend below the figure, in at most `ncols` columns, fewer if they exceed its width."""
     handles, names = axes.get_legend_handles_labels()
     for count in range(ncols, 0, -1):
         legend = fig.legend(handles, names, loc="outside lower center", ncols=count, **how)
@@ -119,7 +119,7 @@ def save_lines(
     height: float = 3.6,
     ncols: int = 1,
 ) -> None:
-    """Save axes that `draw` fills, with a legend below; without any value in `shown` the figure says so."""
+    """Save a figure that `draw` fills, with a legend below; a placeholder if the column `shown` has no value."""
     with drawing([pdf, png], width, height) as (fig, axes):
         if table[shown].isna().all():
             draw_placeholder(axes, "No value: all cells of this figure failed.")
@@ -130,6 +130,6 @@ def save_lines(
 
 
 def label_missing(axes, names: Iterable[str]) -> None:
-    """List in the legend what has no line because its cell failed."""
+    """Add a legend entry for each name that has no line because its cell failed."""
     for name in names:
         axes.plot([], [], " ", label=f"{name}: not measured")

@@ -1,16 +1,16 @@
-"""Turn frames into plain rows, for pages."""
+"""Convert data frames to plain rows for web pages."""
 
 import math
 from typing import Any
 
 import pandas as pd
 
-# What a board or a page holds: plain values, None for what is missing.
+# A row of a page: plain Python values, None for missing ones.
 Cells = dict[str, Any]
 
 
 def cells(frame: pd.DataFrame) -> list[Cells]:
-    """Return the rows as plain values; whole numbers are int, also where a missing one made them float."""
+    """Return the rows as plain values; whole numbers are int, even if a missing one made the column float."""
     rows = frame.astype(object).to_dict("records")
     return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 
@@ -27,6 +27,6 @@ def plain(value: Any) -> str | int | float | bool | None:
         if not math.isfinite(value):
             return None
         return int(value) if value.is_integer() else float(value)
-    if hasattr(value, "item"):  # of numpy
+    if hasattr(value, "item"):  # a NumPy scalar
         return value.item()
     return value if isinstance(value, str | int | bool) else str(value)

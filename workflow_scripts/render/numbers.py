@@ -1,4 +1,4 @@
-"""Numbers with names: what prose may say of the results, computed once and typed nowhere."""
+"""Named numbers for the report's text, so that every number in it is computed and none is typed."""
 
 import re
 from collections.abc import Callable
@@ -8,28 +8,28 @@ from workflow_scripts.render import text
 from workflow_scripts.render.frames import plain
 
 PLACE = re.compile(r"\{([a-z][a-z0-9_.]*(?::[^{}\s]+)?)\}")
-Values = dict[str, Any]  # by a number's name; None and NaN where it could not be computed
+Values = dict[str, Any]  # by name; None or NaN if a number could not be computed
 
 
 def select_computed(values: Values) -> Values:
-    """Select the values that could be computed, as plain values of Python."""
+    """Select the values that could be computed, as plain Python values."""
     cells = {name: plain(value) for name, value in values.items()}
     return {name: value for name, value in cells.items() if value is not None}
 
 
 def fill(sentence: str, show: Callable[[str], str], escape: Callable[[str], str] = str) -> str:
-    """Fill a sentence: each {name:format} as `show` has it, and all between as `escape` has it."""
+    """Fill a sentence: replace each {name:format} by `show` of it, and apply `escape` to the text between."""
     parts = PLACE.split(sentence)
     return "".join(show(part) if at % 2 else escape(part) for at, part in enumerate(parts))
 
 
 def format_percent(value: float) -> str:
-    """Format without decimals but where nearly all or nearly none would hide behind them."""
+    """Format as a percentage without decimals, or with one where rounding would give 0% or 100% wrongly."""
     digits = 1 if f"{100 * value:.0f}" in ("0", "100") and value not in (0, 1) else 0
     return f"{100 * value:.{digits}f}%"
 
 
-# The formats of prose; any other is Python's own, like .2f, and none prints a text.
+# Named formats; an empty format prints text, and any other is a Python format such as .2f.
 _FORMATS: dict[str, Callable[[Any], str]] = {
     "": str,
     "count": "{:,.0f}".format,
@@ -40,6 +40,6 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 
 
 def format_number(place: str, values: Values) -> str:
-    """Format the number that a place in prose names, such as `harmony.models:count`."""
+    """Format the number of a placeholder `name:format`, such as `harmony.models:count`."""
     name, _, kind = place.partition(":")
     return _FORMATS[kind](values[name]) if kind in _FORMATS else text.fixed(values[name], kind)

@@ -1,11 +1,11 @@
-"""A chapter's prose: a template that is edited without Python, over the numbers of numbers.json.
+"""Render a chapter's text from a template that needs no Python, with the numbers of numbers.json.
 
-A paragraph ends at an empty line. A sentence begins at the margin, and goes on in the indented lines below
-it. `{name:format}` prints a number. What prints a number that this run has not is left out: a part in [[double
-brackets]], otherwise the sentence; and with the first sentence of a paragraph the whole paragraph.
+A paragraph ends at an empty line. A sentence begins at the margin and continues in the indented lines below
+it. `{name:format}` prints a number. A part in [[double brackets]] that prints a number missing from this run is
+left out. Outside of brackets the whole sentence is left out, and with the first sentence its paragraph.
 
-Between `{%` and `%}` stands Jinja2: `{% if mmlu.em_clear > 0 %}` decides by a number's value, and no condition
-holds on one that is not there. `joined` and `compared`, below, choose words.
+`{% ... %}` is Jinja2: `{% if mmlu.em_clear > 0 %}` tests a number's value and is false if the number is missing. The
+functions `joined` and `compared` choose words.
 """
 
 import math
@@ -21,12 +21,12 @@ from workflow_scripts.render.numbers import PLACE, Values
 from workflow_scripts.render.words import CLEAR, joined
 
 _PART = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
-# In a template's text: the end of a paragraph, and a word that stands for a number which is not there.
+# Markers in a template's text: the end of a paragraph, and a missing number.
 _END, _MISSING = "\f", "\0"
 
 
 class MissingNumber(ChainableUndefined):
-    """A number that is not there: no condition holds on it."""
+    """A missing number: it is false, and so is each of <, <=, > and >= with it."""
 
     def __lt__(self, other: Any) -> bool:
         return False
@@ -41,12 +41,12 @@ class MissingNumber(ChainableUndefined):
 
 
 def read_title(template: Path) -> str:
-    """Return its first line, which is a heading."""
+    """Return the heading in the template's first line."""
     return template.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 
 def render_prose(template: Path, numbers: Values) -> list[str]:
-    """Render the paragraphs that these numbers allow, each number by its name in braces."""
+    """Render the paragraphs of a template, leaving out parts, sentences and paragraphs with missing numbers."""
 
     def is_whole(text: str) -> bool:
         names = (place.partition(":")[0] for place in PLACE.findall(text))
@@ -67,7 +67,7 @@ def render_prose(template: Path, numbers: Values) -> list[str]:
     environment.filters["joined"] = join_parts
     environment.globals |= {"compared": compared, "errors_apart": errors_apart}
     source = template.read_text(encoding="utf-8").partition("\n")[2]
-    # A form feed is white space to Jinja2, so that an empty line may stand inside of a tag too.
+    # Jinja2 treats a form feed as white space, so an empty line is allowed inside a tag.
     source = re.sub(r"\n[ \t]*\n", f"\n{_END}\n", source)
     try:
         text = environment.from_string(source).render(_nest(numbers))
@@ -82,7 +82,7 @@ def render_prose(template: Path, numbers: Values) -> list[str]:
 
 
 def _nest(numbers: Values) -> dict[str, Any]:
-    """Return the values by the first word of their names, with the next as attributes."""
+    """Nest values with dotted names: `a.b` becomes attribute `b` of `a`."""
     root = SimpleNamespace()
     for name, value in numbers.items():
         *parents, last = name.split(".")
@@ -94,14 +94,14 @@ def _nest(numbers: Values) -> dict[str, Any]:
 
 
 def compared(z: Any, below: str, within: str, above: str) -> str:
-    """Return the words for a difference of so many standard errors."""
+    """Return the words for a difference of z standard errors: below, within or above CLEAR of them."""
     if isinstance(z, Undefined):
         return _MISSING
     return below if z <= -CLEAR else above if z >= CLEAR else within
 
 
 def errors_apart(value: Any, error: Any, other: Any, other_error: Any) -> Any:
-    """Compute in standard errors of the difference how far the value lies above the other."""
+    """Compute value minus other in standard errors of the difference."""
     for number in (value, error, other, other_error):
         if isinstance(number, Undefined):
             return number

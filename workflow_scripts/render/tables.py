@@ -1,7 +1,7 @@
 """Write a table as three files: CSV with full precision, Markdown for reading, LaTeX for the paper.
 
-A script calls `write_table`. The report reads the Markdown file by `read_markdown`, and what computes further reads
-the CSV file by `read_table`.
+A script calls `write_table`. The report reads the Markdown file with `read_markdown`; further computations read the
+CSV file with `read_table`.
 """
 
 import re
@@ -23,19 +23,19 @@ from workflow_scripts.core.files import write_text
 from workflow_scripts.render.text import DASH
 from workflow_scripts.scores.files import write_csv
 
-ROWS_READ = 2000  # of a table that people read
-# What a table shows, by the heads of its columns: strings, None for what is not there.
+ROWS_READ = 2000  # rows in the Markdown and LaTeX files
+# Displayed columns by heading: strings, None for missing values.
 ShownColumns = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class ShownTable:
-    """A table as people read it."""
+    """A table in its displayed form."""
 
     title: str
     note: str
     head: list[str]
-    right: list[bool]  # of each column, whether it is flush right, as numbers are
+    right: list[bool]  # whether each column is right-aligned, as numbers are
     rows: list[list[str]]
 
 
@@ -47,10 +47,10 @@ def write_table(
     note: str,
     shown: ShownColumns | pd.DataFrame,
 ) -> None:
-    """Write the frame to CSV in full, and `shown`, its columns as people read them, to Markdown and LaTeX.
+    """Write the full frame to CSV, and `shown`, its displayed columns, to Markdown and LaTeX.
 
-    `files` are the CSV, the Markdown and the LaTeX file; the latter two hold at most 2,000 rows. What is missing in
-    `shown` becomes a dash.
+    `files` are the CSV, the Markdown and the LaTeX file; the latter two have at most 2,000 rows. Missing values in
+    `shown` become a dash.
     """
     csv, markdown, latex = files
     write_csv(frame, csv)
@@ -64,14 +64,14 @@ def write_table(
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """Read a table as `write_table` wrote it to CSV: whole numbers as Int64, missing texts as None."""
+    """Read a CSV table of `write_table`: whole numbers as Int64, missing texts as None."""
     cells = pd.read_csv(path, dtype="object", keep_default_na=False, na_values=[""])
     return cells.apply(_convert_column)
 
 
 def _convert_column(column: pd.Series) -> pd.Series:
     present = column.dropna()
-    if column.name == "variant":  # empty for unchanged models, so perhaps in all rows
+    if column.name == "variant":  # empty for unchanged models, possibly in all rows
         return column.fillna("")
     if present.str.fullmatch(r"-?\d+").all():
         return (
@@ -84,7 +84,7 @@ def _convert_column(column: pd.Series) -> pd.Series:
 
 
 def read_markdown(path: Path) -> ShownTable:
-    """Read a table as `write_table` wrote it to Markdown."""
+    """Read a Markdown table of `write_table`."""
     text = path.read_text(encoding="utf-8")
     title, rest = text.removeprefix("# ").split("\n", 1)
     note, _, table = rest.partition("\n\n| ")
@@ -116,7 +116,7 @@ def _escape_cells(table: ShownTable, escape: Callable[[str], str]) -> pd.DataFra
 
 
 def _format_latex(table: ShownTable) -> str:
-    """Format as a longtable, which breaks over pages: a grid of models and tasks outgrows one."""
+    """Format as a longtable, since a grid of models and tasks may exceed one page."""
     text = _escape_cells(table, escape_latex).to_latex(
         index=False,
         longtable=True,

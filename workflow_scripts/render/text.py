@@ -1,6 +1,6 @@
-"""How numbers are written wherever people read them: one minus sign, one dash for what is not there.
+"""Format numbers for readers, with a typographic minus sign.
 
-A missing value becomes None, which the writer of tables shows as a dash.
+A missing value becomes None, which `write_table` shows as a dash.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,12 +12,12 @@ MINUS, INFINITY, DASH = "−", "∞", "—"
 
 
 def is_known(value: float | None) -> TypeGuard[float]:
-    """Tell whether a value is there: neither None nor NaN nor NA."""
+    """Return whether a value is present: neither None nor NaN nor NA."""
     return not pd.isna(value)
 
 
 def fixed(value: float, spec: str) -> str:
-    """Format a number that is there by Python's own `spec`, with a minus sign in place of a hyphen."""
+    """Format a present number by a Python format `spec`, with a minus sign instead of a hyphen."""
     return format(value, spec).replace("-", MINUS).replace("inf", INFINITY)
 
 
@@ -26,7 +26,7 @@ def number(value: float | None, spec: str = ".3f") -> str | None:
 
 
 def shown(values: Iterable[float | None], show: Callable[[float], str | None]) -> list[str | None]:
-    """Format each value that is there by `show`."""
+    """Format each present value with `show`; missing ones become None."""
     return [show(value) if is_known(value) else None for value in values]
 
 
@@ -35,7 +35,7 @@ def numbers(values: Iterable[float | None], spec: str = ".3f") -> list[str | Non
 
 
 def percents(values: Iterable[float | None], spec: str = ".1f") -> list[str | None]:
-    """Format fractions in percent, without its sign."""
+    """Format fractions in percent, without the percent sign."""
     return shown(values, lambda value: number(100 * value, spec))
 
 
@@ -44,7 +44,7 @@ def format_with_errors(
     errors: Iterable[float | None],
     show: Callable[[float], str | None] = number,
 ) -> list[str | None]:
-    """Format as `0.412 ± 0.013`, or the value alone where its standard error is not known."""
+    """Format as `0.412 ± 0.013`, or only the value if its standard error is unknown."""
     return [
         f"{value} ± {error}" if value and error else value
         for value, error in zip(shown(values, show), shown(errors, show), strict=True)
@@ -56,7 +56,7 @@ def intervals(
     highs: Iterable[float | None],
     show: Callable[[float], str | None] = number,
 ) -> list[str | None]:
-    """Format as `0.118 to 0.734`, or None where there is no interval."""
+    """Format as `0.118 to 0.734`, or None if there is no interval."""
     return [
         f"{low} to {high}" if low and high else None
         for low, high in zip(shown(lows, show), shown(highs, show), strict=True)
@@ -64,7 +64,7 @@ def intervals(
 
 
 def perplexity(value: float) -> str:
-    """Format with four digits or so, whatever the size: an untrained plan's perplexity may be millions."""
+    """Format with about four digits at any size: an untrained chunk plan's perplexity may be millions."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}" if value >= 1 else f"{value:.2f}"
 
 

@@ -1,4 +1,4 @@
-"""Whether two numbers agree: the same test for every published number."""
+"""Test whether a published number and ours agree, with the same test for every number."""
 
 import math
 from collections.abc import Iterable
@@ -10,14 +10,12 @@ from workflow_scripts.render.text import is_known
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
 NOT_COMPARABLE = "not comparable"
 JUDGED = (AGREES, DIFFERS, INCONCLUSIVE)
-OTHER_PROTOCOL = "other protocol"  # measured, but not as the published number was
-LIMIT = 2.0  # standard errors of the difference, from which on two numbers differ
-WITHIN = 1.645  # standard errors either way of the 90% interval that a margin has to hold (two tests at 5%)
-POWER = 0.842  # and these beyond the limit: so large a difference is shown four times in five
-NEARLY_AS_LIKELY = 1e-3  # of a model's answers in float32; docs/report.md says why
-BY_LUCK = (
-    0.05  # at most so many do although nothing differs; docs/report.md says how that was found
-)
+OTHER_PROTOCOL = "other protocol"  # measured with another protocol than the published number
+LIMIT = 2.0  # two numbers differ from this many standard errors of the difference on
+WITHIN = 1.645  # standard errors on each side of the 90% interval of an equivalence test (two tests at 5%)
+POWER = 0.842  # standard errors beyond LIMIT of a difference that is detected with 80% power
+NEARLY_AS_LIKELY = 1e-3  # fraction of float32 answers that may change; see docs/report.md
+BY_LUCK = 0.05  # largest fraction of equal numbers with the verdict "differs"; see docs/report.md
 GENERATED = "the models and questions here are generated ones"
 NOT_MEASURED = "it was not measured here"
 _NUMBERS = ["published", "published_stderr", "ours", "ours_stderr"]
@@ -36,12 +34,12 @@ def verdict(
     printed_to: float,
     error: float | None = None,
 ) -> dict:
-    """Compute the difference, z and the verdict; `why_not` is what forbids the comparison, or None.
+    """Compute the difference, z and the verdict; `why_not` is the reason against a comparison, or None.
 
-    `error` is the standard error of the difference where that between two runs on the same items is known. Elsewhere
-    the sampling of items in both runs counts, and ours stands for both where none was published. A difference that
-    rounding in print may hide is none. `farthest` is the end of the difference's 90% interval that is farther from 0,
-    `smallest` the difference that would have been shown with a power of 80%.
+    `error` is the standard error of the difference between two runs on the same items, if known. Otherwise it is
+    computed from both standard errors, and ours replaces a missing published one. A difference within the rounding
+    of the published number (`printed_to`) counts as 0. `farthest` is the end of the difference's 90% interval that is
+    farther from 0, `smallest` the difference that is detected with 80% power.
     """
     if why_not or not is_known(ours):
         return refuse(why_not or NOT_MEASURED)
@@ -67,7 +65,7 @@ def verdict(
 
 
 def within(published: float, low: float | None, high: float | None, why_not: str | None) -> dict:
-    """Give the verdict of a rank, which has no standard error: it differs where it lies outside of our interval."""
+    """Return the verdict of a rank, which has no standard error: it differs if it is outside our interval."""
     if why_not or not is_known(low) or not is_known(high):
         return refuse(why_not or NOT_MEASURED)
     farthest = max(abs(low - published), abs(high - published))
@@ -77,28 +75,28 @@ def within(published: float, low: float | None, high: float | None, why_not: str
 
 
 def refuse(because: str) -> dict:
-    """Return the verdict of what cannot be compared, and so has no difference."""
+    """Return the verdict of a number that cannot be compared and has no difference."""
     return NOTHING | {"verdict": NOT_COMPARABLE, "because": because}
 
 
 def apply_margins(table: pd.DataFrame, margins: pd.Series) -> pd.DataFrame:
-    """Let what was not shown to differ agree where it surely lies within its margin."""
+    """Change inconclusive verdicts to "agrees" where the 90% interval of the difference is within the margin."""
     agrees = (table["verdict"] == INCONCLUSIVE) & (table["farthest"] <= margins)
     return table.assign(verdict=table["verdict"].mask(agrees, AGREES))
 
 
 def compute_repeat_error(n: int, step: float) -> float:
-    """Compute the error of a difference between two evaluations of one model, of the same n questions.
+    """Compute the standard error of the difference between two evaluations of one model on the same n questions.
 
-    Nothing is sampled. The order of sums, which depends on device and library, changes answers that are nearly as
-    likely as another; with a share of them changed, either way, and each worth a step, the difference has this error.
-    It is a step at least: no score lies between.
+    No items are sampled, but the order of floating-point sums, which depends on device and library, changes answers
+    of nearly equal likelihood: the fraction NEARLY_AS_LIKELY of them, in either direction, each by one `step` of the
+    score. The error is at least one step, the resolution of the score.
     """
     return step * max(1.0, math.sqrt(NEARLY_AS_LIKELY * n))
 
 
 def make_table(rows: Iterable[dict]) -> pd.DataFrame:
-    """Make the table of compared numbers, whatever columns a row lacks."""
+    """Build the table of compared numbers; columns that a row lacks are empty."""
     table = pd.DataFrame(rows, columns=_COLUMNS)
     numbers = [*_NUMBERS, "n", *_JUDGED]
     table[numbers] = table[numbers].apply(pd.to_numeric)

@@ -21,10 +21,10 @@ COLUMNS = {
     "seed": "Int64",
     "baseline": "Float64",
     "chance": "Float64",
-    # Two rows of the leaderboard may differ in nothing else.
+    # Two rows of the leaderboard may differ only in dtype.
     "dtype": "string",
     "commit": "string",
-    # What was varied within one measurement.
+    # Conditions that vary within one measurement.
     **{
         name: "Int64" if field.annotation == int | None else "string"
         for name, field in Condition.model_fields.items()

@@ -1,11 +1,11 @@
-"""Ranges of metrics, and standard errors where no item or every item is right and the plain formula gives 0."""
+"""Ranges of metrics, and standard errors of scores with no or every item correct, where the usual formula gives 0."""
 
 import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.proportions import compute_share_stderr
 
-# By the metric's name without its filter; the ranges of others are unknown.
+# By metric name without its filter; other metrics have unknown ranges.
 RANGES = {
     **dict.fromkeys(("acc", "acc_norm", "exact_match", "em", "qem", "f1"), (0.0, 1.0)),
     **dict.fromkeys(("acc_strict", "format_met"), (0.0, 1.0)),
@@ -19,7 +19,7 @@ def strip_filter(metric: str) -> str:
 
 
 def get_metric_minimum(metrics: pd.Series) -> pd.Series:
-    """Return the lowest possible value of each metric, also as a mean over parts of a task; NaN where unknown."""
+    """Return the lowest possible value of each metric, including macro averages; NaN if unknown."""
     lowest = {
         metric: RANGES.get(strip_filter(metric).removesuffix("_macro"), (np.nan,))[0]
         for metric in metrics.dropna().unique()
@@ -28,10 +28,10 @@ def get_metric_minimum(metrics: pd.Series) -> pd.Series:
 
 
 def replace_zero_stderr(scores: pd.DataFrame) -> pd.DataFrame:
-    """Replace standard errors of 0, which scores at the ends of their range have by the plain formula.
+    """Replace standard errors of 0, which the usual formula gives for scores at the ends of their range.
 
-    Where the number of items is missing, the other scores of the task have it, or imply it by
-    their errors; where these do not either, the error is missing.
+    A missing number of items is taken from the task's other scores, or computed from their standard
+    errors; if neither is possible, the standard error becomes missing.
     """
     lowest = get_metric_minimum(scores["metric"])
     value, error, n = (

@@ -1,4 +1,4 @@
-"""CSV files: those that somebody else wrote, and ours, which somebody else will open."""
+"""Read external CSV files, and write ours safely for spreadsheets."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from workflow_scripts.core.files import open_atomic_path
 
 
 def read_external_csv(path: Path, expected: str, **how: Any) -> pd.DataFrame:
-    """Read a CSV file by pandas; one without a row is an error."""
+    """Read a CSV file with pandas; raise UserError if it has no rows."""
     try:
         table = pd.read_csv(path, **how)
     except pd.errors.EmptyDataError:
@@ -24,7 +24,7 @@ def read_external_csv(path: Path, expected: str, **how: Any) -> pd.DataFrame:
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """Write a CSV file in full precision, its texts escaped so that none is a formula."""
+    """Write a CSV file in full precision, with texts escaped so that spreadsheets run no formula."""
     texts = {
         name: frame[name].map(lambda cell: escape_csv(cell) if isinstance(cell, str) else cell)
         for name in frame

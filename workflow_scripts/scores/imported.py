@@ -1,4 +1,4 @@
-"""Read other people's scores from CSV into our columns, under the name of their file; wrong lines are errors."""
+"""Read external scores from CSV into our columns, with the file name as study; invalid lines are errors."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,15 +20,15 @@ from workflow_scripts.scores.published_leaderboard import (
 )
 from workflow_scripts.settings.harmony import Protocol
 
-# Studies in results/scores.csv that a ranking does not use.
+# Studies in results/scores.csv that rankings do not use.
 UNRANKED = ("chunking", "mmlu", "prompts", "suite", "training")
-RANKED = "harmony"  # the one that is ranked
-BITS = "bits_per_byte"  # of a text
+RANKED = "harmony"  # the study that rankings use
+BITS = "bits_per_byte"  # the metric of plain texts
 _CELL = ["model", "variant", "task", "subset", "protocol"]
 
 
 class ImportedRow(Condition):
-    """A line of the file: a score as a fraction, with its metric in full."""
+    """A line of the file: a score as a fraction, with its full metric name."""
 
     line: int
     model: str
@@ -53,7 +53,7 @@ class ImportedRow(Condition):
         context: Any = info.context
         metrics, protocols = context["metrics"], context["protocols"]
         metric = strip_filter(self.metric)
-        # Texts are no tasks, and have names of their own.
+        # Plain texts are not in the table of tasks.
         if self.task not in metrics and metric != BITS:
             hint = format_suggestion(self.task, metrics)
             raise ValueError(f"the task {self.task!r} is unknown.{hint}")
@@ -76,10 +76,10 @@ def read_imported(
     *,
     others: bool = False,
 ) -> pd.DataFrame:
-    """Read the scores of one file; `metrics` has the metric that tables report for every known task.
+    """Read the scores of one file; `metrics` maps every known task to the metric that tables report.
 
-    With `others` a task may have further metrics beside that one, which are left out, as they are of a
-    run's own scores.
+    With `others`, further metrics of a task are dropped, as they are from a run's own scores; without it
+    they are errors.
     """
     expected = "a header with model, task, protocol, metric and value, and a line for each score"
     frame = read_external_csv(path, expected, dtype=object, keep_default_na=False, na_values=[""])
@@ -107,7 +107,7 @@ def read_imported(
 
 
 def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> list[dict[str, Any]]:
-    """Check each line; all problems are raised together."""
+    """Validate each line; all problems are raised together."""
     rows, problems = [], []
     for record in frame.to_dict("records"):
         values = {str(name): value for name, value in record.items() if not pd.isna(value)}
@@ -125,7 +125,7 @@ def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> lis
 
 
 def _select_ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Select the ranked scores of results/scores.csv; of those measured and imported, the measured ones."""
+    """Select the ranked scores of results/scores.csv; measured scores take precedence over imported ones."""
     ranked = frame[~frame["study"].isin(UNRANKED)]
     own = ranked["study"] == RANKED
     cells = ranked[[name for name in _CELL if name in ranked]].fillna("").agg(tuple, axis=1)
@@ -133,7 +133,7 @@ def _select_ranked(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """Leave out the other metrics of tasks that have the reported one."""
+    """Drop other metrics of tasks that have the reported metric."""
     reported = frame["task"].map(dict(metrics))
     is_reported = (frame["metric"] == reported) | (
         frame["metric"] == reported.map(strip_filter, "ignore")
@@ -143,7 +143,7 @@ def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.Data
 
 
 def _melt_leaderboard(wide: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """Melt the wide table of a leaderboard, in percent, into lines; a blank cell is no score."""
+    """Melt the wide table of a leaderboard (in percent) into one line per score, without blank cells."""
     wide = wide.drop(columns=list(LEADING_COLUMNS[1:]))
     long = wide.melt(["model", "line"], var_name="task").dropna(subset="value")
     return long.assign(

@@ -1,4 +1,4 @@
-"""The errors that a study's items give its scores: which models they move together, by task and metric."""
+"""Compute the covariance of scores from sampling a task's items, by task and metric."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,11 +23,11 @@ COLUMNS = {
     "own": "float64",
     "shared": "object",
 }
-TOLERANCE = 1e-6  # between a score of the items and the record's own number
+TOLERANCE = 1e-6  # between the score computed from items and the record's
 
 
 class Influences(NamedTuple):
-    """The difference that each cluster of items makes to a score, and the variance that these items hide."""
+    """The influence of each item cluster on a score, and the variance that these items do not show."""
 
     by_cluster: pd.Series
     hidden: float
@@ -37,10 +37,11 @@ class Influences(NamedTuple):
 def item_errors(
     records: Iterable[tuple[Path, Record]], imported: Iterable[tuple[Path, ImportedCell]] = ()
 ) -> pd.DataFrame:
-    """Compute a row for each score of a whole task that is a mean over its items, or Matthews' coefficient.
+    """Compute a row of errors for each whole-task score that is a mean over items or Matthews' coefficient.
 
-    Models and protocols of one task and metric, ours and imported ones (each with its folder), share one covariance,
-    as they answer the same items. Several trainings of a cell are averaged, as their scores are.
+    All models and protocols of one task and metric, measured or imported, share one covariance, as they answer
+    the same items. Training runs of a cell with several seeds are averaged, as their scores are. `imported` has each
+    cell with its folder.
     """
     by_score: dict[tuple[str, str], Any] = defaultdict(lambda: defaultdict(list))
     for path, fields, metrics in _list_scored(records, imported):
@@ -59,7 +60,7 @@ def item_errors(
 def _list_scored(
     records: Iterable[tuple[Path, Record]], imported: Iterable[tuple[Path, ImportedCell]]
 ) -> Iterator[tuple[Path, dict[str, Any], Sequence[Metric | ImportedScore]]]:
-    """List the file of items, the description and the scores of records and of imported cells that have items."""
+    """Yield items file, description and scores of each record and of each imported cell that has items."""
     for path, record in records:
         yield path.with_name(record.items.file), describe_record(record), record.metrics
     for folder, cell in imported:
@@ -85,7 +86,7 @@ def _build_table(task: str, metric: str, by_row: dict[tuple, list[Influences]]) 
 
 
 def compute_influences(items: pd.DataFrame, metric: Metric | ImportedScore) -> Influences | None:
-    """Compute the influence of items on a score; None for what is no mean over them, such as a perplexity."""
+    """Compute the influence of items on a score; None for metrics that are no mean over items, such as perplexity."""
     if strip_filter(metric.name) == "mcc":
         value, influence, least = compute_matthews(items["gold"], items["prediction"])
     else:
@@ -99,16 +100,16 @@ def compute_influences(items: pd.DataFrame, metric: Metric | ImportedScore) -> I
         influence, least = weights * (values - value), compute_least_variance(value, len(values))
     if not abs(value - metric.value) < TOLERANCE:
         return None
-    # Members of a group of tasks, such as subjects, are its clusters, where items have none.
+    # Without clusters, the members of a task group, such as subjects, are the clusters.
     clusters = items["cluster"].fillna(items["subset"]).fillna(items["item"])
     by_cluster = pd.Series(influence).groupby(clusters.to_numpy(), sort=False).sum()
-    # How far independent items fall short of the least variance: 0 unless nearly all are alike.
+    # Shortfall of the items' variance from the least variance: 0 unless nearly all items are alike.
     hidden = max(0.0, least - float((influence**2).sum()))
     return Influences(by_cluster, hidden, len(influence))
 
 
 def compute_least_variance(share: float, n: int) -> float:
-    """Compute the variance of a share with two right and two wrong answers added: above 0 where all are alike."""
+    """Compute the variance of a fraction after adding two correct and two wrong answers, so that it is above 0."""
     if not 0 <= share <= 1:
         return 0.0
     p = (share * n + 2) / (n + 4)
@@ -116,9 +117,9 @@ def compute_least_variance(share: float, n: int) -> float:
 
 
 def compute_matthews(gold: pd.Series, prediction: pd.Series) -> tuple[float, np.ndarray, float]:
-    """Compute Matthews' coefficient, the influence of each item, and its least variance, by the same addition.
+    """Compute Matthews' coefficient, the influence of each item, and the least variance after the same addition.
 
-    The influence of an item is the change by another one like it, times n / (n + 1).
+    The influence of an item is the change of the coefficient if the item is repeated, times n / (n + 1).
     """
     labels, codes = np.unique([gold, prediction], return_inverse=True)
     cells = tuple(codes.reshape(2, -1))
@@ -132,7 +133,7 @@ def compute_matthews(gold: pd.Series, prediction: pd.Series) -> tuple[float, np.
 
 
 def _compute_changes(counts: np.ndarray) -> np.ndarray:
-    """Compute the change of the coefficient by one more item in each cell of a table of counts."""
+    """Compute the change of the coefficient if each cell of a table of counts gets one more item."""
     changed = [
         _compute_coefficient(counts + cell.reshape(counts.shape)) for cell in np.eye(counts.size)
     ]
@@ -146,6 +147,6 @@ def _compute_coefficient(counts: np.ndarray) -> float:
 
 
 def get_row_errors(table: pd.DataFrame, columns: list[str]) -> tuple[pd.MultiIndex, ItemErrors]:
-    """Return the errors of one task and metric, with these columns as the index of its rows."""
+    """Return the errors of one task and metric, with `columns` as the index of the rows."""
     index = pd.MultiIndex.from_frame(table[columns])
     return index, ItemErrors(np.stack(table["shared"].to_list()), table["own"].to_numpy(float))

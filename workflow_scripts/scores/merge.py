@@ -1,4 +1,4 @@
-"""Merge the scores of all studies and other people's into one table."""
+"""Merge the scores of all studies and imported files into one table."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,10 +14,10 @@ from workflow_scripts.scores.tidy import read_all_imported, sort_scores, write_p
 def merge(
     studies: list[pd.DataFrame], imported: Sequence[Path], metrics: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Merge all studies' scores with other people's, whose names must not be ours."""
+    """Merge the scores of all studies with imported ones; imported files must not have a study's name."""
     own = set(pd.concat(studies)["study"])
     frames = [*studies, *read_all_imported(imported, metrics, taken=own)]
-    # Imported results stand in two studies.
+    # Imported results occur in two studies.
     merged = pd.concat(frames, ignore_index=True).astype(COLUMNS).drop_duplicates()
     return sort_scores(merged)
 

@@ -1,4 +1,4 @@
-"""Read the panel: models with a score on each of its tasks, among which other models are placed."""
+"""Read the panel: reference models with a score on each task, among which other models are placed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.published_leaderboard import PROTOCOL
 
-MIN_MODELS = 10  # that a place can be learned from
+MIN_MODELS = 10  # fewest reference models for a placement
 TOLERANCE = 1e-9  # far below one item of the largest task
 
 
@@ -21,9 +21,9 @@ class Panel(NamedTuple):
 
 
 def read_panel_scores(path: Path, metrics: Mapping[str, str]) -> Panel:
-    """Read a panel, without the models that lack a score, and without tasks on which all models are alike.
+    """Read a panel, without models that lack a score and tasks on which all models score the same.
 
-    Of scores under several protocols those after training count, and of several seeds their mean.
+    If there are several protocols, train-before-test is used; several seeds are averaged.
     """
     scores = read_imported(path, metrics, others=True)
     scores = scores[scores["task"].isin(list(metrics)) & scores["subset"].isna()]
@@ -39,7 +39,7 @@ def read_panel_scores(path: Path, metrics: Mapping[str, str]) -> Panel:
         raise UserError(f"{path} has scores with several numbers of examples; expected one.")
     wide = cells["value"].mean().astype(float).unstack()
     wide = wide.reindex(index=scores["model"].unique(), columns=scores["task"].unique()).dropna()
-    # Means of the same scores of other seeds may differ in the last digit.
+    # Means over the seeds of equal scores may differ in the last digit.
     wide = wide.loc[:, wide.max() - wide.min() > TOLERANCE]
     if len(wide) < MIN_MODELS or wide.empty:
         raise UserError(

@@ -1,4 +1,4 @@
-"""The published leaderboard of train-before-test, a wide table in percent."""
+"""Read the published leaderboard of train-before-test, a wide table in percent."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ from workflow_scripts.scores.files import read_external_csv
 
 LEADING_COLUMNS = ("model", "rank", "pc1")
 PROTOCOL = "train_before_test"
-# Test items of each task. Not printed there: the sizes of the evaluation splits, at most 10,000. Every
-# accuracy printed there is a whole number of items of these.
+# Test items of each task, which the leaderboard does not print: the sizes of the evaluation splits, at most
+# 10,000. Every printed accuracy is a whole number of these items.
 TEST_ITEMS = {
     "cola": 1043,
     "mnli": 9815,
@@ -37,12 +37,12 @@ TEST_ITEMS = {
     "nq_open": 3610,
     "gsm8k": 1319,
 }
-# Acceptable and unacceptable sentences among those of cola, whose metric depends on how many of each are right.
+# Acceptable and unacceptable sentences of cola; its Matthews' coefficient depends on both counts.
 COLA = (721, 322)
 
 
 def read_panel(path: Path) -> pd.DataFrame:
-    """Read the scores of models in rows on tasks in columns, as fractions."""
+    """Read the scores as fractions, with models in rows and tasks in columns."""
     expected = "the column model, a column for each task, and a line for each model"
     wide = read_external_csv(path, expected)
     if "model" not in wide:
@@ -51,10 +51,10 @@ def read_panel(path: Path) -> pd.DataFrame:
 
 
 def convert_to_fractions(wide: pd.DataFrame) -> pd.DataFrame:
-    """Return its scores alone, by model."""
+    """Return only the scores, as fractions, with the model as index."""
     return wide.drop(columns=[c for c in LEADING_COLUMNS if c in wide]) / 100
 
 
 def is_leaderboard(columns: list[str]) -> bool:
-    """Tell whether a CSV file with these columns is that wide table."""
+    """Return whether a CSV file with these columns is the wide leaderboard table."""
     return tuple(columns[: len(LEADING_COLUMNS)]) == LEADING_COLUMNS

@@ -1,4 +1,4 @@
-"""Collect a study's scores into one tidy table, a row per number, with the errors that shared items give them."""
+"""Collect a study's scores into one tidy table, a row per number, with their standard errors from shared items."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ _ORDER += ["dtype", "commit", *CONDITIONS]
 
 
 def read_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
-    """Read records; all problems are raised together, and failed cells are named and left out."""
+    """Read records; all problems are raised together, and failed cells are printed and skipped."""
     records, problems = [], []
     for path in paths:
         try:
@@ -40,12 +40,12 @@ def read_records(paths: Sequence[Path]) -> list[tuple[Path, Record]]:
 
 
 def collect(records: Iterable[Record]) -> pd.DataFrame:
-    """Build the table of scores of records."""
+    """Build the table of scores from records."""
     return sort_scores(tidy([row for record in records for row in make_record_rows(record)]))
 
 
 def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Build a table of scores from rows, in any order."""
+    """Build a table of scores from rows, unsorted."""
     return replace_zero_stderr(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
 
 
@@ -56,7 +56,7 @@ def sort_scores(scores: pd.DataFrame) -> pd.DataFrame:
 def read_all_imported(
     paths: Sequence[Path], metrics: Mapping[str, str], taken: set[str]
 ) -> list[pd.DataFrame]:
-    """Read the scores of each file; `taken` are the names that a file may not have as its own."""
+    """Read the scores of each file; `taken` are names of studies that no file may have."""
     names = [*taken, *(path.stem for path in paths)]
     for path in paths:
         if names.count(path.stem) > 1:
@@ -80,7 +80,7 @@ def make_cell_rows(cell: ImportedCell) -> list[dict[str, Any]]:
 
 
 def describe_score(score: Metric | ImportedScore) -> dict[str, Any]:
-    """Return the columns of a score; its baseline is the better of a fixed and a random answer."""
+    """Return the columns of a score; its baseline is the better of a constant and a random answer."""
     baselines = [
         baseline for baseline in (score.best_constant, score.chance) if baseline is not None
     ]
@@ -96,7 +96,7 @@ def write_parquet(scores: pd.DataFrame, path: Path) -> None:
 def collect_scores(
     records: list[Path], scores: Path, errors: Path, imports: Sequence[Path] = ()
 ) -> None:
-    """Write the scores of records and of imported cells, and the errors of their shared items."""
+    """Write the scores of records and imported cells, and their errors from shared items."""
     measured = read_records(records)
     imported = [(folder, cell) for folder in imports for cell in read_cells(folder)]
     rows = [row for _, record in measured for row in make_record_rows(record)]

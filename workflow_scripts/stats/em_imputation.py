@@ -1,4 +1,4 @@
-"""Impute rows of one normal distribution, with the errors of what is imputed."""
+"""Impute missing values of rows from one multivariate normal distribution, with their standard errors."""
 
 from statistics import NormalDist
 
@@ -6,27 +6,27 @@ import numpy as np
 
 from workflow_scripts.stats.significance import LEVEL, TAILS
 
-# Weights of the mean correlation in each correlation; the best of these is found by cross-validation.
+# Candidate weights of the mean correlation in each correlation; cross-validation chooses one.
 _SHRINKAGES = (0.05, 0.15, 0.3, 0.6, 1.0)
 _FOLDS, _SEED = 5, 0
-_MAX_ROWS = 1000  # to learn from: more of them move no correlation by more than 0.03
-_MAX_ROUNDS, _MAX_ROUNDS_TO_CHOOSE = 25, 10  # of EM
-_TOLERANCE = 1e-3  # of a correlation, less than which a round changes nothing
+_MAX_ROWS = 1000  # rows to fit; more rows change no correlation by more than 0.03
+_MAX_ROUNDS, _MAX_ROUNDS_TO_CHOOSE = 25, 10  # EM iterations
+_TOLERANCE = 1e-3  # change of a correlation below which EM has converged
 
 
 def impute_normal(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the values with each gap's expectation, and the standard deviations of the gaps (elsewhere NaN).
+    """Fill each gap with its conditional expectation; return the values and the gaps' standard deviations (else NaN).
 
-    Columns are standardised. Mean m and covariance C of the rows are found by the EM algorithm for a normal
-    distribution with gaps. C is R with its correlations drawn towards their mean, since a few dozen rows do
-    not tell hundreds of correlations: how far is what predicts best the cells of rows that were not fitted.
-    Given the known part o of a row, a gap g is expected at m_g + C_go C_oo^-1 (x_o - m_o), with variance
-    C_gg - C_go C_oo^-1 C_og. Scores are not quite normal; so the standard deviations are multiplied by what
-    makes 95% of those predictions hold within 1.96 of them. Of more than a thousand rows, m, C and the two
-    choices are learnt from a random thousand.
+    Columns are standardised. Mean m and covariance C of the rows are estimated by the EM algorithm for a normal
+    distribution with missing values. The correlations in C are shrunk towards their mean, since a few dozen rows
+    do not determine hundreds of correlations; cross-validation over rows chooses the shrinkage. Given the observed
+    part o of a row, a gap g has the expectation m_g + C_go C_oo^-1 (x_o - m_o) and the variance
+    C_gg - C_go C_oo^-1 C_og. As scores are not exactly normal, the standard deviations are scaled so that 95% of the
+    cross-validated predictions lie within 1.96 of them. With more than a thousand rows, m, C, the shrinkage and the
+    scale are estimated on a random thousand.
     """
     gaps, center, spread = np.isnan(values), np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-    varying = spread > 1e-12  # a constant column is imputed with certainty
+    varying = spread > 1e-12  # a constant column is imputed without error
     scale = np.where(varying, spread, 1.0)
     standard = ((values - center) / scale)[:, varying]
     expected, stderr = np.zeros((2, *values.shape))
@@ -49,10 +49,10 @@ def impute_normal(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _fill(
     standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fill the gaps of the rows; with it returns the inverse of each row's C_oo, 0 outside of it."""
+    """Fill the gaps of the rows; also return the inverse of each row's C_oo, with zeros for the gaps."""
     observed = ~np.isnan(standard)
     inside = observed[:, :, None] & observed[:, None, :]
-    # 1 on the diagonal of the gaps, to be invertible
+    # Ones on the diagonal of the gaps make the blocks invertible.
     blocks = np.where(inside, covariance, ~observed[:, None] * np.eye(standard.shape[1]))
     inverses = np.where(inside, np.linalg.inv(blocks), 0.0)
     centred = np.where(observed, standard - mean, 0.0)
@@ -80,15 +80,15 @@ def _shrink(covariance: np.ndarray, shrinkage: float) -> np.ndarray:
     correlations = covariance / scale
     mean = (correlations.sum() - columns) / max(columns * (columns - 1), 1)
     shrunk = (1 - shrinkage) * correlations + shrinkage * np.clip(mean, 0.0, 0.99)
-    np.fill_diagonal(shrunk, 1.0 + 1e-6)  # never quite singular, however few the rows
+    np.fill_diagonal(shrunk, 1.0 + 1e-6)  # invertible even with few rows
     return shrunk * scale
 
 
 def _choose(standard: np.ndarray) -> tuple[float, float]:
-    """Choose the shrinkage that predicts best, and the factor of its standard deviations.
+    """Choose the shrinkage that predicts best in cross-validation, and the scale of its standard deviations.
 
-    That is what 95% of the errors in standard deviations stay below, over what 95% of normal ones do; of few the
-    largest.
+    The scale is the 95% quantile of |error| / standard deviation over that of a normal distribution; with few errors,
+    the largest replaces the quantile.
     """
     order = np.random.default_rng(_SEED).permutation(len(standard))
     folds = [order[fold::_FOLDS] for fold in range(min(_FOLDS, len(order)))]
@@ -108,7 +108,7 @@ def _choose(standard: np.ndarray) -> tuple[float, float]:
 
 
 def _predict_known(standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Compute each known cell's error when it is predicted by the others of its row, and its standard deviation."""
+    """Compute the error and its standard deviation of each known cell, predicted from the others of its row."""
     _, inverses = _fill(standard, mean, covariance)
     observed = ~np.isnan(standard)
     centred = np.where(observed, standard - mean, 0.0)

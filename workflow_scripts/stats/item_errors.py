@@ -1,23 +1,23 @@
-"""How sampling a task's items moves the scores of several models at once.
+"""Model the errors of scores from sampling a task's items, which are correlated between models.
 
-All models answer the same items, and mostly find the same ones hard: on another sample their scores move
-together. So the errors of a task are a covariance between models and not one error a model.
+All models answer the same items and mostly fail on the same ones, so on another sample their scores change
+together. Therefore the errors of a task are a covariance between models, not one standard error per model.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-# Beyond so many models and protocols a covariance is stored as so many factors, and the rest as each one's own.
+# A covariance of more than _MAX_EXACT rows is stored as _FACTORS factors and independent remainders.
 _MAX_EXACT, _FACTORS = 512, 64
 
 
 @dataclass(frozen=True)
 class ItemErrors:
-    """Errors of one task, a model a row.
+    """Errors of one task, with models in rows.
 
-    `shared` has a column for each factor that moves several models, `own` the standard deviation of what
-    moves each alone; a cell of unknown error is NaN in both.
+    `shared` has a column for each factor that affects several models, `own` the standard deviation of each
+    model's independent error; both are NaN where the error is unknown.
     """
 
     shared: np.ndarray
@@ -28,43 +28,43 @@ class ItemErrors:
         return (self.shared**2).sum(axis=1) + self.own**2
 
     def compute_difference_variance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Compute the variance of the difference of two models, by their positions; 0 between a model and itself."""
+        """Compute the variance of the difference of each pair of models, by position; 0 for a model and itself."""
         covariance = np.einsum("pk,pk->p", self.shared[first], self.shared[second])
         variances = self.variances
         variance = variances[first] + variances[second] - 2 * covariance
         return np.where(first == second, 0.0 * variance, variance.clip(0))
 
     def drawn(self, common: np.ndarray, own: np.ndarray) -> np.ndarray:
-        """Compute by how much each score moves with other items; both arguments are standard normal numbers."""
+        """Compute the change of each score on resampled items; both arguments are standard normal numbers."""
         return self.shared @ common + self.own * own
 
     def part(self, rows: np.ndarray) -> "ItemErrors":
-        """Select the models in these positions; position -1 is of a model with unknown errors."""
+        """Select the models in these positions; position -1 gives a model with unknown errors."""
         unknown = np.where(rows >= 0, 0.0, np.nan)
         return ItemErrors(self.shared[rows] + unknown[:, None], self.own[rows] + unknown)
 
     def where(self, mask: np.ndarray, other: "ItemErrors") -> "ItemErrors":
-        """Take these errors of the models in the mask, and the others' of the others."""
+        """Combine these errors for the models in the mask with `other` for the rest."""
         shared = np.where(mask[:, None], self.shared, other.shared)
         return ItemErrors(shared, np.where(mask, self.own, other.own))
 
 
 def build_assumed_errors(stderrs: np.ndarray, correlation: float) -> ItemErrors:
-    """Build errors from standard errors, with the same correlation between any two models."""
+    """Build errors from standard errors, with one correlation for all pairs of models."""
     shared = np.sqrt(correlation) * stderrs[:, None]
     return ItemErrors(shared, np.sqrt(1 - correlation) * stderrs)
 
 
 def build_measured_errors(influences: np.ndarray, hidden: np.ndarray) -> ItemErrors:
-    """Build errors from what each cluster of items (columns) adds to each model's score (rows, which sum to 0).
+    """Build errors from the influence of each cluster of items (columns) on each model's score (rows sum to 0).
 
-    The covariance is that of a mean over clusters, the sum of products times m / (m - 1). Where all items
-    came out alike no variance is measured, though there is some: `hidden` is added to each model's own.
+    The covariance is that of a mean over m clusters, the sum of products times m / (m - 1). If all items have
+    the same result, the measured variance is 0 although the true one is not: `hidden` is added to `own`.
     """
     clusters = influences.shape[1]
     influences = influences * np.sqrt(clusters / max(clusters - 1, 1))
     if len(influences) <= _MAX_EXACT:
-        # The symmetric root: of all with this product it alone is unique.
+        # The symmetric square root, because it is unique.
         eigenvalues, vectors = np.linalg.eigh(influences @ influences.T)
         shared = (vectors * np.sqrt(eigenvalues.clip(0))) @ vectors.T
     else:
@@ -77,7 +77,7 @@ def build_measured_errors(influences: np.ndarray, hidden: np.ndarray) -> ItemErr
 def append_unmeasured_models(
     measured: ItemErrors, stderrs: np.ndarray, correlation: float
 ) -> ItemErrors:
-    """Append models with nothing but standard errors, which move with the mean factor of the measured ones."""
+    """Append models that have only standard errors; they share the mean factor of the measured models."""
     scaled = measured.shared / np.sqrt(measured.variances.clip(1e-300))[:, None]
     direction = scaled.mean(axis=0)
     direction = direction / (np.linalg.norm(direction) or 1.0)

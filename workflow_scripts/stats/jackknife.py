@@ -1,4 +1,4 @@
-"""Intervals over models, which come in families: had other families of models been taken."""
+"""Confidence intervals over model families: the uncertainty from the choice of families."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,14 +8,14 @@ import pandas as pd
 
 from workflow_scripts.stats.significance import TAILS
 
-_MIN_FAMILIES = 4  # of fewer, models are left out instead
-# More families are dealt into so many random groups: each group takes the statistic of all others, and a few
-# dozen say how it varies.
+_MIN_FAMILIES = 4  # with fewer families, single models are left out instead
+# More than _MAX_GROUPS families are split into _RANDOM_GROUPS random groups: each group costs one evaluation of
+# the statistic, and a few dozen suffice to estimate its variance.
 _MAX_GROUPS, _RANDOM_GROUPS = 64, 24
 
 
 class JackknifeInterval(NamedTuple):
-    """Ends of an interval for each number, with the number and kind of the groups that were left out in turn."""
+    """Ends of an interval for each number, with the number and kind of the jackknife groups."""
 
     low: np.ndarray
     high: np.ndarray
@@ -24,9 +24,9 @@ class JackknifeInterval(NamedTuple):
 
 
 def group_families(families: pd.Series) -> tuple[np.ndarray, str]:
-    """Number the group of each model: its family, or itself where the families are too few.
+    """Number the jackknife group of each model: its family, or each model alone if there are too few families.
 
-    A model of unknown family is a group by itself. More than 64 are dealt into 24 groups at random.
+    A model of unknown family is a separate group. More than 64 groups are merged into 24 at random.
     """
     names = families.astype(object).reset_index(drop=True)
     groups, unit = pd.factorize(names.fillna(names.index.to_series()))[0], "families"
@@ -46,9 +46,9 @@ def compute_family_jackknife(
     `statistic` takes the mask of the models to keep. With g families of n_j models, n together, and
     h_j = n / n_j, the pseudo-values p_j = h_j x - (h_j - 1) x_(j) have the variance
     sum (p_j - mean)^2 / (h_j - 1) / g (the jackknife for groups of unequal size), and the interval is
-    Student's with g - 1 degrees of freedom. Of fewer than three there is none.
+    Student's with g - 1 degrees of freedom. With fewer than three groups there is none.
     """
-    from scipy.stats import t  # slow to import, and needed here alone
+    from scipy.stats import t  # slow to import, used only here
 
     groups, unit = group_families(families)
     sizes = np.bincount(groups, minlength=1)

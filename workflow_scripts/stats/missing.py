@@ -1,4 +1,4 @@
-"""Missing cells of a grid: scores estimated from the others, and their errors."""
+"""Estimate the missing scores of a grid from the measured ones, with standard errors."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,20 +10,20 @@ from workflow_scripts.stats.em_imputation import impute_normal
 from workflow_scripts.stats.item_errors import ItemErrors
 from workflow_scripts.stats.score_errors import ScoreErrors
 
-FEWEST = 3  # scores of a model and of a task, below which none is estimated
-_NEIGHBOURS = 5  # scores, whose errors stand for an unknown one
+FEWEST = 3  # fewest scores of a model or task for which missing ones are estimated
+_NEIGHBOURS = 5  # nearest scores that give an unknown standard error
 
 
 class Completed(NamedTuple):
-    """Scores with estimates in the place of missing ones."""
+    """Scores with estimates for the missing ones."""
 
     errors: ScoreErrors
-    """The scores, and their errors: of an estimate, that of predicting the measured score."""
+    """The scores and their errors; an estimate has the prediction error."""
     filled: pd.DataFrame
     """Whether the score was estimated."""
 
     def imputed(self, draws: int, seed: int) -> Iterator[pd.DataFrame]:
-        """Redraw each estimate within its error; measured scores stay as they are."""
+        """Sample each estimate within its error; measured scores do not change."""
         generator, spread = np.random.default_rng(seed), self.errors.stderrs.where(self.filled, 0.0)
         for _ in range(draws):
             yield self.errors.scores + spread * generator.standard_normal(spread.shape)
@@ -32,11 +32,11 @@ class Completed(NamedTuple):
 def complete(errors: ScoreErrors) -> Completed:
     """Estimate the missing cells of models (rows) on tasks (columns).
 
-    Models are drawn from a normal distribution over the standardised tasks, whose covariance is learnt from
-    the measured cells (`impute_normal`). A model with fewer than three scores, or on fewer than half of
-    the tasks, stays as it is, and so does a task with fewer than three scores. A measured score without an error of
-    items gets the median of those of the five scores on its task that are nearest; none where the task has fewer
-    than three. That error and those of estimates are taken for the score's own.
+    Models are assumed to follow a normal distribution over the standardised tasks, with a covariance estimated from
+    the measured cells (`impute_normal`). Models with fewer than three scores or on fewer than half of the tasks, and
+    tasks with fewer than three scores, are not changed. A measured score without an item standard error gets the
+    median error of the five nearest scores on its task, or none if the task has fewer than three errors. These errors
+    and those of estimates are independent between models.
     """
     scores = errors.scores.astype(float)
     models = scores.count(axis=1) >= max(FEWEST, scores.shape[1] / 2)

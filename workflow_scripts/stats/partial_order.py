@@ -1,20 +1,20 @@
-"""Models in the order that significant differences alone give, and the ranks that this order leaves open."""
+"""Order models by significant differences only, and compute the ranks that this partial order allows."""
 
 import numpy as np
 import pandas as pd
 
 from workflow_scripts.stats.score_errors import ScoreErrors
 
-_MAX_PAIRS = 50_000  # whose errors are held in memory at once
-SIGNIFICANT = 1.96  # standard errors of a difference: 5% of equal models seem to differ
+_MAX_PAIRS = 50_000  # pairs with errors in memory at once
+SIGNIFICANT = 1.96  # standard errors of a significant difference at the 5% level
 
 
 def compute_partial_orders(errors: ScoreErrors) -> np.ndarray:
-    """Compute [task, i, j]: whether model i lies above j by more than z = 1.96 standard errors of the difference.
+    """Compute [task, i, j]: whether model i is above j by more than z = 1.96 standard errors of the difference.
 
-    Errors are lengths d of differences of samples, so that d_ik <= d_ij + d_jk, and the order is partial: from
-    i above j and j above k follows v_i - v_k > z (d_ij + d_jk) >= z d_ik, so i above k. A model without an error
-    is neither above nor below.
+    The standard errors d satisfy the triangle inequality d_ik <= d_ij + d_jk, so the order is transitive: i above j
+    and j above k imply v_i - v_k > z (d_ij + d_jk) >= z d_ik, so i is above k. A model without an error is neither
+    above nor below another.
     """
     values = errors.scores.to_numpy(dtype=float)
     count, tasks = values.shape
@@ -29,18 +29,17 @@ def compute_partial_orders(errors: ScoreErrors) -> np.ndarray:
 
 
 def compute_rank_bounds(better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the best and the worst rank of each model in any ranking that keeps a task's partial order."""
+    """Compute the best and the worst rank of each model over all rankings consistent with a task's partial order."""
     return 1 + better.sum(axis=0), len(better) - better.sum(axis=1)
 
 
 def compute_joint_ranks(errors: ScoreErrors, above: np.ndarray) -> pd.DataFrame:
-    """Rank models on each task within its partial order, as alike between the tasks as it allows.
+    """Rank models on each task consistently with its partial order and as similarly between tasks as possible.
 
-    Models that a task does not separate stand in the order that all tasks together suggest: significant
-    differences first, as long as no task contradicts them, then the mean of their ranks. So ranks that
-    differ between tasks do so because some difference is significant. Models with the same scores and
-    errors on all tasks share the best of their places. No cell may be missing. `above` has the orders of
-    the tasks (`compute_partial_orders`).
+    Models that a task does not separate are ordered by all tasks together: first by significant
+    differences that no task contradicts, then by mean rank. So ranks differ between tasks only because of
+    significant differences. Models with equal scores and errors on all tasks share the best of their
+    ranks. No cell may be missing. `above` has the partial orders of the tasks (`compute_partial_orders`).
     """
     scores = errors.scores
     either = np.asarray(above.any(axis=0))
@@ -52,13 +51,13 @@ def compute_joint_ranks(errors: ScoreErrors, above: np.ndarray) -> pd.DataFrame:
 
 
 def count_opposed_models(above: np.ndarray) -> np.ndarray:
-    """Count for each model the others that one of two tasks surely puts above it, the other below."""
+    """Count for each model the others that are significantly above it on one of two tasks and below on the other."""
     first, second = above
     return ((first & second.T) | (first.T & second)).sum(axis=1)
 
 
 def _place(above: np.ndarray, key: np.ndarray) -> np.ndarray:
-    """Give the places 1, 2, ...: next comes the smallest key of the models with the fewest unplaced ones above."""
+    """Assign ranks 1, 2, ...: the next model has the fewest unranked models above it, then the smallest key."""
     waiting, left = above.sum(axis=0).astype(float), np.ones(len(above), dtype=bool)
     places = np.empty(len(above), dtype=int)
     for place in range(1, len(above) + 1):

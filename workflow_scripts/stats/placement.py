@@ -1,4 +1,4 @@
-"""Where a new model with a handful of scores would stand on a panel that is fully measured."""
+"""Place a new model with a few scores on a panel of fully measured models."""
 
 from typing import Any, NamedTuple
 
@@ -16,15 +16,15 @@ from workflow_scripts.stats.ridge_by_family import (
 
 
 class Fitted(NamedTuple):
-    """A panel's prediction for models that are measured on some of its tasks; the same for all of them."""
+    """A prediction fitted on the panel for models that are measured on a given subset of its tasks."""
 
     values: pd.DataFrame
     """The panel's scores on these tasks."""
     target: np.ndarray
-    """The panel's first principal component, of all its tasks."""
+    """The panel's first principal component over all its tasks."""
     learned: RidgeFit
     coverage: float
-    """Fraction of the panel's models that an interval holds, each placed by the other families."""
+    """Fraction of the panel's models inside their interval when predicted from the other families."""
 
 
 def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
@@ -40,17 +40,17 @@ def fit(panel: pd.DataFrame, tasks: list[str], families: pd.Series) -> Fitted:
 
 
 def place(measured: pd.Series, stderrs: pd.Series, fitted: Fitted) -> dict[str, Any]:
-    """Place a model measured on some of the panel's tasks; same units, protocol and metrics as there.
+    """Place a model measured on some of the panel's tasks, with the panel's units, protocol and metrics.
 
-    The panel's first principal component is predicted from the standardised scores z on the measured
-    tasks by ridge regression over the panel's models, b'z, with an interval as a family that the panel
-    lacks would need it (`ridge_by_family.fit_ridge`); siblings of the model in the panel may make it too
-    wide. The error from the model's own standard errors s, the normal quantile 1.96 times
-    sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although the panel's errors hold as much of the
-    panel's own; an unknown error adds nothing. `fitted` is the result of `fit` for these tasks.
+    The first principal component is predicted as b'z from the standardised scores z on the measured
+    tasks, by ridge regression over the panel's models. The interval is that of a family not in the panel
+    (`ridge_by_family.fit_ridge`), so it may be too wide for a model with siblings in the panel. The error
+    from the model's standard errors s, 1.96 sqrt(sum (b_t s_t / sd_t)^2), is added in quadrature, although
+    the panel's prediction errors already include similar item errors; an unknown error adds nothing.
+    `fitted` is the result of `fit` for these tasks.
 
-    Returns pc1 with its interval, the ranks of these among the panel's models, and the tasks on which the
-    model lies outside of the panel's range: there the panel predicts little.
+    Return pc1 with its interval, their ranks among the panel's models, and the tasks on which the model is
+    outside the panel's range, where the prediction is unreliable.
     """
     panel, learned = fitted.values, fitted.learned
     scores, spread = measured.reindex(panel.columns).astype(float), panel.std(ddof=0)

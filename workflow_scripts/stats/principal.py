@@ -1,4 +1,4 @@
-"""Principal components of standardised scores: one number for many tasks."""
+"""Compute principal components of standardised scores, to summarise many tasks in one number."""
 
 from typing import NamedTuple
 
@@ -12,22 +12,22 @@ class PrincipalComponents(NamedTuple):
     """Principal components PC1, PC2 and so on."""
 
     scores: pd.DataFrame
-    """Models in rows, components in columns, 100 times the component, as published."""
+    """Models in rows, components in columns, multiplied by 100 as in the published leaderboard."""
     explained_variance_ratio: pd.Series
-    """Share of the variance of all standardised scores, by component."""
+    """Fraction of the variance of all standardised scores, by component."""
     loadings: pd.DataFrame
-    """Tasks in rows, components in columns of length 1."""
+    """Tasks in rows, components in columns of unit length."""
 
 
 def principal_components(scores: pd.DataFrame) -> PrincipalComponents:
-    """Compute the principal components of the scores (models in rows, tasks in columns), larger being better.
+    """Compute the principal components of the scores (models in rows, tasks in columns; larger is better).
 
-    Z has the scores with each task's mean m taken off and divided by its standard deviation s
-    (divisor: the number of models). With Z = U S V', the component k of the models is 100 U_k S_k
-    = 100 Z V_k, and its share of the variance S_k^2 / sum_j S_j^2. The sign of each component is such
-    that its loadings V_k sum to something positive: better on most tasks is larger.
+    Z has the scores standardised by each task's mean and standard deviation (divisor: the number of
+    models). With Z = U S V', component k of the models is 100 U_k S_k = 100 Z V_k, and its explained
+    variance ratio is S_k^2 / sum_j S_j^2. The sign of each component is chosen so that its loadings V_k
+    have a positive sum: models that are better on most tasks have larger values.
 
-    A missing cell is an error.
+    Missing cells are not allowed.
     """
     if scores.isna().to_numpy().any():
         raise ValueError("scores has missing cells; expected none, as none is filled.")
@@ -47,10 +47,10 @@ def list_component_names(count: int) -> list[str]:
 
 
 def compute_variance_intervals(scores: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
-    """Compute the interval of each explained variance ratio, had other families been taken: low, high, groups, of.
+    """Compute the jackknife interval over families of each explained variance ratio: low, high, groups, of.
 
-    Within 0 and 1. The last components of few models hardly occur without a family: their intervals
-    mean little. A task on which the remaining models score alike has no variance to share.
+    Intervals are clipped to 0 and 1. The last components of few models nearly vanish without a family, so their
+    intervals are unreliable. A task on which the remaining models score the same contributes no variance.
     """
     values = scores.to_numpy(dtype=float)
     names = list_component_names(min(values.shape))
@@ -66,7 +66,7 @@ def compute_variance_intervals(scores: pd.DataFrame, families: pd.Series) -> pd.
 
 
 def compute_first_component(values: np.ndarray) -> np.ndarray:
-    """Compute 100 times the first component of models in rows, by the eigenvectors of Z'Z."""
+    """Compute 100 times the first component of models (rows) from the eigenvectors of Z'Z."""
     standard = _standardise(values)
     loadings = np.linalg.eigh(standard.T @ standard)[1][:, -1]
     return 100 * np.einsum("mt,t->m", standard, loadings * (-1.0 if loadings.sum() < 0 else 1.0))
@@ -75,6 +75,6 @@ def compute_first_component(values: np.ndarray) -> np.ndarray:
 def _standardise(values: np.ndarray) -> np.ndarray:
     centred = values - values.mean(axis=0)
     spread = centred.std(axis=0)
-    # Equal numbers may differ from their mean in the last digit, which is no spread.
+    # Equal numbers may differ from their mean in the last digit, which must not count as spread.
     flat = spread <= 1e-12 * (1 + np.abs(values).max(axis=0))
     return np.where(flat, 0.0, centred / np.where(flat, 1.0, spread))

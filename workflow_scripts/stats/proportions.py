@@ -1,4 +1,4 @@
-"""Errors of fractions where the plain formula fails: where no item or every item is right, and at a baseline."""
+"""Standard errors of fractions where the usual formula fails: with no or every item correct, and at a baseline."""
 
 from typing import Any
 
@@ -8,33 +8,33 @@ from workflow_scripts.stats.partial_order import SIGNIFICANT
 
 
 def standard_error(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
-    """Compute the standard error of a score on `n` items, from the score alone.
+    """Compute the standard error of a score on `n` items from its value.
 
-    For a share p of right answers, lowest 0: sqrt(p (1 - p) / n). For a coefficient r on [-1, 1] such
-    as Matthews', lowest -1: sqrt((1 - r^2) / n), which is exact where both classes are equally
-    frequent, since r = 2p - 1 there, and near it elsewhere. In one formula, with highest value 1:
-    sqrt((1 - v) (v - lowest) / n).
+    For an accuracy p (lowest 0) it is sqrt(p (1 - p) / n). For a coefficient r on [-1, 1] such
+    as Matthews' (lowest -1) it is sqrt((1 - r^2) / n), which is exact if both classes are equally
+    frequent, where r = 2p - 1, and approximate otherwise. Both are sqrt((1 - v) (v - lowest) / n) with
+    highest value 1.
     """
     value, n, lowest = _to_floats(value, n, lowest)
     return np.sqrt((1 - value) * (value - lowest) / n)
 
 
 def wilson(value: Any, n: Any, lowest: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Compute Wilson's 95% interval of a share p of n items: both ends, never below 0, above 1 or of no width.
+    """Compute the ends of Wilson's 95% interval of a fraction p of n items, within 0 and 1 and never empty.
 
-    It holds each q that p lies no more than z = 1.96 of q's own standard errors from,
-    |p - q| <= z sqrt(q (1 - q) / n). Of a coefficient on [-1, 1], lowest -1, it is that of (r + 1) / 2.
+    It contains each q with |p - q| <= z sqrt(q (1 - q) / n), z = 1.96. For a coefficient r on [-1, 1]
+    (lowest -1) it is the interval of (r + 1) / 2, scaled back.
     """
     value, n, lowest = _to_floats(value, n, lowest)
     share, weight = (value - lowest) / (1 - lowest), SIGNIFICANT**2 / n
     center = (share + weight / 2) / (1 + weight)
     half_width = np.sqrt(weight * share * (1 - share) + weight**2 / 4) / (1 + weight)
     low, high = (lowest + (1 - lowest) * (center + side * half_width) for side in (-1, 1))
-    return np.minimum(low, value), np.maximum(high, value)  # rounding may leave an end out
+    return np.minimum(low, value), np.maximum(high, value)  # rounding may exclude an end
 
 
 def compute_share_stderr(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
-    """Compute the plain standard error, and where that is 0 half the width of Wilson's interval over z."""
+    """Compute the usual standard error, or if that is 0, half the width of Wilson's interval over z."""
     plain = standard_error(value, n, lowest)
     low, high = wilson(value, n, lowest)
     return np.where(plain > 0, plain, (high - low) / (2 * SIGNIFICANT))
@@ -43,7 +43,7 @@ def compute_share_stderr(value: Any, n: Any, lowest: Any = 0.0) -> np.ndarray:
 def compute_score_interval(
     value: Any, error: Any, n: Any, lowest: Any = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the 95% interval of a score: Wilson's where n and the range are known, else z errors each way."""
+    """Compute the 95% interval of a score: Wilson's if n and the range are known, else ± z standard errors."""
     value, error, n, lowest = _to_floats(value, error, n, lowest)
     is_fraction = (n >= 1) & (value >= lowest) & (value <= 1)
     low, high = wilson(value, n, lowest)
@@ -54,11 +54,11 @@ def compute_score_interval(
 def compute_baseline_z(
     value: Any, error: Any, baseline: Any, n: Any, lowest: Any = 0.0
 ) -> np.ndarray:
-    """Compute how many standard errors a score lies above its baseline f: those of a model that is at the baseline.
+    """Compute z of a score against its baseline f, with the standard error of a model at the baseline.
 
-    That is sqrt((1 - f) (f - lowest) / n), with f at least one item from either end, and larger by as
-    much as the score's own error is larger than its plain one, as where parts of a task weigh more than
-    others. Where n or the metric's range is unknown it is the score's own error; NaN without any.
+    This error is sqrt((1 - f) (f - lowest) / n), with f at least one item from either end. It is scaled up by
+    the ratio of the score's own to its usual error if that is above 1, for example because of unequal weights
+    of a task's parts. If n or the metric's range is unknown, the score's own error is used; NaN without it.
     """
     value, error, baseline, n, lowest = _to_floats(value, error, baseline, n, lowest)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -72,11 +72,11 @@ def compute_baseline_z(
 
 
 def compute_mcc_step(value: float, positive: int, negative: int) -> float:
-    """Compute how far Matthews' coefficient may move when one answer changes, for any answers with this value.
+    """Compute the largest change of Matthews' coefficient by one answer, over all answers with this value.
 
-    With a negative and b positive items called negative, of N and P, it is (a P - b N) / sqrt(m (n - m) P N),
-    m = a + b, and 0 of a model that always gives the same answer. There one answer moves it furthest. Of all
-    (a, b) within 1 / n of the value the largest step to a neighbour is taken.
+    If a of N negative and b of P positive items are predicted negative, the coefficient is
+    (a P - b N) / sqrt(m (n - m) P N), m = a + b, and 0 for a model that always gives the same answer, where one
+    answer changes it most. The result is the largest step to a neighbour over all (a, b) within 1 / n of the value.
     """
     right, wrong = np.arange(negative + 1.0)[:, None], np.arange(positive + 1.0)
     called = right + wrong

@@ -1,4 +1,4 @@
-"""Ranks of models, and the ranges that their errors leave open."""
+"""Compute ranks of models and their confidence intervals."""
 
 import numpy as np
 import pandas as pd
@@ -7,24 +7,24 @@ from workflow_scripts.stats.principal import compute_first_component
 from workflow_scripts.stats.score_errors import ScoreErrors
 from workflow_scripts.stats.significance import TAILS
 
-# At most so many ranks are drawn in all, but of each model as many as the ends of a 95% interval take.
+# Largest number of sampled ranks over all models, and fewest samples per model for a 95% interval.
 _MAX_RANKS, FEWEST_DRAWS = 2_500_000, 250
 
 
 def ranks(values: pd.Series) -> pd.Series:
-    """Rank values, 1 for the largest; equal values share the best of their ranks; NaN has none.
+    """Rank values, 1 for the largest; equal values share the best of their ranks, and NaN gets none.
 
-    Values are equal where only rounding separates them: one component of two equal models is summed twice.
+    Values that differ only by rounding count as equal, since components of equal models may differ in the last digit.
     """
     return values.astype(float).round(6).rank(ascending=False, method="min")
 
 
 def compute_rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.DataFrame:
-    """Compute between which ranks each model lies by the first principal component: columns low and high.
+    """Compute the 95% interval of each model's rank by the first principal component: columns low and high.
 
-    All scores are redrawn, components and ranks computed again, and the middle 95% of each model's
-    ranks is kept, to the nearest whole ranks and widened to the rank that the measured scores give: each
-    model by itself lies there with 95%. NaN where any score lacks its error. Of many models there are fewer samples.
+    All scores are resampled, components and ranks recomputed, and the middle 95% of each model's ranks
+    taken, rounded to whole ranks and extended to include the measured rank. The coverage of 95% is per model, not
+    joint. NaN if any score lacks an error. With many models there are fewer samples.
     """
     labels = errors.scores.index
     if not errors.are_known:
@@ -38,5 +38,5 @@ def compute_rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.Da
 
 
 def _rank(values: np.ndarray) -> np.ndarray:
-    """Count the larger values, and add 1."""
+    """Return 1 plus the number of larger values."""
     return 1 + len(values) - np.searchsorted(np.sort(values), values, "right")

@@ -1,7 +1,7 @@
-"""How far two runs of one protocol lie apart, task by task, measured on a pair of such runs.
+"""Estimate the retraining noise of each task from the differences between two runs of one protocol.
 
-Both runs train the same models on the same tasks and ask the same questions, so that the sample of questions
-cancels in their differences: what is left is the training, and whatever else was not the same twice.
+Both runs train the same models on the same tasks and use the same test items, so item sampling cancels in the
+differences. They contain training noise and whatever else differed between the runs.
 """
 
 import math
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-_QUANTILE = 0.8  # of the sizes of a task's differences, which is the task's usual difference
-# An estimate from one pair is not exact. Simulated, of a rerun's scores 4 to 5 % exceed what 4 %
-# of the pair's do (tests/unit/stats/test_reruns.py).
+_QUANTILE = 0.8  # quantile of a task's absolute differences that defines its usual difference
+# An estimate from one pair is not exact. In simulations, 4 to 5 % of a rerun's scores exceed the limit that
+# 4 % of the pair's differences exceed (tests/unit/stats/test_reruns.py).
 _TAIL_SHARE = 0.04
-_MIN_DIFFERENCES = 5  # of a task or a kind of models, below which its own quantile says nothing
-_ROUNDS = 3  # of estimating tasks, families and sizes in turn, after which nothing changes
-_SIZES = (0.6e9, 2e9, 5e9)  # parameters that separate small models from larger ones
-_PRECISION = 6e-5  # of scores printed to a hundredth of a percent
+_MIN_DIFFERENCES = 5  # fewest differences of a task, family or size for a quantile
+_ROUNDS = 3  # iterations over tasks, families and sizes, enough to converge
+_SIZES = (0.6e9, 2e9, 5e9)  # parameters that separate the size bands
+_PRECISION = 6e-5  # rounding error of scores printed to a hundredth of a percent
 _BOOTSTRAP_DRAWS, _SEED = 200, 0
 
 
@@ -25,22 +25,22 @@ _BOOTSTRAP_DRAWS, _SEED = 200, 0
 class Reruns:
     """Estimates from a pair of runs, in the units of the scores."""
 
-    differences: pd.DataFrame  # models down, tasks across; NaN where nothing was run twice
-    usual: pd.Series  # by task, the size that four differences of five stay below
+    differences: pd.DataFrame  # models in rows, tasks in columns; NaN where there is no second run
+    usual: pd.Series  # by task, the 80 % quantile of the absolute differences
     strays: pd.Series  # by model, the factor of its family and size on the usual difference
-    limit: float  # how many usual differences a fraction of _TAIL_SHARE exceeds
+    limit: float  # a fraction _TAIL_SHARE of differences exceeds this multiple of the usual one
 
     def most(self, task: str, model: str) -> float:
-        """Compute the largest difference of a rerun's score, but for 5 %."""
+        """Compute the difference that a rerun's score exceeds in about 5 % of cases."""
         return float(self.usual[task] * self.limit * self.strays[model])
 
     def spread(self, models: pd.Series, tasks: list[str]) -> pd.DataFrame:
-        """Compute the standard deviation of a score over trainings: labels of the models down, tasks across.
+        """Compute the standard deviation of a score over training runs: models in rows, tasks in columns.
 
-        It is that of a normal number of which the pair's share exceeds the limit, as differences of two
-        trainings do. An unknown task or model is a usual one.
+        With it, the difference of two normally distributed scores exceeds the limit with probability
+        _TAIL_SHARE. An unknown task or model gets the usual value.
         """
-        from scipy.stats import norm  # slow to import, and needed here alone
+        from scipy.stats import norm  # slow to import, used only here
 
         usual = self.usual.reindex(tasks).fillna(np.exp(np.log(self.usual).mean()))
         strays = self.strays.reindex(models).fillna(1.0).to_numpy()
@@ -51,11 +51,10 @@ class Reruns:
 def compute_rerun_differences(
     first: pd.DataFrame, second: pd.DataFrame, zero_shot: pd.DataFrame
 ) -> pd.DataFrame:
-    """Subtract the second scores from the first ones, where both come from trainings of their own.
+    """Subtract the second scores from the first where they come from independent training runs.
 
-    Equal scores are left out, which were not trained twice, or by chance came out alike, and so are
-    scores at the zero-shot score in either: a clipped table hides there
-    what the training did.
+    Equal scores are left out, since they were not trained twice (or agree by chance). Scores at the zero-shot
+    score in either run are left out too, since a clipped table hides the result of training there.
     """
     zero_shot, second = zero_shot.reindex_like(first), second.reindex_like(first)
     differences = first - second
@@ -64,15 +63,15 @@ def compute_rerun_differences(
 
 
 def subtract_task_lines(differences: pd.DataFrame, levels: pd.DataFrame) -> pd.DataFrame:
-    """Compute the part of the differences that can change an order of models: what is off the line of its task.
+    """Compute the part of the differences that can change the order of models: the residuals from a line per task.
 
-    A second run may put all models of a task higher, or the good ones by more than the poor ones, as
-    another version of a harness does. No order changes with that, and no test of two models should take
-    it for the chance of a training. `levels` are the means of the two runs, which random errors of two
-    equal sizes leave uncorrelated with the difference; the line is Theil and Sen's, which a few
-    models that did not learn cannot turn.
+    A second run may score all models of a task higher, or good models by more than poor ones, for example
+    with another harness version. This changes no order, and tests of two models should not count it as
+    training noise. `levels` are the means of the two runs, which are uncorrelated with the difference if both
+    runs have equal error variances. The line is the Theil-Sen estimate, which is robust to a few models that
+    did not learn.
     """
-    from scipy.stats import theilslopes  # slow to import, and needed here alone
+    from scipy.stats import theilslopes  # slow to import, used only here
 
     def subtract_line(column: pd.Series) -> pd.Series:
         values = column.dropna()
@@ -91,15 +90,14 @@ def size_band(parameters: float) -> int:
 
 
 def estimate_rerun_errors(differences: pd.DataFrame, models: pd.DataFrame) -> Reruns:
-    """Estimate from the pair's differences how far a further run may lie from either.
+    """Estimate from the pair's differences how far a further run may be from either.
 
-    The size of a task's differences is their 80 % quantile about zero: it sees a shift of the whole task
-    and not the largest differences, of models of which some did not learn at all. Its logarithm is drawn
-    towards the mean of all tasks, the more the less certain it is (empirical Bayes; the variance of
-    each by bootstrap over models). Small models have larger differences than large ones, and some families
-    than others: by `family` and `parameters` of `models`, differences are first divided by what is usual for
-    their kind. How many such sizes a share of _TAIL_SHARE exceeds is read off all tasks together, each model
-    compared with sizes that were estimated without it.
+    The usual difference of a task is the 80 % quantile of its absolute differences: it includes a shift of the
+    whole task but not the largest differences, some of which come from models that did not learn. Its logarithm is
+    shrunk towards the mean of all tasks by its uncertainty (empirical Bayes, with variances from a bootstrap over
+    models). Small models and some families have larger differences, so differences are first divided by a factor
+    for the `family` and `parameters` of `models`. The limit is the quantile of the scaled differences that a
+    fraction _TAIL_SHARE exceeds, over all tasks, with each model scaled by estimates without it.
     """
     sizes = differences.abs()
     sizes = sizes.loc[:, sizes.notna().sum() >= _MIN_DIFFERENCES]
@@ -128,9 +126,9 @@ def estimate_rerun_errors(differences: pd.DataFrame, models: pd.DataFrame) -> Re
 def _estimate_factors(sizes: np.ndarray, kinds: pd.DataFrame) -> np.ndarray:
     """Estimate the factor of each model's family and size on the usual differences of tasks.
 
-    It is the same quantile of the kind's differences over the usual ones of their tasks; in turn, since
-    tasks, families and sizes are each judged by what is left when the others are divided out. The factor of an
-    unknown kind, or one with too few differences, is 1.
+    A factor is the 80 % quantile of the family's or size band's differences over the usual ones of their tasks.
+    Tasks, families and sizes are estimated iteratively, each after dividing by the others. The factor is 1 for an
+    unknown family or size, or for too few differences.
     """
     factors = {column: np.ones(len(sizes)) for column in kinds}
     for _ in range(_ROUNDS if kinds.notna().to_numpy().any() else 0):
@@ -154,7 +152,7 @@ def _shrink(values: np.ndarray, variances: np.ndarray) -> np.ndarray:
 
 
 def _bootstrap_variances(values: np.ndarray) -> np.ndarray:
-    """Compute the variance of the logarithm of each task's quantile over bootstrap samples of the models."""
+    """Compute the variance of the logarithm of each task's usual difference over bootstrap samples of the models."""
     generator = np.random.default_rng(_SEED)
     rows = generator.integers(0, len(values), (_BOOTSTRAP_DRAWS, len(values)))
     return np.nanvar(np.log(_find_usual(values[rows])), axis=0)

@@ -1,4 +1,4 @@
-"""Ridge regression over models that come in families, and its error on a family that it has not seen."""
+"""Ridge regression over models, with its prediction error on unseen model families."""
 
 from collections.abc import Callable
 from statistics import NormalDist
@@ -8,31 +8,31 @@ import numpy as np
 
 from workflow_scripts.stats.significance import TAILS
 
-NORMAL = NormalDist().inv_cdf(TAILS[1])  # standard deviations that hold 95% of normal numbers
+NORMAL = NormalDist().inv_cdf(TAILS[1])  # half-width of a 95% interval in standard deviations
 # Ridge penalties to choose from, as fractions of the number of models.
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0)
-FEWEST = 4  # models of a family, below which their errors say too little by themselves
+FEWEST = 4  # fewest models of a family for a separate mean squared error
 
 
 class RidgeFit(NamedTuple):
-    """A ridge regression on models in rows, with the size of its errors on another family."""
+    """A ridge regression on models in rows, with a model of its errors on unseen families."""
 
     weights: np.ndarray
-    """The constant first."""
+    """Coefficients, the intercept first."""
     inverse: np.ndarray
     errors: np.ndarray
-    """Of each model, predicted by the other families alone."""
+    """Prediction error of each model, fitted on the other families."""
     slope: float
-    """Of the logarithm of an error's size by the prediction: low models have larger errors."""
+    """Slope of the log absolute error over the prediction: low-scoring models have larger errors."""
     top: float
-    """The largest prediction, beyond which errors are not assumed to shrink further."""
+    """The largest prediction; beyond it errors are not assumed to shrink further."""
     spread: float
 
     def predicted(self, models: np.ndarray) -> np.ndarray:
         return _add_constant(models) @ self.weights
 
     def half_width(self, models: np.ndarray) -> np.ndarray:
-        """Compute half of the 95% interval around each prediction."""
+        """Compute the half-width of the 95% interval around each prediction."""
         design = _add_constant(models)
         leverage = (design @ self.inverse * design).sum(axis=1)
         predicted = np.minimum(design @ self.weights, self.top)
@@ -40,22 +40,22 @@ class RidgeFit(NamedTuple):
 
 
 def fit_ridge(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> RidgeFit:
-    """Fit b = (X'X + n p D)^-1 X'y with a constant that D leaves free, and the errors of unseen families.
+    """Fit b = (X'X + n p D)^-1 X'y with an unpenalised intercept, and model the errors on unseen families.
 
-    Family g is predicted by the others, whose inverse A_g is without its part of X'X, with the errors e_g, and
-    the diagonal of X_g A_g X_g' says how far its models lie from the others' (their leverage).
-    The penalty p is that of the least sum of squared errors. Their size is modelled as
-    exp(slope y) sqrt(1 + leverage), by least squares on logarithms with a slope of at most 0, times a
-    spread s, where s^2 is (F + 1) / F times the largest mean square of a family of F: each
-    family shall be held, and a further one may have larger errors than all. Those of fewer than four models
-    count as one.
+    Each family g is predicted from the others: A_g is the inverse without the family's part of X'X, e_g are the
+    errors, and the diagonal of X_g A_g X_g' is the leverage of its models.
+    The penalty p minimises the sum of squared errors. The size of errors is modelled as
+    s exp(slope y) sqrt(1 + leverage), with a slope of at most 0 from least squares on logarithms. s^2 is
+    (F + 1) / F times the largest mean square over the F families: the interval should cover each
+    family, and an unseen one may have larger errors than all of them. Families of fewer than four models
+    are pooled.
     """
     design = _add_constant(models)
     free = len(design) * np.eye(design.shape[1])
     free[0, 0] = 0.0
     members = [np.flatnonzero(families == family) for family in np.unique(families)]
     gram, moment = design.T @ design, design.T @ target
-    penalised = gram + np.multiply.outer(PENALTIES, free)  # with all penalties at once
+    penalised = gram + np.multiply.outer(PENALTIES, free)  # one matrix per penalty
     errors, leverages = np.empty((2, len(PENALTIES), len(target)))
     for rows in members:
         own = design[rows]
@@ -65,7 +65,7 @@ def fit_ridge(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> R
     best = (errors**2).sum(axis=1).argmin()
     inverse, error, leverage = np.linalg.inv(penalised[best]), errors[best], leverages[best]
     predicted = target - error
-    # An error near 0 says little of its size and would have a logarithm without bound.
+    # Errors near 0 are bounded below, as their logarithms would dominate the fit.
     sizes = np.maximum(np.abs(error), np.median(np.abs(error)) / 10 + 1e-12)
     centred = predicted - predicted.mean()
     logs = np.log(sizes) - np.log1p(leverage) / 2
@@ -82,10 +82,10 @@ def fit_ridge(models: np.ndarray, target: np.ndarray, families: np.ndarray) -> R
 def predict_held_out(
     choose: Callable[[np.ndarray], np.ndarray], target: np.ndarray, families: np.ndarray
 ) -> np.ndarray:
-    """Predict each model by the other families alone: rows of a prediction and half of its 95% interval.
+    """Predict each model from the other families: rows of a prediction and the half-width of its 95% interval.
 
-    `choose` returns all models' scores to predict by, given the mask of the others. Penalty and width are chosen
-    again without the family, so that the fraction of intervals that hold is what a new family's model may count on.
+    `choose` gets the mask of the other families' models and returns the predictors of all models. Penalty and width
+    are chosen without the family, so the coverage of the intervals is an estimate for a new family.
     """
     predicted = np.empty((len(target), 2))
     for family in np.unique(families):

@@ -1,6 +1,6 @@
-"""The error model: how scores change with other items, which all models share, or with another training.
+"""The error model: how scores vary with the sampled items, which all models share, and between training runs.
 
-Tests, intervals, ceilings and ranges of ranks all take their samples and their errors of differences from here.
+Tests, intervals, ceilings and rank intervals all take their samples and errors of differences from here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,22 +11,22 @@ import pandas as pd
 
 from workflow_scripts.stats.item_errors import ItemErrors
 
-# Another training moves most scores by little, and some that did not learn by much. Student's t of so many
-# degrees of freedom has the middle and the ends of what the published releases differ by, in units in which
-# it exceeds as often what a normal number exceeds in 4 % (`Reruns.spread` is set by that share).
+# Retraining changes most scores little, and a few a lot (models that do not learn). Student's t with _TRAINING_DF
+# degrees of freedom fits the centre and tails of the differences between published releases. Divided by _T_SCALE
+# it has the same 4 % tails as a normal distribution, which `Reruns.spread` is based on.
 _TRAINING_DF = 4
 _T_SCALE = 1.46
-# Of more models a sample of so many is redrawn where all of them would give the same result.
+# With more models, a random subset of this size is resampled where all of them would give the same result.
 SAMPLE = 200
 
 
 @dataclass(frozen=True)
 class ScoreErrors:
-    """Scores, models down and tasks across, and their errors.
+    """Scores, with models in rows and tasks in columns, and their errors.
 
-    `training` has the standard deviation of a score over trainings, 0 where nothing is trained or
-    nothing is known of it. `stream` separates the protocols of one grid: redrawn with one seed, they
-    get the same items, and each its own trainings.
+    `training` has the standard deviation of a score over training runs, 0 if the model is not trained or
+    it is unknown. `stream` identifies the protocol within a grid: sampled with the same seed, protocols
+    get the same items but independent training runs.
     """
 
     scores: pd.DataFrame
@@ -42,7 +42,7 @@ class ScoreErrors:
 
     @property
     def stderrs(self) -> pd.DataFrame:
-        """Standard errors of the scores from items and trainings."""
+        """Standard errors of the scores from items and training."""
         return np.sqrt(self.item_stderrs**2 + self.training**2)
 
     @property
@@ -51,9 +51,9 @@ class ScoreErrors:
         return not (self.scores.notna() & self.stderrs.isna()).to_numpy().any()
 
     def drawn(self, draws: int, seed: int) -> Iterator[np.ndarray]:
-        """Redraw the scores, with other items for all models and another training of each.
+        """Sample the scores with new items for all models and a new training run of each.
 
-        A cell of unknown error is NaN in every sample.
+        A cell with an unknown error is NaN in every sample.
         """
         values, spread = self.scores.to_numpy(dtype=float), self.training.to_numpy(dtype=float)
         items_rng = np.random.default_rng(seed)
@@ -68,10 +68,10 @@ class ScoreErrors:
             yield sample
 
     def compute_difference_stderrs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Compute standard errors of first minus second on each task, of models by position: pairs down.
+        """Compute standard errors of first minus second (models by position), with pairs in rows, tasks in columns.
 
-        These are lengths of differences of samples, so that of three models the error between the
-        outer two is at most the sum of the other two errors.
+        They satisfy the triangle inequality: for three models, the error of one difference is at most the
+        sum of the other two.
         """
         training = self.training.to_numpy(dtype=float) ** 2
         variance = np.where((first == second)[:, None], 0.0, training[first] + training[second])
@@ -80,7 +80,7 @@ class ScoreErrors:
         return np.sqrt(variance)
 
     def compute_mean_difference_stderrs(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Compute the same of the mean over the tasks that both have, whose errors are independent."""
+        """Compute standard errors of the mean difference over the tasks that both have, which are independent."""
         measured = self.scores.notna().to_numpy()
         shared = measured[first] & measured[second]
         variances = np.where(shared, self.compute_difference_stderrs(first, second) ** 2, 0.0).sum(
@@ -90,13 +90,13 @@ class ScoreErrors:
             return np.sqrt(variances) / shared.sum(axis=1)
 
     def part(self, scores: pd.DataFrame) -> "ScoreErrors":
-        """Select the errors of these scores: some of the models and tasks, some cells perhaps missing."""
+        """Select the errors of these scores: a subset of the models and tasks, possibly with missing cells."""
         rows = self.scores.index.get_indexer(scores.index)
         items = {task: self.items[task].part(rows) for task in scores}
         return ScoreErrors(scores, items, self.training.reindex_like(scores), self.stream)
 
     def sampled(self) -> "ScoreErrors":
-        """Sample SAMPLE of more models, the same ones of any grid with as many."""
+        """Return a random subset of SAMPLE models if there are more; it depends only on their number."""
         count = len(self.scores)
         if count <= SAMPLE:
             return self
@@ -104,7 +104,7 @@ class ScoreErrors:
         return self.part(self.scores.iloc[np.sort(rows)])
 
     def clipped_by(self, zero_shot: "ScoreErrors", scores: pd.DataFrame) -> "ScoreErrors":
-        """Take for each of `scores` the errors of the better of this and of the zero-shot scores, where both exist."""
+        """Return the errors of the clipped `scores`: zero-shot errors where the zero-shot score is higher."""
         higher = zero_shot.scores.reindex_like(scores) > self.scores.reindex_like(scores)
         raw, zero_shot = self.part(scores), zero_shot.part(scores)
         items = {

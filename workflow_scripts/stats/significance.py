@@ -1,4 +1,4 @@
-"""Tests of differences at the 5% level, the intervals that belong to them, and how much a test can show."""
+"""Tests of differences at the 5% level, their confidence intervals, and detectable differences."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-LEVEL = 0.95  # of every interval that is reported
+LEVEL = 0.95  # confidence level of every reported interval
 TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 POWER = 0.8
 
@@ -15,14 +15,14 @@ POWER = 0.8
 def estimate_difference(
     difference: float, stderr: float, freedom: float = math.inf
 ) -> dict[str, float]:
-    """Estimate a difference, first minus second, by Student's t, which is normal with infinite degrees of freedom.
+    """Estimate a difference, first minus second, with Student's t (normal with infinite degrees of freedom).
 
-    `low` and `high` are the ends of its 95% interval, `detectable` is the smallest difference that a test at 5% shows
-    with a power of 80%. Where the error is unknown they are NaN.
+    `low` and `high` are the ends of the 95% interval, `detectable` is the smallest difference that a test at 5%
+    detects with 80% power. They are NaN if the error is unknown.
     """
     half_width = detectable = math.nan
     if math.isfinite(stderr) and freedom >= 1:
-        from scipy.stats import t  # slow to import, and needed here alone
+        from scipy.stats import t  # slow to import, used only here
 
         half_width = float(t.ppf(TAILS[1], freedom)) * stderr
         detectable = compute_detectable_z(freedom) * stderr
@@ -37,9 +37,9 @@ def estimate_difference(
 
 @cache
 def compute_detectable_z(freedom: float) -> float:
-    """Compute how many standard errors a difference must have to be shown with 80% power.
+    """Compute the difference, in standard errors, that is detected with 80% power.
 
-    It is the noncentrality at which Student's t exceeds its 97.5% quantile with 80%; 2.80 if normal.
+    It is the noncentrality at which Student's t exceeds its 97.5% quantile with probability 80%; 2.80 if normal.
     """
     from scipy.optimize import brentq
     from scipy.stats import nct, norm, t
@@ -53,10 +53,10 @@ def compute_detectable_z(freedom: float) -> float:
 def run_z_test(difference: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Compute z = difference / stderr, and the two-sided p = 2 (1 - Phi(|z|)).
 
-    The error is that of the difference. Of equal scores z is 0; of others without an error, or with one of 0,
-    z and p are NaN.
+    `stderr` is the standard error of the difference. For equal scores z is 0; otherwise z and p are NaN if
+    `stderr` is missing or 0.
     """
-    from scipy.stats import norm  # slow to import, and needed here alone
+    from scipy.stats import norm  # slow to import, used only here
 
     difference, stderr = np.asarray(difference, float), np.asarray(stderr, float)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -66,7 +66,7 @@ def run_z_test(difference: np.ndarray, stderr: np.ndarray) -> tuple[np.ndarray, 
 
 
 class McNemar(NamedTuple):
-    """Numbers of items that only the first and only the second model got right, and the two-sided p."""
+    """Numbers of items that only the first and only the second model answered correctly, and the two-sided p."""
 
     b: int
     c: int
@@ -76,10 +76,10 @@ class McNemar(NamedTuple):
 def run_mcnemar_test(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
     """Compute McNemar's exact test of two models on the same items, in the same order.
 
-    Only items on which the two differ count. If neither is better, b is binomial with b + c trials of
+    Only items on which the models differ count. Under the null hypothesis b is binomial with b + c trials of
     probability 1/2, and p = min(1, 2 P(X <= min(b, c))).
     """
-    from scipy.stats import binomtest  # slow to import, and needed here alone
+    from scipy.stats import binomtest  # slow to import, used only here
 
     difference = np.subtract(first, second, dtype=int)
     b, c = int((difference > 0).sum()), int((difference < 0).sum())
@@ -87,10 +87,10 @@ def run_mcnemar_test(first: Sequence[bool], second: Sequence[bool]) -> McNemar:
 
 
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Correct p-values by Holm's method, which keeps the chance of any false alarm among them at the level.
+    """Correct p-values by Holm's method, which controls the family-wise error rate.
 
-    In rising order p_(1) <= ... <= p_(m), the corrected p_(i) is max_{j <= i} min(1, (m - j + 1) p_(j)).
-    NaN, a test that was not made, stays NaN and is not counted.
+    With p_(1) <= ... <= p_(m), the corrected p_(i) is max_{j <= i} min(1, (m - j + 1) p_(j)).
+    NaN (no test) stays NaN and is not counted.
     """
     corrected = np.array(p_values, dtype=float)
     rising = np.argsort(corrected, kind="stable")[: np.count_nonzero(~np.isnan(corrected))]

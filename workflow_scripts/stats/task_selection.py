@@ -1,4 +1,4 @@
-"""Choose the few tasks that say most, for their price, about how models rank on all."""
+"""Choose tasks within a budget that best predict the ranking of models on all tasks."""
 
 from itertools import combinations
 
@@ -7,19 +7,18 @@ import pandas as pd
 
 from workflow_scripts.stats.principal import principal_components
 
-# Weight of the identity in the correlations of tasks: they come from few models in fewer families.
+# Weight of the identity in the correlations of tasks, which come from few models in fewer families.
 _SHRINKAGE = 0.1
 
 
 def select_tasks(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list[str]:
-    """Choose the tasks of at most this price that leave least of the first principal component uncertain.
+    """Choose the tasks within the budget that minimise the residual variance of the first principal component.
 
-    With the correlations R of the tasks, drawn a tenth of the way to those of tasks that have nothing in
-    common, and the component's loadings b, models that are measured on the tasks S leave the variance
-    b'Rb - (Rb)_S' R_SS^-1 (Rb)_S of it. It depends on the correlations alone, and not on which tasks would have
-    predicted these very models best: of thousands of sets the best one is best by luck, and models of a
-    further family are predicted worse by it. Beginning with none, the task is added, or one or two tasks are put
-    in another's place, that leave least, until no such step leaves less.
+    With the correlations R of the tasks, shrunk by a tenth towards the identity, and the component's loadings b,
+    scores on the tasks S leave the residual variance b'Rb - (Rb)_S' R_SS^-1 (Rb)_S. This criterion uses only the
+    correlations, not the prediction error on these models: among thousands of sets the one with the lowest error
+    would be overfitted and predict models of a new family worse. The search is greedy from the empty set: each step
+    adds the task, or replaces one task by one or two, that leaves the smallest variance, until no step reduces it.
     """
     tasks = list(scores)
     price = prices.reindex(tasks).to_numpy(dtype=float)
@@ -41,7 +40,7 @@ def select_tasks(scores: pd.DataFrame, prices: pd.Series, budget: float) -> list
 
 
 def _list_steps(best: list[int], count: int) -> list[np.ndarray]:
-    """List sets of tasks in rows: larger ones, with one more or with two for another, and as large ones."""
+    """List sets of tasks in rows: with one task added, one replaced by two, or one replaced by one."""
     others = [task for task in range(count) if task not in best]
     rests = [[task for task in best if task != out] for out in best]
     larger = [[*best, task] for task in others]
@@ -51,7 +50,7 @@ def _list_steps(best: list[int], count: int) -> list[np.ndarray]:
 
 
 def select_cheapest_tasks(prices: pd.Series, budget: float) -> list[str]:
-    """Choose as many tasks as this price allows."""
+    """Choose the cheapest tasks, as many as the budget allows."""
     ordered = prices.sort_values(kind="stable")
     return list(ordered.index[ordered.cumsum() <= budget])
 
@@ -59,7 +58,7 @@ def select_cheapest_tasks(prices: pd.Series, budget: float) -> list[str]:
 def select_random_tasks(
     prices: pd.Series, budget: float, generator: np.random.Generator
 ) -> list[str]:
-    """Choose tasks in random order, each that the rest of the budget allows."""
+    """Choose tasks in random order, skipping those that exceed the remaining budget."""
     tasks = []
     for task in generator.permutation(prices.index):
         if prices[task] <= budget:

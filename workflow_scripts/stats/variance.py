@@ -1,4 +1,4 @@
-"""Components of the variance of scores: model, model and task together, items, and training."""
+"""Components of the variance of scores: model, model-task interaction, items, and training."""
 
 import math
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 PARTS = ("model", "together", "items", "training")
-RELIABLE = 0.9  # of a mean over tasks: the reliability of figures and prose
+RELIABLE = 0.9  # reliability of a mean over tasks that figures and text use
 RELIABILITIES = (0.8, RELIABLE, 0.95)
 
 
@@ -16,11 +16,11 @@ class Variance(NamedTuple):
 
     model: float
     left: float
-    """What the model and the task do not explain: the three below, as far as they are known."""
+    """Residual variance after model and task: the sum of the three components below."""
     together: float
-    """Of the model and the task together, with unknown ones of the two below.
+    """Interaction of model and task, including `items` and `training` if they are unknown.
 
-    Less than 0 where these exceed what is left.
+    Negative if `items` and `training` exceed the residual variance.
     """
     items: float
     training: float
@@ -28,15 +28,15 @@ class Variance(NamedTuple):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Shares of the sum of the components, none below 0; all NaN where models do not differ."""
+        """Fractions of the sum of the components, clipped at 0; NaN if the sum is 0."""
         parts = pd.Series(self._asdict())[list(PARTS)].clip(lower=0)
         return (parts / (parts.sum() or math.nan)).to_dict()
 
     def reliability(self, tasks: int) -> float:
-        """Compute m / (m + l / T) of the models' means over so many tasks of the kind, from 0 to 1.
+        """Compute the reliability m / (m + l / T), from 0 to 1, of the models' means over T similar tasks.
 
-        It is the correlation that two such means would have, each over other tasks (Spearman and Brown's
-        formula, and the coefficient of generalizability over tasks).
+        It is the correlation of two such means over different tasks (the Spearman-Brown formula, and
+        the coefficient of generalizability over tasks).
         """
         if not tasks or math.isnan(self.left):
             return math.nan
@@ -44,7 +44,7 @@ class Variance(NamedTuple):
         return model / (model + self.left / tasks)
 
     def count_tasks_needed(self, reliability: float) -> float:
-        """Count the tasks that this reliability takes; NaN where models do not differ beyond their tasks."""
+        """Compute the number of tasks needed for this reliability; NaN if the model variance is not positive."""
         if not self.model > 0:
             return math.nan
         odds = reliability / (1 - reliability)
@@ -56,13 +56,13 @@ def decompose_variance(
 ) -> Variance:
     """Split the variance of scores, each task standardised over the models, by the method of moments.
 
-    Of z = model + task + rest, the mean square of the rest is what is left; it is the sum of the
-    interaction of model and task, of the sampling of items and of chance in training. The variance of
-    models is what of that within a task (1, as tasks are standardised) is not left. For items stands the
-    mean square of the standardised standard errors, for training the variance in `training` of each cell
-    (`estimate_training_variance` has it for two runs), and for the interaction what of the rest is then over. Missing
-    cells are allowed. Errors of items are taken as each model's own; where all models answer the same items a part
-    of them is the task's, and the share of items is rather too large.
+    In z = model + task + residual, the mean square of the residual is the sum of the model-task
+    interaction, item sampling and training noise. The variance of models is the variance within a task (1,
+    as tasks are standardised) minus the residual's. The item component is the mean square of the standardised
+    standard errors, the training component the mean variance in `training` (`estimate_training_variance` computes it
+    from two runs), and the interaction is the remainder. Missing cells are allowed. Item errors are treated as
+    independent between models; as all models answer the same items, part of them belongs to the task, so the item
+    component is an overestimate.
     """
     spread = scores.std(ddof=1)
     spread = spread[spread > 1e-12]
@@ -75,10 +75,10 @@ def decompose_variance(
 
 
 def compute_residual_variance(values: np.ndarray) -> float:
-    """Compute the mean square of what models (rows) and tasks (columns) leave of the values; NaN if nothing is left.
+    """Compute the mean square residual of values after model (row) and task (column) effects; NaN if undefined.
 
-    By least squares over the known cells; the divisor is their number less that of the effects.
-    Each model's effect is the mean of what the tasks' effects leave of it, so that these alone are solved for.
+    The effects are fitted by least squares over the known cells; the divisor is the residual degrees of freedom.
+    Each model's effect is the mean of its values minus the task effects, so only the task effects are solved for.
     """
     values = values[(~np.isnan(values)).any(axis=1)]
     count = (~np.isnan(values)).astype(float)
@@ -95,12 +95,12 @@ def compute_residual_variance(values: np.ndarray) -> float:
 
 
 def estimate_training_variance(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """Compute the variance that training has in each cell, from two runs that trained the same models: one number.
+    """Compute the training variance from two runs that trained the same models; one value for all cells.
 
-    Both ask the same items, which cancel in the differences; and a shift of a whole task or model is no
-    chance of a cell. Half the mean square of what is left of the differences, task by task in units of
-    the scores' spread, is what one training has. Cells that are equal in both, because they were not
-    trained twice, count as they are: it is then rather too small.
+    Both runs use the same items, which cancel in the differences; shifts of a whole task or model are removed.
+    The variance of one training run is half the mean square residual of the differences, each task in units of
+    the scores' standard deviation. Cells that are equal in both runs, because they were not trained twice, are
+    included, which makes it an underestimate.
     """
     spread = first.std(ddof=1)
     differences = (first - second.reindex_like(first)) / spread.where(spread > 1e-12)

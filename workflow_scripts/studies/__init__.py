@@ -1,1 +1,1 @@
-"""A room for each study: its frame, tables, figures, chapter of the report, board and comparison with the published."""
+"""One package per study: its tables, figures, report chapter, leaderboard tab and comparison with published numbers."""

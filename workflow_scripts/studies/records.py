@@ -1,4 +1,4 @@
-"""List the records that each study measures; each Snakemake of a run reads this, so it imports no pandas."""
+"""List the records that each study measures; every Snakemake process imports this, so it does not import pandas."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,11 +8,11 @@ from workflow_scripts.settings.job_batches import list_harmony_records
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.settings import Settings
 
-TIMED = ("latency",)  # times are never twice the same, so results/scores.parquet leaves them out
+TIMED = ("latency",)  # times are not reproducible, so results/scores.parquet does not include them
 
 
 def list_records(settings: Settings) -> dict[str, list[str]]:
-    """List the records of each study of the config; the suite's are known once its requests are checked."""
+    """List the records of each study in the config; the suite's are only known after its requests are checked."""
     studies = {
         "chunking": _list_perplexities(settings),
         "latency": [
@@ -65,17 +65,17 @@ def list_trainings(checkpoints: Iterable[CheckpointId]) -> list[str]:
 
 
 def has_ranked_models(settings: Settings) -> Any:
-    """Tell whether there are scores to rank: of our models, or imported."""
+    """Return whether there are scores to rank, from our models or imported (as a truthy value)."""
     return settings.harmony.models or settings.harmony.imported_scores or settings.imports
 
 
 def has_texts(settings: Settings) -> Any:
-    """Tell whether models are measured on the user's own texts."""
+    """Return whether models are measured on the user's own texts (as a truthy value)."""
     return settings.harmony.models and settings.harmony.corpora
 
 
 def _has_requests(settings: Settings) -> Any:
-    """Tell whether the leaderboard has requests."""
+    """Return whether the leaderboard has requests (as a truthy value)."""
     return settings.requests or settings.refused_requests
 
 

@@ -1,8 +1,8 @@
 """Render the leaderboard page: one HTML file that needs no network, with a Tabulator table in each tab.
 
-Every text in a row is untrusted (names, licences, notes). The rows stand in the page as JSON and become text
-nodes. Should one slip, the Content-Security-Policy allows no script but the page's own, by digest, and no
-request; Trusted Types allow no text to become HTML.
+Every text in a row is untrusted (names, licences, notes). The rows are embedded as JSON and become text
+nodes. As a second defence, the Content-Security-Policy allows only the page's own scripts, by digest, and no
+requests, and Trusted Types prevent text from becoming HTML.
 """
 
 import re
@@ -32,8 +32,8 @@ _NUMBER = {
     "headerFilterFunc": "bound",
     "headerFilterPlaceholder": "> <",
 }
-# Tabulator's column options by kind. The formatters are in leaderboard.js; that of numbers takes the options
-# of JavaScript's Intl.NumberFormat.
+# Tabulator's column options by kind. The formatters are in leaderboard.js; the number formatter takes the
+# options of JavaScript's Intl.NumberFormat.
 _COLUMN_OPTIONS: dict[Kind, dict[str, Any]] = {
     "name": _TEXT | {"formatter": "name", "frozen": True, "minWidth": 160, "maxWidth": 460},
     "text": _TEXT | {"maxWidth": 320},
@@ -55,7 +55,7 @@ _COLUMN_OPTIONS: dict[Kind, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Column:
-    """Describe a column; a score is a fraction in the rows, and in percent on the page."""
+    """A column of a tab; scores are fractions in the rows and percentages on the page."""
 
     field: str
     title: str
@@ -66,9 +66,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Tab:
-    """Describe a tab; a row holds values by field, standard errors as `<field>_stderr`.
+    """A tab of the page; a row has values by field, with standard errors as `<field>_stderr`.
 
-    A row with `is_baseline` stays above the others, whatever is sorted, searched, filtered or downloaded.
+    Rows with `is_baseline` always stay at the top when the table is sorted, searched, filtered or downloaded.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Tab:
 
 
 def render_board(title: str, about: str, tabs: list[Tab], texts: dict[str, Markup]) -> str:
-    """Render the page; `texts` are further tabs, HTML by title. Equal arguments give equal bytes."""
+    """Render the page; `texts` are additional tabs, HTML by title. Equal arguments give equal bytes."""
     library = _read_text("vendor/tabulator/tabulator.min.js")
     styles = ("vendor/tabulator/tabulator_simple.min.css", "colours.css", "leaderboard.css")
     style = "\n".join(map(_read_text, styles))

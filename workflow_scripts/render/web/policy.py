@@ -1,4 +1,4 @@
-"""The Content-Security-Policy of a page that needs no network and runs nothing but its own."""
+"""Build the Content-Security-Policy of a page that needs no network and runs only its own scripts."""
 
 import base64
 import hashlib
@@ -7,7 +7,7 @@ import hashlib
 def policy(
     scripts: list[str], styles: list[str], *, pictures: bool = False, trusted: str = "'none'"
 ) -> str:
-    """These scripts and styles by their digests, perhaps pictures in the page itself, and nothing else."""
+    """Build a policy that allows only these scripts and styles, by digest, and optionally embedded pictures."""
     return "; ".join(
         [
             "default-src 'none'",

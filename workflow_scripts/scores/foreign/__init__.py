@@ -1,4 +1,4 @@
-"""Readers of other people's result files: lm-eval, lighteval and Every Eval Ever.
+"""Readers of external result files: lm-eval, lighteval and Every Eval Ever.
 
-`imports.import_results` reads a folder by the reader that knows its files, and writes the `cells.ImportedCell`s.
+`imports.import_results` reads a folder with the reader for its format and writes `cells.ImportedCell`s.
 """

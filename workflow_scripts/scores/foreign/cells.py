@@ -1,4 +1,4 @@
-"""The schema of an imported measurement: its model and task, its scores, and the file of its items."""
+"""The schema of an imported measurement: model, task, scores and items file."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ CELLS = "cells.json"
 
 
 class KnownModel(StrictModel):
-    """A row of the table of models, as far as rankings use it."""
+    """The columns of the table of models that rankings use."""
 
     model: str
     family: str
@@ -23,7 +23,7 @@ class KnownModel(StrictModel):
 
 
 class ImportedScore(StrictModel):
-    """A metric as in a record, but the number of items may be unknown."""
+    """A metric as in a record, except that the number of items may be unknown."""
 
     name: str
     subset: str | None = None
@@ -36,7 +36,7 @@ class ImportedScore(StrictModel):
 
 
 class ImportedCell(StrictModel):
-    """One model on one task; null is what the file does not say."""
+    """The scores of one model on one task; null where the file has no value."""
 
     study: str = Field("", description="The name of the folder, by which its scores are told apart")
     file: str
@@ -65,7 +65,7 @@ def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
 
 
 def get_model_name(name: object, path: Path) -> str:
-    """Return the name on the hub; that of a folder is made of its path."""
+    """Return a model's hub name; for a local folder, build a name from its path."""
     if not isinstance(name, str) or not name:
         raise UserError(f"{path} names no model.")
     return build_local_name(name) if describe_hub_name_problem(name) else name

@@ -1,4 +1,4 @@
-"""The JSON of Every Eval Ever: checked by its schema, and the scores in it read."""
+"""Validate Every Eval Ever's JSON against its schema, and read the scores."""
 
 import json
 from collections import defaultdict
@@ -22,7 +22,7 @@ KEYS = ("schema_version", "evaluation_id", "model_info", "evaluation_results")
 
 
 def check_schema(path: Path, content: Any, kind: str = "eval") -> None:
-    """Check a file, or a line of items where `kind` is instance_level_eval."""
+    """Validate a file's content, or one line of items if `kind` is instance_level_eval."""
     from jsonschema.exceptions import best_match
 
     error = best_match(_get_validator(kind).iter_errors(content))
@@ -42,7 +42,7 @@ def _get_validator(kind: str) -> Any:
 def read(
     path: Path, content: dict[str, Any], names: dict[str, Any], tasks: dict[str, Any]
 ) -> Iterator[Measured]:
-    """Read the scores of each evaluation and of its parts; those under varied conditions are left out."""
+    """Read the scores of each evaluation and its subsets, without those under varied conditions."""
     check_schema(path, content)
     details = content["model_info"].get("additional_details") or {}
     try:

@@ -1,4 +1,4 @@
-"""Import a folder of other people's results: one schema for all harnesses, and one check."""
+"""Import a folder of external results with one schema and one check for all harnesses."""
 
 import json
 import math
@@ -19,11 +19,11 @@ from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, ImportedS
 from workflow_scripts.settings.imports import list_imported_paths
 
 READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
-TOLERANCE = 1e-6  # between the mean of the items and the score beside them
+TOLERANCE = 1e-6  # between the mean of the items and the reported score
 
 
 def import_results(request: dict[str, Any], imports: Path) -> None:
-    """Write the cells of a folder with their scores, and the items of each where there are some."""
+    """Write the cells of a folder with their scores and, where available, their items."""
     folder = Path(request["folder"])
     cells: list[ImportedCell] = []
     with open_atomic_dir(imports) as target:
@@ -41,12 +41,12 @@ def import_results(request: dict[str, Any], imports: Path) -> None:
 def read_folder(
     folder: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
 ) -> Iterator[Measured]:
-    """Read each JSON file whole.
+    """Read the cells of all JSON files of a folder.
 
-    `names` maps each harness's name for a task to ours; `tasks` has the metric and clusters of ours.
+    `names` maps each harness's task names to ours; `tasks` has the metric and clusters of each of our tasks.
     """
     files: dict[tuple, Path] = {}
-    # A dangling link is a file that cannot be read, and no reason to take the others alone.
+    # A dangling link must fail as an unreadable file and not be skipped.
     paths = [
         path for path in list_imported_paths(folder) if path.suffix == ".json" or not path.exists()
     ]
@@ -56,7 +56,7 @@ def read_folder(
                 key = (cell.model, cell.variant, cell.task, cell.protocol, cell.seed)
                 if files.setdefault(key, path) != path:
                     raise UserError(f"{path}: {cell.model} on {cell.task} is in {files[key]} too.")
-                if cell.task in tasks:  # other tasks may have percents
+                if cell.task in tasks:  # other tasks may be in percent
                     check_ranges(cell)
                 scores = [check_score(cell, score, items) for score in cell.scores]
                 yield cell.model_copy(update={"scores": tuple(scores)}), items
@@ -89,13 +89,13 @@ def check_ranges(cell: ImportedCell) -> None:
 
 
 def check_score(cell: ImportedCell, score: ImportedScore, items: Sequence[Item]) -> ImportedScore:
-    """Check a score against its items, and complete its n and its baselines from them."""
+    """Check a score against its items, and fill in its n and baselines from them."""
     if not items:
         return score
     where = f"{cell.file}: {cell.task}: {score.name} is {score.value:g}"
     if score.n not in (None, len(items)):
         raise UserError(f"{where}; of {score.n} items, and {len(items)} are there.")
-    # The score of a group of tasks may be the mean of its members' scores.
+    # The score of a task group may be the mean of its members' scores and not of its items.
     if len({item.subset for item in items}) == 1:
         mean = fmean(item.scores.get(score.name, math.nan) for item in items)
         if abs(mean - score.value) > TOLERANCE:

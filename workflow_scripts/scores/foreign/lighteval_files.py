@@ -1,4 +1,4 @@
-"""Read lighteval's results_*.json, and its details, Parquet files in a folder beside."""
+"""Read lighteval's results_*.json and the Parquet files of its details folder."""
 
 import math
 from collections import defaultdict
@@ -22,9 +22,9 @@ KEYS = ("config_general", "results", "config_tasks")
 def read(
     path: Path, content: dict[str, Any], names: dict[str, dict[str, str]], _: dict[str, Any]
 ) -> Iterator[Measured]:
-    """Read each task; the parts of a known one (mmlu:anatomy), such as subjects, are its items' subsets.
+    """Read each task; parts of a known task, such as subjects (mmlu:anatomy), become subsets of its items.
 
-    An unknown name with a colon (arc:easy) is a task by itself.
+    An unknown name with a colon (arc:easy) is a separate task.
     """
     general, results = content["config_general"], content["results"]
     config, version = general.get("model_config") or {}, general.get("lighteval_sha")
@@ -45,7 +45,7 @@ def read(
         cell = ImportedCell(
             file=str(path),
             harness="lighteval",
-            harness_version=None if version == "?" else version or None,  # "?" of a package
+            harness_version=None if version == "?" else version or None,  # "?" if unknown
             model=get_model_name(config.get("model_name") or general.get("model_name"), path),
             commit=general.get("model_sha") or None,
             dtype=config.get("dtype") or general.get("model_dtype") or None,
@@ -58,7 +58,7 @@ def read(
 
 
 def _average(parts: list[dict[str, float]], sizes: list[int]) -> Iterator[ImportedScore]:
-    """Average the scores of a task's parts, in which each question counts the same."""
+    """Average the scores of a task's parts, weighted by their numbers of questions."""
     total = sum(sizes)
     weights = [size / total for size in sizes] if total else [1.0]
     for name in parts[0]:
@@ -74,7 +74,7 @@ def _average(parts: list[dict[str, float]], sizes: list[int]) -> Iterator[Import
 
 
 def _read_details(path: Path, key: str, is_part: bool) -> list[Item]:
-    """Read the questions of one part; each stands there once for each way of asking."""
+    """Read the questions of one part; each has one row per sampling method."""
     import pyarrow.parquet as pq
 
     date = path.stem.removeprefix("results_")

@@ -1,4 +1,4 @@
-"""Read lm-eval's results_*.json with the samples_*.jsonl beside it."""
+"""Read lm-eval's results_*.json with the samples_*.jsonl of the same folder."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def read(
     names: dict[str, dict[str, str]],
     tasks: dict[str, dict[str, Any]],
 ) -> Iterator[Measured]:
-    """Read each task, and each group of tasks that has a score, with the items of its members."""
+    """Read each task, and each scored task group with the items of its members."""
     groups = content.get("group_subtasks") or {}
     results = (content.get("groups") or {}) | content["results"]
     scored = {name for name, scores in results.items() if any("," in key for key in scores)}
@@ -67,7 +67,7 @@ def _list_members(task: str, groups: dict[str, list[str]]) -> Iterator[str]:
 
 
 def _read_scores(scores: dict[str, Any], n: int) -> Iterator[ImportedScore]:
-    """Read the numbers of a task; lm-eval writes words or nothing in place of a number that it lacks."""
+    """Read the scores of a task; lm-eval writes a word or nothing for a missing number."""
     numbers = {key: value for key, value in scores.items() if isinstance(value, int | float)}
     for key, value in numbers.items():
         metric, comma, filter_name = key.partition(",")
@@ -80,7 +80,7 @@ def _read_scores(scores: dict[str, Any], n: int) -> Iterator[ImportedScore]:
 
 
 def _read_items(path: Path, task: str, spec: dict[str, Any]) -> list[Item]:
-    """Read the items of a task; none where lm-eval did not log them. Several filters are several samples."""
+    """Read the items of a task, or none if lm-eval did not log them; each filter has its own samples."""
     file = path.with_name(f"samples_{task}_{path.stem.removeprefix('results_')}.jsonl")
     if not file.is_file():
         return []
@@ -102,7 +102,7 @@ def _read_item(task: str, samples: list[dict[str, Any]], spec: dict[str, Any]) -
     }
     item = Item(
         item=f"{task}/{first['doc_id']}",
-        prompt_sha256=first.get("prompt_hash", ""),  # which old versions do not write
+        prompt_sha256=first.get("prompt_hash", ""),  # old versions do not write it
         gold=target if isinstance(target, str) else format_canonical_json(target),
         prediction=str(first["filtered_resps"][0]),
         cluster=hash_cluster(first["doc"], spec["cluster"]),
@@ -111,7 +111,7 @@ def _read_item(task: str, samples: list[dict[str, Any]], spec: dict[str, Any]) -
     continuations = [list(arguments.values())[-1] for arguments in first["arguments"].values()]
     if len(continuations) == 1:
         return item
-    # The prediction is the likeliest of several answers; the target is the position or the text of one.
+    # The prediction is the most likely choice; the target is the index or text of a choice.
     choices = [str(continuation).removeprefix(" ") for continuation in continuations]
     likelihoods = [float(answer[0]) for answer in first["filtered_resps"]]
     return replace(

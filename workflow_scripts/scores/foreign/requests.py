@@ -1,4 +1,4 @@
-"""Give the rules import_results and compare the tasks of this config, by the names of each harness."""
+"""Build the parameters of the rules import_results and compare, with each harness's task names."""
 
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,11 @@ from workflow_scripts.settings.settings import Settings
 
 
 def describe_tasks(settings: Settings) -> dict[str, Any]:
-    """Return our name of each harness's task, and the metric and clusters of each of our tasks."""
+    """Return our name for each harness's task, and the metric and clusters of each of our tasks."""
     names: dict[str, dict[str, str]] = {}
     tasks = {}
     for row in settings.tasks.values():
-        # Of several rows for one task of a harness the first is meant, unless one has the harness's own name.
+        # If several rows share a harness task, the first counts, unless one has the harness's own name.
         by_harness = names.setdefault(row.harness, {})
         if row.task == row.harness_task or row.harness_task not in by_harness:
             by_harness[row.harness_task] = row.task
@@ -21,7 +21,7 @@ def describe_tasks(settings: Settings) -> dict[str, Any]:
 
 
 def build_import_request(settings: Settings, name: str) -> dict[str, Any]:
-    """Describe a folder of imports; the stamp of its files makes Snakemake read them again when one changes."""
+    """Build the parameters for one import folder; a hash of its files makes Snakemake rerun when one changes."""
     folder = settings.import_folders[name]
     return {
         "name": name,
@@ -32,7 +32,7 @@ def build_import_request(settings: Settings, name: str) -> dict[str, Any]:
 
 
 def list_compared(settings: Settings) -> tuple[list[str], dict[str, str]]:
-    """List the models to compare, and the stamps of both where they are folders of results and no checkpoints."""
+    """List the models to compare, and the file hashes of those that are result folders, if both are."""
     text = settings.compare or ""
     names = [name.strip() for name in (text.split(",") if "," in text else text.split())]
     folders = [

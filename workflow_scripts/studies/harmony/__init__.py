@@ -1,6 +1,6 @@
-"""The Harmony study: models ranked on tasks as they are and after training on each.
+"""The Harmony study: models ranked on tasks zero-shot and after training on each task.
 
-Its tables are those of `studies.ranking` for the grid of the run. `make_harmony_tab` makes the tab of the leaderboard
-page, `HARMONY` names the numbers of the report's chapter, `compare_harmony` and `compare_cells` hold ours against the
-published ones.
+Its tables are those of `studies.ranking` for the run's grid. `make_harmony_tab` builds the tab of the leaderboard
+page, `HARMONY` computes the numbers of the report's chapter, `compare_harmony` and `compare_cells` compare our scores
+with the published ones.
 """

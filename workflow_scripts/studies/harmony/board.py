@@ -1,4 +1,4 @@
-"""Make the leaderboard's tab of the Harmony study: models by PC1 after training on each task."""
+"""Build the leaderboard tab of the Harmony study: models ranked by PC1 after training on each task."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,14 +10,14 @@ from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.leaderboard import describe_missing
 
-# The tab shows the ranking by the first of these protocols that was measured.
+# The tab ranks models by the first of these protocols that has scores.
 _PROTOCOLS = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT, frame.CLIPPED)
 
 
 def make_harmony_tab(
     leaderboard: Path, tasks: Sequence[RankedTask], names: Mapping[str, str]
 ) -> Tab:
-    """Make the tab from the table; `names` are the titles of the protocols."""
+    """Build the tab from the leaderboard table; `names` are the titles of the protocols."""
     table = read_table(leaderboard)
     shown, *others = [name for name in _PROTOCOLS if name in set(table["protocol"])]
     titles = {task.task: task.display_name for task in tasks}

@@ -1,4 +1,4 @@
-"""Compute the numbers of the Harmony study: do tasks agree about models, before and after training?"""
+"""Compute the numbers of the Harmony chapter: the agreement of tasks before and after training."""
 
 from functools import partial
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Compare the published train-before-test grid with ours, cell by cell: the leaderboard, and the scores beside it."""
+"""Compare the published train-before-test grid with ours: the leaderboard and the separately released scores."""
 
 from collections.abc import Iterator
 
@@ -21,8 +21,8 @@ from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, 
 
 NO_DIRECT = "the direct score by which it would be clipped was not measured here"
 SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
-AFTER_TRAINING = "score"  # the metric of the rows of scores after training
-_CORRELATION = "cola"  # whose error does not follow from its value
+AFTER_TRAINING = "score"  # the metric in rows of scores after training
+_CORRELATION = "cola"  # its standard error does not follow from its value
 _PRINTED_TO = 1e-4
 
 
@@ -32,12 +32,12 @@ def compare_harmony(
     settings: HarmonyComparison,
     reruns: Reruns,
 ) -> Iterator[dict]:
-    """Yield a row for each number of the published table that has an error: a score a task, and the rank.
+    """Yield a row for each published number that has an error: one score per task, and the rank.
 
-    The same questions were asked, so that scores may differ by what another training changes.
+    Both runs use the same test items, so scores differ only by retraining noise.
     """
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
-    cells = _index_clipped(ours)  # as the published look
+    cells = _index_clipped(ours)  # published scores are clipped too
     same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
@@ -61,10 +61,10 @@ def compare_harmony(
 def compare_cells(
     published: pd.DataFrame, ours: pd.DataFrame | None, settings: HarmonyComparison, reruns: Reruns
 ) -> Iterator[dict]:
-    """Yield a row for each score of the authors' second release, as the model is and after training.
+    """Yield a row for each score of the authors' second release, direct and after training.
 
-    As it is, nothing is sampled or trained: only the order of sums on two devices may differ.
-    Published scores after training are the better of both scores (none lies below the direct one), and so are ours.
+    Direct scores involve no sampling or training: only the order of floating-point sums on two devices may differ.
+    Published scores after training are the higher of both scores (none is below the direct one), and so are ours.
     """
     general = GENERATED if settings.source == "miniature" else None
     cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_clipped(ours)}
@@ -105,12 +105,12 @@ def _compute_training_error(reruns: Reruns, task: str, model: str, value: float)
 
 
 def _compute_step(task: str, value: float) -> float:
-    """Compute the least difference of a score: that of one answer."""
+    """Compute the smallest possible difference of a score: one answer."""
     return compute_mcc_step(value, *COLA) if task == _CORRELATION else 1 / TEST_ITEMS[task]
 
 
 def _index_models(ours: pd.DataFrame | None, protocol: str) -> dict[str, dict]:
-    """Index our unchanged models by name."""
+    """Index the rows of our unchanged models by name."""
     if ours is None:
         return {}
     rows = ours[(ours["protocol"] == protocol) & (ours["origin"] == OWN)]
@@ -119,7 +119,7 @@ def _index_models(ours: pd.DataFrame | None, protocol: str) -> dict[str, dict]:
 
 
 def _index_clipped(ours: pd.DataFrame | None) -> dict[str, dict]:
-    """Index the clipped scores after training, with the raw ones, which no direct score may clip."""
+    """Index the clipped scores after training, with the raw scores, as a model may lack direct scores to clip by."""
     clipped = _index_models(ours, CLIPPED)
     for model, raw in _index_models(ours, TRAINED).items():
         clipped.setdefault(model, {})["raw"] = raw

@@ -1,4 +1,4 @@
-"""Describe by what the grid is compared with the published leaderboard."""
+"""Build the parameters for comparing the grid with the published leaderboard."""
 
 from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.job_params import JobParams
@@ -7,11 +7,11 @@ from workflow_scripts.studies.ranking.grid_settings import list_model_rows
 
 
 class HarmonyComparison(JobParams):
-    """Hold what decides whether the published leaderboard can be compared with ours."""
+    """Parameters that decide whether the published leaderboard can be compared with ours."""
 
     source: str
     models: tuple[KnownModel, ...] = ()
-    """Those of the hub that are known: how far they stray goes by family and size"""
+    """Known models of the hub; their family and size determine the retraining noise"""
 
 
 def describe_comparison(settings: Settings) -> HarmonyComparison:

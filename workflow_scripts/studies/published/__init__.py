@@ -1,1 +1,1 @@
-"""The study of published scores: what others found, from their numbers alone."""
+"""The study of published scores: others' findings recomputed from their published numbers."""

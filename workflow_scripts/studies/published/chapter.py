@@ -1,4 +1,4 @@
-"""The numbers of the published scores: what others found, computed from their numbers."""
+"""Compute the numbers of the chapter on published scores: others' findings recomputed from their numbers."""
 
 from functools import partial
 from pathlib import Path
@@ -59,13 +59,13 @@ def _describe_texts(table: pd.DataFrame) -> Values:
 
 
 def _describe_ranks(table: pd.DataFrame) -> Values:
-    """Count the pairs of models that two tasks surely order in opposite ways."""
+    """Count the pairs of models that two tasks significantly order in opposite ways."""
     values: Values = {}
     for protocol in BOTH:
         key, rows = frame.KEYS[protocol], table[table["protocol"] == protocol]
         models = rows["label"].nunique()
         if models:
-            # Each pair stands with both of its models, and each model with both tasks.
+            # Each pair is counted for both of its models, and each model on both tasks.
             values[f"published.{key}.opposite"] = int(rows["opposed"].sum()) // 4
             values[f"published.{key}.model_pairs"] = models * (models - 1) // 2
     return values

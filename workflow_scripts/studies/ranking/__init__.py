@@ -1,6 +1,6 @@
-"""Analyses of grids: models by tasks under protocols, whoever measured them.
+"""Analyses of grids: scores of models on tasks under several protocols, measured or imported.
 
-`build_grid` writes a grid's scores with what they are uncertain by; each other script reads it (`grid.read_grids`) and
-writes its tables, some with a figure. `frame` and `plots` hold what the tables and the figures have in common,
-`grid_settings` what the scripts are given of the config. `texts` also reads files with bits per byte of texts.
+`build_grid` writes a grid's scores with their errors; every other script reads it (`grid.read_grids`) and
+writes tables, some with a figure. `frame` and `plots` have the shared code of tables and figures, `grid_settings`
+the parameters from the config. `texts` also reads files with bits per byte of texts.
 """

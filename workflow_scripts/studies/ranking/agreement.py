@@ -1,4 +1,4 @@
-"""Compute how well tasks and their categories agree about models, beside what drawing again alone would leave."""
+"""Compute the agreement of tasks and categories on the ranking of models, with its noise ceiling."""
 
 from itertools import combinations, combinations_with_replacement
 from pathlib import Path
@@ -38,7 +38,7 @@ _NOTE = (
     " direct: over the models and cells that both protocols have. A dash: not computable from these scores. The CSV"
     " has each task and all pairs."
 )
-# What the Markdown table has first; the CSV has what is of one task, category or pair too.
+# Order of the statistics in the CSV; the Markdown table has only frame.STATISTICS.
 _ORDER = [*frame.STATISTICS, frame.TASK, frame.TASK_CEILING, frame.CATEGORY, frame.PAIR]
 _COLUMNS = ["protocol", "origins", "measure", "statistic", "first", "second", "value"]
 _COLUMNS += ["families_low", "families_high", "groups", "of", "items_low", "items_high"]
@@ -50,7 +50,7 @@ def compute_correlations(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def compute_agreement(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
-    """Compute a row per number, in long form: protocol, statistic, task or category or pair of them."""
+    """Compute one row per number in long form: protocol, statistic, and task, category or pair."""
     direct, rows = grids.get(settings.grid.baseline), []
     for protocol, grid in grids.items():
         for measure in settings.grid.measures:
@@ -95,7 +95,7 @@ def _compute_statistics(
         mean["items_low"], mean["items_high"] = bootstrap_agreement(errors, draws, seed)
         factor = 1.0 if errors.are_known else np.nan
         redraw = compute_self_agreement(errors, fewer, seed).mean() * factor
-        # Over the pairs of tasks that the mean is over; of none where a score that it is of has no error.
+        # Over the same pairs of tasks as the mean; NaN if any score lacks an error.
         ceilings = compute_agreement_ceiling(errors, fewer, seed).where(matrix.notna()) * factor
         rows.append({"statistic": frame.OWN_REDRAW, "value": redraw})
         rows.append({"statistic": frame.CEILING, "value": average_pairs(ceilings)})
@@ -110,7 +110,7 @@ def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
 
 
 def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
-    """List each two categories, the mean over pairs of their tasks, and how many of these there are."""
+    """List each pair of categories with the mean over their pairs of tasks and the number of those."""
     category = {task.task: task.category for task in settings.tasks}
     means, sizes = (
         average_by_category(matrix, category),
@@ -124,7 +124,7 @@ def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataF
 
 
 def compute_categories(grids: Grids, settings: GridSettings) -> pd.DataFrame:
-    """Compute a row per protocol, measure and pair of categories, in their order."""
+    """Compute one row per protocol, measure and pair of categories."""
     tables = []
     for grid in grids.values():
         for measure in settings.grid.measures:
@@ -172,7 +172,7 @@ def _compare_with_direct(
 
 
 def format_intervals(table: pd.DataFrame) -> list[str | None]:
-    """Format intervals over families, with how many there are."""
+    """Format intervals over families, with the number of families."""
     ends = intervals(table["families_low"], table["families_high"])
     return [
         f"{interval} ({groups:.0f} {of})" if interval else None
@@ -181,7 +181,7 @@ def format_intervals(table: pd.DataFrame) -> list[str | None]:
 
 
 def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Plot Kendall's tau-b of every pair of tasks, in the order of their categories."""
+    """Plot Kendall's tau-b of every pair of tasks, ordered by category."""
     if "measure" in table:
         table = table[table["measure"] == "kendall"]
     pairs = table[table["statistic"] == frame.PAIR]
@@ -200,7 +200,7 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path
 
 
 def plot_categories(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Plot the mean of tau-b for every two categories."""
+    """Plot the mean of tau-b for every pair of categories."""
     rows = table[table["measure"] == "kendall"]
     present = {*rows["first"], *rows["second"]}
     names = {

@@ -1,4 +1,4 @@
-"""Compute what of the agreement of tasks is left among models of like size."""
+"""Compute the agreement of tasks among models of similar size."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ _NOTE = (
 
 
 class Group(NamedTuple):
-    """Models that are looked at by themselves; of those of like size every model is in it, and not every pair."""
+    """A group of models; the group LIKE has all models of known size, but only pairs of similar size count."""
 
     kind: str
     models: pd.Index
@@ -52,14 +52,14 @@ class Group(NamedTuple):
 
 
 def group_models(grid: Grid) -> list[Group]:
-    """List all models that have a score, then each band of sizes, smallest first."""
+    """List the group of all models with a score, then each size band, smallest first."""
     scored = grid.measured.dropna(how="all").index
     bands = group_in_bands(grid.models.loc[scored, "parameters"])
     return [Group(ALL, scored), *(Group(BAND, models, low, high) for low, high, models in bands)]
 
 
 def compute_by_size(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
-    """Compute a row per protocol and group of models: all, all pairs of like size, and each band."""
+    """Compute one row per protocol and group of models: all, all pairs of similar size, and each size band."""
     direct, rows = grids.get(settings.grid.baseline), []
     for grid in grids.values():
         every, *bands = group_models(grid)
@@ -81,7 +81,7 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
     count, is_like = len(models), group.kind == LIKE
 
     def compute_mean(is_left: np.ndarray) -> np.ndarray:
-        # The pairs of like size, which may be drawn, stay the same: of them those left.
+        # Pairs of similar size may be sampled; masking keeps the sample and drops pairs of omitted models.
         left = scores.mul(np.where(is_left, 1.0, np.nan), axis=0) if is_like else scores[is_left]
         return np.array(average_pairs(_compute_matrix(left, grid, group.kind)))
 
@@ -104,7 +104,7 @@ def _describe_group(grid: Grid, group: Group, draws: int, seed: int) -> dict[str
     if is_like:
         return row | {"pairs_of_models": len(pair_like(models["parameters"])[0])}
     ceilings = compute_agreement_ceiling(grid.errors.part(scores), max(draws // 5, 10), seed)
-    defined = kendall_matrix(scores).notna()  # the pairs of tasks that the mean is over
+    defined = kendall_matrix(scores).notna()  # the pairs of tasks in the mean
     return row | {"ceiling": average_pairs(ceilings.where(defined))}
 
 
@@ -122,7 +122,7 @@ def name_groups(table: pd.DataFrame) -> list[str]:
 
 
 def find_largest_band(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the band with the most models, each with its protocol's key in numbers of prose."""
+    """Return the rows of each protocol's band with the most models, with the protocol's key in named numbers."""
     bands = add_keys(table[table["group"] == BAND])
     largest = bands["smallest"][bands["models"] == bands["models"].max()]
     return bands[bands["smallest"].isin(largest.iloc[:1])]
@@ -133,7 +133,7 @@ def add_keys(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def summarize_sizes(table: pd.DataFrame, study: str) -> Values:
-    """Name the mean over pairs of like size, and that within the band of the most models."""
+    """Return the named mean agreement over pairs of similar size and within the band with the most models."""
     like, band = add_keys(table[table["group"] == LIKE]), find_largest_band(table)
     values: Values = {}
     for row in like.itertuples():

@@ -1,4 +1,4 @@
-"""Build a grid from the scores of a run or files of imported ones: its cells, their errors, and what is clipped."""
+"""Build a grid from a run's scores or imported files: its cells, their errors, and clipped protocols."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,13 +29,13 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _CELL = ["protocol", "label", "task"]
 _MODEL = ["model", "variant", "origin"]
-RequestedCells = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol its models and its tasks
+RequestedCells = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol: models and tasks
 
 
 def read_scores(
     paths: Sequence[Path], imported: Sequence[Path], settings: GridSettings
 ) -> pd.DataFrame:
-    """Read all scores as they are; their study is the file that they are from, or the run's."""
+    """Read all scores unchanged; `study` is the name of the imported file or the run's study."""
     grid, metrics = settings.grid, settings.metrics
     if grid.run:
         others = read_all_imported(imported, metrics, taken={STUDY})
@@ -50,7 +50,7 @@ def read_scores(
 
 
 def add_attributes(models: pd.DataFrame, path: Path, attributes: GridAttributes) -> pd.DataFrame:
-    """Add what the grid's own file says of each model, which counts."""
+    """Add model attributes from the grid's own file, which override others."""
     columns = {"model": "model"} | attributes.columns
     expected = f"a header with {', '.join(columns.values())}, and a line for each model, once"
     table = read_external_csv(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
@@ -65,9 +65,9 @@ def add_attributes(models: pd.DataFrame, path: Path, attributes: GridAttributes)
 
 
 def select_reported(scores: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
-    """Select the metric that tables report of each task, and label the models.
+    """Select the metric that tables report for each task, and label the models.
 
-    In the grid of a run the label has where a score is from if that is not the run.
+    In a run's grid, labels of imported scores include their origin.
     """
     scores = scores[scores["metric"] == scores["task"].map(settings.metrics)]
     label = scores["model"] + scores["variant"]
@@ -83,11 +83,11 @@ def make_grids(
     models: pd.DataFrame,
     sources: KnownErrors,
 ) -> Grids:
-    """Make a grid for each protocol that has a score or should have one, clipped where its grid says so."""
+    """Build a grid for each protocol with measured or requested scores, clipped if the grid's settings say so."""
     scores = select_reported(scores[scores["subset"].isna()], settings)
     scores["origin"] = scores["study"].where(scores["study"] != STUDY, OWN)
     means, protocols = average_seeds(scores), settings.grid.protocols
-    # A file may have scores of texts alone.
+    # A file may contain only scores of texts.
     present = {*requested, *means["protocol"]} or {settings.grid.baseline}
     parts = {
         key: _make_cells(means[means["protocol"] == key], requested.get(key, {}), settings, models)
@@ -132,7 +132,7 @@ def _make_cells(
 
 
 def average_seeds(scores: pd.DataFrame) -> pd.DataFrame:
-    """Average the seeds of one cell; anything else that stands twice is refused."""
+    """Average the seeds of each cell; raise UserError for any other duplicate."""
     for row in scores[scores.duplicated([*_CELL, "seed"])].itertuples():
         raise UserError(
             f"There are several scores of {row.label} on {row.task}, {row.protocol}, with"
@@ -144,20 +144,20 @@ def average_seeds(scores: pd.DataFrame) -> pd.DataFrame:
     )
     means = cells[_MODEL].first()
     means[["value", "seeds", "between"]] = cells["value"].agg(["mean", "size", "var"]).astype(float)
-    # The items are the same for all seeds, so their error does not shrink with the seeds.
+    # All seeds use the same items, so averaging does not reduce the item error.
     squared = cells["squared"].agg(lambda errors: errors.mean(skipna=False))
     return means.assign(stderr=np.sqrt(squared.astype(float))).reset_index()
 
 
 def find_errors(scores: pd.DataFrame) -> pd.Series:
-    """Find standard errors, from the number of items where only that is known and the metric allows it."""
+    """Return standard errors; compute missing ones from the number of items if the metric allows it."""
     value, n, stderr = scores[["value", "n", "stderr"]].astype("Float64").astype(float).T.to_numpy()
     inferred = compute_share_stderr(value, n, get_metric_minimum(scores["metric"]).to_numpy())
     return pd.Series(np.where(np.isnan(stderr), inferred, stderr), scores.index)
 
 
 def clip_grid(protocol: str, raw: Grid, zero_shot: Grid) -> Grid:
-    """Take the better of both scores where both are known: what published scores after training look like."""
+    """Take the higher of the trained and the zero-shot score where both are known, as in the published scores."""
     direct = zero_shot.values.reindex_like(raw.values)
     both = direct.notna() & raw.values.notna()
     values = raw.values.mask(direct > raw.values, direct).where(both)
@@ -182,7 +182,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
 ) -> None:
     """Write the grid.
 
-    `errors` are the shared errors of a run's items, `imported` files of others' scores,
+    `errors` has the errors from a run's shared items, `imported` the imported score files,
     `released` the leaderboard and the cells of the published grid.
     """
     grid_settings = GridSettings.of(settings)

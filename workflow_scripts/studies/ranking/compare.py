@@ -1,4 +1,4 @@
-"""Compare two models, by the scores of grids or by two folders that lm-eval or lighteval wrote: is one better?"""
+"""Test whether one of two models is better, on grids or on two result folders of lm-eval or lighteval."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -42,7 +42,7 @@ _SETTINGS = ("harness", "dtype", "shots", "n", "prompts")
 
 
 def compare_scores(pair: pd.DataFrame, *, trains: bool) -> Iterator[dict[str, Any]]:
-    """Compare two models: yield a row over all tasks for each question, then a row for each task.
+    """Compare two models: yield one row over all tasks per source of error, then one row per task.
 
     `pair` has by task the difference, first minus second, its standard errors from `items` and `trainings`, and
     whether both models are `at_baseline`.
@@ -56,7 +56,7 @@ def compare_scores(pair: pd.DataFrame, *, trains: bool) -> Iterator[dict[str, An
     errors = {"items": (item_stderr, inf)}
     if trains:
         errors["trainings"] = (both_stderr if is_trained else np.nan, inf)
-    # Other tasks have other items: never less than these do by themselves, if by chance tasks spread so little.
+    # The error over tasks includes items, so it is at least the error from items and training.
     errors["tasks"] = (np.fmax(difference.std() / count**0.5, both_stderr), count - 1)
     for question, error in errors.items():
         about = {"question": question, "task": OVERALL, "tasks": count}
@@ -75,7 +75,7 @@ def compare_grids(
     names: Sequence[str],
     baselines: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Compare two models under each protocol of each grid that has both.
+    """Compare two models under each protocol of each grid that contains both.
 
     `baselines` has the baseline and the number of items of each task of this run.
     """
@@ -89,7 +89,7 @@ def compare_grids(
             pairs = [grid.values.loc[[*pair]].dropna(axis=1) for pair in labels]
             pairs = [pair for pair in pairs if not pair.empty and not protocol.scores_of]
             if pairs:
-                # From one source, if any has both.
+                # Prefer scores of both models from one source.
                 pair = min(pairs, key=lambda pair: len(_list_origins(grid, pair)))
                 source = " and ".join(_list_origins(grid, pair)).replace(OWN, "own scores")
                 known = baselines if settings[key].grid.run else baselines[:0]
@@ -111,7 +111,7 @@ def _list_origins(grid: Grid, pair: pd.DataFrame) -> list[str]:
 
 
 def _subtract(grid: Grid, pair: pd.DataFrame, baselines: pd.DataFrame) -> pd.DataFrame:
-    """Subtract the second scores from the first ones, with the errors from items and from trainings."""
+    """Subtract the second model's scores from the first's, with errors from items and from training."""
     errors = grid.errors.part(pair)
     untrained = replace(errors, training=errors.training * 0)
     values = {
@@ -124,7 +124,7 @@ def _subtract(grid: Grid, pair: pd.DataFrame, baselines: pd.DataFrame) -> pd.Dat
 
 
 def _are_at_baseline(scores: np.ndarray, tasks: pd.DataFrame) -> np.ndarray:
-    """Return for each task whether no score exceeds the baseline; false where the baseline is unknown."""
+    """Return for each task whether no score clearly exceeds the baseline; false if the baseline is unknown."""
     above = [compute_baseline_z(row, np.nan, tasks["baseline"], tasks["n"]) for row in scores]
     return np.array(above).max(axis=0) < CLEAR
 
@@ -132,9 +132,9 @@ def _are_at_baseline(scores: np.ndarray, tasks: pd.DataFrame) -> np.ndarray:
 def compare_folders(
     folders: Sequence[str], names: dict[str, Any], tasks: dict[str, Any]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Compare the models of two result folders, one metric a task, and list what differs in their settings.
+    """Compare the models of two result folders by one metric per task, and describe differing settings.
 
-    `names` has, by harness and its own name for a task, ours; `tasks` the metric that tables report of each.
+    `names` maps each harness's task names to ours; `tasks` has the metric that tables report for each task.
     """
     first, second = (_read_results(folder, names, tasks) for folder in folders)
     both = first.merge(second, on=["task", "metric"], suffixes=("", "_other"))
@@ -147,7 +147,7 @@ def compare_folders(
             f"{folders[0]} has {scores[0]}, and {folders[1]} has {scores[1]}; expected a task and a metric in common."
         )
     reported = both["task"].map({task: about["metric"] for task, about in tasks.items()})
-    # Of several pairs of a task: with as many shots, and by the metric that tables report.
+    # If a task has several pairs, prefer equal shots, then the metric that tables report.
     order = both["shots"].ne(both["shots_other"]) * 2 + both["metric"].ne(reported)
     both = both.loc[order.sort_values(kind="stable").index].drop_duplicates("task").sort_index()
     pair = pd.DataFrame([_compare_items(row) for row in both.to_dict("records")])
@@ -169,7 +169,7 @@ def compare_folders(
 
 
 def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> pd.DataFrame:
-    """Read a row for each score of a folder, with its items' scores by cluster and item."""
+    """Read one row per score of a folder, with the item scores by cluster and item."""
     rows: list[dict[str, Any]] = []
     for cell, items in read_folder(Path(folder), names, tasks):
         hashes = [item.prompt_sha256 for item in items]
@@ -192,19 +192,19 @@ def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> 
 
 
 def _compare_items(row: dict[str, Any]) -> dict[str, float]:
-    """Compare two scores item by item where both have items of one harness, else as independent samples."""
+    """Compare two scores item by item if both have items from the same harness, else as independent samples."""
     difference = (row["items"] - row["items_other"]).dropna()
     if row["harness"].split()[0] != row["harness_other"].split()[0] or len(difference) < 2:
         stderr = np.hypot(*np.array([row["stderr"], row["stderr_other"]], float))
         return {"difference": row["value"] - row["value_other"], "items": stderr}
     sums = (difference - difference.mean()).groupby(level=0).sum()
-    # At least one answer's worth, where both answered alike.
+    # The error is at least one answer, even if all answers agree.
     stderr = max(float(np.sqrt((sums**2).sum())), 1.0) / len(difference)
     return {"difference": float(difference.mean()), "items": stderr}
 
 
 def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Describe the difference, which model is better if any is, and whether both are at the baseline."""
+    """Describe the difference, the better model if there is one, and whether both are at the baseline."""
     if np.isnan(row["low"]):
         return "unknown: no standard error"
     difference, low, high, detectable = (
@@ -218,7 +218,7 @@ def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
-    """Read the baseline of the reported metric of each task, and its number of items, from scores of this run."""
+    """Read each task's baseline on the reported metric and its number of items from this run's scores."""
     empty = pd.DataFrame(columns=["task", "subset", "metric", "baseline", "n"])
     scores = pd.concat([empty, *(pd.read_parquet(path, columns=list(empty)) for path in paths)])
     reported = scores["task"].map({task: about["metric"] for task, about in tasks.items()})
@@ -227,7 +227,7 @@ def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
 
 
 def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:
-    """Plot the difference on each task and on their mean, with its 95% interval, a colour for each protocol."""
+    """Plot the difference on each task and on their mean with its 95% interval, coloured by protocol."""
     means = "mean, " + table.loc[table["task"] == OVERALL, "question"].map(QUESTIONS)
     table = table.assign(label=means.reindex(table.index).fillna(table["task"]))
     labels = list(dict.fromkeys([*means, *table["label"]]))
@@ -262,7 +262,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
 ) -> None:
     """Compare two result `folders`, or two models of grids.
 
-    `own` and `own_scores` are the grid and the scores of this run where they exist; they are never made for this.
+    `own` and `own_scores` are this run's grid and scores if they exist; this job does not build them.
     """
     if len(set(names)) != 2:
         raise UserError(

@@ -1,4 +1,4 @@
-"""Compute how much of all scores one number holds: the principal components of each protocol."""
+"""Compute the principal components of each protocol's scores, and the variance that they explain."""
 
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,11 @@ from workflow_scripts.studies.ranking import frame, plots
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
-ALL = "all"  # the group of all models; others are families
-SHOWN = 6  # components in the figure, and in the table that people read
+ALL = "all"  # the group of all models; other groups are families
+SHOWN = 6  # components in the figure and the Markdown table
 _COLUMNS = ["component", "low", "high", "groups", "of", "release", "protocol", "group"]
 _COLUMNS += ["models", "tasks", "filled", "share"]
-_IMPUTED = 20  # draws of the scores that were estimated
+_IMPUTED = 20  # multiple imputations of missing scores
 _NOTE = (
     "Share of the variance of the standardised scores that each component has, with its 95% interval"
     " over families of models (over models where these are fewer than four), for the models that"
@@ -37,7 +37,7 @@ _NOTE = (
 def compute_components(
     grids: Grids, settings: GridSettings, seed: int, release: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Compute a row per protocol, group of models and component, with the loading of each task.
+    """Compute one row per protocol, group of models and component, with the loadings of the tasks.
 
     `release` has the scores of the grid's second release.
     """
@@ -73,7 +73,7 @@ def _compute_shares(
     shares = components.explained_variance_ratio
     table = compute_variance_intervals(scores, families).assign(**about, share=shares)
     if completed and filled:
-        # What is expected of missing cells lies on fewer components than what would have been measured.
+        # Expected values of missing cells understate the variance of the later components, so they are sampled.
         draws = [
             principal_components(draw.loc[cells]).explained_variance_ratio
             for draw in completed.imputed(_IMPUTED, seed)
@@ -89,9 +89,9 @@ def _name_group(group: str) -> str:
 
 
 def plot_components(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Plot the share of variance of the first components, a panel for each group of models."""
+    """Plot the explained variance ratios of the first components, with a panel for each group of models."""
     second = settings.grid.release
-    if second:  # its shares would lie on those of the first
+    if second:  # its points would overlap those of the first release
         table = table[table["release"] != Path(second.file).stem]
     table = table.dropna(subset=["share"])
     looks = plots.choose_looks(plots.list_protocols(table, settings.grid))

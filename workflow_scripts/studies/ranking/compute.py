@@ -1,4 +1,4 @@
-"""Tabulate the first component of a grid's scores beside the size of the models and the compute behind them."""
+"""Tabulate the first component of a grid's scores with the size and pre-training compute of the models."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.leaderboard import compute_pc1
 
-OPERATIONS = 6  # of pre-training, for each parameter and token
+OPERATIONS = 6  # pre-training FLOP per parameter and token
 _NOTE = (
     "PC1: 100 times the first principal component of the standardised scores{clipped};"
     f" each protocol has its own. Compute: {OPERATIONS} × parameters × tokens of pre-training; of some models the"
@@ -25,14 +25,14 @@ _COLUMNS += ["parameters_billion", "tokens_billion", "compute", "pc1", "rank", "
 
 
 def count_operations(models: pd.DataFrame) -> pd.Series:
-    """Count the floating-point operations of pre-training, by the size that the grid's own file says, if any."""
+    """Compute the FLOP of pre-training, with the parameters from the grid's own file if it has them."""
     of_file = "parameters_billion" in models
     parameters = models["parameters_billion"] * 1e9 if of_file else models["parameters"]
     return OPERATIONS * parameters * models["tokens_billion"] * 1e9
 
 
 def compute_sizes(grids: Grids) -> pd.DataFrame:
-    """Compute a row per protocol and ranked model, best first; compute is missing where tokens are not known."""
+    """Compute one row per protocol and ranked model, best first; compute is missing if the tokens are unknown."""
     tables = []
     for protocol, grid in grids.items():
         pc1 = compute_pc1(grid)
@@ -44,9 +44,9 @@ def compute_sizes(grids: Grids) -> pd.DataFrame:
 
 
 def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Plot PC1 by parameters (above) and by compute (below), a column of panels per protocol.
+    """Plot PC1 over parameters (top) and compute (bottom), with a column of panels per protocol.
 
-    Families by colour and shape, instruct models hollow.
+    Colour and marker show the family; instruct models are hollow.
     """
     table = table.dropna(subset=["pc1"]).dropna(subset=list(_ACROSS), how="all")
     table = table.assign(family=table["family"].fillna("other"), name="")

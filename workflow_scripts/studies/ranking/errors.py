@@ -1,4 +1,4 @@
-"""Estimate what the scores of a grid are uncertain by: items that its models share, and trainings of their own."""
+"""Estimate the errors of a grid's scores: from the items that models share, and from independent training runs."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -28,33 +28,33 @@ _ROW = ["protocol", "label"]
 
 
 class Cells(NamedTuple):
-    """Hold one protocol of a grid: labels down, tasks across, the mean over seeds of each cell."""
+    """One protocol of a grid: the mean over seeds of each cell, with labels in rows and tasks in columns."""
 
     value: pd.DataFrame
     stderr: pd.DataFrame
     between: pd.DataFrame
-    """Variance over seeds; NaN of a single one."""
+    """Variance over seeds; NaN for a single seed."""
     seeds: pd.DataFrame
     models: pd.DataFrame
-    """By label, as those of a Grid."""
+    """Model attributes by label, as in `Grid`."""
     absent: pd.DataFrame
 
 
 class KnownErrors(NamedTuple):
-    """Hold what is known of a grid's errors beside the standard errors of its scores."""
+    """Information on a grid's errors in addition to the standard errors of its scores."""
 
     correlations: Mapping[str, float]
-    """By task, how right answers of two models correlate over items that others released."""
+    """By task, the correlation of two models' correctness over published items."""
     measured: pd.DataFrame | None = None
-    """From items: a row for each protocol, label and task, as scores.influences has them."""
+    """Errors from items: one row per protocol, label and task, from `scores.influences`."""
     reruns: Reruns | None = None
-    """Where each cell is trained once: what two releases of one grid say of a training."""
+    """Retraining noise from two releases of one grid, used if each cell is trained once."""
 
 
 def combine_errors(
     parts: Mapping[str, Cells], settings: GridSettings, sources: KnownErrors
 ) -> dict[str, ScoreErrors]:
-    """Combine the errors by protocol; under all protocols a task's models were asked the same items."""
+    """Combine the errors by protocol; all protocols share the items of a task."""
     tasks = dict.fromkeys(task for cells in parts.values() for task in cells.value)
     items = {task: _combine_items(task, parts, sources) for task in tasks}
     combined = {}
@@ -77,7 +77,7 @@ def combine_errors(
 def _combine_items(
     task: str, parts: Mapping[str, Cells], sources: KnownErrors
 ) -> tuple[pd.MultiIndex, ItemErrors]:
-    """Combine all protocols at once: rows are protocol and label."""
+    """Combine one task's item errors of all protocols; rows are protocol and label."""
     columns = {key: cells.stderr[task] for key, cells in parts.items() if task in cells.stderr}
     others = pd.concat(columns, names=_ROW)
     usual = np.median(list(sources.correlations.values() or [0.0]))
@@ -95,10 +95,10 @@ def _combine_items(
 
 
 def estimate_seed_errors(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
-    """Compute the standard error that trainings give each mean over seeds, from the variances between them.
+    """Compute the standard error of each mean over seeds from training, using the variances between seeds.
 
-    A task's variance is that of its models together, drawn towards the mean of all tasks by how
-    uncertain its logarithm is (that of s^2 with d degrees of freedom has the variance 2 / d, nearly).
+    The variance of a task is pooled over its models, and its logarithm is shrunk towards the mean of all tasks by
+    its uncertainty (the logarithm of s^2 with d degrees of freedom has a variance of about 2 / d).
     """
     freedom = (seeds - 1).where(between.notna()).sum()
     freedom = freedom.where(freedom > 0)
@@ -112,10 +112,10 @@ def estimate_seed_errors(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataF
 def estimate_reruns(
     leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[KnownModel]
 ) -> Reruns:
-    """Estimate from the authors' own two releases of their grid how far a third run of it would be.
+    """Estimate the retraining noise from the authors' two releases of the published grid.
 
-    From the two files as they are: the leaderboard of their README, a wide table in percent, and the
-    scores beside their code, a long one in fractions. They are two runs of 61 models on 24 tasks.
+    The releases are two runs of 61 models on 24 tasks. `leaderboard` is the wide table of their README, in percent;
+    `cells` is the long table published with their code, in fractions.
     """
     about = pd.DataFrame(map(dict, models)).set_index("model")
     return estimate_rerun_errors(
@@ -126,7 +126,7 @@ def estimate_reruns(
 def estimate_trainings(
     first: pd.DataFrame, second: pd.DataFrame, zero_shot: pd.DataFrame, models: pd.DataFrame
 ) -> Reruns:
-    """Estimate from two releases what trainings alone move, one model and not the other."""
+    """Estimate from two releases the retraining noise of single models, without shifts that models share."""
     levels = (first + second.reindex_like(first)) / 2
     return estimate_rerun_errors(
         subtract_task_lines(compute_rerun_differences(first, second, zero_shot), levels), models
@@ -136,7 +136,7 @@ def estimate_trainings(
 def read_releases(
     leaderboard: pd.DataFrame, cells: pd.DataFrame, direct: str = DIRECT, trained: str = TRAINED
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Read both releases after training, and the direct scores, by model and task as fractions."""
+    """Return both releases' scores after training and the direct scores, as fractions by model and task."""
     wide = cells.astype({"value": float}).pivot(
         index="model", columns=["protocol", "task"], values="value"
     )

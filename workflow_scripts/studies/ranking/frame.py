@@ -1,4 +1,4 @@
-"""Hold what the tables of a grid have in common: names of protocols and statistics, titles and notes."""
+"""Shared parts of a grid's tables: names of protocols and statistics, titles and notes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,22 +12,22 @@ from workflow_scripts.render.text import fixed
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 STUDY = "harmony"
-OWN = "own"  # the origin of our scores; that of imported ones is their file's name
-# The protocols of a run, as config/grids/own.yaml describes them.
+OWN = "own"  # the origin of our scores; for imported scores it is their file's name
+# The protocols of a run in config/grids/own.yaml.
 DIRECT, FEW_SHOT, TRAINED = "direct", "few_shot", "train_before_test"
 CLIPPED = "train_before_test_clipped"
-# Their keys in the names of numbers.
+# Their keys in named numbers.
 KEYS = {DIRECT: "direct", FEW_SHOT: "few_shot", TRAINED: "trained"}
-# Said under every table of the ranking of a run.
+# Note under every table of a run's ranking.
 RAW_AND_MISSING = (
     " train-before-test has our raw scores, and imported ones as their source has them; clipped is the"
     " better of the raw and the zero-shot score. Missing cells are left out; harmony_leaderboard lists"
     " them, and estimates them for its ranks."
 )
-# Said after "with test items resampled".
+# Follows "with test items resampled" in notes.
 TRAININGS = " and, where their variance is known, training runs too"
-ESTIMATED = "†"  # behind what rests on scores that were not measured
-# What the table of agreement has a number of.
+ESTIMATED = "†"  # marks values that depend on estimated scores
+# Statistics in the table of agreement.
 MEAN, OWN_REDRAW, CEILING = "mean", "own_redraw", "ceiling"
 DIFFERENCE, SHARE = "difference_from_direct", "share_improving_on_direct"
 TASK, TASK_CEILING, CATEGORY, PAIR = "task", "task_ceiling", "category", "pair"
@@ -39,21 +39,21 @@ STATISTICS = {
     SHARE: "share of pairs that improve on direct",
 }
 MEASURES = {"kendall": "Kendall's tau-b", "pearson": "Pearson's r"}
-OVERALL = "mean of tasks"  # in the table of significance, what is not about one task
+OVERALL = "mean of tasks"  # in the table of significance, rows over all tasks
 FIRST_COMPONENT = "PC1"
-# Columns that depend on the tasks are named after them.
+# Prefix and suffix of columns named after tasks.
 LOADING, ERROR = "loading_", "_stderr"
 
 
 class _NumberFormatter(Formatter):
-    """Format numbers as people read them: with a minus sign, and shares in percent without its sign."""
+    """Format numbers for display: with a minus sign, and fractions in percent without the percent sign."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         return fixed(value, format_spec).rstrip("%") if format_spec else str(value)
 
 
 def format_rows(rows: pd.DataFrame, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Format the columns that are templates, such as `{low:.2f} to {high:.2f}`; None where a value is missing."""
+    """Format the columns that are templates, such as `{low:.2f} to {high:.2f}`; None if a value is missing."""
     formatter, records, shown = _NumberFormatter(), rows.to_dict("records"), dict(columns)
     for head, column in columns.items():
         if isinstance(column, str):
@@ -76,9 +76,9 @@ def write_grid_table(
     shown: Mapping[str, Any],
     rows: pd.DataFrame | None = None,
 ) -> None:
-    """Write a table of a grid, with what is said of every table of a run.
+    """Write a table of a grid, adding the note that all tables of a run share.
 
-    `shown` has the columns of `rows`, the table or a part of it, for people; templates are filled with its values.
+    `shown` has the displayed columns of `rows` (the table or a part of it); templates are filled with its values.
     """
     rows = table if rows is None else rows
     if "protocol" in rows:

@@ -1,7 +1,7 @@
-"""Hold a grid as one matrix per protocol: models by tasks, missing cells missing; for ranks they are estimated.
+"""A grid: one matrix of models by tasks per protocol; missing cells are NaN, and estimated for ranks.
 
-The script `build_grid` writes it, with what its scores are uncertain by, and every table reads it. In the grid of a run
-other people's scores may stand beside ours, told apart by their origin.
+The script `build_grid` writes it with the errors of its scores, and every table reads it. A run's grid may contain
+imported scores, distinguished by their origin.
 """
 
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ _CELL = ["task", "value", "training", "absent", "shared", "own", "stream"]
 
 @dataclass(frozen=True)
 class Grid:
-    """Hold one protocol. Rows are labels: the model's name, with its origin behind it if a run's is another."""
+    """One protocol of a grid. Rows are labels: the model's name, with the origin appended for imported scores."""
 
     protocol: str
     errors: ScoreErrors
     models: pd.DataFrame
-    """By label: model, variant, origin, family, parameters, kind, and what else the grid knows of them."""
+    """By label: model, variant, origin, family, parameters, kind, and further attributes."""
     absent: pd.DataFrame
-    """By label and task, whether a score should be there and is not."""
+    """By label and task, whether a requested score is missing."""
 
     @property
     def values(self) -> pd.DataFrame:
@@ -41,23 +41,23 @@ class Grid:
 
     @property
     def origins(self) -> str:
-        """Return where the scores come from, ours first."""
+        """Return the origins of the scores, ours first."""
         origins = set(self.models.loc[self.values.notna().any(axis=1), "origin"])
         return " ".join(sorted(origins, key=lambda origin: (origin != OWN, origin)))
 
     @cached_property
     def measured(self) -> pd.DataFrame:
-        """Return the values of the tasks that any model has a score on."""
+        """Return the values of the tasks with at least one score."""
         return self.values.dropna(axis=1, how="all")
 
     @cached_property
     def completed(self) -> Completed:
-        """Return those with what could be estimated of their missing cells, and of missing standard errors."""
+        """Return the measured values with estimates for missing cells and missing standard errors."""
         return complete(self.errors.part(self.measured))
 
     @cached_property
     def ranked(self) -> pd.DataFrame:
-        """Return the scores that components are made of: missing ones estimated, tasks on which models differ."""
+        """Return the scores for principal components, with estimates, on tasks on which models differ."""
         scores = self.completed.errors.scores.dropna()
         return scores.loc[:, scores.nunique() > 1]
 
@@ -66,7 +66,7 @@ Grids = dict[str, Grid]  # by protocol
 
 
 def write_grids(grids: Grids, path: Path) -> None:
-    """Write a row for each protocol, label and task, and one without a task, each with what is known of the model."""
+    """Write one row per protocol, label and task, and one per label without a task, with the model's attributes."""
     tables = []
     for protocol, grid in grids.items():
         models = grid.models.assign(protocol=protocol)
@@ -89,7 +89,7 @@ def write_grids(grids: Grids, path: Path) -> None:
 def read_grids(path: Path) -> Grids:
     """Read the grid of each protocol."""
     table = pd.read_parquet(path)
-    table = table.reindex(columns=table.columns.union(_CELL, sort=False))  # without any score
+    table = table.reindex(columns=table.columns.union(_CELL, sort=False))  # if there are no scores
     grids: Grids = {}
     for protocol, rows in table.groupby("protocol", sort=False):
         models = rows[rows["task"].isna()].drop(columns=["protocol", *_CELL])

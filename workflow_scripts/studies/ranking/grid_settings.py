@@ -1,4 +1,4 @@
-"""Read from the config what the scripts of the ranking need: a grid with its tasks, and the known models."""
+"""Build the parameters of the ranking scripts from the config: a grid with its tasks, and the known models."""
 
 from collections.abc import Iterable
 from typing import Any, get_args
@@ -15,7 +15,7 @@ from workflow_scripts.settings.tables import CATEGORIES, TaskRow
 
 
 class RankedTask(BaseModel):
-    """Describe a row of the tasks table; its metric as records name it, with its filter."""
+    """A row of the tasks table, with its metric named as in records, including the filter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -26,24 +26,24 @@ class RankedTask(BaseModel):
 
 
 class GridSettings(JobParams):
-    """Describe a grid, and its tasks."""
+    """A grid and its tasks."""
 
     grid: GridFile
     tasks: tuple[RankedTask, ...]
 
     @property
     def names(self) -> dict[str, str]:
-        """Return how people call each task."""
+        """Return the display name of each task."""
         return {row.task: row.display_name for row in self.tasks}
 
     @property
     def metrics(self) -> dict[str, str]:
-        """Return the metric that tables report of each task."""
+        """Return the metric that tables report for each task."""
         return {row.task: row.metric for row in self.tasks}
 
     @property
     def in_categories(self) -> tuple[RankedTask, ...]:
-        """Return the tasks in the order of their categories."""
+        """Return the tasks ordered by category."""
         order = list(self.grid.categories or CATEGORIES)
         return tuple(sorted(self.tasks, key=lambda row: order.index(row.category)))
 
@@ -61,21 +61,21 @@ def list_ranked_tasks(rows: Iterable[TaskRow]) -> tuple[RankedTask, ...]:
 
 
 def list_model_rows(settings: Settings, source: str | None = None) -> tuple[KnownModel, ...]:
-    """List the rows of the models table, or those of one source."""
+    """List the rows of the models table, optionally only those of one source."""
     names = set(KnownModel.model_fields)
     rows = [row for row in settings.models.values() if source in (None, row.source)]
     return tuple(KnownModel(**row.model_dump(include=names)) for row in rows)
 
 
 def list_shown_tasks(settings: Settings) -> tuple[RankedTask, ...]:
-    """List the tasks of the config; scores from elsewhere alone are shown on any task that is known."""
+    """List the study's tasks; without models to measure, all known tasks, for imported scores."""
     harmony = settings.harmony
     rows = map(settings.task, harmony.tasks) if harmony.models else settings.tasks.values()
     return list_ranked_tasks(rows)
 
 
 def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, Any]:
-    """Read what every script of a grid is given, as plain values."""
+    """Build the parameters that every script of a grid gets, as plain values."""
     grid = settings.grids[name]
     tasks = {row.task: row for row in list_ranked_tasks(settings.tasks.values())}
     for task, row in grid.tasks.items():
@@ -89,13 +89,13 @@ def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, An
 
 
 def list_grid_models(settings: Settings, name: str) -> list[dict[str, Any]]:
-    """List the models that are known of a grid, as plain values; of others' grids those of the hub."""
+    """List the known models of a grid as plain values; for imported grids only those of the Hugging Face hub."""
     source = None if settings.grids[name].run else "huggingface"
     return [model.model_dump(mode="json") for model in list_model_rows(settings, source)]
 
 
 def list_requested_cells(settings: Settings, name: str) -> dict[str, dict[str, list[str]]]:
-    """List by protocol the models and tasks that this run measures; of others' scores no cell is wanted."""
+    """List by protocol the models and tasks that this run measures; empty for imported grids."""
     harmony = settings.harmony
     if not settings.grids[name].run or not harmony.models:
         return {}
@@ -110,7 +110,7 @@ def list_requested_cells(settings: Settings, name: str) -> dict[str, dict[str, l
 
 
 def choose_task_pair(settings: Settings, name: str) -> list[str]:
-    """Choose two tasks; none for the first two that there are scores of, as those from elsewhere may be on others."""
+    """Choose two tasks; an empty list means the first two with scores, as imported scores may have other tasks."""
     grid, harmony = settings.grids[name], settings.harmony
     if not grid.run:
         return list(grid.pair)
@@ -118,7 +118,7 @@ def choose_task_pair(settings: Settings, name: str) -> list[str]:
 
 
 def count_training_tokens(settings: Settings) -> dict[str, float]:
-    """Count the tokens that training on each task takes by the published recipe, whatever the config's own."""
+    """Compute the training tokens of each task with the published recipe, regardless of the config's recipe."""
     most = TaskRecipe().max_training_items
     return {
         row.task: float(min(row.training_items, most or row.training_items) * row.training_tokens)

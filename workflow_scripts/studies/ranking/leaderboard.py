@@ -34,14 +34,14 @@ _TOO_FEW = "a ranking needs two models with enough tasks and different scores"
 
 
 def compute_leaderboard(grids: Grids, draws: int, seed: int) -> pd.DataFrame:
-    """Compute a row per protocol and model, best first, models without a rank at the end."""
+    """Compute one row per protocol and model, best first, with unranked models at the end."""
     tasks = list(dict.fromkeys(task for grid in grids.values() for task in grid.values))
     tables = [_rank_models(grid, tasks, draws, seed) for grid in grids.values()]
     return pd.concat(tables, ignore_index=True)
 
 
 def compute_pc1(grid: Grid) -> pd.Series:
-    """Compute PC1 of the models that have all tasks, or enough; of none where fewer than two of them differ."""
+    """Compute PC1 of the models with enough scores; empty if fewer than two models or no task on which they differ."""
     if len(grid.ranked) < 2 or grid.ranked.empty:
         return pd.Series(index=grid.ranked.index[:0], dtype=float)
     return principal_components(grid.ranked).scores[frame.FIRST_COMPONENT]
@@ -77,7 +77,7 @@ def _join_tasks(chosen: pd.DataFrame) -> pd.Series:
 def format_ranks(
     rank: pd.Series, low: pd.Series, high: pd.Series, marks: pd.Series | str = ""
 ) -> pd.Series:
-    """Format ranks, in brackets those between which each lies, where they are known."""
+    """Format ranks with their interval in brackets, if known."""
     place, first, last = (
         end.astype(float).map("{:.0f}".format).astype(object) for end in (rank, low, high)
     )
@@ -87,7 +87,7 @@ def format_ranks(
 
 
 def describe_missing(row: frames.Cells, names: Mapping[str, str]) -> str:
-    """Describe why a model is not ranked, or what of it is estimated."""
+    """Describe why a model is not ranked, or which of its scores are estimated."""
     filled = [names.get(task, task) for task in (row["filled"] or "").split()]
     texts = [row["reason"], f"estimated: {', '.join(filled)}" * bool(filled)]
     texts.append(f"{row['errors_filled']} standard errors estimated" * bool(row["errors_filled"]))
@@ -95,7 +95,7 @@ def describe_missing(row: frames.Cells, names: Mapping[str, str]) -> str:
 
 
 def plot_bump(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Plot a column per protocol, best on top; a line per model, strong where its ranges of ranks do not meet."""
+    """Plot ranks by protocol with one line per model, opaque where its rank intervals do not overlap."""
     table = plots.name_models(table.dropna(subset=["rank"]))
     protocols = plots.list_protocols(table, settings.grid)
     table = table[table["protocol"].isin(protocols)]

@@ -1,4 +1,4 @@
-"""Fit whether newer models score higher than older ones of the same compute of pre-training, task by task.
+"""Test on each task whether newer models score higher than older ones with the same pre-training compute.
 
 score = chance + slope x max(log10 compute - knee, 0) + step x (trained in the month that the grid names, or later)
 """
@@ -18,7 +18,7 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _COLUMNS = ["protocol", "task", "model", "newer", "compute", "value", "chance", "slope", "knee"]
 _COLUMNS += ["step", "stderr", "explained", "printed"]
-_FEWEST = 5  # models: the fit has three numbers
+_FEWEST = 5  # fewest models, as the fit has three parameters
 _NOTE = (
     "Least squares over slope, knee and step of score = chance + slope × max(log10 compute − knee, 0) + step"
     " where the model was trained in {since} or later; compute is {operations} × parameters × tokens of"
@@ -28,7 +28,7 @@ _NOTE = (
 
 
 def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, float]:
-    """Fit scores above chance. Which models lie beyond the knee makes the fit a linear one: every choice is tried."""
+    """Fit scores above chance. Given the models beyond the knee the fit is linear, so every such set is tried."""
 
     def solve(*columns: np.ndarray) -> tuple[np.ndarray, float]:
         design = np.column_stack(columns)
@@ -44,7 +44,9 @@ def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, flo
     knee = min(knees, key=lambda knee: solve(np.maximum(logs - knee, 0), newer)[1])
     rise = np.maximum(logs - knee, 0)
     (slope, step), squares = solve(rise, newer)
-    moves = np.column_stack([rise, newer, -slope * (logs > knee)])  # the knee is fitted too
+    moves = np.column_stack(
+        [rise, newer, -slope * (logs > knee)]
+    )  # the last column is for the fitted knee
     variance = np.linalg.pinv(moves.T @ moves)[1, 1] * squares / (len(logs) - 3)
     return {
         "slope": float(slope),
@@ -56,7 +58,7 @@ def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, flo
 
 
 def compare_newer_models(grids: Grids, settings: GridSettings) -> pd.DataFrame:
-    """Compute a row per protocol, task and model, with the fit of the task, if it has models of both ages."""
+    """Compute one row per protocol, task and model with the task's fit, for tasks with newer and older models."""
     request, tables = settings.grid.newer, [pd.DataFrame(columns=_COLUMNS)]
     assert request, "the rule is for grids that ask"
     for protocol, grid in grids.items():

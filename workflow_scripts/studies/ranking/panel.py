@@ -1,4 +1,4 @@
-"""Place each model on a panel, the published one of 61 models or another, from the tasks it was measured on."""
+"""Place each model on a panel (the published 61 models or another) from the tasks it was measured on."""
 
 from pathlib import Path
 from typing import Any
@@ -27,9 +27,9 @@ _COLUMNS += ["rank", "best_rank", "worst_rank", "coverage", "outside"]
 
 
 def place_models(grids: Grids, panel: pd.DataFrame, families: pd.Series) -> pd.DataFrame:
-    """Compute a row per protocol and model that shares a task with the panel, the panel's rows left out.
+    """Compute one row per protocol and model that shares a task with the panel, without the panel's own scores.
 
-    `families` has the family of each panel model. What a place takes is learnt once for each set of tasks.
+    `families` has the family of each panel model. The prediction is fitted once for each set of tasks.
     """
     rows, fits = [], {}
     for grid in grids.values():
@@ -58,7 +58,7 @@ def main(
 ) -> None:
     """Place the models of a grid. `families` has the family of each known model."""
     grid_settings, grids = GridSettings.of(settings), read_grids(grid)
-    # Models of the panel may be among the grid's, which knows more of them.
+    # The grid may know the families of further panel models.
     of_grids = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
     all_families = pd.Series(of_grids.dropna().to_dict() | families, dtype=object)
     scores = read_panel_scores(panel, grid_settings.metrics).scores

@@ -1,4 +1,4 @@
-"""Draw what the figures of a grid share: colours of protocols and families, heat maps, intervals, lines of ranks."""
+"""Shared parts of a grid's figures: colours of protocols and families, heat maps, intervals, rank lines."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,8 +14,8 @@ from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame
 
 IMPORTED = "*"
-NAMED = 70  # models that fit below one another: figures with a line for each show the first ones
-# Red for opposite, white for unrelated, blue for equal rankings; safe for all eyes.
+NAMED = 70  # most models in a figure with one line and label per model
+# Red for opposite, white for unrelated, blue for equal rankings; safe for colour-blind readers.
 _COLOURS = {"cmap": "RdBu", "vmin": -1, "vmax": 1, "edgecolors": "white", "linewidth": 0.5}
 
 
@@ -23,7 +23,7 @@ _COLOURS = {"cmap": "RdBu", "vmin": -1, "vmax": 1, "edgecolors": "white", "linew
 def draw_panels(
     files: Sequence[Path], panels: Sequence, width: float, height: float, empty: str, **grid: Any
 ) -> Iterator[tuple]:
-    """Yield a figure with a column of axes for each panel, side by side; of none it shows the sentence `empty`."""
+    """Yield a figure with a column of axes per panel, or with the sentence `empty` if there are no panels."""
     grid = {"ncols": max(len(panels), 1), "squeeze": False} | grid
     with drawing(files, 1.6 + width * grid["ncols"], height, **grid) as (fig, axes):
         if not panels:
@@ -34,7 +34,7 @@ def draw_panels(
 
 
 def list_protocols(table: pd.DataFrame, grid: GridFile) -> list[str]:
-    """List the protocols of the table that figures show, in the order of the grid."""
+    """List the table's protocols that figures show, in the grid's order."""
     present = set(table["protocol"])
     return [protocol for protocol in grid.drawn if protocol in present]
 
@@ -48,7 +48,7 @@ def format_size(parameters: float) -> str:
 
 
 def name_models(table: pd.DataFrame) -> pd.DataFrame:
-    """Name models without their organisation, imported ones marked where ours stand beside them, and all families."""
+    """Add short model names, marked if imported into a table with own scores, and fill missing families."""
     names = table["model"].str.split("/").str[-1] + table["variant"]
     own = table["origin"] == frame.OWN
     names = names.where(own, names + IMPORTED) if own.any() else names
@@ -56,20 +56,20 @@ def name_models(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def choose_looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Give each name a colour and a marker."""
+    """Assign each name a colour and a marker."""
     looks = zip(cycle(PALETTE), cycle("osD^vPXh"), strict=False)
     return dict(zip(names, looks, strict=False))
 
 
 def measure_ends(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]:
-    """Measure how far an interval goes down and up; not at all where there is none."""
+    """Return the lengths of the error bars below and above each value; 0 if there is no interval."""
     return [end.clip(lower=0).fillna(0) for end in (values - low, high - values)]
 
 
 def pivot_pairs(
     rows: pd.DataFrame, titles: Mapping[str, str], grid: GridFile, names: dict[str, str]
 ) -> dict[str, pd.DataFrame]:
-    """Pivot the numbers of pairs `first` and `second` to a square per protocol, by its title."""
+    """Pivot the values of pairs (`first`, `second`) to one symmetric matrix per protocol, by its title."""
     squares, rows = {}, rows.dropna(subset="value")
     for protocol in list_protocols(rows, grid):
         pairs = rows[rows["protocol"] == protocol]
@@ -85,9 +85,9 @@ def plot_heat_maps(
     label: str,
     lines: Sequence[int] = (),
 ) -> None:
-    """Plot a square of a colour for each number from -1 to 1, with two decimals; a dash where there is none.
+    """Plot each matrix of values from -1 to 1 as a heat map, with two decimals or a dash per cell.
 
-    `lines` lie between rows and columns of these numbers.
+    `lines` are the positions of separators between rows and columns.
     """
     count = len(next(iter(maps.values()), ()))
     small = count > 12
@@ -103,7 +103,7 @@ def plot_heat_maps(
                 text = "–" if np.isnan(value) else text
                 colour = "white" if abs(value) > 0.6 else "black"
                 cell = axis.text(column + 0.5, row + 0.5, text, color=colour, **place)
-                cell.set_in_layout(False)  # within its axes, and to measure hundreds takes seconds
+                cell.set_in_layout(False)  # inside its axes; measuring hundreds takes seconds
             ticks = np.arange(count) + 0.5
             axis.set_xticks(ticks, values.columns, rotation=90 * small, fontsize=7)
             axis.set_yticks(ticks, values.index, fontsize=7)
@@ -133,10 +133,10 @@ def draw_ranks(
     looks: Mapping[str, tuple[str, str]],
     ends: Sequence[str],
 ) -> None:
-    """Draw a line per model, strong where the ranges of its two ranks do not meet; names at both ends.
+    """Draw one line per model, opaque where the intervals of its two ranks do not overlap, with names at both ends.
 
-    `order` has the names of the values of `column` that stand side by side, `ends` the columns with the rank, and
-    between which it lies. Of more models than can be named the first ones are drawn.
+    `order` has the labels of the values of `column` on the x axis, `ends` the columns with the rank and the ends of
+    its interval. Only the NAMED best models are drawn.
     """
     wide = table.pivot(index="label", columns=column, values=list(ends))
     models = table.drop_duplicates("label").set_index("label")[["name", "family"]]
@@ -146,7 +146,7 @@ def draw_ranks(
         colour = looks[family][0]
         rank, low, high = (wide.loc[label, end][list(order)].to_numpy(float) for end in ends)
         axis.plot(rank, "o", color=colour, markersize=3)
-        # Beside one another, or the ranges of neighbours would be one bar.
+        # Horizontal offsets keep the intervals of neighbouring ranks apart.
         ranges = np.arange(len(order)) + ((rank - 1) % 9 - 4) * 0.014
         axis.vlines(ranges, low, high, colors=colour, alpha=0.8, linewidth=0.9)
         for place in range(last):

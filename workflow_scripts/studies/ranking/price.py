@@ -1,4 +1,4 @@
-"""Compute how well a part of the trainings ranks the models: each family placed by the others, by a second release."""
+"""Compute how well training on a subset of tasks ranks the models, held out by family, against a second release."""
 
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +24,7 @@ from workflow_scripts.studies.ranking.grid import read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-RANDOM = 10  # sets of tasks drawn for each budget
+RANDOM = 10  # random sets of tasks for each budget
 ALL, NONE, CHOSEN, CHEAPEST, DRAWN = "all", "none", "chosen", "cheapest", "random"
 NAMES = {
     CHOSEN: "chosen",
@@ -56,11 +56,11 @@ def compute_price(
     prices: pd.Series,
     seed: int,
 ) -> pd.DataFrame:
-    """Compute a row for each way to choose tasks and each budget; shares of the price of all tasks."""
+    """Compute one row per way to choose tasks and budget; prices are fractions of the price of all tasks."""
     prices = prices / prices.sum()
     standard = (second - trained.mean()) / trained.std(ddof=0)
     first = principal_components(trained)
-    # The second release on the first one's component, and on its own.
+    # The second release projected on the first release's PC1, and its own PC1.
     models = pd.DataFrame(
         {
             "target": 100 * standard @ first.loadings["PC1"],
@@ -96,7 +96,7 @@ def compute_price(
 def _place(
     models: pd.DataFrame, choose_scores: Callable[[np.ndarray], pd.DataFrame]
 ) -> dict[str, float]:
-    """Place each family's models by the others', on the scores that are chosen by those."""
+    """Place each family's models from the other families, on scores chosen with the other families."""
 
     def choose(others: np.ndarray) -> np.ndarray:
         scores = choose_scores(others)
@@ -120,7 +120,7 @@ def _compute_tau(first: pd.Series, second: pd.Series) -> float:
 
 
 def summarize_price(table: pd.DataFrame, study: str) -> Values:
-    """Name what a tenth of the trainings and what all of them again are worth."""
+    """Return the named tau of a tenth of the training, of all training repeated, and of none."""
     tau = table.set_index(["way", "budget"])["tau"]
     return {
         f"{study}.price_tenth": tau.get((CHOSEN, 0.1)),

@@ -1,4 +1,4 @@
-"""Compare the two releases of the published scores after training, task by task: how far another run is off."""
+"""Compare the two releases of the published scores after training, task by task."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grid, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
-PRINTED_TO = 1e-4  # of the leaderboard, as fractions
+PRINTED_TO = 1e-4  # resolution of the leaderboard's scores, as fractions
 _NOTE = (
     "The authors released their scores after training twice: in the leaderboard of their README, and"
     " with direct scores and standard errors beside their notebook. Differing: cells that are not the"
@@ -26,11 +26,11 @@ _NOTE = (
 
 
 def compare_releases(first: Grid, second: pd.DataFrame, direct: pd.DataFrame) -> pd.DataFrame:
-    """Compute a row per task, and a last one of all."""
+    """Compute one row per task, and a last row over all tasks."""
     second = second.reindex_like(first.values)
     off = (second - first.values).abs()
-    z = off / (np.sqrt(2) * first.errors.item_stderrs)  # as if each run had items of its own
-    # A correlation: no error follows from its value, and the leaderboard prints none.
+    z = off / (np.sqrt(2) * first.errors.item_stderrs)  # as if the runs had independent items
+    # The error of a correlation does not follow from its value, and the leaderboard prints none.
     z.loc[:, z.columns == "cola"] = np.nan
     table = pd.DataFrame(
         {

@@ -1,4 +1,4 @@
-"""Tabulate the score of each model on each task of the Harmony study, beside what it must beat."""
+"""Tabulate the score of each model on each task of the Harmony study, with chance level and baseline."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED, 
 from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.plots import IMPORTED, measure_ends
 
-_NAMED = 16  # models with a colour and a name of their own in the figure; more go by their families
+_NAMED = 16  # most models that get separate colours; beyond this, colours show families
 _NOTE = (
     "Score ± the harness's standard error on n items, and where that is 0 one from Wilson's interval; lm-eval's own"
     " task and metric. Chance: answering at random."
@@ -38,7 +38,7 @@ _TRAINED = ["trained_value", "trained_stderr", "steps", "changed"]
 
 
 def compare_answers(paths: Sequence[Path]) -> pd.DataFrame:
-    """Compute the steps of each training before a test, and the share of zero-shot answers that it changed."""
+    """Compute the steps of each training run before a test, and the fraction of zero-shot answers that it changed."""
     rows = []
     for path, record in read_records(paths):
         training = record.training
@@ -67,10 +67,10 @@ def compute_scores(
     about: pd.DataFrame,
     trainings: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Tabulate a row per task and model of the config, in its order, primary metric only; imported scores follow ours.
+    """Tabulate one row per task and model in the config's order, primary metric only; imported scores follow ours.
 
-    `about` has the family and the parameters of models by name; a checkpoint goes by those of its base. `trainings`
-    is of `compare_answers`.
+    `about` has the family and parameters of models by name; a checkpoint has those of its base. `trainings` is the
+    result of `compare_answers`.
     """
     rows = pd.DataFrame([task.model_dump() for task in tasks]).set_index("task")
     scores = scores[
@@ -99,9 +99,9 @@ def compute_scores(
 
 
 def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
-    """Plot tasks down, score across: a dot with its 95% interval per model, a tick at the baseline.
+    """Plot scores (x axis) by task (y axis): a dot with its 95% interval per model, and a tick at the baseline.
 
-    A line for each model, named below; of more models than can be told apart a line for each family.
+    The legend has an entry per model, or per family if there are too many models.
     """
     tasks = pd.Index(table["task"].unique())
     value, error, n = (table[name] for name in ("value", "stderr", "n"))
@@ -122,7 +122,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
         down = tasks.get_indexer(baselines.index)
         axes.vlines(baselines, down - 0.42, down + 0.42, color="0.45", label="baseline")
         axes.set_yticks(range(len(tasks)), tasks)
-        axes.set_ylim(len(tasks) - 0.4, -0.6)  # downwards, as in the table
+        axes.set_ylim(len(tasks) - 0.4, -0.6)  # top to bottom, as in the table
         axes.set_xlabel("score, with its 95% confidence interval")
         rule(axes, "x")
         draw_legend_below(fig, axes, 4)
@@ -139,7 +139,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     records: Sequence[Path] = (),
     imported: Sequence[Path] = (),
 ) -> None:
-    """Tabulate the scores of `models` on `tasks`; `metrics` of all known tasks are checked in imported files."""
+    """Tabulate the scores of `models` on `tasks`; `metrics` of all known tasks validate the imported files."""
     others = read_all_imported(imported, metrics, taken={STUDY})
     tidy = pd.concat([*map(pd.read_parquet, scores), *others], ignore_index=True)
     about = pd.DataFrame(known_models).set_index("model")

@@ -1,4 +1,4 @@
-"""Test which models differ by more than chance, on each task and over all of them."""
+"""Test which models differ significantly, on each task and over all tasks."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from workflow_scripts.studies.ranking.frame import OVERALL, write_grid_table
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
-SHOWN = 10  # of the best models of a protocol the readable table has every pair,
-PAIRED = 100  # of these the CSV; of thousands of models that would be gigabytes
+SHOWN = 10  # the Markdown table has all pairs of this many best models of a protocol
+PAIRED = 100  # the CSV has all pairs of this many; for thousands of models it would have gigabytes
 _NOTE = (
     "Difference of the mean score over the tasks that both models have, in percentage points, with its"
     " standard error, z and two-sided p; tasks won and lost count those on which the pair differs"
@@ -30,7 +30,7 @@ _COLUMNS += ["difference", "stderr", "z", "p", "p_holm", "tasks", "won", "lost"]
 
 
 def compute_significance(grids: Grids) -> pd.DataFrame:
-    """Compute a row per protocol, pair of models and task, and one over all tasks of the pair.
+    """Compute one row per protocol, pair of models and task, and one row per pair over all tasks.
 
     `first` is the model with the higher mean score.
     """
@@ -66,7 +66,7 @@ def _compare_pairs(grid: Grid) -> pd.DataFrame:
 
 
 def _test(pairs: pd.DataFrame, difference: pd.Series, stderr: pd.Series) -> pd.DataFrame:
-    """Add the test of each pair's difference."""
+    """Add the test results of each pair's difference."""
     z, p = run_z_test(difference, stderr)
     return pairs.assign(difference=difference, stderr=stderr, z=z, p=p, p_holm=holm(p))
 

@@ -1,4 +1,4 @@
-"""Set two tasks side by side: the rank of each model on both, and the ranks that it could as well have."""
+"""Compare two tasks: the rank of each model on both, and the ranks consistent with the standard errors."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,9 +32,9 @@ _COLUMNS += ["value", "stderr", "rank", "best", "worst", "opposed"]
 
 
 def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str]) -> pd.DataFrame:
-    """Compute a row per protocol, task and model that has both tasks, best first; none of a single task."""
+    """Compute one row per protocol, task and model with both tasks, best first; empty for a single task."""
     grids = {key: grid for key, grid in grids.items() if key in settings.grid.drawn}
-    # In the order of the tasks table, as the columns of a grid are.
+    # Ordered as in the tasks table, like the columns of a grid.
     measured = dict.fromkeys(task for grid in grids.values() for task in grid.measured)
     tasks = list(pair or measured)[:2]
     tables = [pd.DataFrame(columns=_COLUMNS)]
@@ -56,7 +56,7 @@ def compute_task_pair(grids: Grids, settings: GridSettings, pair: Sequence[str])
 
 
 def plot_task_pair(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
-    """Plot a panel per protocol, a column per task: a line per model, strong where its two ranges do not meet."""
+    """Plot ranks by task with a panel per protocol and a line per model, opaque where its intervals do not overlap."""
     table = plots.name_models(table)
     protocols = plots.list_protocols(table, settings.grid) if table["label"].nunique() > 1 else []
     looks = plots.choose_looks(sorted(set(table["family"])))

@@ -1,4 +1,4 @@
-"""Tabulate bits per byte of texts, and compare how two texts, or a text and a task, rank the models."""
+"""Tabulate bits per byte of texts, and compare the rankings of models by two texts, or by a text and a task."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -32,7 +32,7 @@ _AGREEMENT_NOTE = (
 
 
 def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
-    """Read a row for each text, model (its label) and protocol of figures."""
+    """Read one row per text, model label and protocol shown in figures."""
     grid = settings.grid
     if grid.run:
         tables = [pd.read_parquet(path) for path in paths]
@@ -46,7 +46,7 @@ def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
 
 
 def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataFrame]:
-    """Pivot to the bits per byte of each text (columns) under each model (rows), by protocol."""
+    """Pivot to one matrix of bits per byte per protocol, with models in rows and texts in columns."""
     wide = bits.pivot(index="label", columns=["protocol", "task"], values="value")
     return {
         protocol: wide[protocol][list(settings.grid.texts or wide[protocol])].dropna(how="all")
@@ -56,9 +56,9 @@ def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataF
 
 
 def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
-    """Tabulate a row per text and model, those of fewest bits under the last protocol first."""
+    """Tabulate one row per text and model, sorted by bits per byte under the last protocol."""
     grid = settings.grid
-    # All cells of a protocol of texts may be broken.
+    # Keep protocols after training even if all of their cells failed.
     protocols = [
         key
         for key, protocol in grid.protocols.items()
@@ -75,7 +75,7 @@ def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
 
 
 def compare_text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """Compare each two texts under each protocol; `value` is Kendall's tau-b."""
+    """Compare each pair of texts under each protocol; `value` is Kendall's tau-b."""
     rows = []
     for protocol, wide in bits.items():
         measures = compute_cross_agreement(wide, wide)
@@ -86,7 +86,7 @@ def compare_text_pairs(bits: dict[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def get_panel_titles(grid: GridFile) -> dict[str, str]:
-    """Title what is compared: under each protocol, and for kinds of models bits before and scores after training."""
+    """Return panel titles: by protocol, and by kind of model for bits before and scores after training."""
     titles = {}
     for key, protocol in grid.protocols.items():
         after = "both after training on the text, and on the task"
@@ -100,7 +100,7 @@ def get_panel_titles(grid: GridFile) -> dict[str, str]:
 def compare_texts(
     bits: dict[str, pd.DataFrame], grids: Grids, settings: GridSettings
 ) -> pd.DataFrame:
-    """Compare bits and scores under the same protocol, and of each kind bits before and scores after training."""
+    """Compare bits and scores under each protocol, and for each kind of model bits before and scores after training."""
     grid = settings.grid
     pairs = {key: (bits[key], grids[key].measured) for key in grids if key in bits}
     after = [key for key, protocol in grid.protocols.items() if protocol.after_training]
@@ -113,9 +113,9 @@ def compare_texts(
 
 
 def _compare_panel(bits: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Compute a row for each text (columns of `bits`) and task (of `scores`), and before it one of their mean.
+    """Compute one row per text (column of `bits`) and task (column of `scores`), after a mean row per text.
 
-    Fewer bits are better: a positive number says that both find the same models good.
+    The sign of bits is reversed, so a positive value means that both prefer the same models.
     """
     measures = dict(zip(_COLUMNS[3:], compute_cross_agreement(-bits, scores), strict=True))
     tables = []

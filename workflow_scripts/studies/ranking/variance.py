@@ -1,4 +1,4 @@
-"""Split the variance of a grid's scores, of all models and within sizes, and count the tasks that a ranking needs."""
+"""Split the variance of a grid's scores, over all models and within size bands, and count the tasks a ranking needs."""
 
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ _NOTE = (
 def compute_variance(
     grids: Grids, settings: GridSettings, second: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Compute a row per protocol and group of models; `observed` is the model's component, `left` the rest of 1.
+    """Compute one row per protocol and group of models; `observed` is the model component, `left` is 1 minus it.
 
     `second` has the scores of the grid's second release.
     """
@@ -77,7 +77,7 @@ def compute_variance(
 
 
 def summarize_variance(table: pd.DataFrame, study: str) -> Values:
-    """Name the shares of all models and of the band with the most, and the tasks that a ranking needs."""
+    """Return named variance fractions and needed tasks, for all models and for the band with the most models."""
     columns = {"enough_tasks": _TASKS_FOR[RELIABLE], **{f"variance_{part}": part for part in PARTS}}
     groups = {"": add_keys(table[table["group"] == ALL]), "within_": find_largest_band(table)}
     return {
