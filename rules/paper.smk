@@ -1,4 +1,4 @@
-"""The paper: from records to scores, and from the tables of all studies to one report."""
+"""Merge the scores of all studies, and write the report, the paper and the leaderboard page."""
 
 from workflow_scripts.paper.requests import (
     leaderboard_page,
@@ -12,7 +12,7 @@ PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
 
 
-# What each chapter of the report shows, in this order.
+# The tables and figures of each chapter of the report, in this order.
 CHAPTERS = {
     grid: list_report_files(list_results(grid))
     for grid in OTHERS
@@ -32,13 +32,13 @@ for chapter, outputs in (
 
 
 def list_tables(*names):
-    """List those of these tables that the config makes."""
+    """List the tables with these names that the config makes."""
     tables = [path.replace(".md", ".csv") for files in CHAPTERS.values() for path in files]
     return [path for path in tables if Path(path).stem in names and path.endswith(".csv")]
 
 
 rule protocol_differences:
-    """Where the protocol of this run is not the published one."""
+    """Tabulate where the protocol of this run differs from the published protocol."""
     input:
         records=lambda wildcards: [
             path
@@ -61,7 +61,7 @@ rule protocol_differences:
 
 
 rule reproduction:
-    """Each published number beside ours, with a verdict."""
+    """Compare each published number with ours, with a verdict."""
     input:
         ours=list_tables("mmlu_by_subject", "prompt_runs", "harmony_leaderboard"),
         published=[
@@ -88,19 +88,19 @@ CHAPTERS["reproduction"] = list_report_files(
     [*rules.reproduction.output, *rules.protocol_differences.output]
 )
 REPORTED = [path for files in CHAPTERS.values() for path in files]
-# By figure, the file of its caption; a figure of a grid has that of any grid.
+# The caption file of each figure; the same figure of different grids shares a caption.
 CAPTIONS = {
     figure: f"{workflow.basedir}/docs/captions/{re.sub(f'^({match_any(GRIDS)})_', '', figure)}.rst"
     for figure in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
 
 
-# What the leaderboard page is made from; a study that the config has not has no tab.
+# The tables of the leaderboard page; a study that is not in the config has no tab.
 LEADERBOARD_TABLES = list_tables("suite_leaderboard", "harmony_leaderboard")
 
 
 rule leaderboard_page:
-    """The leaderboard: submitted models, and train before test."""
+    """Write the leaderboard page, with tabs for submitted models and train-before-test."""
     input:
         tables=LEADERBOARD_TABLES,
     output:
@@ -122,13 +122,13 @@ rule leaderboard_page:
 
 
 rule leaderboard:
-    """The leaderboard: one page for a browser, results/report/leaderboard.html."""
+    """Build the leaderboard, one web page: results/report/leaderboard.html."""
     input:
         rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
 
 
 rule merge_scores:
-    """All studies' scores in one table, with those imported from elsewhere."""
+    """Merge the scores of all studies and imported scores into one table, results/scores.csv."""
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
         imported=SETTINGS.harmony.imported_scores,
@@ -148,7 +148,7 @@ rule merge_scores:
 
 
 rule collect_numbers:
-    """The numbers of prose, by name, and the code, machines, models and data behind them."""
+    """Collect the numbers that the report's text cites, and their provenance: code, machines, models and data."""
     input:
         records=list_all_records,
         tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
@@ -168,7 +168,7 @@ rule collect_numbers:
 
 
 rule report:
-    """The report: all studies on one page, and what is missing and why."""
+    """Write the report: all studies on one page, with a list of missing results and reasons."""
     input:
         files=REPORTED,
         numbers="results/tables/numbers.json",
@@ -200,7 +200,7 @@ rule report:
 
 
 use rule report as paper_source with:
-    """The report as a paper in LaTeX."""
+    """Write the report as a LaTeX paper."""
     output:
         report="results/report/paper.tex",
     log:
@@ -209,14 +209,14 @@ use rule report as paper_source with:
 
 
 rule paper:
-    """The whole report: its tables and numbers, the page, and the paper's source."""
+    """Build the report page and the LaTeX paper, with their tables and numbers."""
     input:
         rules.report.output,
         rules.paper_source.output,
 
 
 rule share:
-    """Write all evaluations as JSON of Every Eval Ever, with their items, for others to read."""
+    """Export all evaluations with their items in the JSON format of Every Eval Ever, for sharing."""
     input:
         records=list_all_records,
     output:
