@@ -1,4 +1,4 @@
-"""A chunked model is distilled from the same weights in their original order."""
+"""Test distillation of a chunked model from the same weights in their original layer order."""
 
 import pytest
 import torch
@@ -67,7 +67,7 @@ def test_teacher_without_low_rank_adapters():
     total.backward()
     with torch.no_grad():
         teacher = F.log_softmax(base(ids).logits[:, :-1], dim=-1)
-        logits = adapted.eval()(input_ids=ids).logits[:, :-1]  # the adapters are back
+        logits = adapted.eval()(input_ids=ids).logits[:, :-1]  # with the adapters enabled again
     student = F.log_softmax(logits, dim=-1)
     divergence = (teacher.exp() * (teacher - student)).sum(-1).mean()
     plain = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
