@@ -1,4 +1,4 @@
-"""Score stored outputs into a record: correct answers, strict parsing and baselines."""
+"""Test scoring of stored outputs: correct answers, strict parsing and baselines."""
 
 import pytest
 
