@@ -31,7 +31,7 @@ def test_messages_chat_template(renderer, runs, loaded):
     prompt = renderer(run).render(QUESTION)
     assert prompt.text.startswith("<|begin_of_text|><|start_header_id|>system<|end_header_id|>")
     assert prompt.text.endswith("<|start_header_id|>assistant<|end_header_id|>\n\n")
-    assert "Choices: ['3', '4', '5', '6']\nAnswer: 4\n" in prompt.text  # an example from the config
+    assert "Choices: ['3', '4', '5', '6']\nAnswer: 4\n" in prompt.text  # a hand-written example
     assert prompt.tokens.count(loaded.tokenizer.bos_token_id) == 1
     assert loaded.tokenizer.decode(prompt.tokens) == prompt.text
     for style, choices in {
