@@ -1,1 +1,1 @@
-"""Benchmarks: they import the package, and nothing imports them."""
+"""Benchmarks, which import the package but are not imported by it."""

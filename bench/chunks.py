@@ -1,11 +1,11 @@
-"""How much faster chunked models run, and why: `make bench-chunks`.
+"""Measure the speedup of chunked models and its causes: `make bench-chunks`.
 
-One process, two threads, float32, random weights of Qwen2's shape with 24 layers. All variants take
-turns within a round; what is printed is the median over the rounds of the ratio within a round.
+One process, two threads, float32, random weights of Qwen2's shape with 24 layers. All variants
+alternate within a round; the printed speedup is the median over the rounds of the ratio within a round.
 
 unchanged   transformers' own model
-lean        this code with nothing chunked: what of the gain is leaner code
-k2m12 loop  two chunks, one layer after the other
+lean        this code without chunks: the part of the speedup due to leaner code
+k2m12 loop  two chunks, one layer after another
 k2m12, k4m6 chunks fused: the layers of a depth run as one
 """
 
@@ -58,7 +58,7 @@ def make_variants(hidden: int, ratio: int) -> dict[str, torch.nn.Module]:
 
 
 def decode(model) -> Callable[[], float]:
-    """Return a function that measures the mean seconds of one new token on a cache of 64."""
+    """Return a function that measures the mean seconds per new token with 64 tokens in the cache."""
     cache = DynamicCache(config=model.config)
     token = torch.randint(VOCABULARY, (1, 1), device=model.device)
     with torch.inference_mode():

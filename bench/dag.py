@@ -1,10 +1,10 @@
-"""How long Snakemake takes to plan the published grid, beside a bare workflow with as many jobs.
+"""Measure how long Snakemake plans the published grid, compared with a bare workflow with as many jobs.
 
     make bench-dag
 
-Both are dry runs of every model, task and protocol of config/paper.yaml, one job each, in turn; the
-bare one has the same inputs and outputs and nothing else. Ratios of CPU seconds and of peak memory, and
-how memory grows from a quarter of the models to all of them.
+Both are dry runs of every model, task and protocol of config/paper.yaml, one job each, and alternate; the
+bare workflow has only the same inputs and outputs. Prints CPU seconds, peak memory and their ratios, and
+the growth of memory from a quarter of the models to all of them.
 """
 
 import os
@@ -85,7 +85,7 @@ def _measure(folder: Path, paper: dict, models: list[str], tasks: list[str]):
 
 
 def _dry_run(folder: Path, arguments: list[str]) -> tuple[float, float]:
-    """CPU seconds and peak memory in MB."""
+    """Run a dry run; return CPU seconds and peak memory in MB."""
     command = [sys.executable, "-m", "snakemake", "-n", "-q", "all", "--workflow-profile", "none"]
     process = subprocess.Popen([*command, *arguments], cwd=folder, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

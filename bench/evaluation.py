@@ -1,10 +1,10 @@
-"""How much faster the prefix engine is than the harness's own batches, measured side by side.
+"""Measure the speedup of the prefix engine over the harness's own batches.
 
     python -m bench.evaluation
 
-One process, two threads, float32 and bfloat16, rounds in turn so that whatever else the machine does hits both. What is
-timed begins with texts: tokenising is part of it. Requests have the shape of MMLU's: examples that the
-questions of a subject share, and questions of 40 to 120 tokens.
+One process, two threads, float32 and bfloat16; both alternate within rounds, so that other load affects both. Timing
+includes tokenisation. Requests have the shape of MMLU's: examples shared by the questions of a subject, and questions
+of 40 to 120 tokens.
 """
 
 import argparse
@@ -26,11 +26,11 @@ MAX_TRIED = 12
 
 @dataclass(frozen=True)
 class Shape:
-    """A model of random weights, and its requests."""
+    """The shape of a model with random weights and of its requests."""
 
     model: dict[str, int]
     prompt: int  # tokens
-    questions: int  # a subject; real ones have up to a hundred times as many
+    questions: int  # per subject; real subjects have up to a hundred times as many
     cases: tuple[str, ...]
     vocabulary: int = VOCABULARY
 
@@ -46,7 +46,7 @@ SHAPES = {
          "num_attention_heads": 4, "num_key_value_heads": 2},
         700, 24, ("letters", "endings"),
     ),
-    # As SmolLM2-135M.
+    # The shape of SmolLM2-135M.
     "deep": Shape(
         {"hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
          "num_attention_heads": 9, "num_key_value_heads": 3},
@@ -165,7 +165,7 @@ def _measure_seconds(function: Callable[[list], list], requests: list) -> tuple[
 
 
 def _find_batch_size(harness, case: Case) -> int:
-    """Find the fastest batch size of HFLM on a part of the requests."""
+    """Find HFLM's fastest batch size on a part of the requests."""
     batch = case.requests[:: max(1, len(case.requests) // MAX_TRIED)]
     times: dict[int, float] = {}
     for size in BATCH_SIZES:
@@ -177,7 +177,7 @@ def _find_batch_size(harness, case: Case) -> int:
 
 
 def _generate(model, contexts: list[list[int]], batch_size: int) -> list[list[int]]:
-    """Generate by transformers, padded to the left, longest prompts first."""
+    """Generate with transformers, padded on the left, longest prompts first."""
     answers: dict[int, list[int]] = {}
     order = sorted(range(len(contexts)), key=lambda index: -len(contexts[index]))
     for start in range(0, len(order), batch_size):

@@ -1,4 +1,4 @@
-"""Exam questions of MMLU's shape in made-up words."""
+"""Generate exam questions with the shape of MMLU's from random words."""
 
 import random
 
@@ -12,7 +12,7 @@ Pair = tuple[str, str]  # context and continuation
 
 
 class Exams:
-    """Prompts of some tokens each: examples that a subject's questions share, and a question."""
+    """A generator of prompts of about `tokens` tokens: examples shared within a subject, and a question."""
 
     def __init__(self, seed: int, tokens: int, questions: int):
         self._rng = random.Random(seed)

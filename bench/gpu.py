@@ -1,10 +1,10 @@
-"""How exact and how fast evaluation, generation, chunks and training are on a GPU: `make bench-gpu`.
+"""Measure the accuracy and speed of evaluation, generation, chunks and training on a GPU: `make bench-gpu`.
 
     python -m bench.gpu --part correctness --part chunks
-    python -m bench.gpu --small  # on a CPU with tiny shapes: to see that it runs
+    python -m bench.gpu --small  # tiny shapes on a CPU, to check that it runs
 
-Random weights at the shape of Qwen2.5-0.5B in bfloat16, no network. Training runs beside TRL's where
-`make bench-training` has installed it.
+Random weights with the shape of Qwen2.5-0.5B in bfloat16, no network. Training is compared with TRL's if
+`make bench-training` has installed TRL.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def measure_seconds(function: Callable[[], Any], rounds: int = 3) -> float:
 
 
 def check_correctness(device: str, small: bool) -> None:
-    """Compare the engine, and transformers' own forward, with float32 on the CPU."""
+    """Compare the engine and transformers' own forward with float32 on the CPU."""
     requests = [(c, [7]) for c in draw_contexts(2, 4, 60)]
     for kind, peculiar in ARCHITECTURES.items():
         torch.manual_seed(0)
@@ -91,7 +91,7 @@ def check_correctness(device: str, small: bool) -> None:
             model = copy.deepcopy(base).to(device)
             for (
                 parameter
-            ) in model.parameters():  # rotary frequencies, no parameters, are not rounded
+            ) in model.parameters():  # rotary frequencies are buffers and are not rounded
                 parameter.data = parameter.data.to(dtype)
             engine = PrefixEngine(model)
             shared = [score for score, _ in engine.loglikelihoods(requests, window=256)]
@@ -107,7 +107,7 @@ def check_correctness(device: str, small: bool) -> None:
 
 
 def measure_evaluation(device: str, small: bool) -> None:
-    """Compare log-likelihoods and greedy answers with transformers' own in padded batches of 16."""
+    """Compare the speed of log-likelihoods and greedy answers with transformers in padded batches of 16."""
     torch.manual_seed(0)
     model = Qwen2ForCausalLM(Qwen2Config(**SIZES if small else QWEN))
     model = model.to(device, torch.float32 if small else torch.bfloat16).eval()
@@ -143,7 +143,7 @@ def measure_evaluation(device: str, small: bool) -> None:
 
 
 def measure_chunks(device: str, small: bool) -> None:
-    """Compare one decoded token of chunked models with the unchanged model's."""
+    """Compare the time per decoded token of chunked models with the unchanged model's."""
     models = chunks.make_variants(*((128, 2) if small else (896, 5)))
     dtype = torch.float32 if small else torch.bfloat16
     runs = {name: chunks.decode(model.to(device, dtype)) for name, model in models.items()}

@@ -1,9 +1,9 @@
-"""How long the tables and figures of the ranking study take with many models.
+"""Measure how long the tables and figures of the ranking study take with many models.
 
     make bench-ranking MODELS=10000
 
-The published scores under both protocols, again and again with a little noise, until there are as many
-models as asked for, a tenth of the cells missing: imported into a run without models, whose tables Snakemake makes.
+The models are copies of the published scores under both protocols with a little noise, up to the requested
+number, with a tenth of the cells missing. A run without models imports them, and Snakemake makes its tables.
 """
 
 import argparse
@@ -18,13 +18,13 @@ import pandas as pd
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-NOISE = 0.01  # of a score of at most one; two trainings of one model differ by about as much
+NOISE = 0.01  # on scores of at most 1; two training runs of one model differ by about as much
 TABLES = ["leaderboard", "agreement", "agreement_by_size", "categories", "components", "compute"]
 TABLES += ["variance", "significance", "panel", "scores", "task_pair"]
 
 
 def make_scores(models: int) -> pd.DataFrame:
-    """Repeat the published models under further names, with noise and gaps."""
+    """Copy the published models under new names, with noise and missing cells."""
     published = pd.read_csv(ROOT / "resources/published/harmony_cells.csv")
     published = published[published["metric"] != "bits_per_byte"]
     generator, copies = np.random.default_rng(0), []

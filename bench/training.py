@@ -1,13 +1,13 @@
-"""How much faster the trainer is than TRL's, measured side by side: `make bench-training`.
+"""Measure the speedup of the trainer over TRL's: `make bench-training`.
 
-The same model, samples, steps and adapters, in one process on two threads, in float32 and in
-bfloat16 (weights and autocast; adapters in float32). TRL's
-SFTTrainer is set as the published LM-Harmony sets it: batches of 8, padded, up to 1024 tokens, loss
-over the whole text, LoRA of rank 8 with dropout 0.1. Runs take turns within a round; what is printed
-is the median over the rounds of the ratio within a round.
+Both have the same model, samples, steps and adapters, in one process on two threads, in float32 and
+in bfloat16 (weights and autocast; adapters in float32). TRL's SFTTrainer has the settings of the
+published LM-Harmony: batches of 8, padded, up to 1024 tokens, loss over the whole text, LoRA of rank 8
+with dropout 0.1. Runs alternate within a round; the printed speedup is the median over the rounds of
+the ratio within a round.
 
-short   lengths like MNLI's: log-normal, half of them up to 35 tokens
-blocks  full blocks of 1024 tokens, where nothing is to be gained by packing
+short   lengths like MNLI's: log-normal, median 35 tokens
+blocks  full blocks of 1024 tokens, for which packing gains nothing
 """
 
 import argparse
@@ -110,7 +110,7 @@ def get_precision(base) -> Literal["float32", "bfloat16"]:
 
 
 def train_by_ours(base, case: Case, clock: Clock, device: str = "cpu") -> float:
-    """Train as a task's training does; return the loss of the last step."""
+    """Train with our trainer, as in training before a test; return the loss of the last step."""
     keys = TrainingKeys(
         method="lora",
         lora_rank=ADAPTERS["r"],
@@ -153,7 +153,7 @@ def train_by_trl(
     callbacks: list[TrainerCallback],
     device: str = "cpu",
 ) -> list[dict[str, float]]:
-    """Train an epoch over tokens in their order, as the published LM-Harmony sets TRL; return the log."""
+    """Train one epoch over rows in the given order with LM-Harmony's published TRL settings; return the log."""
     from peft import LoraConfig
     from torch.utils.data import SequentialSampler
     from trl import SFTConfig, SFTTrainer
@@ -240,7 +240,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--short", type=int, default=240, help="samples of the first case")
     parser.add_argument("--blocks", type=int, default=32, help="samples of the second")
-    # Where others use the machine, threads wait for one another, and one is the better measure.
+    # On a shared machine threads block one another, and one thread measures better.
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)

@@ -31,10 +31,13 @@ for chapter, outputs in (
     CHAPTERS.setdefault(chapter, []).extend(list_report_files(outputs))
 
 
-def list_tables(*names):
-    """List the tables with these names that the config makes."""
-    tables = [path.replace(".md", ".csv") for files in CHAPTERS.values() for path in files]
-    return [path for path in tables if Path(path).stem in names and path.endswith(".csv")]
+# The CSV file of each table in the chapters, keyed by the table's name.
+TABLES = {
+    Path(path).stem: path.replace(".md", ".csv")
+    for files in CHAPTERS.values()
+    for path in files
+    if path.endswith(".md")
+}
 
 
 rule protocol_differences:
@@ -63,7 +66,11 @@ rule protocol_differences:
 rule reproduction:
     """Compare each published number with ours, with a verdict."""
     input:
-        ours=list_tables("mmlu_by_subject", "prompt_runs", "harmony_leaderboard"),
+        ours=[
+            TABLES[name]
+            for name in ("mmlu_by_subject", "prompt_runs", "harmony_leaderboard")
+            if name in TABLES
+        ],
         published=[
             SETTINGS.resource(f"published/{name}.csv")
             for name in (*PUBLISHED_MMLU, "prompt_runs", *PUBLISHED_GRID)
@@ -96,7 +103,9 @@ CAPTIONS = {
 
 
 # The tables of the leaderboard page; a study that is not in the config has no tab.
-LEADERBOARD_TABLES = list_tables("suite_leaderboard", "harmony_leaderboard")
+LEADERBOARD_TABLES = [
+    TABLES[name] for name in ("suite_leaderboard", "harmony_leaderboard") if name in TABLES
+]
 
 
 rule leaderboard_page:

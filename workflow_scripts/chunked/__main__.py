@@ -11,12 +11,12 @@ import workflow_scripts.chunked  # noqa: F401  (registers the chunked architectu
 
 
 def _load_separately(load: Callable[..., dict], paths: list[Path], *prefix: str) -> dict[str, Any]:
-    """Load lighteval's tasks without the modules that cannot be imported, each of which would stop it."""
+    """Load lighteval's tasks, skipping modules that cannot be imported; lighteval itself would stop at one."""
     tasks: dict[str, Any] = {}
     for path in paths:
         try:
             tasks |= load([path], *prefix)
-        except Exception as error:  # whatever a module does when it is imported
+        except Exception as error:  # importing a module can raise anything
             reason = f"{type(error).__name__}: {error}"
             print(f"lighteval's tasks of {path.stem} are left out ({reason}).", file=sys.stderr)
     return tasks

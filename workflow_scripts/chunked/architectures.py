@@ -1,6 +1,6 @@
-"""Derive the architectures that can be chunked: for each a config, a bare model and a language model.
+"""Derive the chunkable architectures: a config, a bare model and a language model for each.
 
-The layers of Llama, Mistral, Qwen2 and Qwen3 are of one form, so those of parallel chunks can run as one.
+The layers of Llama, Mistral, Qwen2 and Qwen3 have the same form, so the layers of parallel chunks can run as one.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from workflow_scripts.chunked.configuration import ChunkingKeys
 from workflow_scripts.chunked.layer_order import ChunkStage, SharedStage
 from workflow_scripts.chunked.modeling import ChunkedForCausalLM, ChunkedModel
 
-_NAMES = ("Qwen2", "Qwen3", "Llama", "Mistral")  # by transformers
+_NAMES = ("Qwen2", "Qwen3", "Llama", "Mistral")  # transformers' class prefixes
 _RECORDED = {"hidden_states": [OutputRecorder(SharedStage), OutputRecorder(ChunkStage)]}
 
 
@@ -40,9 +40,9 @@ def _make_architecture(name: str) -> Architecture:
     return Architecture(config, model, causal_lm)
 
 
-# By the model_type of the models that can be chunked.
+# Keyed by the model_type of the base model.
 ARCHITECTURES = {
     getattr(transformers, f"{name}Config").model_type: _make_architecture(name) for name in _NAMES
 }
-for _architecture in ARCHITECTURES.values():  # where pickle looks for them
+for _architecture in ARCHITECTURES.values():  # pickle looks up classes in this module
     globals().update({each.__name__: each for each in _architecture})

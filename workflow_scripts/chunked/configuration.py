@@ -1,9 +1,8 @@
-"""Define the keys of a chunked model's config.json beside those of its base model.
+"""Define the keys that chunking adds to a base model's config.json.
 
-The published names are kept, because checkpoints bear them; `chunk_execution` and `aggregation_base` are new, and a
-config.json without them is read as a published one: its mlp is added to nothing, its adapters are as wide as the
-model's own MLP and start as random values, and its distillation has the published loss. What Chorus writes always
-has both.
+The published names are kept, because checkpoints use them; `chunk_execution` and `aggregation_base` are new. A
+config.json without them is read as a published one: its mlp has no base, its adapters are as wide as the model's own
+MLP and initialised randomly, and its distillation uses the published loss. Chorus always writes both keys.
 """
 
 from typing import Literal
@@ -24,20 +23,20 @@ from workflow_scripts.core.plan import (
 
 
 class ChunkingKeys(PreTrainedConfig):
-    """The keys that turn a base model's config into a chunked one's; their types are checked as transformers' own."""
+    """The keys of chunking, as a mixin of a base model's config; transformers checks their types."""
 
     num_layers_per_chunk: int = 6
     num_chunks: int | None = None  # null means 2
     chunking_mode: Mode = DEFAULT_MODE
     aggregation_mode: Aggregation = "mlp"
-    # What the mlp adds its output to. The published mlp replaces the stream, so that a fresh one is
-    # noise; on top of a base it starts as that base exactly. Null: all is as published.
+    # The term to which the mlp adds its output. The published mlp replaces the residual stream, so an
+    # untrained one outputs noise; with a base it starts exactly as that base. Null: as published.
     aggregation_base: AggregationBase | None = None
     use_adapters: bool = True
     adapter_hidden_size: int | None = None  # null means hidden_size
     adapter_init: AdapterInit | None = None  # null means identity
     layers_to_prune: list[int] | None = None  # counted from 1
-    # Ours as well: chunks that do not stand in the middle; null means as many layers before as behind.
+    # Also new: chunks outside the middle of the model; null means as many layers before as after.
     layers_before_chunks: int | None = None
     distillation: bool = False
     logits_distillation: bool = False
@@ -52,11 +51,11 @@ class ChunkingKeys(PreTrainedConfig):
         self.distillation_loss = self.distillation_loss or ("published" if is_published else "own")
         if is_published:
             self.aggregation_base = "none"
-            # Published configs may hold a width, and the published code never reads it.
+            # Published configs may contain a width, but the published code ignores it.
             self.adapter_hidden_size = self.intermediate_size
 
     def plan(self) -> ChunkPlan:
-        # Published checkpoints carry num_chunks 2 in every mode, and only these two modes read it.
+        # Published checkpoints have num_chunks 2 in every mode, but only these two modes use it.
         reads_chunks = self.chunking_mode.endswith(BOTH_SIDES) or self.num_layers_per_chunk == 0
         return chunk_plan(
             self.num_hidden_layers,

@@ -1,7 +1,7 @@
 """Run the k parallel layers at one depth of a chunked model as one layer.
 
-This is the Llama family's decoder layer (Llama, Mistral, Qwen2, Qwen3), once for all k: batched products instead of k
-linear layers, and one attention call over k times the heads.
+This implements the decoder layer of the Llama family (Llama, Mistral, Qwen2, Qwen3) for all k at once: batched products
+instead of k linear layers, and one attention call with k times the heads.
 
 Shapes: k siblings, b rows of t tokens, n = b * t, h heads of size d.
 """
@@ -18,10 +18,10 @@ from workflow_scripts.chunked.stacked import Norm, Projection
 
 
 class FusedLayer(GradientCheckpointingLayer):
-    """Map x [k, n, hidden] to x [k, n, hidden]; `slot` is the place of its keys in the cache."""
+    """k sibling layers as one, from x [k, n, hidden] to x [k, n, hidden]; `slot` is its layer index in the cache."""
 
     def __init__(self, layer: nn.Module, slot: int):
-        """`layer` is one of the siblings, which are all of one shape; `prepare` names them."""
+        """Take the shapes from `layer`, one of the siblings; `prepare` sets all siblings."""
         super().__init__()
         self.slot = slot
         attention = layer.self_attn
@@ -29,17 +29,17 @@ class FusedLayer(GradientCheckpointingLayer):
         self.act_fn = layer.mlp.act_fn
         self.heads = attention.q_proj.out_features // self.head_dim
         self.key_heads = attention.k_proj.out_features // self.head_dim
-        # Where all layers have a window, as in Mistral 7B's first version: masks contain it, and flash attention takes
-        # it as an argument.
+        # If all layers have a sliding window (first version of Mistral 7B), masks contain it, but flash attention
+        # needs it as an argument.
         config, self.window = attention.config, {}
         window = getattr(config, "sliding_window", None)
         if window is not None and getattr(config, "layer_types", None) is None:
             self.window = {"sliding_window": window}
-        self.stacks: dict[str, Any] = {}  # each a Norm or a Projection
+        self.stacks: dict[str, Any] = {}  # Norms and Projections
 
     def prepare(self, layers: tuple[nn.Module, ...], adapters: list[nn.Module] | None) -> None:
         """Stack the siblings' weights."""
-        self.siblings = layers  # a tuple, so that no parameter is registered a second time
+        self.siblings = layers  # a tuple, so that torch does not register the layers twice
 
         def find(*names: str) -> list[list[nn.Module]]:
             return [[layer.get_submodule(name) for name in names] for layer in layers]
@@ -98,7 +98,7 @@ class FusedLayer(GradientCheckpointingLayer):
     def _rotate(
         self, qkv: Tensor, rows: int, inputs: "SharedInputs"
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries, keys and values [b, k * h, t, d], the first two normed and rotated.
+        """Return queries, keys and values [b, k * h, t, d]; queries and keys are normed and rotated.
 
         The siblings' heads are concatenated, so that a cache can reorder, repeat or crop its rows, as in beam search.
         """
@@ -117,14 +117,14 @@ class FusedLayer(GradientCheckpointingLayer):
 
 
 class SharedInputs:
-    """Hold the attention function and the rotary embedding, which all depths of one forward share."""
+    """The attention function and the rotary embedding, shared by all depths of a forward pass."""
 
     def __init__(self, config, position_embeddings: tuple[Tensor, Tensor]):
         cos, sin = position_embeddings
         self.attention = ALL_ATTENTION_FUNCTIONS.get_interface(
             config._attn_implementation, eager_attention_forward
         )
-        # For [b, k, h, t, d]; the sines bear the sign that rotating by half the head needs.
+        # Shaped for [b, k, h, t, d]; the sines include the signs of the half-head rotation.
         self.cos, sin = cos[:, None, None], sin[:, None, None]
         low, high = sin.chunk(2, dim=-1)
         self.sin = torch.cat((-low, high), dim=-1)

@@ -1,9 +1,9 @@
-"""Compute the losses of self-distillation from the model run unchunked: of hidden states, logits, or both.
+"""Compute the losses of self-distillation from the unchunked model, on hidden states, logits, or both.
 
-Both losses are added to the language model's own and count the same tokens: those whose successor has a label. The
-teacher is the same weights in their original order, as they are at that step: where low-rank
-adapters alone are trained, the unchanged model itself. The published losses count all tokens of a batch, and their
-teacher has the low-rank adapters too.
+Both losses are added to the language model's loss and cover the same tokens: those before a token with a label. The
+teacher has the current weights in their original order, without low-rank adapters; if only low-rank adapters are
+trained, the teacher is the unchanged model. The published losses cover all tokens of a batch, and their teacher
+includes the low-rank adapters.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from torch import Tensor
 
 @contextmanager
 def disable_adapters(model) -> Iterator[None]:
-    """Turn off PEFT's low-rank adapters, without touching their gradients."""
+    """Turn off PEFT's low-rank adapters without changing their requires_grad."""
     modules = [m for m in model.modules() if getattr(m, "_disable_adapters", None) is False]
     for module in modules:
         module._disable_adapters = True
@@ -28,7 +28,7 @@ def disable_adapters(model) -> Iterator[None]:
 
 
 def compute_hidden_loss(teacher: list[Tensor], student: list[Tensor], rows: Tensor) -> Tensor:
-    """Compute (1 - cosine)^2, the mean over the states, summed over the rows of tokens that count."""
+    """Compute (1 - cosine)^2, averaged over the states and summed over the given rows of tokens."""
     states = [
         torch.stack([state.flatten(0, 1)[rows].float() for state in model])
         for model in (student, teacher)
@@ -37,6 +37,6 @@ def compute_hidden_loss(teacher: list[Tensor], student: list[Tensor], rows: Tens
 
 
 def compute_logits_loss(teacher: Tensor, student: Tensor, temperature: float) -> Tensor:
-    """Compute KL(teacher || student) at a temperature, times its square, summed over rows of logits."""
+    """Compute KL(teacher || student) at a temperature, times the temperature squared, summed over rows."""
     logs = (F.log_softmax(logits.float() / temperature, dim=-1) for logits in (student, teacher))
     return F.kl_div(*logs, log_target=True, reduction="sum") * temperature**2

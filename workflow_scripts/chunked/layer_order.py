@@ -1,8 +1,8 @@
-"""Order the layers of a chunked model, behind the list `model.layers`.
+"""Run the layers of a chunked model in the order of its plan, behind the list `model.layers`.
 
-The base model's forward walks `self.layers[:n]` and passes the hidden state to each. Here the list keeps all layers
-under their own names, and that slice returns the stages of the plan instead: one per shared layer, and one for all
-chunks together. So nothing of the base model is rewritten.
+The base model's forward iterates over `self.layers[:n]` and passes the hidden state through each layer. Here the list
+holds all layers under their original names, but this slice returns the stages of the plan: one per shared layer, and
+one for all chunks. The code of the base model needs no change.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from workflow_scripts.core.plan import ChunkPlan
 
 
 class ForwardState:
-    """Hold the state that the stages share while they run."""
+    """State of a forward pass, shared by the stages."""
 
     def __init__(self):
         self.fused = self.is_spread = False
@@ -28,14 +28,14 @@ class ForwardState:
         self._inputs: SharedInputs | None = None
 
     def get_shared_inputs(self, config, embeddings: tuple[Tensor, Tensor]) -> SharedInputs:
-        """Compute the inputs that all depths share, once a forward."""
+        """Compute the inputs shared by all depths, once per forward pass."""
         if self._inputs is None or self._embeddings is not embeddings:
             self._inputs, self._embeddings = SharedInputs(config, embeddings), embeddings
         return self._inputs
 
 
 class DeviceChunks(nn.Module):
-    """Run the chunks of one device: the layers of a depth as one, or one after the other."""
+    """The chunks of one device; the layers of a depth run fused as one, or one after another."""
 
     has_adapters = True
 
@@ -44,15 +44,15 @@ class DeviceChunks(nn.Module):
     ):
         super().__init__()
         self.run = run
-        self.model = (model,)  # in a tuple, so that nothing is registered a second time
-        self.numbers = tuple(zip(*chunks, strict=True))  # by depth, as they run
+        self.model = (model,)  # a tuple, so that torch does not register the model twice
+        self.numbers = tuple(zip(*chunks, strict=True))  # layer numbers by depth
         self.depths = nn.ModuleList(
             FusedLayer(model.layers[siblings[0]], slot + depth)
             for depth, siblings in enumerate(self.numbers)
         )
 
     def prepare(self) -> None:
-        # PEFT's trainable copy of the wrapper is switched on and off, so its adapters are not stacked.
+        # PEFT can replace the wrapper by a trainable copy that is turned on and off; do not stack its adapters.
         wrapper = getattr(self.model[0], "wrapped_chunk_layers", None)
         self.stacks_adapters = type(wrapper) is WrappedChunkLayers
         for depth, numbers in zip(self.depths, self.numbers, strict=True):
@@ -60,7 +60,7 @@ class DeviceChunks(nn.Module):
             depth.prepare(tuple(self.model[0].layers[number] for number in numbers), adapters)
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        """Return the outputs of the chunks, stacked in front."""
+        """Return the outputs of the chunks, stacked along a new first dimension."""
         if self.run.is_spread:
             device = next(self.model[0].layers[self.numbers[0][0]].parameters()).device
             hidden_states, kwargs = send_to_device((hidden_states, kwargs), device)
@@ -80,7 +80,7 @@ class DeviceChunks(nn.Module):
         return x.view(k, rows, tokens, hidden)
 
     def _run_loop(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        """Run layer by layer: the plain reference, by depth so that all devices are busy."""
+        """Run layer by layer, as the reference; in order of depth, so that all devices are busy."""
         states = [hidden_states] * len(self.numbers[0])
         for numbers in self.numbers:
             adapters = self._get_adapters(numbers)
@@ -95,7 +95,7 @@ class DeviceChunks(nn.Module):
 
 
 class SharedStage(DeviceChunks):
-    """Run a layer that all chunks share: the base model's own, or the same as a depth of one."""
+    """A layer outside the chunks, run by the base model's code or fused as a depth of one layer."""
 
     has_adapters = False
 
@@ -106,7 +106,7 @@ class SharedStage(DeviceChunks):
 
 
 class ChunkStage(nn.Module):
-    """Run all chunks on the same hidden state, and aggregate their outputs.
+    """All chunks, run on the same hidden state, and the aggregation of their outputs.
 
     Chunks are distributed over the devices round-robin.
     """
@@ -122,7 +122,7 @@ class ChunkStage(nn.Module):
         )
 
     def forward(self, hidden_states: Tensor, **kwargs) -> Tensor:
-        # GPUs run asynchronously: all are busy before the first output is read.
+        # GPUs run asynchronously, so all of them work before the first output is read.
         columns = [column(hidden_states, **kwargs) for column in self.columns]
         devices = len(columns)
         outputs = columns[0]
@@ -133,7 +133,7 @@ class ChunkStage(nn.Module):
 
 
 class PlannedLayers(nn.ModuleList):
-    """Hold every layer under its number, and return, as a slice, the stages in running order."""
+    """The list of all layers by number; a slice returns the stages in execution order."""
 
     def __init__(self, layers: Iterable[nn.Module], model: nn.Module):
         super().__init__(layers)
@@ -141,10 +141,10 @@ class PlannedLayers(nn.ModuleList):
         self.run = ForwardState()
         self.watch: StalenessCheck | None = None
         self.unchunked = self.needs_loop = False
-        self.states: list[Tensor] | None = None  # of the main stream, while `record_states` is on
+        self.states: list[Tensor] | None = None  # hidden states, set inside `record_states`
 
     def build_stages(self, plan: ChunkPlan, devices: int = 1) -> nn.ModuleList:
-        """Build the stages of a plan, with its chunks on so many devices."""
+        """Build the stages of a plan, with the chunks distributed over `devices` devices."""
         self.release()
         self.plan = plan
         model, run = self.model[0], self.run
@@ -181,7 +181,7 @@ class PlannedLayers(nn.ModuleList):
         return list(model.stages)
 
     def _can_fuse(self) -> bool:
-        """Return whether the layers, which are not called when fused, have no hooks and share no weights."""
+        """Return whether no layer has hooks or shared weights; fused execution does not call the layers."""
         layers = [layer for layer in self if not isinstance(layer, nn.Identity)]
         parameters = [parameter for layer in layers for parameter in layer.parameters()]
         return len(parameters) == len(list(self.parameters())) and all(
@@ -198,7 +198,7 @@ class PlannedLayers(nn.ModuleList):
         return StalenessCheck(model)
 
     def release(self) -> None:
-        """Free the old memory of parameters before they move."""
+        """Drop the stacks, so that their memory is freed when the parameters move."""
         self.watch = None
         for module in self.model[0].modules():
             if isinstance(module, FusedLayer):

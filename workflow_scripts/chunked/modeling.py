@@ -1,4 +1,4 @@
-"""Define chunked models: a base model of transformers with another order of running its layers.
+"""Define chunked models: transformers' base models with another execution order of the layers.
 
 `architectures.py` derives one for each supported architecture.
 """
@@ -29,16 +29,16 @@ from workflow_scripts.chunked.published import (
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
 
-# Logits of student and teacher that are held in memory at once.
+# Maximum number of logits of student and teacher in memory at once.
 _LOGITS_AT_ONCE = 1 << 24
 
 
 class _Chunked(PreTrainedModel):
-    """Share loading and initialisation between the bare model and the language model."""
+    """Loading and initialisation shared by the bare model and the language model."""
 
     @staticmethod
     def _load_pretrained_model(model, state_dict, checkpoint_files, load_config, *args, **kwargs):
-        """Accept published names of weights, besides those of low-rank adapters."""
+        """Load weights under their published names too, in addition to the given name mapping."""
         names = [*get_renamings(model.config.plan()), *(load_config.weight_mapping or ())]
         load_config = replace(load_config, weight_mapping=names)
         return PreTrainedModel._load_pretrained_model(
@@ -65,7 +65,7 @@ class _Chunked(PreTrainedModel):
 
 
 class ChunkedModel(_Chunked):
-    """Extend a base model, as a mixin in front of it."""
+    """A mixin that precedes a base model class."""
 
     layers: PlannedLayers
 
@@ -73,9 +73,9 @@ class ChunkedModel(_Chunked):
         super().__init__(config)
         plan = config.plan()
         used = {*plan.start, *plan.end, *(n for chunk in plan.chunks for n in chunk)}
-        if config.distillation or config.logits_distillation:  # its teacher runs them all
+        if config.distillation or config.logits_distillation:  # the teacher runs all layers
             used = set(range(len(self.layers)))
-        # A pruned layer keeps its number, so that the others keep their names.
+        # A pruned layer becomes an Identity, so that the other layers keep their names.
         layers = [layer if n in used else nn.Identity() for n, layer in enumerate(self.layers)]
         pruned = [str(n) for n in range(len(layers)) if n not in used]
         if pruned:
@@ -94,7 +94,7 @@ class ChunkedModel(_Chunked):
         self.post_init()
 
     def forward(self, *args, **kwargs):
-        # Only the base model's own layers return their attention weights.
+        # Only the unfused layers return attention weights.
         self.layers.needs_loop = bool(kwargs.get("output_attentions"))
         return super().forward(*args, **kwargs)
 
@@ -104,7 +104,7 @@ class ChunkedModel(_Chunked):
 
 
 class _GenerationConfig(GenerationConfig):
-    """Ignore `temperature`, which in the published config is that of distillation, not of sampling."""
+    """A generation config without `temperature`, which is the distillation temperature in published configs."""
 
     @classmethod
     def from_model_config(cls, model_config) -> GenerationConfig:
@@ -114,12 +114,12 @@ class _GenerationConfig(GenerationConfig):
 
 
 class ChunkedForCausalLM(_Chunked):
-    """Extend a base language model, as a mixin in front of it."""
+    """A mixin that precedes a base language model class."""
 
     generation_config_class = _GenerationConfig
 
     def __init__(self, config: ChunkingKeys):
-        PreTrainedModel.__init__(self, config)  # the base's would build the plain model first
+        PreTrainedModel.__init__(self, config)  # the base class would build the plain model
         self.model = self._model_class(config)
         self.vocab_size = config.vocab_size
         self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
@@ -127,7 +127,7 @@ class ChunkedForCausalLM(_Chunked):
         self.post_init()
 
     def spread(self, devices: Sequence[str | int]) -> None:
-        """Move chunk i to device i and all that is shared to the first, for inference; one device undoes it."""
+        """Move chunk i to device i and everything shared to the first, for inference; undo with one device."""
         model, layers = self.model, self.model.layers
         plan = layers.plan
         shared = [model.embed_tokens, model.norm, model.rotary_emb, self.lm_head]
@@ -168,7 +168,7 @@ class ChunkedForCausalLM(_Chunked):
         return_dict = kwargs.pop("return_dict", None)
         items = kwargs.pop("num_items_in_batch", None)
         kwargs.pop("logits_to_keep", None)
-        # The target of each position, through all rows; the last of a row predicts nothing.
+        # The target of each position over all rows; the last position of a row has no target.
         targets = F.pad(labels[:, 1:], (0, 1), value=-100).flatten()
         items = (targets != -100).sum() if items is None else items
         loss, losses = self._distil(inputs, kwargs | {"use_cache": False}, targets)
@@ -177,16 +177,17 @@ class ChunkedForCausalLM(_Chunked):
         return outputs.to_tuple() if return_dict is False else outputs
 
     def _distil(self, inputs, options, targets) -> tuple[torch.Tensor, dict]:
-        """Return the sum of the language model's loss and those of distillation, and the latter by name.
+        """Return the sum of the language model's loss and the distillation losses, and the latter by name.
 
-        The logits of teacher and student are computed in pieces, and not returned.
+        The logits of teacher and student are computed in pieces and not returned.
         """
         keys, layers = self.config, self.model.layers
         is_published = keys.distillation_loss == "published"
         rows = (targets != -100).nonzero()[:, 0]
         weight = 1.0
         if is_published:
-            # A published loss is a mean over all rows; the sum of a step, divided by its labels, takes it once a label.
+            # A published loss is a mean over all rows. Here losses are summed over labels and divided by the labels of
+            # the step, so the mean is weighted by the number of labels.
             weight = len(rows) / max(1, len(targets))
             rows = torch.arange(len(targets), device=targets.device)
         with layers.record_states() as student:

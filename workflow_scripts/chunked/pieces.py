@@ -1,7 +1,7 @@
-"""Compute a loss over many rows of hidden states without holding all their logits in memory.
+"""Compute a loss over many rows of hidden states without all their logits in memory.
 
-Logits are the largest tensor of a small model: rows times vocabulary. The loss and the gradients of each piece of the
-rows are computed in the same pass, and then its logits are freed.
+Logits (rows times vocabulary) are the largest tensor of a small model. The forward pass computes the loss and the
+gradients of each piece of rows, and then frees its logits.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,9 +17,9 @@ def sum_in_pieces(
     rows_at_once: int,
     parameters: Sequence[Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """Return the sum of all losses over all rows, and each of them, without a gradient, for the log.
+    """Return the sum of all losses over all rows, and each loss without a gradient, for logging.
 
-    `compute_losses` takes some rows of `hidden` and of the others; gradients flow to `hidden` and `parameters`.
+    `compute_losses` takes some rows of `hidden` and of `others`; gradients flow to `hidden` and `parameters`.
     """
     return _SumInPieces.apply(compute_losses, hidden, others, rows_at_once, *parameters)
 

@@ -1,7 +1,7 @@
 """Load folders trained with the published code, and refuse weights that do not match a folder's config.json.
 
-Published adapters are counted by chunk and place, `chunk_layers_1.adapter_0`; here they bear the number of the layer
-that they stand before. In its sequential modes the published code registers the layers of the chunks a second time, as
+Published adapters are named by chunk and place, `chunk_layers_1.adapter_0`; here they have the number of the layer
+after them. In its sequential modes the published code registers the layers of the chunks a second time, as
 `chunk_layers_1.layers.0`.
 """
 
@@ -15,7 +15,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.plan import ChunkPlan
 
 _WRAPPER = "wrapped_chunk_layers"
-# In the names of weights that chunking adds, in older forms of the published code too.
+# Matches the names of weights added by chunking, also in older versions of the published code.
 _ADDED = re.compile("chunk|aggregation|adapter")
 
 
@@ -47,7 +47,7 @@ def keep_own_names(model: nn.Module) -> None:
 
 
 def refuse_other_weights(model: nn.Module, info: LoadStateDictInfo, folder: str | None) -> None:
-    """Refuse missing and unknown weights; where none that chunking adds is in the folder, all of them start afresh."""
+    """Refuse missing and unknown weights; a folder without any added weights is accepted (they are initialised)."""
     added = {name for name in model.state_dict() if _WRAPPER in name}
     starts_afresh = added <= info.missing_keys
     missing = info.missing_keys - added if starts_afresh else info.missing_keys

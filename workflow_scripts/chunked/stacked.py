@@ -1,9 +1,8 @@
-"""Stack the same parameters of k sibling layers as one tensor, stored once, and run layers on it.
+"""Stack the same parameter of k sibling layers as one tensor, stored once, and run layers on it.
 
-The parameters stay one per layer and under the base model's names, so that saving, freezing, LoRA and optimizers work
-as usual; but their memory is contiguous, so that the k of them are also one tensor [k, rows, columns].
-`StalenessCheck` notices whatever moves or replaces a parameter (`to`, a merge of LoRA, a load), and the stack is built
-again.
+Each layer keeps its own parameters under the base model's names, so that saving, freezing, LoRA and optimizers work
+as usual; but their memory is contiguous, so that k parameters are also one tensor [k, rows, columns].
+`StalenessCheck` detects any move or replacement of a parameter (`to`, a LoRA merge, a load), and the stack is rebuilt.
 """
 
 import torch
@@ -13,7 +12,7 @@ from torch.autograd.function import once_differentiable
 
 
 class _Join(torch.autograd.Function):
-    """Return the stack as a function of its parameters; nothing is copied forward."""
+    """The stack as a function of its parameters; the forward pass copies nothing."""
 
     @staticmethod
     def forward(ctx, stack: Tensor, parameters_per_chunk: int, *parameters: Tensor) -> Tensor:
@@ -28,9 +27,9 @@ class _Join(torch.autograd.Function):
 
 
 class BatchedProduct(torch.autograd.Function):
-    """Multiply x [k, n, in] by weight [k, out, in].
+    """The product of x [k, n, in] and weight [k, out, in].
 
-    bmm's own gradient of the weight is transposed, and autograd would copy it, a copy of all weights.
+    The weight gradient of bmm is transposed, so autograd would copy it, which is a copy of all weights.
     """
 
     @staticmethod
@@ -50,15 +49,15 @@ class BatchedProduct(torch.autograd.Function):
 
 
 class Stack:
-    """View one parameter of each of k groups of modules as one tensor [k, rows, ...]."""
+    """A view of the parameters of k groups of modules as one tensor [k, rows, ...]."""
 
     def __init__(self, groups: list[list[nn.Parameter]]):
-        """Move the parameters, in order, into one new storage; they stay the same objects."""
+        """Move the data of the parameters, in order, to one new storage; the parameter objects stay the same."""
         self.per_chunk = len(groups[0])
         self.parameters = [parameter for group in groups for parameter in group]
         first = groups[0][0]
         sizes = [parameter.shape[0] for parameter in groups[0]]
-        # The first forward may be under inference_mode; the weights must not become inference tensors.
+        # The first forward may run in inference_mode, but the weights must not become inference tensors.
         with torch.inference_mode(False), torch.no_grad():
             self.storage = first.new_empty((len(groups), sum(sizes), *first.shape[1:]))
             for chunk, group in zip(self.storage, groups, strict=True):
@@ -67,18 +66,18 @@ class Stack:
                     parameter.data = piece
 
     def join(self) -> Tensor:
-        """Return the stack, as a function of its parameters where they need a gradient."""
+        """Return the stack, connected to its parameters in autograd if they need a gradient."""
         if torch.is_grad_enabled() and any(p.requires_grad for p in self.parameters):
             return _Join.apply(self.storage, self.per_chunk, *self.parameters)
         return self.storage
 
 
 class Siblings:
-    """Hold the same children of k sibling layers; several children of one layer make one group."""
+    """The same child modules of k sibling layers; several children of one layer form a group."""
 
     def __init__(self, groups: list[list[nn.Module]]):
         self.modules = groups
-        self.weight: Stack | None = None  # None: each is called by itself
+        self.weight: Stack | None = None  # None: modules are called separately
 
     def call_each(self, x: Tensor) -> Tensor:
         outputs = [
@@ -89,12 +88,12 @@ class Siblings:
 
 
 class Norm(Siblings):
-    """Apply the RMS norms of k siblings over the last dimension of x [k, n, size] or [k, n, heads, size]."""
+    """The RMS norms of k siblings, over the last dimension of x [k, n, size] or [k, n, heads, size]."""
 
     def __init__(self, groups: list[list[nn.Module]]):
         super().__init__(groups)
         modules = [module for (module,) in self.modules]
-        # Its own attribute, not one that a wrapper passes on from what it wraps now.
+        # vars, because a wrapper may forward the attribute of the module that it currently wraps.
         if all(is_plain(module) and "variance_epsilon" in vars(module) for module in modules):
             self.eps = modules[0].variance_epsilon
             self.weight = Stack([[module.weight] for module in modules])
@@ -106,16 +105,16 @@ class Norm(Siblings):
         weight = weight.unsqueeze(1) if x.dim() == 3 else weight[:, None, None]
         if x.device.type != "cpu":
             return F.rms_norm(x, x.shape[-1:], None, self.eps) * weight
-        # On a CPU, F.rms_norm is a dozen kernels.
+        # On a CPU, F.rms_norm runs a dozen kernels.
         wide = x.float()
         norm = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
         return (wide * torch.rsqrt(norm.square() / x.shape[-1] + self.eps)).to(x.dtype) * weight
 
 
 class Projection(Siblings):
-    """Apply the linear layers of k siblings: x [k, n, in] to [k, n, out], those of one sibling concatenated.
+    """The linear layers of k siblings, from x [k, n, in] to [k, n, out]; outputs of a sibling are concatenated.
 
-    Where one of them is not a plain linear layer (LoRA, quantisation), each is called by itself.
+    If one of them is not a plain linear layer (LoRA, quantisation), each is called separately.
     """
 
     def __init__(self, groups: list[list[nn.Module]]):
@@ -130,7 +129,7 @@ class Projection(Siblings):
             self.bias = Stack([[layer.bias for layer in group] for group in self.modules])
 
     def __call__(self, x: Tensor, onto: Tensor | None = None) -> Tensor:
-        """Return the products, added to `onto` where given."""
+        """Return the products, added to `onto` if given."""
         weight = None if self.weight is None else self.weight.join()
         bias = None if self.bias is None else self.bias.join()
         casts = x.device.type != "meta" and torch.is_autocast_enabled(x.device.type)
@@ -147,7 +146,7 @@ class Projection(Siblings):
                 out = out + bias.unsqueeze(1).to(out.dtype)
         elif bias is not None:
             out = torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
-        elif onto is not None and not casts:  # which would narrow `onto` too
+        elif onto is not None and not casts:  # autocast would also lower the precision of `onto`
             return torch.baddbmm(onto, x, weight.mT)
         else:
             out = torch.bmm(x, weight.mT)
@@ -155,7 +154,7 @@ class Projection(Siblings):
 
 
 class StalenessCheck:
-    """Notice that a module was replaced, or its parameters were moved, since the stacks were built."""
+    """A check whether a module was replaced, or its parameters moved, since the stacks were built."""
 
     def __init__(self, model: nn.Module):
         modules = list(model.modules())
@@ -164,7 +163,7 @@ class StalenessCheck:
         self._built = self._describe()
 
     def _describe(self) -> tuple[list, list[int]]:
-        """List the children and the addresses of the parameters, at each forward, so without a call for each."""
+        """List child modules and parameter addresses; runs at each forward, so it avoids a call per module."""
         children = [child for modules in self._children for child in modules.values()]
         addresses = [
             parameter.data_ptr()
@@ -179,12 +178,12 @@ class StalenessCheck:
 
 
 def is_plain(module: nn.Module, kind: type | None = None) -> bool:
-    """Return whether a module is of the right class and has no hooks."""
+    """Return whether a module has no hooks and is exactly of class `kind`, if given."""
     hooks = module._forward_hooks or module._forward_pre_hooks or module._backward_hooks
-    # accelerate moves inputs between devices by `_hf_hook`.
+    # accelerate uses `_hf_hook` to move inputs between devices.
     return not hooks and not hasattr(module, "_hf_hook") and (kind is None or type(module) is kind)
 
 
 def get_parts(layer: nn.Module) -> tuple[nn.Module, nn.Module, nn.Module]:
-    """Return the modules of a layer that are never called where layers are fused."""
+    """Return the modules of a layer that fused execution never calls."""
     return layer, layer.self_attn, layer.mlp

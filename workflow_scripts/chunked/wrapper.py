@@ -1,8 +1,8 @@
 """Define the parameters that chunking adds: an adapter before each layer of a chunk, and the aggregation.
 
-They alone make up `model.wrapped_chunk_layers`: the base model's layers keep their own names, and this module can be
-trained or saved apart. An adapter is initialised as the identity, the mlp as the base it adds to; as published, with
-`adapter_init` normal and without a base, they are random. A layer's `start` initialises it.
+`model.wrapped_chunk_layers` holds only these: the base model's layers keep their names, and this module can be
+trained or saved separately. An adapter is initialised as the identity, the mlp as its base; as published, with
+`adapter_init` normal and without a base, they are random. A layer's `start` initialises its weight.
 """
 
 import torch
@@ -14,7 +14,7 @@ from workflow_scripts.core.plan import ChunkPlan
 
 
 class ChunkAdapter(nn.Module):
-    """Compute x + down(act(up(x)))."""
+    """The adapter x + down(act(up(x)))."""
 
     def __init__(self, config):
         super().__init__()
@@ -30,9 +30,9 @@ class ChunkAdapter(nn.Module):
 
 
 class MlpAggregation(nn.Module):
-    """Concatenate the chunks' outputs, apply a linear layer and a gated MLP, and add a base.
+    """An aggregation that concatenates the chunks' outputs, applies a linear layer and a gated MLP, and adds a base.
 
-    Without a base it is the published form, whose linear layer has a bias.
+    Without a base this is the published form, and its linear layer has a bias.
     """
 
     def __init__(self, config, chunks: int):
@@ -60,14 +60,14 @@ def _init_mean(weight: Tensor) -> None:
 
 
 def aggregate(mode: str, outputs: Tensor, shared: Tensor) -> Tensor:
-    """Aggregate without weights: the mean, the last, or the shared input plus the sum of the chunks' changes."""
+    """Aggregate without parameters: the mean, the last, or the shared input plus the sum of the chunks' changes."""
     if mode == "residual":
         return outputs.sum(0) - (len(outputs) - 1) * shared
     return outputs.mean(0) if mode == "mean" else outputs[-1]
 
 
 class WrappedChunkLayers(nn.Module):
-    """Hold all parameters that chunking adds."""
+    """All parameters that chunking adds."""
 
     def __init__(self, config, plan: ChunkPlan):
         super().__init__()
@@ -80,7 +80,7 @@ class WrappedChunkLayers(nn.Module):
             self.aggregation = MlpAggregation(config, len(plan.chunks))
 
     def forward(self, outputs: Tensor, shared: Tensor) -> Tensor:
-        """Aggregate the outputs of the chunks, stacked in front, into one hidden state."""
+        """Aggregate the outputs of the chunks (first dimension) to one hidden state."""
         if self.aggregation is not None:
             return self.aggregation(outputs, shared)
         return aggregate(self.mode, outputs, shared)

@@ -1,7 +1,7 @@
-"""Evaluate models: official harnesses through thin adapters, with their tasks, prompts and metrics, and our records.
+"""Evaluate models with the official harnesses (their tasks, prompts and metrics) and write our records.
 
-`direct.evaluate_direct` measures a cell with lm-eval, `mmlu.evaluate_mmlu` MMLU with lighteval; `measure_perplexity`,
-`measure_written`, `plan_latency` and `parity` measure and verify chunk plans. `prefix_lm.PrefixLM` and
-`prefix_lighteval.PrefixTransformersModel` run a harness on the engine in `prefix`, which imports nothing of the rest;
-`score_cache` keeps the answers of a killed job.
+`direct.evaluate_direct` measures a cell with lm-eval, and `mmlu.evaluate_mmlu` measures MMLU with lighteval;
+`measure_perplexity`, `measure_written`, `plan_latency` and `parity` measure and verify chunk plans.
+`prefix_lm.PrefixLM` and `prefix_lighteval.PrefixTransformersModel` run a harness on the engine in `prefix`, which does
+not import the rest of the package; `score_cache` stores answers so that a killed job can resume.
 """

@@ -1,7 +1,7 @@
-"""Compute what a score is worth nothing below: the best fixed answer, and answering at random.
+"""Compute the baselines of a task: the score of the best fixed answer, and of random answers (chance level).
 
-Both are computed with the task's own scoring and aggregation, so that they are on the scale of the
-metric they stand beside, whatever that metric does to an answer before it compares.
+Both use the task's own scoring and aggregation, so they are on the same scale as the task's metric,
+including any normalisation of the answers.
 """
 
 from collections import Counter, defaultdict
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-CANDIDATES = 20  # fixed answers tried: the most frequent right ones, where choices vary
+CANDIDATES = 20  # fixed answers to try: the most frequent correct ones, if the choices vary by item
 RANDOM_DRAWS = 200  # for metrics that are not a mean over items
 
 
@@ -29,7 +29,7 @@ class Baseline:
 def compute_baselines(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Baseline]:
     """Compute the baselines of each (metric, filter) of a task on these documents.
 
-    None for perplexities, and none where lower is better: a baseline is what is to be exceeded.
+    Omit perplexities and metrics for which lower is better: a baseline is a score to exceed.
     """
     result = {}
     if task.OUTPUT_TYPE == "multiple_choice":
@@ -41,7 +41,7 @@ def compute_baselines(task, docs: list[dict], seed: int) -> dict[tuple[str, str]
 
 
 def average(members: list[Baseline], weights: np.ndarray) -> Baseline:
-    """Average baselines over several tasks: one fixed answer for all of them."""
+    """Average baselines over several tasks; a fixed answer is the same for all tasks."""
     shared = set.intersection(*(set(member.constants) for member in members))
     chances = [member.chance for member in members if member.chance is not None]
     return Baseline(
@@ -55,7 +55,7 @@ def average(members: list[Baseline], weights: np.ndarray) -> Baseline:
 
 def _compute_choice_baselines(task, docs: list[dict], seed: int) -> dict[tuple[str, str], Baseline]:
     choices = [task.doc_to_choice(doc) for doc in docs]
-    # scores[i][j]: what item i scores, metric by metric, when a model is certain of choice j.
+    # scores[i][j]: the metrics of item i when the model is certain of choice j.
     scores = [
         [
             task.process_results(
@@ -65,7 +65,7 @@ def _compute_choice_baselines(task, docs: list[dict], seed: int) -> dict[tuple[s
         ]
         for doc, texts in zip(docs, choices, strict=True)
     ]
-    # The choices, where they are the same throughout, else the most frequent right answers.
+    # If all items have the same choices, try these; else try the most frequent correct answers.
     candidates = list(dict.fromkeys(choices[0]))
     if any(texts != choices[0] for texts in choices):
         right = [texts[gold_index(task, doc)] for doc, texts in zip(docs, choices, strict=True)]
@@ -76,7 +76,7 @@ def _compute_choice_baselines(task, docs: list[dict], seed: int) -> dict[tuple[s
     for metric in scores[0][0]:
         aggregate = task.aggregation()[metric]
         is_mean = getattr(aggregate, "__name__", "") == "mean"
-        # An item that does not offer the fixed answer scores nothing, which a mean alone can count.
+        # An item without the fixed answer among its choices scores 0, which only a mean can include.
         constants = {
             text: float(
                 aggregate(
@@ -120,7 +120,7 @@ def _compute_generation_baselines(task, docs: list[dict]) -> dict[tuple[str, str
 
 
 def gold_index(task, doc: dict) -> int:
-    """Return which choice is right; the first of several."""
+    """Return the index of the correct choice, or of the first if several are correct."""
     gold = task.doc_to_text(doc) if task.multiple_input else task.doc_to_target(doc)
     if isinstance(gold, list):
         gold = gold[0]

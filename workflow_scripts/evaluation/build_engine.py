@@ -1,4 +1,4 @@
-"""Which engine runs a model: the one that shares prefixes, or the server that has it."""
+"""Choose the engine that runs a model: the prefix-sharing engine, or a server."""
 
 from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.served import ServedModel

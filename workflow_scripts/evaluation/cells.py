@@ -1,6 +1,6 @@
-"""Build the request of a job of cells: tasks of one model, in Harmony's grid or of a row of the leaderboard.
+"""Build the parameters of a job that evaluates one model on several tasks, for Harmony's grid or a leaderboard row.
 
-A cell is one model on one task and has a record of its own; its request is the job's, narrowed to it.
+A cell is one model on one task, with its own record; its request is the job's request with only that task.
 """
 
 from pathlib import Path
@@ -20,25 +20,26 @@ class TaskRequest(JobParams):
     dataset: str
     shots: int
     max_test_items: int | None
-    cluster: tuple[str, ...] = ()  # columns of the data, by which items belong together
+    cluster: tuple[str, ...] = ()  # columns of the data that define clusters of items
 
 
 class CellsRequest(JobParams):
     study: Study
     protocol: Protocol
-    tasks: dict[str, TaskRequest]  # as the tasks table names them
-    seeds: tuple[int, ...]  # with each of them each task is trained once
+    tasks: dict[str, TaskRequest]  # by their names in the tasks table
+    seeds: tuple[int, ...]  # each task is trained once per seed
     compute: Compute | RowCompute
     chat_template: bool = False
     draws: Draws = "own"
-    max_items_per_member: bool = False  # of a group: of each member, not of all together
-    keep_texts: bool = False  # with each item what was asked and the answers there were
+    max_items_per_member: bool = (
+        False  # apply the limit to each member of a group, not to the group
+    )
+    keep_texts: bool = False  # store the prompt and the choices with each item
     recipe: TaskRecipe | None = None  # of the training before the test
-    # Of a delta, where the model that it is added to lies in the hub folder.
-    base: str | None = None
+    base: str | None = None  # for delta weights: the folder of the base model in the hub folder
 
     def cells(self) -> dict[str, Self]:
-        """Split the request into one per cell, by the name of its record."""
+        """Split the request into one request per cell, keyed by the name of the cell's record."""
         return {
             cell: self.model_copy(update={"tasks": {name: task}, "seeds": (seed,)})
             for name, task in self.tasks.items()
@@ -58,7 +59,7 @@ class CellsRequest(JobParams):
         return seed
 
     def base_manifest(self, model: Path) -> Path | None:
-        """Return the manifest of a delta's base, which lies in the hub folder of the model's own manifest."""
+        """Return the manifest of the base of delta weights, in the same hub folder as `model`, if any."""
         return model.parents[2] / self.base / model.name if self.base else None
 
     @property
@@ -91,13 +92,13 @@ def build_suite_cells(
     tasks: tuple[str, ...],
     base: str | None = None,
 ) -> CellsRequest:
-    """Build the request of a leaderboard row, in the precision that its submission names.
+    """Build the request of a leaderboard row, in the precision of its submission.
 
-    `base` is the folder of a delta's base in the hub folder's models.
+    `base` is the folder of the base of delta weights, among the hub folder's models.
     """
     compute, precision = settings.compute, request.precision
     if compute.attention == FLASH and precision == "float32":
-        compute = compute.model_copy(update={"attention": "auto"})  # it takes 16 bits only
+        compute = compute.model_copy(update={"attention": "auto"})  # flash-attn needs 16 bits
     return CellsRequest(
         study="suite",
         protocol=protocol,

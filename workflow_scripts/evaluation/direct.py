@@ -1,4 +1,4 @@
-"""Evaluate one model on one task with lm-eval: the model as it is, or as it was trained."""
+"""Evaluate one model on one task with lm-eval, with or without training before the test."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ def evaluate_direct(
     *,
     load: Callable[..., LoadedModel] = load_model,
 ) -> Record:
-    """Evaluate a model as it is on a cell's task, and write the record and its items."""
+    """Evaluate a model without further training on a cell's task, and write the record and its items."""
     base = request.base_manifest(manifest_path)
     loaded = load(manifest_path, base=base, **request.compute.loading)
     return evaluate_loaded(loaded, hub, record_path, request, Recording())
@@ -43,9 +43,9 @@ def evaluate_loaded(
     weights_sha256: str | None = None,
     training: TrainingFacts | None = None,
 ) -> Record:
-    """Evaluate a model in memory; `weights_sha256` is of its weights where they are not the manifest's.
+    """Evaluate a model in memory; `weights_sha256` hashes its weights if they differ from the manifest's.
 
-    What was scored stays beside the record: whoever called this removes it when the record is safe.
+    The score cache stays next to the record; the caller removes it once the record is stored safely.
     """
     import torch
 

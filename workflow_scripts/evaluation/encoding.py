@@ -1,6 +1,6 @@
-"""lm-eval's HFLM with a cache of its tokenizer, and one without a model, which finds the tokens of a text.
+"""Extend lm-eval's HFLM with a tokenizer cache, and add a variant without weights that only tokenizes.
 
-What is trained on before a test goes through here, so that it is what the test will be.
+The items of the training before a test are encoded here, so that training and test use the same tokens.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
 
 @dataclass(frozen=True)
 class EncodedRequest:
-    """A request: what a model is given, and what it is scored on behind that, if it is."""
+    """The texts and tokens of a request: the context, and the continuation to score, if any."""
 
     texts: tuple[str, str]
     context: list[int]
@@ -26,7 +26,7 @@ class EncodedRequest:
 
 
 class CachedHFLM(HFLM):
-    """HFLM that encodes each string and, where the tokenizer allows it, what strings share once."""
+    """HFLM that encodes each string once and, if the tokenizer allows it, each shared part once."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -44,14 +44,14 @@ class CachedHFLM(HFLM):
         return self.tokenizer_cache.encode_text(string, add_special_tokens)
 
     def encode_context(self, text: str, max_length: int | None = None) -> list[int]:
-        """Encode a text to generate from: its last tokens, at most `max_length`."""
+        """Encode a text to generate from; keep at most its last `max_length` tokens."""
         return self.tok_batch_encode([text], left_truncate_len=max_length)[0][0].tolist()
 
 
 class Encoder(CachedHFLM):
-    """HFLM with a tokenizer and no weights: what it would put to a model, it notes.
+    """HFLM with a tokenizer and no weights, which records the requests that it would send to a model.
 
-    Start token, spaces at the end of a context, empty contexts, chat template: all is HFLM's own.
+    Start token, trailing spaces of a context, empty contexts and chat template are handled by HFLM.
     """
 
     def __init__(self, tokenizer: Any, config: Any):
@@ -62,10 +62,10 @@ class Encoder(CachedHFLM):
     def encoded(
         self, output_type: str, pairs: Sequence[tuple[str, str]]
     ) -> list[tuple[list[int], list[int]]]:
-        """Encode the prompt and right answer of each pair as a task of this kind puts them.
+        """Encode the prompt and correct answer of each pair as lm-eval does for a task of this output type.
 
-        A text that is scored as a whole (loglikelihood_rolling) has an empty prompt and stands behind one start
-        token, or where the tokenizer has none the end of text, as in the test.
+        A text that is scored whole (loglikelihood_rolling) has an empty prompt and follows one start token, or the
+        end-of-text token if the tokenizer has no start token, as in the test.
         """
         if output_type == "generate_until":
             contexts = [self.encode_context(prompt) for prompt, _ in pairs]
@@ -78,9 +78,9 @@ class Encoder(CachedHFLM):
         return [(request.context, request.continuation) for request in self.noted]
 
     def _encode_answer(self, context: list[int], prompt: str, answer: str) -> list[int]:
-        """Encode an answer as it follows in the whole text.
+        """Encode an answer as part of the whole text.
 
-        Where a token of the whole reaches over the border it is encoded alone: in the test it can begin nowhere else.
+        If a token spans the boundary, encode the answer alone: in the test, generation starts at the boundary.
         """
         whole = self.tok_encode(prompt + answer)
         if whole[: len(context)] != context:

@@ -1,4 +1,4 @@
-"""Translate lm-eval's results and samples into a record's metrics and items."""
+"""Convert lm-eval's results and samples to a record's metrics and items."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from workflow_scripts.evaluation.baselines import Baseline, average, compute_bas
 from workflow_scripts.evaluation.cells import TaskRequest
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
 
-KEPT_CHARACTERS = 1_000  # of a prompt: the question; the examples before it are in the task
+KEPT_CHARACTERS = 1_000  # end of a prompt to store: the question, without the few-shot examples
 NO_BASELINE = Baseline(constants={}, chance=None)
 
 
@@ -32,7 +32,7 @@ def check_metric_reported(task: TaskRequest, reported: Collection[str]) -> None:
 
 @dataclass(frozen=True)
 class MetricWithBaseline:
-    """A metric of one task with its baseline, before it is a row of the record."""
+    """A metric of one task with its baseline."""
 
     task: str
     name: str
@@ -56,7 +56,7 @@ class MetricWithBaseline:
 def compute_task_metrics(
     tasks: dict[str, Any], output: dict[str, Any], seed: int
 ) -> tuple[Metric, ...]:
-    """Compute the metrics of a task; of a group: each member's, and the micro and macro average."""
+    """Compute the metrics of a task; for a group, of each member, with the micro and macro average."""
     measured = []
     for name, task in tasks.items():
         docs = list(
@@ -85,13 +85,13 @@ def compute_task_metrics(
 
 
 def add_group_averages(measured: list[MetricWithBaseline]) -> tuple[Metric, ...]:
-    """List the metrics of each member of a group, and behind them `<name>` and `<name>_macro` of all."""
+    """List the metrics of each member of a group, then the averages `<name>` (micro) and `<name>_macro`."""
     rows = [metric.to_metric(metric.task) for metric in measured]
     for name in dict.fromkeys(metric.name for metric in measured):
         members = [metric for metric in measured if metric.name == name]
         stderrs = [metric.stderr for metric in members]
         sizes = np.array([metric.n for metric in members], dtype=float)
-        # Micro: each item counts the same. Macro: each member does. Fields report either.
+        # Micro: equal weight per item. Macro: equal weight per member. The literature reports either.
         for average_name, weights in ((name, sizes), (f"{name}_macro", np.ones(len(members)))):
             share = weights / weights.sum()
             mean = MetricWithBaseline(
@@ -113,7 +113,7 @@ def collect_items(
     *,
     keep_texts: bool = False,
 ) -> list[Item]:
-    """Build one item per question, with the scores of all filters; `correct` follows the primary metric."""
+    """Build one item per question with the scores of all filters; the primary metric sets `correct`."""
     items = []
     for name, task in tasks.items():
         by_doc = defaultdict(list)
@@ -134,9 +134,9 @@ def collect_items(
 
 
 def _read_texts(sample: dict[str, Any]) -> dict[str, Any]:
-    """Return the end of the prompt, which has the question, and the answers to choose from."""
+    """Return the end of the prompt, which holds the question, and the choices."""
     arguments = sample["arguments"]
-    # Where the choices stand in the question (Winogrande) they begin where the questions part.
+    # In tasks with the choices inside the context (Winogrande), a choice starts where the contexts differ.
     shared = os.path.commonprefix([str(r[0]) for r in arguments])  # noqa: RUF071 (of characters)
     choices = None
     if len(arguments) > 1:
@@ -152,7 +152,7 @@ def _read_answer(task, filtered: list[dict], primary_metric: str) -> dict[str, A
         for metric in sample["metrics"]
         if isinstance(sample[metric], bool | int | float | np.number)
     }
-    # A graded score, such as a share of probability, is neither right nor wrong.
+    # A graded score, such as a fraction of probability, is neither correct nor wrong.
     correct = {0.0: False, 1.0: True}.get(scores.get(primary_metric, math.nan))
     fields: dict[str, Any] = {
         "scores": scores,
@@ -177,9 +177,10 @@ def _read_answer(task, filtered: list[dict], primary_metric: str) -> dict[str, A
         lengths = np.array([len(text) for text in task.doc_to_choice(first["doc"])])
     predicted = int(np.argmax(values / lengths))
     fields |= {"prediction": str(predicted), "loglikelihoods": values.tolist()}
-    if not callable(task.config.process_results):  # whose own scoring may have several right ones
+    # A task's own scoring function may accept several correct choices.
+    if not callable(task.config.process_results):
         gold = gold_index(task, first["doc"])
         fields["gold"] = str(gold)
-        if correct is None:  # a metric of the whole set, such as mcc
+        if correct is None:  # a corpus-level metric, such as mcc
             fields["correct"] = predicted == gold
     return fields

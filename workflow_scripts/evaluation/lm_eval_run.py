@@ -10,22 +10,22 @@ from workflow_scripts.hub.load import LoadedModel
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.harmony import Draws
 
-# lm-eval's own default; few-shot examples are drawn with it unless a task fixes them.
+# lm-eval's default seed for sampling few-shot examples, unless a task fixes the examples.
 FEWSHOT_SEED = 1234
 BOOTSTRAP_DRAWS = 1000
 
 
 def prepare_tasks(request: CellsRequest) -> tuple[dict[str, Any], dict[str, list[int]]]:
-    """Load the task of a cell, or the members of a group, and choose the items of each."""
+    """Load the task of a cell, or the members of a group, and sample the items of each."""
     task = request.task
     tasks = load_tasks([task.harness_task])
     for member in tasks.values():
-        if member.get_config("num_fewshot") != 0:  # a 0 in the task itself is not to be overridden
+        if member.get_config("num_fewshot") != 0:  # a task that sets 0 itself stays zero-shot
             member.set_config("num_fewshot", task.shots)
         member.set_fewshot_seed(FEWSHOT_SEED)
     available = {name: len(member.eval_docs) for name, member in tasks.items()}
     groups = {task.harness_task: available}
-    if request.max_items_per_member:  # so that a mean over the members is over all of them
+    if request.max_items_per_member:  # so that every member is part of the mean over members
         groups = {name: {name: number} for name, number in available.items()}
     drawn: dict[str, list[int]] = {}
     for name, members in groups.items():
@@ -34,7 +34,7 @@ def prepare_tasks(request: CellsRequest) -> tuple[dict[str, Any], dict[str, list
 
 
 def build_language_model(loaded: LoadedModel, **options: Any):
-    """Build lm-eval's view of a loaded model, run by the prefix engine or the server that has it."""
+    """Build the lm-eval model of a loaded model, run by the prefix engine or by its server."""
     from workflow_scripts.evaluation.build_engine import build_engine
     from workflow_scripts.evaluation.prefix_lm import PrefixLM
 
@@ -46,8 +46,8 @@ def build_language_model(loaded: LoadedModel, **options: Any):
 def ask(
     lm, tasks: dict[str, Any], drawn: dict[str, list[int]], *, chat_template: bool = False
 ) -> dict[str, Any]:
-    """Return lm-eval's results and samples of these items of these tasks."""
-    # Its bootstrap would fork a process per CPU, GPU memory and all, to share out a single chunk.
+    """Return lm-eval's results and samples for the given tasks and item indices."""
+    # lm-eval's bootstrap would fork a process per CPU, with the GPU memory, for a single chunk of work.
     os.environ["DISABLE_MULTIPROC"] = "1"
     import lm_eval
 
@@ -65,7 +65,7 @@ def ask(
 def sample_items(
     available: dict[str, int], cap: int | None, seed: int, task: str, draws: Draws = "own"
 ) -> dict[str, list[int]]:
-    """Choose all items of a task and its members, or a seeded draw of `cap` of them, in their own order."""
+    """Select all items of a task and its members, or a seeded sample of `cap` items, in dataset order."""
     items = [(name, index) for name, count in available.items() for index in range(count)]
     if not items:
         raise UserError(f"The task {task!r} has no items to evaluate.")

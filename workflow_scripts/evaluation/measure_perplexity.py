@@ -1,6 +1,6 @@
-"""Measure the perplexity of a model in many chunk plans, before any training, or of one checkpoint.
+"""Measure the perplexity of a model under many chunk plans, without training, or of one checkpoint.
 
-One record per text; its conditions are the plans, and what else was varied.
+Write one record per text; its conditions are the plans and the other varied settings.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT, Perplexity
 def measure_perplexity(
     model: Path, hub: Path, wikitext: Path, magpie: Path, request: PerplexityRequest
 ) -> None:
-    """Measure perplexity of a text and of responses, of the model as it is and in each plan."""
+    """Measure the perplexity of a text and of responses under the unchanged model and under each plan."""
     recording, measures = Recording(), request.measures
     rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     texts = PerplexityRecord("wikitext", WIKITEXT, manifest.commit, "validation")
@@ -44,7 +44,7 @@ def measure_perplexity(
     pairs = {level: _select(rows, measures.responses, level) for level in measures.difficulties}
     for varied, loaded in load_plans(model, request.plans, request.compute):
         print(f"perplexity of {loaded.manifest.repository}, {varied['plan']}", flush=True)
-        if request.study == "training":  # the plan is part of the model's own id
+        if request.study == "training":  # the checkpoint id already contains the plan
             varied = {}
         window = min(measures.window, loaded.model.config.max_position_embeddings)
         pieces = score_text(
@@ -72,10 +72,10 @@ def measure_perplexity(
 
 
 class PerplexityRecord:
-    """The items and metrics of one text, condition by condition."""
+    """The items and metrics of one text under each condition."""
 
     def __init__(self, *task: str):
-        """Take the arguments of `build_task_facts`."""
+        """Build the task facts; `task` holds the arguments of `build_task_facts`."""
         self.task = build_task_facts(*task)
         self._items: list[Item] = []
         self._metrics: list[Metric] = []
@@ -87,7 +87,7 @@ class PerplexityRecord:
         mean: PerplexityMean,
         texts: list[str] | None = None,
     ) -> None:
-        """Add what was scored under a condition; `texts` are the pieces where the model wrote them."""
+        """Add the scores of one condition; `texts` are the scored texts if the model generated them."""
         self._items += build_perplexity_items(self.task.name, pieces, condition, texts)
         self._metrics += compute_perplexity_metrics(pieces, condition, mean)
 
@@ -122,7 +122,7 @@ class PerplexityRecord:
 def load_plans(
     model: Path, plans: tuple[Checkpoint, ...], compute: Loading
 ) -> Iterator[tuple[dict[str, str | None], LoadedModel]]:
-    """Load the model as it is and then in each plan, with what its condition says of the plan."""
+    """Yield the unchanged model and then each plan's model, with the plan's condition fields."""
     loaded = load_model(model, **compute.loading)
     layers = loaded.model.config.num_hidden_layers
     yield {"plan": UNCHANGED}, loaded
@@ -135,7 +135,7 @@ def load_plans(
 
 
 def plan_condition(plan: Checkpoint, layers: int) -> dict[str, str | None]:
-    """Describe a plan as conditions."""
+    """Return the condition fields of a plan."""
     return {
         "plan": plan.plan_name(layers),
         "aggregation": plan.aggregation,
@@ -144,7 +144,7 @@ def plan_condition(plan: Checkpoint, layers: int) -> dict[str, str | None]:
 
 
 def _select(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[str, str]]:
-    """Select the first responses of a difficulty."""
+    """Select the first `number` instruction-response pairs of a difficulty."""
     selected = [row for row in rows if row["difficulty"] == level and row["response"].strip()]
     if not selected:
         raise UserError(f"chunking.measures.difficulties: {MAGPIE} has no {level!r}.")

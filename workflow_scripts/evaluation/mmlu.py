@@ -1,10 +1,12 @@
 """Evaluate MMLU as published: lighteval's task with HELM's prompt, all subjects in one process.
 
-Three metrics of the same questions. `em` and `qem` compare a generated answer with the letter, `qem` after HELM's
-normalisation, as published. That deletes articles, so the right answer "A" becomes nothing, and any answer of which
-nothing is left counts as right wherever the key is A. `acc` asks which of the four letters is likeliest.
+The same questions have three metrics. `em` and `qem` compare a generated answer with the correct letter, `qem` after
+HELM's normalisation, as published. This normalisation deletes articles: the correct answer "A" becomes the empty
+string, and any answer that becomes empty counts as correct if the key is A. `acc` compares the likeliest of the four
+letters.
 
-In a process of its own: importing lighteval takes seconds and switches autograd off, and it is never beside lm-eval.
+This runs in a separate process: importing lighteval takes seconds and turns autograd off, and lighteval is never
+imported together with lm-eval.
 """
 
 from collections.abc import Iterator
@@ -35,13 +37,13 @@ from workflow_scripts.settings.mmlu import MmluPrompt
 
 TASK, STUDY = "mmlu_helm", "mmlu"
 LETTERS = ("A", "B", "C", "D")
-# Nothing is left of it after normalisation, so it can be no worse than "A" under qem.
+# HELM's normalisation makes it empty, so it scores at least as high as "A" under qem.
 PUNCTUATION = "."
-_ALIAS = "chorus/model"  # lighteval wants a name; it would look for the real one on the hub
+_ALIAS = "chorus/model"  # lighteval needs a name, and would look up a real one on the hub
 
 
 def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: MmluRequest) -> None:
-    """Ask a checkpoint all questions and write the record and its items."""
+    """Evaluate a checkpoint on all questions and write the record and its items."""
     recording = Recording()
     loaded = load_model(manifest_path, **request.compute.loading)
     harness_version = list_package_versions()["lighteval"]
@@ -63,7 +65,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
         details = sorted(logs.details_logger.details[name], key=lambda detail: int(detail.doc.id))
         docs = list({detail.doc.id: detail.doc for detail in details}.values())
         prompts = [model.prompt_manager.prepare_prompt(doc) for doc in docs]
-        # The prompt and a token do not fit into the model's window.
+        # A prompt is truncated if the prompt and one new token exceed the model's window.
         encoded = model.tokenizer_cache.encode(prompts, None)
         truncated += sum(len(tokens) + 1 > model.max_length for tokens in encoded)
         items += build_items(get_subject(config.name), details, prompts)
@@ -120,7 +122,7 @@ def run_lighteval(
     request: MmluRequest,
     scored_items: ScoreCache,
 ) -> tuple[Any, Any]:
-    """Run tasks and return lighteval's model and what it logged; `folder` holds the tokenizer, which it reads."""
+    """Run tasks and return lighteval's model and evaluation tracker; `folder` holds the tokenizer."""
     from lighteval.logging.evaluation_tracker import EvaluationTracker
     from lighteval.models.transformers.transformers_model import TransformersModelConfig
     from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters
@@ -148,19 +150,19 @@ def run_lighteval(
             pipeline_parameters=PipelineParameters(
                 launcher_type=ParallelismManager.NONE,
                 max_samples=request.max_items_per_subject,
-                bootstrap_iters=1,  # the error of a mean is computed, not drawn
+                bootstrap_iters=1,  # the standard error of a mean needs no bootstrap
             ),
             evaluation_tracker=tracker,
             model=model,
         )
-        model._cache = None  # of responses, which does not notice other weights
+        model._cache = None  # lighteval's response cache ignores changes of the weights
         pipeline.evaluate()
     return model, tracker
 
 
 @contextmanager
 def limit_registry(configs: list[Any]) -> Iterator[None]:
-    """Limit lighteval's registry to these tasks: that of all imports modules that go online or fail."""
+    """Limit lighteval's registry to these tasks; the full registry imports modules that go online or fail."""
     from lighteval.tasks.registry import Registry
 
     by_name = {config.name: config for config in configs}
@@ -170,9 +172,9 @@ def limit_registry(configs: list[Any]) -> Iterator[None]:
 
 
 def format_published_prompt(line: dict[str, Any], task_name: str | None = None) -> Any:
-    """Format a question as lighteval 0.2 to 0.10 did, with one blank line behind the instruction.
+    """Format a question as lighteval 0.2 to 0.10 did, with one blank line after the instruction.
 
-    Later versions put two more line breaks between the instruction, which ends with two, and the examples.
+    The instruction ends with two line breaks; later versions add two more before the examples.
     """
     from lighteval.tasks.tasks.mmlu import mmlu_prompt
 
@@ -182,7 +184,7 @@ def format_published_prompt(line: dict[str, Any], task_name: str | None = None) 
 
 
 def list_subject_configs(prompt: MmluPrompt) -> list[Any]:
-    """List lighteval's tasks of all subjects, in its order, with qem and acc beside their em."""
+    """List lighteval's tasks of all subjects in its order, with the metrics em, qem and acc."""
     from lighteval.metrics.metrics import Metrics
     from lighteval.metrics.metrics_sample import ExactMatches
     from lighteval.metrics.normalizations import helm_normalizer
@@ -190,7 +192,7 @@ def list_subject_configs(prompt: MmluPrompt) -> list[Any]:
     from lighteval.tasks.requests import SamplingMethod
     from lighteval.tasks.tasks.mmlu import TASKS_TABLE
 
-    # As lighteval had it until it dropped the metric.
+    # The definition of qem in lighteval before it dropped the metric.
     qem = SampleLevelMetric(
         metric_name="qem",
         sample_level_fn=ExactMatches(
@@ -214,7 +216,7 @@ def get_subject(task: str) -> str:
 def measure_subject(
     config: Any, results: dict[str, float], docs: list[Any]
 ) -> list[MetricWithBaseline]:
-    """Read the scores of a subject, and compute what fixed answers score."""
+    """Return the metrics of a subject with their baselines."""
     return [
         MetricWithBaseline(
             task=get_subject(config.name),
@@ -229,7 +231,7 @@ def measure_subject(
 
 
 def compute_baseline(metric: Any, docs: list[Any]) -> Baseline:
-    """Compute what each fixed answer scores on these questions under lighteval's own metric."""
+    """Compute the score of each fixed answer, and of random letters, under lighteval's own metric."""
     from lighteval.models.model_output import ModelResponse
     from lighteval.tasks.requests import SamplingMethod
 
@@ -252,7 +254,7 @@ def compute_baseline(metric: Any, docs: list[Any]) -> Baseline:
 
 
 def build_items(subject: str, details: list[Any], prompts: list[str]) -> list[Item]:
-    """Build an item of each question; lighteval's details have each once per way of asking."""
+    """Build an item per question from lighteval's details, which hold it once per sampling method."""
     answers: dict[str, dict[str, Any]] = {}
     for detail in details:
         fields = answers.setdefault(detail.doc.id, {"doc": detail.doc, "scores": {}, "text": ""})

@@ -1,4 +1,4 @@
-"""Verify that a chunked checkpoint is what it says: the base model's weights, exactly, in another order."""
+"""Verify that a chunked checkpoint has exactly the base model's weights, run in another order."""
 
 from pathlib import Path
 from typing import Any
@@ -9,21 +9,21 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.evaluation.requests import VerifyRequest
 from workflow_scripts.hub.load import load_model
 
-# Two ways of summing the same products differ in the last bits, more so in half precision.
+# Summing the same products in another order changes the last bits, more so in half precision.
 _TOLERANCE = {"float32": 1e-4, "float16": 5e-2, "bfloat16": 3e-1}
 _ROWS, _TOKENS = 2, 32
 
 
 def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], report: Path) -> None:
-    """Write the report as JSON; a difference where there must be none is an error."""
+    """Write the report as JSON; raise an error for a difference above the tolerance."""
     write_json(report, parity(checkpoint, model, VerifyRequest.of(request)))
 
 
 def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, Any]:
-    """Compute parameters, the plan as text, and the largest differences of logits on random tokens.
+    """Compute parameter counts, the plan as text, and the largest differences of logits on random tokens.
 
-    The unchanged plan must agree with the base model to the last bit, every other plan with its own plain loop; a
-    UserError says by how much it does not.
+    The logits of the unchanged plan must equal the base model's bit for bit, and the fused logits of any plan must
+    match its plain loop within a tolerance; otherwise a UserError states the difference.
     """
     import torch
 

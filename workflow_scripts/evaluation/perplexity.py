@@ -1,7 +1,7 @@
-"""Compute perplexity: of a long text in overlapping windows, and of responses to prompts.
+"""Compute the perplexity of a long text in overlapping windows, and of responses to prompts.
 
-A window sees as much as the model may and scores its last tokens only, those that no window before
-it scored, so that each token is predicted from a long context (the published runs: 4,096 and 256).
+Each window is as long as the model allows and scores only its last tokens, those not scored by an earlier
+window, so that each token is predicted from a long context (published runs: window 4,096, stride 256).
 """
 
 import math
@@ -32,12 +32,12 @@ def compute_perplexity_metrics(
     condition: Condition | None = None,
     over: PerplexityMean = "tokens",
 ) -> tuple[Metric, ...]:
-    """Compute the exponential of the mean loss, over all tokens or over the pieces' own means, and bits per byte."""
+    """Compute perplexity and bits per byte; the mean loss is over tokens, or over the means of the pieces."""
     losses = [(p.nats, p.tokens) if over == "tokens" else (p.nats / p.tokens, 1) for p in pieces]
     n, total = len(pieces), sum(tokens for _, tokens in losses)
     mean = sum(nats for nats, _ in losses) / total
     perplexity, stderr = math.exp(mean), None
-    if n > 1:  # of a ratio of two sums, by the delta method, and through the exponential
+    if n > 1:  # the delta method, for a ratio of two sums and its exponential
         spread = sum((nats - mean * tokens) ** 2 for nats, tokens in losses) / (n - 1)
         stderr = perplexity * (math.sqrt(spread * n) / total)
     bits = sum(p.nats for p in pieces) / math.log(2) / sum(p.bytes for p in pieces)
@@ -53,7 +53,7 @@ def build_perplexity_items(
     condition: Condition | None = None,
     texts: Sequence[str] | None = None,
 ) -> list[Item]:
-    """Build an item of each piece; `texts` are the pieces where the model wrote them."""
+    """Build an item per piece; `texts` are the pieces if the model generated them."""
     return [
         Item(
             item=f"{format_label(task, condition)}/{index}",
@@ -68,17 +68,17 @@ def build_perplexity_items(
 
 
 def format_label(task: str, condition: Condition | None) -> str:
-    """Join the task and what was varied: magpie/k2m12-sequential/mean/easy."""
+    """Join the task and the condition: magpie/k2m12-sequential/mean/easy."""
     varied = condition.model_dump(exclude_none=True).values() if condition else ()
     return "/".join([task, *map(str, varied)])
 
 
 def list_windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (first seen, first scored, end): every token but the first is scored exactly once.
+    """Yield (window start, first scored token, end); every token but the first is scored exactly once.
 
-    The first window scores all that it sees but its first token, each later one its last `stride`.
+    The first window scores all but its first token; each later window scores its last `stride` tokens.
     """
-    # A window as long as its stride sees one token before what it scores.
+    # If the stride equals the window, one token of the window remains as context.
     step = min(stride, window - 1)
     scored = 1
     while scored < tokens:
@@ -90,10 +90,10 @@ def list_windows(tokens: int, window: int, stride: int) -> Iterator[tuple[int, i
 def score_text(
     model, tokenizer, text: str, *, window: int, stride: int, most_tokens: int | None = None
 ) -> list[Scored]:
-    """Score one long text, or so many of its first tokens, window by window.
+    """Score one long text, or its first `most_tokens` tokens, window by window.
 
-    Where the tokenizer puts a start token in front of a text, each window begins with it: the model
-    knows no text without. The text's first token is then scored too.
+    If the tokenizer adds a start token, each window begins with it, as the model was trained with it.
+    The text's first token is then scored too.
     """
     encoded = tokenizer(text, return_offsets_mapping=True, add_special_tokens=False, verbose=False)
     start = get_bos_tokens(tokenizer)
@@ -107,8 +107,8 @@ def score_text(
             for first, scored, end in spans
         ],
     )
-    # Bytes from the end of the token before to the end of the last: where nothing stands in front of
-    # the text, all of it but its first token.
+    # Count bytes from the end of the token before the scored ones to the end of the last: without a
+    # start token, the text's first token is not counted.
     return [
         Scored(loss, end - scored, len(text[ends[scored - 1] : ends[end - 1]].encode()))
         for loss, (_, scored, end) in zip(nats, spans, strict=True)
@@ -120,8 +120,8 @@ def score_instruction_responses(
 ) -> list[Scored]:
     """Score responses to instructions in the tokenizer's chat template; the instruction is not scored.
 
-    Without a template the two stand one after the other. A conversation longer than the window
-    loses its beginning, but for a start token; a response longer than it, its end.
+    Without a template the two are concatenated. A conversation longer than the window is truncated on
+    the left, except for a start token; a response longer than the window is truncated on the right.
     """
     rows, start = [], get_bos_tokens(tokenizer)
     for instruction, response in pairs:
@@ -136,7 +136,7 @@ def score_instruction_responses(
 
 
 def score_rows(model, tokenizer, rows: list[tuple[list[int], int]]) -> list[Scored]:
-    """Score each row of tokens from the given token on."""
+    """Score each row of tokens from the given index to its end."""
     return [
         Scored(loss, len(row) - first, max(1, len(tokenizer.decode(row[first:]).encode())))
         for loss, (row, first) in zip(compute_nll(model, rows), rows, strict=True)
@@ -144,7 +144,7 @@ def score_rows(model, tokenizer, rows: list[tuple[list[int], int]]) -> list[Scor
 
 
 def encode_chat_prompt(tokenizer, instruction: str, start: list[int]) -> list[int]:
-    """Tokenise an instruction as a user's turn; a template writes the start token itself, where one is due."""
+    """Tokenise an instruction as a user's turn; a chat template adds the start token itself if it uses one."""
     if tokenizer.chat_template is None:
         return [*start, *tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]]
     turns = [{"role": "user", "content": instruction}]
@@ -153,9 +153,9 @@ def encode_chat_prompt(tokenizer, instruction: str, start: list[int]) -> list[in
 
 
 def compute_nll(model, rows: list[tuple[list[int], int]]) -> list[float]:
-    """Compute each row's negative log-likelihood from the given token on; no logits but those are computed.
+    """Compute each row's negative log-likelihood from the given index; only those logits are computed.
 
-    Under flash-attn all of it runs in plain batches, so that the attention is one.
+    With flash-attn all rows run in plain batches, so that all use the same attention.
     """
     from workflow_scripts.evaluation.prefix.engine import PrefixEngine
     from workflow_scripts.evaluation.prefix.model import get_attention

@@ -1,8 +1,8 @@
-"""Time a model in many chunk plans, before any training, on one device and over several.
+"""Time a model under many chunk plans, without training, on one device and on several.
 
-One record; its conditions are the plans with their aggregation and adapters, how the chunks ran, over how many
-devices, and the batch size. All variants are timed in one process and take turns within each round, so that whatever
-slows the machine down meanwhile meets all of them, and what is compared is the ratio within a round.
+Write one record; its conditions are the plan with its aggregation and adapters, the execution of the chunks, the
+number of devices and the batch size. All variants are timed in one process and alternate within each round, so that
+other load on the machine affects all of them equally; ratios are taken within a round.
 """
 
 import statistics
@@ -28,11 +28,11 @@ from workflow_scripts.hub.record_fields import Recording
 
 WARM_UPS = 1
 TIMES = ("prefill_seconds", "token_seconds")
-Timings = list[tuple[float, float]]  # both of each round
+Timings = list[tuple[float, float]]  # both TIMES of each round
 
 
 def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> None:
-    """Time each plan, fused and as the loop, on each number of devices, in turns with the unchanged model."""
+    """Time each plan, fused and as a loop, on each number of devices, alternating with the unchanged model."""
     recording, measures = Recording(), request.measures
     device = choose_device(request.compute.device)
     places = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
@@ -49,7 +49,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
     items: list[Item] = []
     for plan in request.plans:
         chunks = len(plan.plan(layers).chunks)
-        # A pruned model is a shorter one of the same kind; one batch size says how much shorter.
+        # A pruned model is only a shallower model; one batch size is enough to measure its speedup.
         sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
         for devices in [number for number in measures.devices if number <= chunks] or [1]:
             loaded = load_model(model, chunking=plan.keys, **request.compute.loading)
@@ -82,7 +82,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
                         )
                         for number, seconds in enumerate(timings)
                     ]
-            del loaded  # two models are there at once, and never three
+            del loaded  # so that at most two models are in memory
     tokens = sum(len(row) + measures.new_tokens - 1 for row in rows)
     write_record(
         path,
@@ -105,7 +105,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
 def time_interleaved(
     variants: Mapping[str, Callable[[], tuple[float, float]]], rounds: int
 ) -> dict[str, Timings]:
-    """Time each variant once per round, in turn; a variant returns its seconds for prefill and per token."""
+    """Time each variant once per round; a variant returns its seconds for prefill and per token."""
     timings: dict[str, Timings] = {name: [] for name in variants}
     for _ in range(WARM_UPS + rounds):
         for name, measure in variants.items():
@@ -114,7 +114,7 @@ def time_interleaved(
 
 
 def build_metrics(timings: Timings, condition: Condition) -> list[Metric]:
-    """Compute the median over the rounds, and half the distance between the quartiles."""
+    """Compute the median over the rounds, and half the interquartile range."""
     metrics = []
     for name, seconds in zip(TIMES, zip(*timings, strict=True), strict=True):
         low, median, high = statistics.quantiles(seconds, n=4)
@@ -124,10 +124,10 @@ def build_metrics(timings: Timings, condition: Condition) -> list[Metric]:
 
 
 def time_greedy_generation(model, batches: list, new_tokens: int) -> tuple[float, float]:
-    """Return the seconds to read these batches, and to write one more token for all of their rows.
+    """Return the seconds of the prefill of all batches, and of one decoding step for all of their rows.
 
-    `batches` are pairs of ids and attention mask, padded on the left; the reading gives the first new token, so
-    `new_tokens` - 1 steps are timed.
+    `batches` are pairs of ids and attention mask, padded on the left; the prefill gives the first new token, so
+    `new_tokens` - 1 decoding steps are timed.
     """
     import torch
 
@@ -192,14 +192,14 @@ def _get_time(model) -> float:
 
 
 def format_plain(question: Question) -> str:
-    """Write a question with its choices."""
+    """Format a question with its choices."""
     choices = zip(LETTERS, question.choices, strict=False)
     lines = [f"{letter}. {choice}" for letter, choice in choices]
     return "\n".join([question.text, *lines, "Answer:"])
 
 
 def format_chat(tokenizer: Any, question: Question) -> str:
-    """Write a question alone as a user's turn, with the system message that the template adds by itself."""
+    """Format a question without its choices as a user's turn, with the template's default system message."""
     turns = [{"role": "user", "content": question.text}]
     return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
 

@@ -1,13 +1,13 @@
-"""lighteval's TransformersModel on the prefix-sharing engine.
+"""Run lighteval's TransformersModel on the prefix-sharing engine.
 
     model = PrefixTransformersModel.from_model(model, TransformersModelConfig(...))
     Pipeline(..., model=model)
 
-Importing this imports lighteval: seven seconds, autograd switched off for the process, and never beside lm-eval.
-Prompts, tokenisation, truncation and what is done to generated text are lighteval's own. Its response cache is not
-used: it does not notice other weights. Rolling log-likelihoods and answers that are sampled stay lighteval's own
-altogether. An answer's length depends on its own prompt; lighteval itself cuts all answers of a batch to what its
-longest leaves.
+Importing this module imports lighteval, which takes seven seconds and turns autograd off for the process; never import
+it together with lm-eval. lighteval's own code makes prompts and tokens, truncates, and postprocesses generated text.
+Its response cache is not used, because it ignores changes of the weights. lighteval also runs rolling log-likelihoods
+and sampled answers. The maximum length of an answer depends on its own prompt; lighteval limits all answers of a batch
+to the tokens that the longest prompt leaves.
 """
 
 from itertools import pairwise
@@ -24,12 +24,12 @@ from workflow_scripts.evaluation.prefix.sampling import StopStrings
 from workflow_scripts.evaluation.score_cache import Answers, ScoreCache
 from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache
 
-# lighteval looks for a stop string in just as many tokens as it has.
+# lighteval searches a stop string in as many last tokens as the stop string has.
 _LOOKBACK = 0
 
 
 class PrefixTransformersModel(TransformersModel):
-    """TransformersModel whose requests the prefix engine runs."""
+    """TransformersModel with requests run by the prefix engine."""
 
     engine: PrefixEngine
 
@@ -68,7 +68,7 @@ class PrefixTransformersModel(TransformersModel):
         stored = Answers(self.scored_items, [("loglikelihood", pair, settings) for pair in pairs])
         scores = self.engine.loglikelihoods(
             pairs,
-            window=self.max_length - 1,  # lighteval reads the last token of a continuation too
+            window=self.max_length - 1,  # lighteval's input includes the last token
             cached=stored.cached,
             on_scored=stored.store,
         )
@@ -77,7 +77,7 @@ class PrefixTransformersModel(TransformersModel):
             ModelResponse(
                 logprobs=[value for value, _ in scores[start:end]],
                 argmax_logits_eq_gold=[is_greedy for _, is_greedy in scores[start:end]],
-                # Lists: lighteval hashes what these print, and a tensor is long in printing.
+                # Lists, because lighteval hashes the repr, and the repr of a tensor is slow.
                 input_tokens=contexts[0],
                 output_tokens=[[*c, *[-1] * (max(map(len, choices)) - len(c))] for c in choices],
             )
@@ -97,18 +97,18 @@ class PrefixTransformersModel(TransformersModel):
         options.pop("max_new_tokens", None)
         dataset = GenerativeTaskDataset(requests=docs, num_dataset_splits=self.DATASET_SPLITS)
         responses: list[ModelResponse] = []
-        for split in dataset.splits_iterator():  # alike in stop strings and lengths asked for
+        for split in dataset.splits_iterator():  # a split shares stop strings and generation sizes
             responses += self._generate_split(list(split), options)
         return dataset.get_original_order(responses)
 
     def _count_prompts(self, docs: list[Doc]) -> None:
-        """Count the tokens of what lighteval runs itself."""
+        """Count the tokens of the prompts that lighteval runs itself."""
         prompts = [self.prompt_manager.prepare_prompt(doc) for doc in docs]
         self.engine.tokens += sum(map(len, self.tokenizer_cache.encode(prompts, None)))
 
     def _generate_split(self, docs: list[Doc], options: dict) -> list[ModelResponse]:
         stops = [self.tokenizer.eos_token]
-        if not self.use_chat_template:  # a chat ends with the end token alone
+        if not self.use_chat_template:  # a chat answer ends only with the end token
             stops += docs[0].stop_sequences
         stop = StopStrings(self.tokenizer, tuple(stops), _LOOKBACK)
         contexts = self._encode_contexts(docs)
@@ -133,7 +133,7 @@ class PrefixTransformersModel(TransformersModel):
         ]
 
     def _encode_contexts(self, docs: list[Doc]) -> list[list[int]]:
-        """Encode prompts; the tokenizer itself cuts what is longer than lighteval leaves of a split's first."""
+        """Encode prompts; the tokenizer truncates to lighteval's limit, set by the first prompt of the split."""
         prompts = [self.prompt_manager.prepare_prompt(doc) for doc in docs]
         contexts = self.tokenizer_cache.encode(prompts, self.add_special_tokens)
         limit = self.max_length

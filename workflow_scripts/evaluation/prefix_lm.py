@@ -1,9 +1,9 @@
-"""lm-eval's HFLM on the prefix-sharing engine: `--model prefix`, or PrefixLM(pretrained=...).
+"""Run lm-eval's HFLM on the prefix-sharing engine: `--model prefix`, or PrefixLM(pretrained=...).
 
-Tokenisation, the split of context and continuation, empty contexts, windows and what is done to generated text are
-HFLM's own; only how the model is run is not, and no string is encoded twice. Where the engine has nothing better than
-plain batches (see `engine_used`), HFLM's own are used. Log-probabilities are taken in float32 whatever the model's
-dtype, where HFLM takes them in that dtype unless it is told otherwise.
+HFLM's own code tokenizes, splits context and continuation, handles empty contexts and windows, and postprocesses
+generated text; only the forward passes differ, and no string is encoded twice. If the engine can only run plain batches
+(see `engine_used`), HFLM runs its own. Log-probabilities are computed in float32 for any model dtype, whereas HFLM
+computes them in the model's dtype by default.
 """
 
 from collections import Counter, defaultdict
@@ -25,13 +25,13 @@ from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.sampling import StopStrings, UnsupportedGeneration
 from workflow_scripts.evaluation.score_cache import Answers, ScoreCache
 
-# HFLM looks for a stop string in as many tokens as it has and two more.
+# HFLM searches a stop string in as many last tokens as the stop string has, plus two.
 _LOOKBACK = 2
 
 
 @register_model("prefix")
 class PrefixLM(CachedHFLM):
-    """HFLM whose requests an engine runs; `batch_size` is for plain batches only."""
+    """HFLM with requests run by an engine; `batch_size` is only for plain batches."""
 
     def __init__(
         self,
@@ -41,10 +41,10 @@ class PrefixLM(CachedHFLM):
         engine: Any = None,
         **kwargs,
     ):
-        """Take HFLM's arguments and three more.
+        """Extend HFLM's arguments.
 
-        `seed` is for generation that draws tokens; `scored_items` keeps what a killed job computed; `engine` is
-        another that runs the model, such as a server's.
+        `seed` is for generation by sampling; `scored_items` stores answers so that a killed job can resume; `engine`
+        replaces the prefix engine, for example by a server.
         """
         super().__init__(*args, **kwargs)
         self.seed, self.scored_items = seed, scored_items
@@ -68,7 +68,7 @@ class PrefixLM(CachedHFLM):
             pairs, window=self.max_length, cached=stored.cached, on_scored=stored.store
         )
         for (texts, *_), answer in zip(requests, answers, strict=True):
-            if texts is not None:  # windows of a rolling log-likelihood have no text of their own
+            if texts is not None:  # windows of a rolling log-likelihood have no text
                 self.cache_hook.add_partial("loglikelihood", texts, answer)
         return answers
 
@@ -85,7 +85,7 @@ class PrefixLM(CachedHFLM):
             ):
                 windows.append((None, *utils.make_disjoint_window(window)))
                 owners.append(index)
-        # All windows in one call, where HFLM makes a call of each batch.
+        # One call for all windows, whereas HFLM makes a call per batch.
         totals = [0.0] * len(requests)
         scores = self._loglikelihood_tokens(windows, disable_tqdm)
         for index, (value, _) in zip(owners, scores, strict=True):
@@ -105,7 +105,7 @@ class PrefixLM(CachedHFLM):
             group = [requests[index] for index in indices]
             try:
                 texts = self._generate_group([request.args for request in group], disable_tqdm)
-            except UnsupportedGeneration as error:  # beam search: transformers' own loop
+            except UnsupportedGeneration as error:  # e.g. beam search, run by transformers itself
                 self.engine_used = f"plain batches: {error}"
                 texts = self._generate_plain(group, disable_tqdm)
             answers |= zip(indices, texts, strict=True)
@@ -125,7 +125,7 @@ class PrefixLM(CachedHFLM):
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         until = handle_stop_sequences(options.pop("until", None), eos=eos)
         new_tokens = options.pop("max_gen_toks")
-        is_too_long = new_tokens >= self.max_length  # which HFLM refuses
+        is_too_long = new_tokens >= self.max_length  # HFLM rejects this
         if is_too_long or "max_length" in options or self.think_end_token is not None:
             raise UnsupportedGeneration("max_length, think_end_token or a large max_gen_toks.")
         if options["do_sample"] is False:

@@ -1,4 +1,4 @@
-"""Build the parts of a record that say on what a model was measured, and how it ran."""
+"""Build the parts of a record that describe the task and how the model ran."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, Protocol, TaskFacts
 from workflow_scripts.hub.load import LoadedModel
 
-HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when what is measured changes its meaning
+HARNESS, HARNESS_VERSION = "chorus", "1"  # raise it when the meaning of a metric changes
 
 
 def build_task_facts(
     name: str, dataset: str, commit: str, split: str, *, shots: int = 0
 ) -> TaskFacts:
-    """Describe a task that no other harness evaluates."""
+    """Build the description of a task that this project evaluates without an external harness."""
     return TaskFacts(
         name=name,
         harness=HARNESS,
@@ -27,7 +27,7 @@ def build_task_facts(
 def build_protocol(
     name: str, loaded: LoadedModel, *, attention: str | None = None, **fields: Any
 ) -> Protocol:
-    """Describe how a model ran; `attention` is what ran, where it was not the model's own."""
+    """Build the description of how a model ran; `attention` overrides the model's configured attention."""
     return Protocol(
         name=name,
         dtype=loaded.dtype,
@@ -44,7 +44,7 @@ def build_metric(
     condition: Condition | None = None,
     stderr: float | None = None,
 ) -> Metric:
-    """Build a metric that no constant or random answer could score."""
+    """Build a metric without a baseline of constant or random answers."""
     return Metric(
         name=name,
         condition=condition,

@@ -1,7 +1,8 @@
-"""Keep answers that outlive their job: what a killed evaluation had already computed.
+"""Store answers on disk so that a killed evaluation can resume.
 
-An append-only file of JSON lines; a line that a killed job left half-written is computed again. The key of an answer
-holds everything that it depends on, so a file left by another model, prompt, setting or harness has nothing to offer.
+The cache is an append-only file of JSON lines; an answer with a partly written line is computed again. The cache key
+of an answer covers everything that it depends on, so answers of another model, prompt, setting or harness are never
+reused.
 """
 
 import hashlib
@@ -16,12 +17,12 @@ from workflow_scripts.core.files import format_canonical_json
 from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.hub.load import LoadedModel
 
-# The kind of a question, its token lists and its settings.
+# The kind of a request, its token lists and its settings.
 Question = tuple[str, tuple, dict[str, Any]]
 
 
 class ScoreCache:
-    """Use as a context manager; the file is for the job to remove, when its record is safe."""
+    """A context manager over the answer file; the job removes the file once its record is stored safely."""
 
     def __init__(self, path: Path, *, weights_sha256: str, harness: str, settings: dict[str, Any]):
         self.path = path
@@ -29,7 +30,7 @@ class ScoreCache:
         self._run = format_canonical_json(
             {"weights": weights_sha256, "harness": harness, "settings": settings}
         ).encode()
-        self._file: BinaryIO  # while it is entered
+        self._file: BinaryIO  # set in __enter__
 
     @classmethod
     def open_for_record(
@@ -41,12 +42,12 @@ class ScoreCache:
         weights_sha256: str | None = None,
         **settings: Any,
     ) -> "ScoreCache":
-        """Open the answers of one measurement, beside its record.
+        """Open the answer file of one measurement, next to its record.
 
-        `weights_sha256` is given where the model's weights are not those of the manifest. Hidden and undeclared:
-        Snakemake removes what a failed job declared.
+        Pass `weights_sha256` if the model's weights differ from the manifest's. The file is hidden and not a declared
+        output, because Snakemake deletes the declared outputs of a failed job.
         """
-        # Two plans may have the same weights; the commit is of the configuration too.
+        # Two plans may have the same weights; the commit covers the configuration too.
         names = ("device", "dtype", "attention", "threads")
         settings |= {name: getattr(loaded, name) for name in names}
         settings |= {"commit": loaded.manifest.commit, "packages": list_package_versions()}
@@ -67,14 +68,16 @@ class ScoreCache:
                 key, value = json.loads(line)
                 self.values[key] = value
         if content and not content.endswith(b"\n"):
-            self._file.write(b"\n")  # ends the half line, so that the next answer starts a new one
+            self._file.write(
+                b"\n"
+            )  # end the partial line, so that the next answer starts a new one
         return self
 
     def __exit__(self, *_exception) -> None:
         self._file.close()
 
     def hash_question(self, question: Question) -> str:
-        """Hash what an answer depends on: the run, its tokens, and the settings of this question."""
+        """Return the cache key of an answer: a hash of the run, the tokens and the request's settings."""
         kind, token_lists, settings = question
         digest = hashlib.sha256(self._run)
         digest.update(format_canonical_json([kind, settings]).encode())
@@ -94,12 +97,12 @@ def get_score_cache_path(record: Path) -> Path:
 
 
 class Answers:
-    """The answers to one list of questions: what an earlier job left, and where to store the rest."""
+    """The answers to one list of requests: those cached by an earlier job, and new ones to store."""
 
     def __init__(
         self, items: ScoreCache | None, questions: list[Question], progress: str | None = None
     ):
-        """Look up the questions; `progress` names a progress bar."""
+        """Look up the cached answers; `progress` is the label of a progress bar."""
         self._items = items
         self._keys = [items.hash_question(question) for question in questions] if items else []
         self.cached = {

@@ -1,4 +1,4 @@
-"""Send requests to models that a server runs: PrefixEngine's methods by lm-eval's `local-completions` client."""
+"""Send requests to a model server: PrefixEngine's methods, implemented by lm-eval's `local-completions` client."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from workflow_scripts.evaluation.prefix.scores import Score
 from workflow_scripts.hub.served import ServedModel
 
 _BATCH = 128  # requests between two writes to the answer cache
-# Settings of a generation that name tokens of ours or that a server decides.
+# Generation settings that refer to local token ids or that the server controls.
 _NOT_SENT = {"do_sample", "pad_token_id", "eos_token_id", "use_cache", "renormalize_logits"}
 
 
@@ -62,7 +62,7 @@ class ServedEngine:
         cached: Mapping[int, str],
         on_generated: Callable[[int, str], None],
     ) -> list[str]:
-        """Generate as PrefixEngine does for requests of one length and stop, but return texts."""
+        """Generate as PrefixEngine does, but return texts; all requests share `new_tokens` and `stop`."""
         samples = options["do_sample"]
 
         def generate(batch: list[int]) -> list[str]:
@@ -82,7 +82,7 @@ class ServedEngine:
             prompts = [list(requests[index].context) for index in batch]
             return self._send(prompts, generate=True, gen_kwargs=sent)
 
-        # Each request that samples has a seed of its own.
+        # With sampling each request has its own seed, so batches have size 1.
         size = 1 if samples else _BATCH
         texts = _run_batches(len(requests), size, generate, cached, on_generated)
         self.tokens += sum(len(request.context) for request in requests)

@@ -1,10 +1,10 @@
-"""Encode many texts that begin alike, and no stretch of them twice.
+"""Encode many texts with shared prefixes, each shared part only once.
 
-Few-shot prompts repeat their examples for every question and a question for each of its choices. A
-byte-level tokenizer splits a text into words before it encodes them, so that two parts of a text which
-meet between a word and the space or line break behind it have the tokens that they have alone. There
-texts are cut, from their beginning on, and each distinct piece is encoded once. A tokenizer that does not
-show by its settings that it works like this is given whole texts.
+Few-shot prompts repeat the examples for every question, and a question for each of its choices. A
+byte-level tokenizer splits a text into words before it encodes them. If a text is cut between a word and
+the following space or line break, the tokens of the two parts are therefore those of the whole. Texts are
+cut at such places, from the start, and each distinct piece is encoded once. A tokenizer without settings
+that guarantee this behaviour encodes whole texts.
 """
 
 import json
@@ -13,16 +13,16 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-# Texts or pieces that are encoded in one call: enough for all threads.
+# Texts or pieces per call: enough to use all threads.
 _BATCH = 1_024
 _MAX_PIECES = 2**18
-# Whole texts that are kept: a harness asks for a context again with each of its choices.
+# Whole texts to cache: a harness encodes a context again for each choice.
 _MAX_TEXTS = 1_024
 _WORD, _SPACE = "[A-Za-z0-9]", "[ \n]"
-# From the beginning on, so that what begins alike is cut alike; short pieces would cost more than they spare.
+# Matched from the start, so that equal prefixes have equal cuts; shorter pieces would cost more than they save.
 _PIECE = re.compile(rf".{{48,}}?{_WORD}(?={_SPACE})|.+", re.DOTALL)
-# How Qwen splits a text; Llama 3 keeps up to three digits together. Each match is found without a look at
-# what stands before it, and none that holds a letter or digit goes on with a space or line break.
+# Qwen's pre-tokenizer pattern; Llama 3's keeps up to three digits together. A match does not depend on the text
+# before it, and a match with a letter or digit never continues with a space or line break.
 _WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -31,7 +31,7 @@ _THREE_DIGITS = _WORDS.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 
 
 class TokenizerCache:
-    """Encode texts with a tokenizer, and pieces that texts share once."""
+    """A tokenizer that encodes pieces shared by several texts only once."""
 
     def __init__(self, tokenizer: Any):
         self._tokenizer = tokenizer
@@ -40,11 +40,11 @@ class TokenizerCache:
         self.encode_text = lru_cache(_MAX_TEXTS)(
             lambda text, special: self.encode([text], special)[0]
         )
-        # What is put around a text, by what the tokenizer is told of special tokens.
+        # The special tokens before and after a text, by `add_special_tokens`.
         self._special_tokens: dict[bool | None, tuple[list[int], list[int]]] = {}
 
     def encode(self, texts: list[str], special: bool | None, **options: Any) -> list[list[int]]:
-        """Encode with special tokens or without, or with None as the tokenizer does by itself."""
+        """Encode with or without special tokens; None means the tokenizer's default."""
         if options or not self.splits:
             return self._encode_whole(texts, special, **options)
         split_texts = [_PIECE.findall(text) for text in texts]
@@ -81,7 +81,7 @@ class TokenizerCache:
 
 
 def can_encode_pieces(tokenizer: Any) -> bool:
-    """Return whether a text cut between a word and a space has the tokens of its parts."""
+    """Return whether a text cut between a word and a space has the same tokens as its parts."""
     if not getattr(tokenizer, "is_fast", False):
         return False
     parts = json.loads(tokenizer.backend_tokenizer.to_str())
@@ -107,7 +107,7 @@ def _is_word_split(step: dict[str, Any]) -> bool:
 
 
 def _is_cut(token: dict[str, Any]) -> bool:
-    """Return whether an added token, found before anything is split, holds a cut or takes the spaces behind it."""
+    """Return whether an added token, matched before the split, contains a cut or strips the spaces after it."""
     text = token["content"]
     ends_in_word = token["rstrip"] and re.search(_WORD + "$", text)
     return bool(ends_in_word or re.search(_WORD + _SPACE, text))

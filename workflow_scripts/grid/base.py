@@ -1,4 +1,4 @@
-"""The model that all trainings of a job share: loaded once, and given to each training as it was loaded."""
+"""Share one loaded model between all training runs of a job; each run starts from the original weights."""
 
 import copy
 from functools import partial
@@ -11,21 +11,22 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 
 
 class Base:
-    """A model that is loaded on demand, in the dtype that the trainings of the job have."""
+    """A model that is loaded on demand, in the dtype of the job's training runs."""
 
     def __init__(self, manifest_path: Path, loading: Loading):
         self._load = partial(load_model, manifest_path, **loading.loading)
         self._loaded: LoadedModel | None = None
 
     def loaded(self, dtype: str) -> LoadedModel:
-        """Return the model, which is not to be changed."""
+        """Return the model; callers must not change it."""
         self._loaded = self._loaded or self._load(dtype=dtype)
         return self._loaded
 
     def get_trainable_model(self, dtype: str, keys: TrainingKeys) -> Any:
-        """Return a model to put adapters into, around the weights of the one that stays.
+        """Return a model to train.
 
-        Where the weights themselves are trained, the loaded model is given away, and the next is loaded again.
+        If only adapters are trained, the model shares the weights of the loaded one. Otherwise the loaded model itself
+        is returned, and the next call loads it again.
         """
         model = self.loaded(dtype).model
         if keys.adapters_alone:
@@ -35,5 +36,5 @@ class Base:
 
 
 def copy_sharing_weights(model: Any) -> Any:
-    """Copy the modules without the parameters, so that adapters in the copy leave the model as it is."""
+    """Copy the modules but not the parameters, so that adding adapters to the copy does not change the model."""
     return copy.deepcopy(model, {id(parameter): parameter for parameter in model.parameters()})

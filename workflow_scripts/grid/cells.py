@@ -1,9 +1,9 @@
-"""The cells of one job: one model, and one task or several, each with a record of its own.
+"""Run the cells of one job: one model on one or several tasks, each with its own record.
 
-A cell that fails does not stop the others: its record holds the reason, with a
-note in `broken/`; the next run of the workflow removes both and tries again. Errors of the
-machine, no memory or a full disk, fail the job instead, which is tried again at once. A finished cell
-is cached, and restored when its job runs again for another cell.
+A failed cell does not stop the others: its record holds the reason, with a note in `broken/`; the
+next run of the workflow removes both and retries. Hardware errors (out of memory, a full disk) fail the
+job instead, and the job is retried at once. A finished cell is cached, and restored when its job runs
+again for another cell.
 """
 
 import traceback
@@ -32,13 +32,13 @@ class GridCell:
     """One model on one task, as a job measures it."""
 
     record: Path
-    decides: dict[str, Any]  # all that its outcome depends on
+    decides: dict[str, Any]  # everything that the outcome depends on
     log: Path
     version: str  # of the rule
 
     @property
     def name(self) -> str:
-        """The task's name, and the seed if it is not the first."""
+        """The task's name, with the seed if it is not the first seed."""
         return self.record.stem
 
     @property
@@ -47,12 +47,12 @@ class GridCell:
 
     @property
     def states(self) -> list[Path]:
-        """Paths of states to resume from: scored answers, and the checkpoints of a training."""
+        """Paths of the state to resume from: the score cache and the training checkpoints."""
         return [get_score_cache_path(self.record), get_training_state(self.record)]
 
     @property
     def cache(self) -> OutputCache:
-        """The cache of its outputs, by all that they depend on."""
+        """The cache of the cell's outputs; its key covers everything that they depend on."""
         decides = {"version": self.version, **self.decides}
         outputs = [self.items, self.record]
         return OutputCache(outputs, decides, lambda: read_complete_record(self.record))
@@ -63,12 +63,12 @@ class GridCell:
 
 
 def get_training_state(record: Path) -> Path:
-    """Return the folder for the state of a training before this record's test."""
+    """Return the folder of the training state for a record with training before the test."""
     return record.with_name(f".{record.stem}.training")
 
 
 def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> None:
-    """Measure each cell, or restore it from the cache; write errors as its outcome, unless the machine caused them."""
+    """Measure each cell or restore it from the cache; record an error as the cell's outcome, except hardware errors."""
     for cell in cells:
         if cell.cache.restore():
             print(f"{cell.name}: finished before, and kept", flush=True)
@@ -80,7 +80,7 @@ def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> 
         try:
             measure(cell)
             cell.cache.keep()
-            # Not before: a job that is killed loses its record, and needs one of the two to resume from.
+            # Only now: a killed job loses its record, and needs the cache or the state to resume from.
             cell.forget_states()
         except Interrupted:
             raise
@@ -92,7 +92,7 @@ def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> 
 
 
 def mark_failed(cells: Iterable[GridCell]) -> None:
-    """Restore finished cells, and mark the others as failed: their job was killed on every attempt."""
+    """Restore finished cells, and mark the others as failed, because their job was killed on every attempt."""
     for cell in cells:
         if not cell.cache.restore():
             _write_broken(cell, UserError(_GIVEN_UP))

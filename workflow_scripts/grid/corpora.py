@@ -1,6 +1,7 @@
-"""Perplexity of a text before and after training on it: its first eight tenths train, the ninth selects the
-checkpoint, and the last is the test. Cut between lines and left in order, so that nothing of the test
-stands before the training's end.
+"""Measure the perplexity of a text before and after training on it.
+
+The first eight tenths are the training text, the ninth selects the checkpoint, and the last is the test. The text
+is split between lines and stays in order, so that no test text precedes the end of the training text.
 """
 
 from pathlib import Path
@@ -35,7 +36,7 @@ _PARTS = 0.8, 0.9  # ends of the training and of the validation text
 def measure_corpus(
     model: Path, text: Path, before: Path, after: Path, request: CorpusRequest
 ) -> tuple[Record, Record]:
-    """Write the records of both measurements, of the same bytes."""
+    """Measure the same test bytes before and after training, and write both records."""
     compute, keys = request.compute, request.keys
 
     def load(dtype: str) -> LoadedModel:
@@ -71,7 +72,7 @@ def measure_corpus(
         )
 
     def tokenise(part: str) -> Samples:
-        """Tokenise a part as one row, with the tokens that a test has."""
+        """Tokenise a part as one row, with the same tokens as in the test."""
         options: dict[str, Any] = {"column": None, "length": keys.max_length}
         rows, bad = [{"text": part}], BadSamples()
         samples = tokenise_text(loaded.tokenizer, rows, bad, each_row_ends=False, **options)

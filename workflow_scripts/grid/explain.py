@@ -1,6 +1,6 @@
-"""A training item as it is trained on beside an item of the test: text and tokens, for each model.
+"""Show the text and tokens of a training item and of a test item for each model.
 
-It needs the tokenizers, not the weights.
+This needs the tokenizers but not the weights.
 """
 
 from pathlib import Path
@@ -24,7 +24,7 @@ from workflow_scripts.hub.tasks import build_training_pair
 def explain_training(
     models: list[Path], hub: Path, path: Path, request: ExplainTrainingRequest
 ) -> None:
-    """Write both items as text, the models one after another."""
+    """Write both items as text for each model."""
     with mirror(hub):
         splits = load_splits(request.task, request.recipe, request.seed, request.draws)
         count = len(splits.training)
@@ -64,7 +64,7 @@ def _explain(manifest: Path, splits: Splits, request: ExplainTrainingRequest) ->
 def _encode_test(
     encoder: Encoder, splits: Splits, request: ExplainTrainingRequest
 ) -> EncodedRequest:
-    """Return what lm-eval puts of a test item: of several choices, the right one."""
+    """Return lm-eval's request for a test item; for several choices, the request of the correct one."""
     task = splits.test
     number = min(request.number, len(task.eval_docs) - 1)
     task.set_config("num_fewshot", 0)
@@ -77,7 +77,7 @@ def _encode_test(
 
 
 def _format_tokens(tokens: list[int], answer_start: int, tokenizer: Any) -> list[str]:
-    """Return a line for each token: its number and text, those of the answer marked."""
+    """Return a line for each token with its id and text; the tokens of the answer are marked."""
     return [
         f"{'>' if position >= answer_start else ' '} {token:>7} {text!r}"
         for position, (token, text) in enumerate(decode_tokens(tokens, tokenizer))

@@ -1,4 +1,4 @@
-"""One job of the grid: a model, a protocol, and one task or several."""
+"""Run one job of the grid: one model and protocol, and one or several tasks."""
 
 from collections.abc import Callable, Iterable
 from functools import cache, partial
@@ -23,9 +23,9 @@ def run_job(
     version: str,
     gives_up: bool = False,
 ) -> None:
-    """Measure each cell into the record of its name.
+    """Measure each cell and write its record.
 
-    With `gives_up` it does not try, so that the tables of all other cells can be made.
+    With `gives_up`, mark all unfinished cells as failed, so that the tables of the other cells can be made.
     """
     base = read_manifest(model)
     print(base.repository, flush=True)
@@ -52,6 +52,6 @@ def run_job(
         shared = Base(model, request.compute)
         measure: Callable[..., Any] = partial(train_before_test, base=shared)
     else:
-        measure = partial(evaluate_direct, load=cache(load_model))  # once for all tasks
+        measure = partial(evaluate_direct, load=cache(load_model))  # load once for all tasks
     hub = get_hub_folder(datasets[0])
     run_cells(cells, lambda cell: measure(model, hub, cell.record, requests[cell.name]))

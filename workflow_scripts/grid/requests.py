@@ -1,4 +1,4 @@
-"""What showing training items and measuring a text of the user's own are asked."""
+"""Build the parameters of the jobs that show training items and measure a user's text."""
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.compute import Compute
@@ -10,7 +10,7 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 
 
 class ExplainTrainingRequest(JobParams):
-    task: str  # as lm-eval names it
+    task: str  # lm-eval's name
     number: int
     recipe: TaskRecipe
     chat_template: bool
@@ -31,7 +31,7 @@ def build_explain_request(settings: Settings) -> ExplainTrainingRequest:
 
 
 class CorpusRequest(JobParams):
-    """A text of the user's own: its perplexity before and after training on it."""
+    """The perplexity of a user's text before and after training on it."""
 
     corpus: str
     keys: TrainingKeys
@@ -54,7 +54,7 @@ def build_corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
 
 
 def find_explained_task(settings: Settings) -> tuple[str, int]:
-    """The task, as the tasks table names it, and the number of the training item."""
+    """Return the task's name in the tasks table, and the number of the training item."""
     named, _, number = (settings.explain or "").partition("/")
     trained = [name for name in settings.harmony.tasks if settings.task(name).training]
     task = named or next(iter(trained), settings.harmony.tasks[0])

@@ -1,9 +1,9 @@
 """Split the items of a task for training, validation (to select on) and test.
 
-A task that has a validation and a test split of its own is used as it is. Of any other, a share of
-the training split is held out for validation, and the split that lm-eval evaluates is the test. So nothing is
-selected on the test, also where a task names one split for both, as medmcqa does; unless the recipe's
-`select_on_test` asks for what the published code does.
+A task with separate validation and test splits keeps them. For other tasks, a fraction of the training
+split is held out for validation, and the split that lm-eval evaluates is the test. So nothing is selected
+on the test items, also if a task uses one split for both, as medmcqa does. The recipe's `select_on_test`
+selects on the test split, as the published code does.
 """
 
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ class Splits:
     """The splits of an lm-eval task; call `load_splits` inside `mirror`."""
 
     test: Any  # lm-eval's own task, unchanged
-    choosing: Any  # the same, evaluating the validation items
+    choosing: Any  # the same task, but evaluating the validation items
     training: list[dict]
     choosing_split: str
-    choosing_items: list[int]  # of those that `choosing` evaluates
+    choosing_items: list[int]  # indices into the items that `choosing` evaluates
 
 
 def load_splits(name: str, recipe: TaskRecipe, seed: int, draws: Draws = "own") -> Splits:
@@ -58,11 +58,11 @@ def load_splits(name: str, recipe: TaskRecipe, seed: int, draws: Draws = "own") 
 
 
 def _hold_out(task: Any, name: str, share: float, seed: int, draws: Draws) -> None:
-    """Move a random share of the raw training rows into a split of their own."""
+    """Move a random fraction of the raw training rows to a new split."""
     split = task.config.training_split
     rows = task.dataset[split]
     order = permute_items(len(rows), draws, seed, "held out", name)
-    if draws == "published":  # both shares are rounded down, and a permutation is not sorted
+    if draws == "published":  # both sizes are rounded down, and the permutation is not sorted
         first = int((1 - share) * len(rows))
         training, held_out = order[:first], order[first : first + int(share * len(rows))]
     else:

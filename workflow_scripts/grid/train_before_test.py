@@ -1,4 +1,4 @@
-"""Train before test: fine-tune a model on a task's training items, select the epoch on held-out ones,
+"""Train before test: fine-tune a model on a task's training items, select the epoch on validation items,
 and test the selected state once.
 """
 
@@ -40,19 +40,19 @@ def train_before_test(
     *,
     base: Base | None = None,
 ) -> Record:
-    """Train, select and test one cell; a job of several cells passes the base that it has loaded."""
+    """Train, select and test one cell; a job with several cells passes its loaded base model."""
     recording, recipe = Recording(), request.recipe
     assert recipe, "only a request to train before the test comes here"
     base = base or Base(manifest_path, request.compute)
     precision = choose_precision(recipe.precision, choose_device(request.compute.device))
     loaded = base.loaded(precision)
     encoder = Encoder(loaded.tokenizer, loaded.model.config)
-    loaded = replace(loaded, model=None)  # each training gets its own from the base
+    loaded = replace(loaded, model=None)  # each training run gets its own model from the base
     bad, candidates = BadSamples(), []
     with mirror(hub) as datasets:
         splits = load_splits(request.task.harness_task, recipe, request.seed, request.draws)
         splits.choosing.set_config("num_fewshot", 0)
-        # The training items with their right answers, in the tokens that the evaluator makes of them.
+        # The training items with their correct answers, tokenized as in the evaluation.
         texts = TrainingTexts(splits.test, encoder, recipe, chat=request.chat_template)
         samples = Samples.from_list(texts.samples(splits.training, bad))
         ((_, dataset),) = datasets.items()
@@ -63,7 +63,7 @@ def train_before_test(
             "packages": list_package_versions(),
         }
         metric = request.task.metric
-        # Of bits per byte, say, a smaller value is better. Behind the comma stands a filter.
+        # For some metrics, e.g. bits per byte, smaller is better. The part after a comma is the filter.
         larger_is_better = splits.choosing.higher_is_better().get(metric.split(",")[0], True)
         for rate in recipe.learning_rates or [recipe.learning_rate]:
             print(f"{request.task.harness_task}: training at a rate of {rate:g}", flush=True)
@@ -78,7 +78,7 @@ def train_before_test(
             trained = train(
                 partial(base.get_trainable_model, keys=spec.keys),
                 spec,
-                get_training_state(record_path) / f"{rate:g}",  # stays until the record is safe
+                get_training_state(record_path) / f"{rate:g}",  # kept until the record is stored
                 device=loaded.device,
                 padding_token=get_padding_token(loaded.tokenizer),
             )
@@ -87,7 +87,7 @@ def train_before_test(
             free_memory()
     choose = max if larger_is_better else min
     best = choose(candidates, key=lambda trained: trained.selected.get("value", 0.0))
-    # Rebuilt from the selected state, also right after the training, so that the test is the same after a kill.
+    # Always rebuild the model from the selected state, so that the test of a resumed job is identical.
     model = select_trainable(base.get_trainable_model(precision, best.keys), best.keys)
     set_parameters(model, best.parameters)
     return evaluate_loaded(
@@ -109,7 +109,7 @@ def train_before_test(
 def _score(
     loaded: LoadedModel, splits: Splits, request: CellsRequest, model: Any
 ) -> dict[str, float]:
-    """Measure the primary metric on the validation items."""
+    """Compute the primary metric on the validation items."""
     name, metric = splits.choosing.config.task, request.task.metric
     lm = build_language_model(
         replace(loaded, model=model), batch_size=request.compute.batch_size, seed=request.seed

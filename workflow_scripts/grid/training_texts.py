@@ -1,4 +1,4 @@
-"""Turn a task's items into training texts, with the tokens that the evaluator makes of them."""
+"""Convert a task's items to training texts, tokenized as in the evaluation."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class TrainingText:
 
     prompt: str
     answer: str
-    ends: bool = True  # whether the tokenizer's end of text follows
+    ends: bool = True  # whether the end-of-text token follows
 
     @property
     def whole(self) -> str:
@@ -30,7 +30,7 @@ class TrainingText:
 
 
 class TrainingTexts:
-    """The training texts of one task, for one tokenizer; call it inside `mirror`."""
+    """The training texts of one task for one tokenizer; use it inside `mirror`."""
 
     def __init__(self, task: Any, encoder: Encoder, recipe: TaskRecipe, *, chat: bool):
         self._task, self._encoder, self._recipe, self._chat = task, encoder, recipe, chat
@@ -42,7 +42,7 @@ class TrainingTexts:
         return self._recipe.training_text == "published"
 
     def samples(self, documents: Iterable[dict], bad: BadSamples) -> Iterator[Sample]:
-        """Yield a sample of each document; one without an answer is counted as bad."""
+        """Yield a sample for each document; a document without an answer is counted as bad."""
         length, loss_on = self._recipe.max_length, self._recipe.loss_on
         for batch in batches(self.text(document) for document in documents):
             answered = [text for text in batch if text.answer.strip()]
@@ -61,8 +61,8 @@ class TrainingTexts:
         return self._render_published(question, answer.removeprefix(" "))
 
     def tokens(self, texts: list[TrainingText]) -> list[tuple[list[int], list[int]]]:
-        """Return the tokens of each prompt, and of each answer with the end of text."""
-        # As published, a generated answer is text like any other.
+        """Return the tokens of each prompt, and of each answer with the end-of-text token."""
+        # The published code encodes answers of generation tasks like any other text.
         kind = "loglikelihood" if self._published else self._task.OUTPUT_TYPE
         encoded = self._encoder.encoded(kind, [(text.prompt, text.answer) for text in texts])
         end = self._encoder.tokenizer.eos_token_id
@@ -72,10 +72,10 @@ class TrainingTexts:
         ]
 
     def _render_published(self, question: str, answer: str) -> TrainingText:
-        """Render the conversation; the template closes the last turn, so that no end of text is due."""
+        """Render the conversation; the template closes the last turn, so no end-of-text token is added."""
         turns = [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
         try:
             whole, ((start, _),) = render(self._encoder.tokenizer, [_PUBLISHED_SYSTEM, *turns])
-        except BadConversation:  # such as Gemma's, which knows no system turn
+        except BadConversation:  # some templates, such as Gemma's, reject a system turn
             whole, ((start, _),) = render(self._encoder.tokenizer, turns)
         return TrainingText(whole[:start], whole[start:], ends=False)

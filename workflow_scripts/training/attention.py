@@ -1,8 +1,8 @@
-"""Attend within each sample of a packed row, by PyTorch's own kernels.
+"""Compute attention within each sample of a packed row, with PyTorch's kernels.
 
-transformers keeps packed samples apart with a mask of the whole row, whose cost grows with the square of the row.
-Here neighbouring short samples share a small mask and a long sample has a call of its own, so a row costs what its
-samples cost.
+transformers separates packed samples with a mask of the whole row, and its cost is quadratic in the row's length.
+Here neighbouring short samples share a small mask and a long sample has a separate call, so a row costs as much as its
+samples.
 """
 
 from typing import Any
@@ -16,17 +16,17 @@ from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 from workflow_scripts.settings.training_keys import TrainingKeys
 
 NAME = "packed_sdpa"
-# Tokens of short samples that share a mask, most of which is wasted: a call costs more than that on a GPU and less on
-# a CPU.
+# Maximum tokens of short samples that share a mask. Most of a mask is wasted; this costs less than further calls on a
+# GPU, but more on a CPU.
 _MAX_STRETCH = {"cpu": 128, "cuda": 512}
-# How far logits may move when another sample stands before, in float32 and in 16 bits, which round.
+# Largest relative change of logits by a preceding sample, in float32 and in 16 bits (rounding).
 _TOLERANCE, _TOLERANCE_16_BITS = 1e-4, 3e-2
 
-Stretch = tuple[slice, Tensor | None]  # neighbouring samples of a row, and their mask
+Stretch = tuple[slice, Tensor | None]  # neighbouring samples of a row, with their mask
 
 
 def _cut_stretches(lengths: list[int], device: torch.device) -> list[Stretch]:
-    """Cut a row between samples into stretches up to a size, or of one sample, which needs no mask."""
+    """Cut a row between samples into stretches of limited size; a stretch of one sample needs no mask."""
     groups: list[list[int]] = []
     for length in lengths:
         if groups and sum(groups[-1]) + length <= _MAX_STRETCH.get(device.type, 512):
@@ -53,7 +53,7 @@ def attend_packed(
     stretches: list[Stretch] | None = None,
     **kwargs,
 ) -> tuple[Tensor, None]:
-    """Attend within each stretch of a row; without any it is transformers' sdpa attention."""
+    """Compute attention within each stretch of a row, or transformers' sdpa attention without stretches."""
     if stretches is None:
         return sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
     outputs = []
@@ -68,11 +68,11 @@ AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
 def get_packing_arguments(model, lengths: list[int]) -> dict[str, Any]:
-    """Return the arguments of a model that packs, besides tokens and positions: where its samples end."""
+    """Return the model's additional arguments for a packed row, from the lengths of its samples."""
     device = model.device
     if model.config._attn_implementation != NAME:
         return {}
-    # Taken for a finished mask, and passed through, so that transformers makes none of the whole row.
+    # transformers passes a 4D mask through, and so does not build one for the whole row.
     mask = torch.ones(1, 1, 1, 1, dtype=torch.bool, device=device)
     return {"attention_mask": mask, "stretches": _cut_stretches(lengths, device)}
 
@@ -84,9 +84,9 @@ def remove_packing(model) -> None:
 
 
 def choose_packing(model, keys: TrainingKeys) -> str:
-    """Choose how the samples of a row are kept apart, and test it on this model; none where that fails.
+    """Choose how to separate the samples of a row, and test it on this model; return "none" if the test fails.
 
-    stretches: small masks; row: the mask that transformers makes of the positions.
+    stretches: small masks; row: transformers' mask, derived from the positions.
     """
     if not keys.packing:
         return "none"
@@ -106,7 +106,7 @@ def choose_packing(model, keys: TrainingKeys) -> str:
 
 @torch.no_grad()
 def _measure_leak(model) -> float:
-    """Measure how far the logits of a sample of 32 tokens move when one of 16 stands before it in the row."""
+    """Measure the change of the logits of a 32-token sample when a 16-token sample precedes it in the row."""
     vocabulary = model.config.get_text_config().vocab_size
     tokens = torch.arange(7, 7 + 48, device=model.device)[None] % vocabulary
     positions = torch.cat([torch.arange(16), torch.arange(32)])[None].to(model.device)

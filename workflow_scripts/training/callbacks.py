@@ -1,4 +1,4 @@
-"""Callbacks of a training: save and exit on a signal, and stop when the loss is not finite."""
+"""Define training callbacks: save and exit on a signal, and stop if the loss is not finite."""
 
 import math
 import signal
@@ -12,16 +12,16 @@ from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.training.state import StateFolder
 
 SAVE_SECONDS = 300
-# Slurm sends SIGUSR1 ahead of the time limit where the profile asks for it, and SIGTERM at preemption; so do people
-# and machines that shut down.
+# Slurm sends SIGUSR1 before the time limit if the profile requests it, and SIGTERM at preemption; users and system
+# shutdowns send SIGTERM too.
 _SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 
 
 class CheckpointOnSignal(TrainerCallback):
-    """Seal each checkpoint, save every five minutes where no number of steps is set, and on a signal save and exit.
+    """Seal each checkpoint, save every five minutes if `save_steps` is not set, and on a signal save and exit.
 
-    The Trainer's `enable_jit_checkpoint` saves amid a step, with the random state after a forward pass that is
-    repeated, so that a training with dropout would not end with the same bytes.
+    The Trainer's `enable_jit_checkpoint` is not used. It saves within a step, with the random state after a forward
+    pass that is repeated on resume, so training with dropout would not be reproducible bit for bit.
     """
 
     def __init__(self, state: StateFolder, by_time: bool):
@@ -44,7 +44,7 @@ class CheckpointOnSignal(TrainerCallback):
 
     def on_step_end(self, args, state, control, **kwargs):
         due = self._by_time and time.monotonic() - self._saved > SAVE_SECONDS
-        self._exits = self._signalled  # a signal that comes from here on is for the next step
+        self._exits = self._signalled  # a later signal is handled after the next step
         control.should_save |= self._exits or due
 
     def on_save(self, args, state, control, **kwargs):
@@ -58,7 +58,7 @@ class CheckpointOnSignal(TrainerCallback):
 
 
 class StopOnNonFiniteLoss(TrainerCallback):
-    """Stop before a broken state could be saved, and name the step."""
+    """Stop with an error that names the step, before an invalid state is saved."""
 
     def on_log(self, args, state, control, logs=None, **kwargs):
         for name in ("loss", "grad_norm"):

@@ -1,8 +1,8 @@
-"""Read conversations, render them, and find the part of them that counts in the loss.
+"""Read conversations, render them with the tokenizer's chat template, and find the spans that count in the loss.
 
-The tokenizer's own chat template makes the text. The assistant's turns count, from behind the header that makes the
-model speak, to the token that ends the turn: what a model has to generate itself. Templates do not mark these, so they
-are found by rendering: up to a turn with the header, and up to its end.
+The loss counts the assistant's turns, from the end of the generation prompt to the token that ends the turn, which is
+the text that a model has to generate. Templates do not mark these spans, so they are found by rendering the
+conversation up to a turn with the generation prompt, and up to the end of the turn.
 """
 
 from typing import Any
@@ -18,13 +18,13 @@ COLUMNS = ("messages", "conversations")
 
 
 class BadConversation(ValueError):
-    """A conversation that cannot be trained on; the first argument is its kind."""
+    """A conversation that cannot be trained on; the first argument is the reason."""
 
 
 def read_messages(turns: Any, system: str | None = None) -> list[dict[str, str]]:
-    """Read ShareGPT's {from, value} or {role, content} as the latter; refuse what is no conversation.
+    """Read turns as {role, content}, also from ShareGPT's {from, value}; refuse invalid conversations.
 
-    `system` is put in front of a conversation without a system message.
+    `system` is the system message of conversations that have none.
     """
     try:
         messages = [
@@ -48,7 +48,7 @@ def read_messages(turns: Any, system: str | None = None) -> list[dict[str, str]]
 
 
 def render(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the whole conversation as text, and the spans of characters that count."""
+    """Return the whole conversation as text, and the character spans that count in the loss."""
     whole = _apply_template(tokenizer, messages)
     spans = []
     for number, message in enumerate(messages):
@@ -57,8 +57,8 @@ def render(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[i
         head = _apply_template(tokenizer, messages[:number], add_generation_prompt=True)
         if not whole.startswith(head):
             raise BadConversation("the template rewrites earlier turns")
-        # Some templates write a turn differently when others follow (Qwen3's leaves out what was thought): then its
-        # end is searched in the whole conversation.
+        # Some templates render a turn differently if others follow (Qwen3's omits the reasoning); then search its end
+        # in the whole conversation.
         part = _apply_template(tokenizer, messages[: number + 1])
         text = part if whole.startswith(part) else whole
         spans.append((len(head), _find_end(tokenizer, text, len(head), message["content"])))
@@ -68,12 +68,12 @@ def render(tokenizer, messages: list[dict[str, str]]) -> tuple[str, list[tuple[i
 def _apply_template(tokenizer, messages: list[dict[str, str]], **options) -> str:
     try:
         return tokenizer.apply_chat_template(messages, tokenize=False, **options)
-    except TemplateError as error:  # such as Gemma's, which has no system turn
+    except TemplateError as error:  # for example Gemma's template rejects a system turn
         raise BadConversation(f"refused by the template: {error}") from None
 
 
 def _find_end(tokenizer, text: str, start: int, content: str) -> int:
-    """Return the end of the special token that closes the turn; where the template has none, of the words."""
+    """Return the end of the special token that closes the turn, or of the content if there is none."""
     content = content.strip()
     end = text.find(content, start)
     if end < 0:

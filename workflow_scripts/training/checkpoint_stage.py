@@ -1,4 +1,4 @@
-"""Train one stage of a checkpoint: from the stage before it, a recipe and its samples."""
+"""Train one stage of a checkpoint from the previous stage, a recipe and its samples."""
 
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ def train_stage(
     record_path: Path,
     request: StageRequest,
 ) -> None:
-    """Train, write the checkpoint and then its record."""
+    """Train, write the checkpoint, and then write its record."""
     recording = Recording()
     provenance = recording.provenance(request)
     base = read_manifest(base_manifest)
@@ -57,7 +57,7 @@ def train_stage(
         padding_token=get_padding_token(load_tokenizer(base_manifest)),
     )
     manifest = save_checkpoint(
-        partial(_load, base_manifest, "cpu", "auto"),  # a GPU may have no memory for a second one
+        partial(_load, base_manifest, "cpu", "auto"),  # a second model may not fit on the GPU
         trained.parameters,
         base_manifest,
         folder,
@@ -81,7 +81,7 @@ def train_stage(
 
 
 def check_sample_count(spec: TrainingSpec, request: StageRequest) -> None:
-    """Refuse a checkpoint whose name promises more tokens than its recipe has."""
+    """Refuse a checkpoint if its name states more tokens than its recipe provides."""
     steps = request.keys.max_steps or 0
     if "." in CheckpointId.parse(request.id).stages[-1] and spec.steps < steps:
         raise UserError(
@@ -91,12 +91,12 @@ def check_sample_count(spec: TrainingSpec, request: StageRequest) -> None:
 
 
 def get_checkpoint_state(folder: Path) -> Path:
-    """Return the folder of a checkpoint's training state, which is kept until the checkpoint is complete."""
+    """Return the folder of a checkpoint's training state; it is kept until the checkpoint is complete."""
     return folder.with_name(f".{folder.name}.training")
 
 
 def check_stage(folder: Path, record_path: Path) -> None:
-    """Read all files of a stage, and refuse those that are not as they were written."""
+    """Verify the record and the checksums of all files of a stage."""
     read_training_record(record_path)
     if problems := verify(folder, read_manifest(folder / "manifest.json")):
         raise UserError(problems)

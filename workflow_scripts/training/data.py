@@ -1,4 +1,4 @@
-"""Tokenise a recipe's data, once for all models that share a tokenizer's folder."""
+"""Tokenise a recipe's data, once for all models that share a tokenizer folder."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -13,7 +13,7 @@ from workflow_scripts.training.requests import SamplesRequest
 from workflow_scripts.training.samples import BadSamples, write_samples
 from workflow_scripts.training.tokenization import Row, tokenise_conversations, tokenise_text
 
-# By the ending of a file, the builder and options of `datasets`.
+# Builder and options of `datasets`, by file suffix.
 _BUILDERS: dict[str, tuple[str, dict[str, Any]]] = {
     ".txt": ("text", {"keep_linebreaks": True}),
     ".jsonl": ("json", {}),
@@ -22,7 +22,7 @@ _BUILDERS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def tokenise_samples(model: Path, request: dict[str, Any], samples: Path) -> None:
-    """Write the samples of a recipe, and a summary of their source, bad ones included."""
+    """Write the samples of a recipe, and a summary with their source and the counts of bad rows."""
     params = SamplesRequest.of(request)
     keys, hub = params.keys, Path(params.hub)
     tokenizer = load_tokenizer(model)
@@ -51,7 +51,7 @@ def tokenise_samples(model: Path, request: dict[str, Any], samples: Path) -> Non
 
 
 def read_dataset_rows(hub: Path, dataset: str, subset: str | None, split: str) -> Iterator[Row]:
-    """Yield the rows of a dataset of the hub: nothing is copied and little is held in memory."""
+    """Yield the rows of a dataset in the hub folder, by streaming: no copy and little memory."""
     return _stream(dataset, str(hub / "datasets" / dataset), subset, split=split)
 
 

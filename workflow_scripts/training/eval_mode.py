@@ -1,4 +1,4 @@
-"""Switch a model in training to evaluation and back."""
+"""Switch a model from training to evaluation mode and back."""
 
 import random
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from workflow_scripts.training.trainable_parameters import get_trained_parameter
 
 
 def to_eval_mode(model):
-    """Turn off dropout, restore the usual attention, and the dtype that the model was loaded in.
+    """Turn off dropout, and restore the usual attention and the dtype in which the model was loaded.
 
-    Trained parameters are kept in float32. Adapters stay in it, which PEFT casts as needed; other parameters are
-    rounded, as they are when a checkpoint is written.
+    Trained parameters are float32. Adapters stay float32, as PEFT casts them when needed; other parameters are rounded,
+    as in a written checkpoint.
     """
     remove_packing(model)
     for parameter in _list_rounded(model):
@@ -31,7 +31,7 @@ def _list_rounded(model) -> list[torch.nn.Parameter]:
 
 @contextmanager
 def preserve_training_state(model) -> Iterator[None]:
-    """Run an evaluation, and restore the random state, the attention and the parameters of the training."""
+    """Switch to evaluation, and afterwards restore random state, attention and parameters of the training."""
     states = random.getstate(), numpy.random.get_state()
     attention = model.config._attn_implementation
     exact = [(parameter, parameter.data) for parameter in _list_rounded(model)]

@@ -1,6 +1,6 @@
-"""Write the checkpoint of a training: a folder for AutoModelForCausalLM, with a manifest.
+"""Write the trained checkpoint: a folder for AutoModelForCausalLM, with a manifest.
 
-Adapters are merged. The base's other files (tokenizer, chat template, generation settings) are linked.
+Adapters are merged. The other files of the base (tokenizer, chat template, generation settings) are linked.
 """
 
 import json
@@ -16,7 +16,7 @@ from workflow_scripts.hub.manifest import Manifest, read_manifest, seal
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.trainable_parameters import select_trainable, set_parameters
 
-# Files of a base, besides its weights, that say how to load them.
+# Files of a base that describe how to load its weights; like the weights, they are not linked.
 _REPLACED = {"config.json", "adapter_config.json", "README.md"}
 
 
@@ -29,12 +29,12 @@ def save_checkpoint(
     id: str,
     keys: TrainingKeys,
 ) -> Manifest:
-    """Write the trained model, whole or not at all, its manifest last."""
+    """Write the trained model atomically, with the manifest last."""
     base, source = read_manifest(base_manifest), base_manifest.parent
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     dtype = config.get("dtype") or config.get("torch_dtype") or "float32"
     with open_atomic_dir(folder) as temporary:
-        # In the dtype that it is stored in: trained parameters are rounded to it once.
+        # Load in the storage dtype, so that trained parameters are rounded only once.
         model = select_trainable(load(dtype), keys, exact=False)
         set_parameters(model, parameters)
         if keys.method == "lora":

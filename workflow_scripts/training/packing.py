@@ -1,8 +1,8 @@
-"""Put samples into optimizer steps and micro-batches, and lay a micro-batch out in memory.
+"""Group samples into optimizer steps and micro-batches, and collate micro-batches.
 
-An optimizer step takes `batch_size` samples, in an order that depends on the seed and the epoch alone. They go through
-the model in micro-batches. Packed, a micro-batch is one row: sample after sample, positions counted from the start of
-each. Padded, it is one row a sample.
+An optimizer step has `batch_size` samples, in an order that depends only on the seed and the epoch, and runs in
+micro-batches. A packed micro-batch is one row of concatenated samples, with positions counted from the start of each
+sample. A padded micro-batch has one row per sample.
 """
 
 import math
@@ -18,11 +18,11 @@ from torch.utils.data import Sampler
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.training.samples import Sample, Samples, batches
 
-IGNORED = -100  # the label of a token that does not count
+IGNORED = -100  # label of tokens outside the loss
 
 
 class MicroBatchSampler(Sampler):
-    """Sample micro-batches of sample numbers; each `batch_size` samples they fill make one step.
+    """A sampler of micro-batches of sample indices; every `batch_size` samples make one step.
 
     Only the last step of an epoch may have fewer samples.
     """
@@ -35,7 +35,7 @@ class MicroBatchSampler(Sampler):
         self.epoch = 0
 
     def draw(self, epoch: int) -> list[int]:
-        """Return all samples in the order of an epoch."""
+        """Return all sample indices in the order of an epoch."""
         rng = np.random.default_rng(derive_seed(self.seed, "order", epoch))
         return rng.permutation(self.samples).tolist()
 
@@ -49,7 +49,7 @@ class MicroBatchSampler(Sampler):
 
 @dataclass(frozen=True)
 class Collator:
-    """Make a batch of samples: the arguments of the model, and the labels."""
+    """A collator from samples to the model's arguments and the labels."""
 
     packing: bool
     padding_token: int
@@ -77,7 +77,7 @@ class Collator:
 
 
 def count_tokens(samples: Samples, order: MicroBatchSampler, steps: int) -> int:
-    """Count the tokens of so many steps of this order."""
+    """Count the tokens of the first `steps` steps of this order."""
     epochs, rest = divmod(steps, math.ceil(order.samples / order.batch_size))
     last = order.draw(epochs)[: rest * order.batch_size]
     return int(epochs * samples.lengths.sum() + samples.lengths[last].sum())

@@ -6,7 +6,7 @@ from workflow_scripts.settings.training_keys import TrainingKeys
 
 
 class SamplesRequest(JobParams):
-    """Describe the tokenisation of a recipe's data, once for all checkpoints of a model."""
+    """Parameters of the tokenisation of a recipe's data, which runs once for all checkpoints of a model."""
 
     hub: str
     keys: SampleKeys
@@ -14,7 +14,7 @@ class SamplesRequest(JobParams):
 
 
 class StageRequest(JobParams):
-    """Describe one stage of a checkpoint's training, with nothing that does not decide its outcome."""
+    """Parameters of one training stage of a checkpoint; only those that affect its outcome."""
 
     id: str
     recipe: str

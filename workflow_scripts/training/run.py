@@ -1,4 +1,4 @@
-"""Train: continued pre-training, fine-tuning, and training before a test, all by one function."""
+"""Run a training: continued pre-training, fine-tuning or training before a test, with one function."""
 
 import gc
 import math
@@ -34,19 +34,19 @@ _MAX_MICRO_BATCH = 8
 
 @dataclass(frozen=True)
 class Trained:
-    """Hold what came of a training; `model` is in the selected state, adapters not yet merged."""
+    """The result of a training run; `model` is in the selected state, with adapters not merged."""
 
-    parameters: dict[str, torch.Tensor]  # those that were trained, as selected
+    parameters: dict[str, torch.Tensor]  # the trained parameters of the selected state
     keys: TrainingKeys
     report: dict[str, Any]
-    history: list[dict[str, float]]  # an entry for each step, and one for each evaluation
+    history: list[dict[str, float]]  # an entry per step and per evaluation
     selected: dict[str, Any]
-    facts: dict[str, Any]  # the same for each run of this training
-    speed: dict[str, Any]  # and what differs
+    facts: dict[str, Any]  # reproducible facts
+    speed: dict[str, Any]  # timings, which differ between runs
     model: Any
 
     def to_training_facts(self, held_out_split: str, **more: Any) -> TrainingFacts:
-        """Return the training for the record of a measurement that came after it."""
+        """Return the description of the training for the record of a later measurement."""
         ran = ("packing", "attention", "precision", "gradient_checkpointing")
         is_usual = (self.report["device"], self.report["precision"]) == ("cpu", "float32")
         return TrainingFacts(
@@ -70,10 +70,10 @@ def train(
     device: str,
     padding_token: int,
 ) -> Trained:
-    """Train the model that `load` returns, from the checkpoint in `state_path` on where there is one.
+    """Train the model that `load` returns, and resume from the checkpoint in `state_path` if there is one.
 
-    `load` is called with the dtype of parameters that are not trained. When memory runs out, the training
-    resumes from its last checkpoint with half the micro-batch, and in the end with gradient checkpointing.
+    `load` is called with the dtype of the parameters that are not trained. If memory runs out, the training
+    resumes from its last checkpoint with half the micro-batch, and finally with gradient checkpointing.
     """
     if not len(spec.samples):
         raise UserError("The training set is empty.")
@@ -104,20 +104,20 @@ def train(
 
 
 def free_memory() -> None:
-    """Collect a training's garbage, which refers to itself in circles."""
+    """Free the memory of a training, which reference cycles keep alive."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
 
 
 def get_padding_token(tokenizer) -> int:
-    """Return any token: padding is masked."""
+    """Return any valid token, as padding is masked."""
     tokens = (tokenizer.pad_token_id, tokenizer.eos_token_id, 0)
     return next(token for token in tokens if token is not None)
 
 
 def choose_precision(precision: str, device: str) -> str:
-    """Return float32 or bfloat16; trained parameters are kept in float32 in either case."""
+    """Return float32 or bfloat16; trained parameters are float32 in either case."""
     return choose_best_dtype(device) if precision == "auto" else precision
 
 
@@ -131,14 +131,14 @@ def _train_once(
     recomputes: bool,
     precision: str,
 ) -> Trained:
-    """Train from the last checkpoint to the end, with one size of micro-batch, at most that of the checkpoint."""
+    """Train from the last checkpoint to the end with one micro-batch size, at most that of the checkpoint."""
     keys, latest = spec.keys, state.find_latest()
     first_step, seconds = 0, 0.0
     if latest is not None:
         start = read_trainer_state(latest)
         first_step, micro = start.global_step, min(micro, start.train_batch_size)
         print(f"Resuming from {latest.name}.", flush=True)
-    # The initial values of adapters and dropout follow from the seed.
+    # The seed determines the initialisation of adapters and the dropout.
     seed_everything(derive_seed(spec.seed, "training"), device)
     model = load(precision)
     packing = choose_packing(model, keys)
@@ -201,7 +201,7 @@ def _train_once(
 
 
 def _has_ended(checkpoint: Path) -> bool:
-    """Return whether a checkpoint is that of the last step, after which the Trainer would train one more."""
+    """Return whether a checkpoint is of the last step; resumed from it, the Trainer would train one more step."""
     control = read_trainer_state(checkpoint).stateful_callbacks["TrainerControl"]
     return control["args"]["should_training_stop"]
 
@@ -223,8 +223,8 @@ def _make_training_arguments(
         max_grad_norm=keys.max_grad_norm,
         logging_steps=1,
         logging_nan_inf_filter=False,
-        # By steps also for epochs: the evaluation after an epoch comes after the step is saved, and a kill between
-        # the two would lose it.
+        # "steps" also for epochs: the Trainer evaluates an epoch after saving its last step, and a kill between the two
+        # would lose the evaluation.
         eval_strategy="steps" if spec.evaluates else "no",
         eval_steps=keys.eval_steps or spec.steps_per_epoch,
         save_strategy="steps",
@@ -239,6 +239,6 @@ def _make_training_arguments(
         remove_unused_columns=False,
         dataloader_pin_memory=device == "cuda",
     )
-    # The Trainer would spread a batch over all GPUs that this process sees, and a packed row cannot be split.
+    # The Trainer would split a batch over all visible GPUs, but a packed row cannot be split.
     arguments._n_gpu = min(1, arguments.n_gpu)
     return arguments

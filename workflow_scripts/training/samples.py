@@ -1,6 +1,6 @@
-"""Store tokenised samples: an Arrow table of tokens, and for each whether predicting it counts in the loss.
+"""Store tokenised samples in an Arrow table of tokens with a loss mask.
 
-On disk it is a file that is written in a stream and mapped into memory, beside a summary of its source.
+The file is written as a stream and memory-mapped when read; a summary of its source is stored next to it.
 """
 
 import json
@@ -30,11 +30,11 @@ class Sample:
     counted: np.ndarray  # bool; the first token is never predicted
 
 
-BadSamples = Counter[str]  # how many could not be used as they were, by kind
+BadSamples = Counter[str]  # number of dropped or cut samples, by reason
 
 
 class Samples:
-    """Hold some rows of a table as a sequence of samples."""
+    """A sequence of samples: selected rows of a table."""
 
     def __init__(self, table: pa.Table, rows: np.ndarray | None = None):
         self._table = table
@@ -60,7 +60,7 @@ class Samples:
         return pc.list_value_length(self._table["tokens"]).to_numpy()[self._rows].astype(np.int64)
 
     def split(self, fraction: float, rng: np.random.Generator) -> tuple["Samples", "Samples"]:
-        """Return all but a random fraction of them, and that fraction; each in the old order."""
+        """Split off a random fraction; return the rest and the fraction, both in the original order."""
         held_out = np.zeros(len(self), bool)
         held_out[rng.permutation(len(self))[: round(fraction * len(self))]] = True
         rest, part = self._rows[~held_out], self._rows[held_out]
@@ -68,7 +68,7 @@ class Samples:
 
 
 def batches(rows: Iterable[T], size: int = _BATCH) -> Iterator[list[T]]:
-    """Yield the rows in lists of that size, the last one shorter."""
+    """Yield the rows in lists of `size`; the last list may be shorter."""
     rows = iter(rows)
     while batch := list(islice(rows, size)):
         yield batch
@@ -82,7 +82,7 @@ def _make_record_batch(samples: list[Sample]) -> pa.RecordBatch:
 def write_samples(
     summary_path: Path, samples: Iterable[Sample], bad: BadSamples, **metadata: Any
 ) -> dict[str, Any]:
-    """Write samples as they come into a file beside their summary, which is written last and returned."""
+    """Write samples as a stream, and then their summary next to the file; return the summary."""
     counts: Counter[str] = Counter(samples=0, tokens=0, counted_tokens=0)
     data = summary_path.with_name(_DATA)
     with pa.ipc.new_file(data, _SCHEMA) as file:
@@ -98,7 +98,7 @@ def write_samples(
 
 
 def read_samples(summary_path: Path) -> tuple[Samples, dict[str, Any]]:
-    """Map the samples into memory, and read their summary."""
+    """Memory-map the samples and read their summary."""
     data = summary_path.with_name(_DATA)
     summary = json.loads(summary_path.read_text(encoding="utf-8"))
     if problem := describe_alteration(data, summary["sha256"][_DATA]):

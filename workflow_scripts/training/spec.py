@@ -1,4 +1,4 @@
-"""Specify one training run, and derive from it what is known before anything is loaded."""
+"""Specify one training run, and derive its fingerprint and number of steps."""
 
 import math
 from collections.abc import Callable
@@ -13,10 +13,10 @@ Scorer = Callable[[Any], dict[str, float]]
 
 @dataclass(frozen=True)
 class TrainingSpec:
-    """Specify what is trained on, and how.
+    """The samples and settings of a training run.
 
-    `resume_key` names what decides the outcome besides keys and seed: weights, data, versions. `score` measures more
-    at each evaluation, and `best_by` names the metric that selects, and whether larger is better.
+    `resume_key` identifies everything that affects the outcome besides keys and seed: weights, data, versions. `score`
+    adds metrics at each evaluation; `best_by` is the metric for selection and whether larger is better.
     """
 
     samples: Samples
@@ -29,7 +29,7 @@ class TrainingSpec:
 
     @property
     def fingerprint(self) -> dict[str, Any]:
-        """Return all that decides the outcome: a state with another fingerprint is not resumed from."""
+        """Everything that affects the outcome; a run does not resume from a state with another fingerprint."""
         return {"keys": self.keys.model_dump(mode="json"), "seed": self.seed, **self.resume_key}
 
     @property

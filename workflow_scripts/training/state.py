@@ -1,8 +1,8 @@
-"""Keep the checkpoints that a training resumes from.
+"""Store the checkpoints from which a training resumes.
 
-Their folder lies beside the declared output and is declared nowhere, so Snakemake never removes it. A checkpoint counts
-only with its seal, which is written last and names each file by its checksum: a half-written one is removed. The folder
-belongs to one training; nothing is resumed from one with other settings, data or weights.
+Their folder is next to the declared output but not declared, so Snakemake never removes it. A checkpoint is valid only
+with its seal, a list of the files' checksums that is written last; a partly written checkpoint is removed. The folder
+belongs to one training, and is discarded if settings, data or weights differ.
 """
 
 import shutil
@@ -24,7 +24,7 @@ _SEAL, _OWNER = "seal.json", "training.json"
 
 
 class StateFolder:
-    """Hold a training's checkpoints."""
+    """The checkpoints of one training."""
 
     def __init__(self, path: Path, fingerprint: dict[str, Any]):
         self.path = path
@@ -40,9 +40,9 @@ class StateFolder:
         return self.path / f"checkpoint-{step}"
 
     def find_latest(self) -> Path | None:
-        """Return the newest valid checkpoint, and remove newer ones that are not valid.
+        """Return the newest valid checkpoint, and remove newer invalid ones.
 
-        The best state before it must be valid too, because no later one can replace it.
+        Its best earlier state must be valid too, because no later state can replace it.
         """
         steps = [int(path.name.partition("-")[2]) for path in self.path.glob("checkpoint-*")]
         for folder in map(self.get_checkpoint, sorted(steps, reverse=True)):
@@ -55,7 +55,7 @@ class StateFolder:
         return None
 
     def seal(self, step: int) -> None:
-        """Write the seal of a checkpoint."""
+        """Write the seal of a checkpoint: the checksums of its files."""
         folder = self.get_checkpoint(step)
         files = [path for path in sorted(folder.iterdir()) if path.name != _SEAL]
         write_json(folder / _SEAL, {path.name: hash_file(path) for path in files})
@@ -66,7 +66,7 @@ def read_trainer_state(checkpoint: Path) -> TrainerState:
 
 
 def is_sealed(folder: Path) -> bool:
-    """Return whether all files of a checkpoint are as they were written."""
+    """Return whether a checkpoint has a seal and all its files are unaltered."""
     seal = read_json(folder / _SEAL)
     return seal is not None and not any(
         describe_alteration(folder / name, seal[name]) for name in seal

@@ -1,4 +1,4 @@
-"""Turn rows into samples: text in blocks, conversations, and a prompt with its completion."""
+"""Convert rows to samples: blocks of text, conversations, and prompts with completions."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
@@ -22,10 +22,10 @@ def tokenise_text(
     length: int,
     each_row_ends: bool,
 ) -> Iterator[Sample]:
-    """Yield running text in blocks of `length` tokens, all of them counted; the last block holds the rest.
+    """Yield running text in blocks of `length` tokens that all count in the loss; the last block may be shorter.
 
-    With `each_row_ends` every row is a document and the tokenizer's end of text stands behind it. Where the tokenizer
-    puts a start token in front of a text, each document and each block has it.
+    With `each_row_ends`, each row is a document and ends with the end-of-text token. If the tokenizer adds a start
+    token, each document and each block begins with it.
     """
     start, end = np.array(get_bos_tokens(tokenizer), np.int32), tokenizer.eos_token_id
     if each_row_ends and end is None:
@@ -43,7 +43,7 @@ def tokenise_text(
             yield _count_all(np.concatenate([lead, buffer[:size]]))
             buffer = buffer[size:]
     rest = np.concatenate([_get_lead(start, buffer), buffer])
-    if len(buffer) and len(rest) > 1:  # of a single token nothing is predicted
+    if len(buffer) and len(rest) > 1:  # a single token has no target
         yield _count_all(rest)
 
 
@@ -56,9 +56,9 @@ def tokenise_conversations(
     length: int,
     system: str | None = None,
 ) -> Iterator[Sample]:
-    """Yield a sample for each conversation, of which the assistant's turns count; a longer one is cut.
+    """Yield a sample for each conversation, truncated to `length`; the loss counts the assistant's turns.
 
-    `system` is the system message of those that have none.
+    `system` is the system message of conversations that have none.
     """
     if tokenizer.chat_template is None:
         raise UserError(
@@ -67,7 +67,7 @@ def tokenise_conversations(
     for batch in batches(_render_conversations(tokenizer, rows, bad, column, system)):
         encoded = tokenizer(
             [text for text, _ in batch],
-            add_special_tokens=False,  # the template wrote them
+            add_special_tokens=False,  # the chat template added them
             return_offsets_mapping=True,
             verbose=False,
         )
@@ -80,14 +80,14 @@ def tokenise_conversations(
 def make_pair_sample(
     prompt: list[int], completion: list[int], counted: Literal["all", "completion"]
 ) -> Sample:
-    """Make a sample of a tokenised prompt and its completion; count the whole or the latter."""
+    """Make a sample of a tokenised prompt and completion; the loss counts all tokens or the completion."""
     tokens = np.array([*prompt, *completion], np.int32)
     first = max(len(prompt), 1) if counted == "completion" else 1
     return Sample(tokens, np.arange(len(tokens)) >= first)
 
 
 def cut_sample(sample: Sample, length: int, bad: BadSamples) -> Iterator[Sample]:
-    """Yield the sample, cut to a length, unless nothing of it counts then."""
+    """Yield the sample truncated to `length`, unless no token in the loss remains."""
     if len(sample.tokens) > length:
         bad["too long, cut"] += 1
         sample = Sample(sample.tokens[:length], sample.counted[:length])
@@ -98,9 +98,9 @@ def cut_sample(sample: Sample, length: int, bad: BadSamples) -> Iterator[Sample]
 
 
 def _mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -> np.ndarray:
-    """Mark the tokens that overlap a span; the first of a sample is never predicted.
+    """Mark the tokens that overlap a span, except the first token of a sample, which is never predicted.
 
-    Where a header ends in a space, the first word of a turn is one token with it.
+    Overlap is enough, because the first word of a turn may form one token with the last space of the header.
     """
     begins, ends = np.array(offsets).reshape(-1, 2).T
     marks = np.zeros(len(offsets), bool)
@@ -111,7 +111,7 @@ def _mark_tokens(offsets: list[tuple[int, int]], spans: list[tuple[int, int]]) -
 
 
 def _get_lead(start: np.ndarray, tokens: np.ndarray) -> np.ndarray:
-    """Return the start token, unless a document begins there and has it already."""
+    """Return the start token, unless the tokens already begin with it, as at the start of a document."""
     return start[:0] if np.array_equal(tokens[: len(start)], start) else start
 
 
@@ -130,7 +130,7 @@ def _read_texts(
         text = row.get(column)
         if not isinstance(text, str):
             bad["not text"] += 1
-        elif documents and not text.strip():  # between the lines of one text it is a blank line
+        elif documents and not text.strip():  # in running text, an empty row is a blank line
             bad["empty"] += 1
         else:
             yield text
@@ -139,7 +139,7 @@ def _read_texts(
 def _render_conversations(
     tokenizer, rows: Iterable[Row], bad: BadSamples, column: str | None, system: str | None
 ) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Yield the text of each conversation, and the spans that count."""
+    """Yield the text of each conversation and the spans that count in the loss."""
     columns = [column] if column else COLUMNS
     for row in rows:
         turns = next((row[name] for name in columns if name in row), None)

@@ -1,4 +1,4 @@
-"""Select the parameters that are trained: all, named parts, or low-rank adapters and named parts."""
+"""Select the trained parameters: all, named parts, or low-rank adapters and named parts."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _LAYER = re.compile(r"(?:^|\.)layers\.(\d+)\.")
 
 
 def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
-    """Return the model with gradients on for trained parameters, in float32 where `exact`, and off for all else."""
+    """Return the model with only the trained parameters requiring gradients; `exact` casts these to float32."""
     parameters = dict(model.named_parameters())
     in_full = (
         set(parameters)
@@ -35,7 +35,7 @@ def select_trainable(model, keys: TrainingKeys, *, exact: bool = True):
     for name in in_full:
         parameters[name].requires_grad_(True)
     for parameter in get_trained_parameters(model).values() if exact else ():
-        # Small steps vanish in 16 bits.
+        # Small updates are lost in 16 bits.
         parameter.data = parameter.data.to(torch.promote_types(parameter.dtype, torch.float32))
     return model
 
@@ -75,7 +75,7 @@ def _get_layer_number(name: str) -> int | None:
 def _add_adapters(model, in_full: set[str], keys: TrainingKeys):
     from peft import LoraConfig, get_peft_model
 
-    # A layer trained in full needs no adapter, and a pruned layer is there for its teacher alone.
+    # A fully trained layer needs no adapter, and a pruned layer is used only by the teacher.
     excluded = {name.rpartition(".")[0] for name in in_full}
     pruned = {number - 1 for number in getattr(model.config, "layers_to_prune", None) or ()}
     excluded |= {
@@ -93,7 +93,7 @@ def _add_adapters(model, in_full: set[str], keys: TrainingKeys):
 
 
 def _get_target_modules(model, targets: list[str]) -> list[str] | str | None:
-    """Return PEFT's target modules; the usual ones of a chunked model are those of its base."""
+    """Return PEFT's target modules; "usual" means PEFT's defaults, for a chunked model those of its base."""
     from peft.utils.constants import TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING as USUAL
 
     if targets == ["usual"]:
@@ -106,7 +106,7 @@ def get_trained_parameters(model) -> dict[str, torch.nn.Parameter]:
 
 
 def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
-    """Set all trained parameters to these values."""
+    """Set all trained parameters to the given values."""
     trained = get_trained_parameters(model)
     if tensors.keys() != trained.keys():
         raise RuntimeError("The parameters that are trained and those that were saved differ.")
@@ -115,7 +115,7 @@ def set_parameters(model, tensors: Mapping[str, torch.Tensor]) -> None:
 
 
 def describe_trainable(model, method: str) -> dict[str, Any]:
-    """Return a summary of what is trained, for the log and the record."""
+    """Return a summary of the trained parameters for the log and the record."""
     bare = model.get_base_model() if method == "lora" else model
     return {
         "method": method,

@@ -1,4 +1,4 @@
-"""Extend transformers' Trainer to packed samples: its loop, optimizer and checkpoints, our batches and loss."""
+"""Extend transformers' Trainer to packed samples: its loop, optimizer and checkpoints with our batches and loss."""
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -22,9 +22,9 @@ WEIGHTS = "model.safetensors"
 
 
 def compute_summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tuple[Tensor, int]:
-    """Return minus the log-probability of all counted tokens, in float32 at least, and their number.
+    """Return the summed cross-entropy of all tokens in the loss, at least in float32, and their number.
 
-    Where there is one row, logits are computed for the positions that count alone.
+    For a single row, logits are computed only for the positions in the loss.
     """
     counted = labels[:, 1:] != IGNORED
     targets = labels[:, 1:][counted]
@@ -38,7 +38,7 @@ def compute_summed_loss(model, inputs: dict[str, Tensor], labels: Tensor) -> tup
 
 
 class PackedTrainer(Trainer):
-    """Train on the spec's samples in the order's steps, in the collator's rows."""
+    """transformers' Trainer on the samples of a spec, with the given sampler and collator."""
 
     control: TrainerControl
 
@@ -57,12 +57,12 @@ class PackedTrainer(Trainer):
             model=model,
             args=args,
             train_dataset=spec.samples,
-            eval_dataset=spec.held_out or spec.samples,  # `evaluate` below decides
+            eval_dataset=spec.held_out or spec.samples,  # not used: `evaluate` is overridden
             data_collator=collator,
             callbacks=[_SetEpoch(order), *callbacks],
         )
         self._spec, self._order, self._precision = spec, order, precision
-        self.model_accepts_loss_kwargs = True  # the loss below divides by the tokens of the step
+        self.model_accepts_loss_kwargs = True  # compute_loss divides by the tokens of the step
 
     def get_train_dataloader(self) -> DataLoader:
         return DataLoader(
@@ -73,27 +73,27 @@ class PackedTrainer(Trainer):
         )
 
     def compute_loss_context_manager(self) -> AbstractContextManager:
-        """Autocast here and not around the model's own forward, as accelerate does.
+        """Autocast around the loss; accelerate would instead wrap the model's forward.
 
-        So an evaluation runs as any other, and nothing that was put into the model keeps it in memory.
+        A wrapped forward would also change evaluations, and would keep the model in memory.
         """
         if self._precision == "float32":
             return nullcontext()
         return torch.autocast(self.args.device.type, dtype=getattr(torch, self._precision))
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        """Return the mean over the counted tokens of the whole step, of which this is a micro-batch."""
+        """Return the micro-batch's share of the mean loss over all counted tokens of the step."""
         inputs, labels = self._split_inputs(inputs)
         config = self.model.config
         if getattr(config, "distillation", False) or getattr(config, "logits_distillation", False):
-            # A chunked model that is distilled adds the losses in its forward.
+            # The forward of a distilled chunked model returns the loss with the distillation losses.
             return model(
                 **inputs, labels=labels, use_cache=False, num_items_in_batch=num_items_in_batch
             ).loss
         return compute_summed_loss(model, inputs, labels)[0] / num_items_in_batch
 
     def _split_inputs(self, inputs: dict[str, Any]) -> tuple[dict[str, Any], Tensor]:
-        """Return the arguments of the model, and the labels."""
+        """Return the model's arguments and the labels."""
         inputs = dict(inputs)
         lengths = inputs.pop("lengths", None)
         if lengths is not None:
@@ -101,7 +101,7 @@ class PackedTrainer(Trainer):
         return inputs, inputs.pop("labels")
 
     def evaluate(self, *args, **kwargs) -> dict[str, float]:
-        """Measure the loss of the held-out samples, per counted token, and the spec's own score."""
+        """Compute the held-out loss per counted token, and the spec's own score."""
         self.model.eval()
         metrics = {}
         if self._spec.held_out:
@@ -127,27 +127,27 @@ class PackedTrainer(Trainer):
         return float(total[0] / total[1])
 
     def _determine_best_metric(self, metrics: dict[str, float], trial) -> bool:
-        """Save each new best state, and that with which early stopping ends."""
+        """Save each new best state, and the last state of early stopping."""
         is_best = super()._determine_best_metric(metrics, trial)
         self.control.should_save |= is_best or self.control.should_training_stop
         return is_best
 
     def floating_point_ops(self, inputs) -> float:
-        """Skip the sum, for which transformers counts all parameters at each micro-batch."""
+        """Return 0, because transformers' estimate counts all parameters at each micro-batch."""
         return 0.0
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """Save the trained parameters, adapters or not, into a checkpoint to resume from."""
+        """Save the trained parameters, with or without adapters, to a checkpoint to resume from."""
         if output_dir is not None:
             folder = Path(output_dir)
             folder.mkdir(parents=True, exist_ok=True)
             trained = get_trained_parameters(self.model).items()
-            # Copies, as the layers of a fused model share their memory.
+            # Copies, because the layers of a fused model share memory.
             tensors = {name: p.detach().to("cpu", copy=True).contiguous() for name, p in trained}
             save_file(tensors, folder / WEIGHTS)
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model=None) -> None:
-        """Load what `save_model` wrote; transformers would look for whole models."""
+        """Load the parameters that `save_model` wrote; transformers would look for a complete model."""
         set_parameters(self.model, load_file(Path(resume_from_checkpoint) / WEIGHTS))
 
 
@@ -156,4 +156,4 @@ class _SetEpoch(TrainerCallback):
         self._order = order
 
     def on_epoch_begin(self, args, state, control, **kwargs):
-        self._order.epoch = int(state.epoch)  # a whole number where an epoch begins
+        self._order.epoch = int(state.epoch)  # an integer at the start of an epoch

@@ -1,4 +1,4 @@
-"""Score and continue token sequences with a causal language model, and read what they share once.
+"""Score and continue token sequences with a causal language model, running shared prefixes once.
 
-`engine.PrefixEngine` has `loglikelihoods` and `generate`. Nothing here imports the rest of the package.
+`engine.PrefixEngine` has `loglikelihoods` and `generate`. This package does not import the rest of the project.
 """

@@ -1,4 +1,4 @@
-"""A request to continue a text, and its answer while it grows."""
+"""A generation request, and its answer during generation."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ class GenerationRequest:
     context: Sequence[int]
     new_tokens: int  # at most
     stop: StopTest | None = None
-    seed: int = 0  # of this request alone; used where tokens are sampled
+    seed: int = 0  # of this request alone; used for sampling
 
 
 class Answer:
-    """The tokens that a request has got so far; `on_done` is called with all of them.
+    """The tokens generated so far for a request; `on_done` is called with the finished answer.
 
-    They are chosen alone, so that they do not depend on who else is in the batch, and with a generator of their own.
+    Tokens are chosen per request, with a separate random generator, so they do not depend on the rest of the batch.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Answer:
 
     @property
     def is_argmax(self) -> bool:
-        """Return whether the likeliest token is taken, so that the logits need not be looked at."""
+        """Return whether decoding is a plain argmax, so that the logits need no processing."""
         return not len(self._processors) and self._generator is None
 
     @property

@@ -1,7 +1,7 @@
-"""Attention of packed tries and of answers, without a mask of all tokens and keys.
+"""Compute attention for packed tries and for answers, without a full mask of all tokens by all keys.
 
-A token of a packed trie sees its ancestors, an answer's token a start that all answers share and a row of its own.
-Layers pass their own scale, cap and window, so that nothing needs to be known of a model.
+A token of a packed trie sees its ancestors; a token of an answer sees the prefix shared by all answers and the answer's
+own row. Layers pass their own scale, soft cap and window, so this code does not depend on the model.
 """
 
 from collections.abc import Iterator
@@ -16,17 +16,17 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface
 
 NAME = "prefix_sharing"
-# Tokens that attend in one call where no kernel takes segments: the more, the more masked keys each of them reads.
+# Tokens per attention call if no kernel accepts segments; with more, each token reads more masked keys.
 _ROWS = 128
 _WIDEST_FLASH_HEAD = 256
 _MAX_COPIED_KEYS = 2**17
 
 
 class TrieAttention:
-    """Attention of one packed row: every token sees its ancestors in the trie and itself."""
+    """Attention of one packed row: each token sees its ancestors in the trie and itself."""
 
     def __init__(self, trie, nodes: np.ndarray, count: int, device):
-        """Take the nodes in the cache, of which the last `count` are those of the row."""
+        """Store the trie and the nodes in the cache; the last `count` nodes are those of the row."""
         self._trie = trie
         self._nodes = nodes
         self._count = count
@@ -35,7 +35,7 @@ class TrieAttention:
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, **options) -> Tensor:
         """Attend with query [1, heads, tokens, width] to all cache entries of a layer."""
-        # Every sequence gets a copy of its prefix's keys.
+        # The varlen kernel needs a copy of the prefix's keys for each sequence, hence the limit.
         if _can_run_flash(query, options["softcap"]) and len(self._segments[0]) <= _MAX_COPIED_KEYS:
             return self.attend_varlen(query, key, value, options["scale"], options["window"])
         masks = self._get_masks(options["window"], query.shape[1] // key.shape[1], query.dtype)
@@ -48,14 +48,14 @@ class TrieAttention:
         return torch.cat(outputs, dim=2)
 
     def find_entries(self, start: int, end: int) -> np.ndarray:
-        """Return the cache entries that some neighbouring tokens of the row see, themselves included."""
+        """Return the cache entries that the row's tokens from `start` to `end` see, including themselves."""
         first = len(self._nodes) - self._count
         visible = self._nodes[: first + end]
         return np.flatnonzero(self._trie.ends[visible] > visible[first + start])
 
     @cached_property
     def _calls(self) -> list[tuple[slice, list[slice]]]:
-        """The rows of each call, and the ranges of the cache that they see."""
+        """The row slice of each call, and the cache ranges that its tokens see."""
         calls = []
         for start in range(0, self._count, _ROWS):
             end = min(start + _ROWS, self._count)
@@ -91,7 +91,7 @@ class TrieAttention:
     def attend_varlen(
         self, query: Tensor, key: Tensor, value: Tensor, scale: float, window: int | None
     ) -> Tensor:
-        """Attend in one call of PyTorch's flash attention for GPUs, sequence by sequence."""
+        """Attend in one call of PyTorch's variable-length flash attention (GPU only)."""
         from torch.nn.attention.varlen import varlen_attn
 
         entries, *lengths = self._segments
@@ -105,7 +105,7 @@ class TrieAttention:
 
     @cached_property
     def _segments(self) -> tuple[Tensor, Tensor, Tensor, int, int]:
-        """The cache entries of each sequence in the row, where their tokens and entries begin, and the most of each."""
+        """Cache entries of each sequence, offsets of its tokens and entries, and the maximum counts of both."""
         first = int(self._nodes[-self._count])
         starts = self._trie.starts
         inside = starts[(first < starts) & (starts < first + self._count)] - first
@@ -119,16 +119,16 @@ class TrieAttention:
             torch.tensor(key_edges, dtype=torch.int32, device=self._device),
             max(
                 2, int(np.diff(edges).max())
-            ),  # with 1 the kernel would turn groups of heads into rows
+            ),  # for 1 the kernel would turn groups of heads into rows
             max(counts),
         )
 
 
 class RowAttention:
-    """Attention of the next token of several answers: to a start that all share, and to a row of keys of its own."""
+    """Attention of the next token of several answers to a shared prefix and to each answer's own keys."""
 
     def __init__(self, positions: Tensor, count: int, cache):
-        """Let each answer see the keys up to its position, of `count` that are read."""
+        """Store the position of each answer; each answer sees those of `count` keys up to its position."""
         self._distances = positions[:, None] - torch.arange(count, device=positions.device)
         self._cache = cache
         self._masks: dict[int | None, Tensor] = {}
@@ -178,7 +178,7 @@ def _compute_attention(
     window: int | None,
 ) -> Tensor:
     batch, heads, rows, width = query.shape
-    # Heads that share keys become rows of one head, so that no key is repeated.
+    # Query heads that share keys become rows of one head, so that keys are not copied.
     query = query.reshape(batch, key.shape[1], -1, width)
     if softcap:
         scores = torch.tanh(query @ key.mT * (scale / softcap)) * softcap
@@ -213,7 +213,7 @@ def run_prefix_attention(  # noqa: PLR0913 (the arguments that transformers pass
     s_aux: Tensor | None = None,
     **_,
 ) -> tuple[Tensor, None]:
-    """Attend as transformers calls an attention function."""
+    """Run the attention in `prefix_sharing`, with the signature of transformers' attention functions."""
     if s_aux is not None:
         raise ValueError("attention sinks are not among the keys")
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
@@ -225,7 +225,7 @@ def run_prefix_attention(  # noqa: PLR0913 (the arguments that transformers pass
 
 @contextmanager
 def use_attention(model) -> Iterator[None]:
-    """Let every layer of a model attend by this file, which it looks up in the config at each call."""
+    """Switch all layers of a model to this attention; layers look it up in the config at each call."""
     before = model.config._attn_implementation
     model.config._attn_implementation = NAME
     try:

@@ -1,4 +1,4 @@
-"""Key-value caches of fixed size: of one packed row whose entries can be dropped, and of rows that grow together."""
+"""Fixed-size key-value caches: one for a packed row with droppable entries, one for rows of answers."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +9,7 @@ from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
 
 class _TreeLayer(DynamicLayer):
-    """Keys and values in a buffer that is allocated once, so that growing copies nothing."""
+    """Keys and values in a preallocated buffer, so that appending needs no copy."""
 
     def __init__(self, capacity: int):
         super().__init__()
@@ -38,7 +38,7 @@ class _TreeLayer(DynamicLayer):
 
 
 class TreeCache(DynamicCache):
-    """A cache with as many layers as the model fills in: a pruned or chunked model has fewer than its config."""
+    """A cache that creates layers on demand: a pruned or chunked model uses fewer than its config states."""
 
     def __init__(self, capacity: int):
         super().__init__()
@@ -50,7 +50,7 @@ class TreeCache(DynamicCache):
         return [layer for layer in self.layers if layer.is_initialized]
 
     def keep(self, entries: torch.Tensor) -> None:
-        """Drop all entries but these, which ascend; they end up side by side at the start."""
+        """Keep only these entries (ascending) and move them to the start of the buffer."""
         moved = entries[entries != torch.arange(len(entries))]
         first = len(entries) - len(moved)
         for layer in self.filled:
@@ -69,7 +69,7 @@ class TreeCache(DynamicCache):
 class RowShape:
     rows: int
     capacity: int  # entries of a row
-    start: int  # entries that all rows share
+    start: int  # entries shared by all rows
 
 
 class _RowLayer(DynamicLayer):
@@ -79,7 +79,7 @@ class _RowLayer(DynamicLayer):
         super().__init__()
         self.is_initialized = True
         self.count = 0  # entries of a row that a step reads
-        # Zeros: whatever lies in entries that are masked must be a number.
+        # Zeros, because masked entries must be finite.
         self.keys, self.values = (
             buffer.new_zeros(shape.rows, buffer.shape[1], shape.capacity, buffer.shape[-1])
             for buffer in (source.keys, source.values)
@@ -98,12 +98,12 @@ class _RowLayer(DynamicLayer):
 
 
 class RowCache(Cache):
-    """Keys and values of answers that take their next token in the same call, one row each."""
+    """Keys and values of the answers that are decoded together, one row each."""
 
-    current: _RowLayer  # that was updated last, to which attention follows at once
+    current: _RowLayer  # the layer updated last; its attention runs directly after
 
     def __init__(self, source: TreeCache, shape: RowShape, start: np.ndarray):
-        """Allocate rows with a layer for each that the model has filled in, and copy the start that all share."""
+        """Allocate rows for each layer that the model has filled, and copy the shared prefix."""
         super().__init__(
             layers=[
                 _RowLayer(layer, shape, start) if layer.is_initialized else layer
@@ -117,7 +117,7 @@ class RowCache(Cache):
         return super().update(key_states, value_states, layer_idx, *args, **kwargs)
 
     def fill(self, row: int, entries: np.ndarray, source: TreeCache) -> None:
-        """Copy the rest of a prompt."""
+        """Copy the part of a prompt after the shared prefix into a row."""
         for layer, read in zip(self._filled, source.filled, strict=True):
             layer.keys[row, :, : len(entries)] = read.keys[0][:, entries]
             layer.values[row, :, : len(entries)] = read.values[0][:, entries]
@@ -128,7 +128,7 @@ class RowCache(Cache):
             layer.values[target] = layer.values[source]
 
     def set_lengths(self, lengths: torch.Tensor, count: int) -> None:
-        """Set how full the first rows are, and how many entries the next step reads, its own included."""
+        """Set the entries filled in the first rows, and the entries that the next step reads, its own included."""
         for layer in self._filled:
             layer.lengths = lengths.to(layer.keys.device)
             layer.count = count

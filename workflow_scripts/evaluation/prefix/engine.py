@@ -1,4 +1,4 @@
-"""The engine: scores and continues token sequences, and reads what they share once.
+"""Score and continue token sequences, running shared prefixes once.
 
 engine = PrefixEngine(model)
 engine.loglikelihoods([(context, continuation), ...], window=2048)
@@ -24,33 +24,33 @@ from .scores import (
 )
 from .trie import build_trie
 
-# On a CPU a constant, so that results do not depend on what else the machine is doing.
+# Constant on a CPU (bytes), so that results do not depend on the machine's load.
 CPU_BUDGET = 2**30
-GPU_SHARE = 0.5  # of the memory that is free beside the weights
-# Answers that grow side by side.
+GPU_SHARE = 0.5  # fraction of the memory left free by the weights
+# Maximum number of answers decoded together.
 CPU_ANSWERS, GPU_ANSWERS = 64, 256
-# Tokens of one call, where memory is enough.
+# Tokens per forward call, if memory allows.
 CPU_TOKENS, GPU_TOKENS = 512, 2**13
-_MIN_TOKENS = 16  # with fewer a call would read all weights for next to nothing
-# Tensors as wide as a layer that live at once in a call; copies of a row of logits.
+_MIN_TOKENS = 16  # with fewer tokens, reading the weights would dominate a call
+# Layer-wide tensors that are live at once in a call; copies of a row of logits.
 _LIVE_ACTIVATIONS, _LOGIT_COPIES = 8, 2
 
 
 class PrefixEngine:
-    """Results come in the order of the requests and do not depend on it, nor on batch sizes."""
+    """Prefix-sharing inference; results are in request order and do not depend on that order or on batch sizes."""
 
     def __init__(self, model, *, tokens_per_call: int | None = None, plain: bool = False):
-        """Try how a model can be run; with `plain` nothing is packed."""
+        """Test whether the model can run packed; `plain` forces plain batches."""
         self.model = CausalModel(model, plain=plain)
         on_gpu = self.model.device.type == "cuda"
         self.memory_budget = _measure_memory(self.model.device)
         self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
         self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
-        self.tokens = 0  # what the requests so far take, also those that were cached already
+        self.tokens = 0  # tokens of all requests so far, including cached ones
 
     @property
     def description(self) -> str:
-        """Say which engine ran, and why not the better one, for the record."""
+        """Return which engine ran, with the reason if it was plain batches, for the record."""
         reason = self.model.why_not_packed
         return f"plain batches: {reason}" if reason else "prefix sharing"
 
@@ -62,10 +62,10 @@ class PrefixEngine:
         cached: Mapping[int, Score] | None = None,
         on_scored: Callable[[int, Score], None] | None = None,
     ) -> list[Score]:
-        """Score each continuation after its context, cut on the left to the model's window.
+        """Score each continuation after its context, truncated on the left to the model's window.
 
-        `cached` are results of an earlier run of the same pairs, by their index. `on_scored` is called with each other
-        result as soon as there is one, in whatever order they come.
+        `cached` holds results of an earlier run of the same pairs, by index. `on_scored` is called with each new result
+        as soon as it is computed, in any order.
         """
         requests = [ScoreRequest.from_pair(context, target, window) for context, target in pairs]
         if not requests:
@@ -89,10 +89,10 @@ class PrefixEngine:
         cached: Mapping[int, list[int]] | None = None,
         on_generated: Callable[[int, list[int]], None] | None = None,
     ) -> list[list[int]]:
-        """Return the new tokens of each request, up to and with what ended it.
+        """Return the new tokens of each request, including the stop string or end token.
 
-        `options` are those of transformers' generate (do_sample, temperature, ...); what they leave
-        open is the model's own generation config. Beam search and the like are refused.
+        `options` are those of transformers' generate (do_sample, temperature, ...); the defaults come
+        from the model's generation config. Beam search and similar modes are refused.
         """
         if not requests:
             return []
@@ -113,7 +113,7 @@ class PrefixEngine:
                 unknown = [index for index in range(len(requests)) if index not in answers]
                 generate_plain(self.model, start_answer, unknown, self.tokens_per_call)
             else:
-                # Half of the memory is for reading prompts and half for the rows of answers.
+                # Half of the memory is for the prefill and half for the rows of answers.
                 memory = self.memory_budget // 2
                 longest = max(len(request.context) for request in requests)
                 block = self._get_block(longest, memory)
@@ -122,12 +122,12 @@ class PrefixEngine:
                 )
                 self.tokens += packed.trie_tokens
                 packed.run(start_answer, frozenset(answers))
-        # The last token of an answer is not read.
+        # The last token of an answer is never an input.
         self.tokens += sum(len(tokens) - 1 for tokens in answers.values())
         return [answers[index] for index in range(len(requests))]
 
     def _get_block(self, longest: int, memory: int) -> int:
-        """Return how many tokens of a packed row, on top of the longest sequence, fit into some memory."""
+        """Return how many tokens of a packed row fit into `memory` bytes besides the longest sequence."""
         item = self.model.dtype.itemsize
         widths = [
             max(size for size in parameter.shape if size != self.model.vocabulary)
@@ -144,7 +144,7 @@ class PrefixEngine:
 
 
 def _measure_memory(device: torch.device) -> int:
-    """Return the bytes that calls may take: on a GPU of what nobody has and PyTorch keeps without using it."""
+    """Return the memory budget in bytes; on a GPU a fraction of the free memory and PyTorch's unused cache."""
     if device.type != "cuda":
         return CPU_BUDGET
     cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)

@@ -1,7 +1,7 @@
-"""Generation in batches of prompts that are neighbours in the trie: what they share is read once.
+"""Generate answers in batches of prompts that are neighbours in the trie, running shared prefixes once.
 
-Which requests make a batch follows from all of them. A batch whose answers are cached is left out and any other is run
-as a whole, so that a run that was interrupted ends in the same bytes.
+The batches are determined by all requests. A batch with all answers cached is skipped, and any other batch runs
+completely, so that a resumed run gives the same bytes as an uninterrupted one.
 """
 
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -17,12 +17,12 @@ from .trie import build_trie
 
 
 class PackedGeneration:
-    """Generation of a CausalModel that runs packed."""
+    """Generation with a CausalModel that runs packed."""
 
     def __init__(
         self, model, requests: Sequence[GenerationRequest], *, block: int, memory: int, rows: int
     ):
-        """Let as many answers grow side by side as fit into some memory, and at most so many."""
+        """Set the limits: at most `rows` answers are decoded together, fewer if `memory` (bytes) requires it."""
         self._model = model
         self._requests = requests
         self._block, self._memory, self._max_rows = block, memory, rows
@@ -30,7 +30,7 @@ class PackedGeneration:
         self.trie_tokens = len(self._trie)
 
     def run(self, start_answer: Callable[[int], Answer], cached: Container[int]) -> None:
-        """Answer all requests that are not cached; `start_answer` starts an answer."""
+        """Generate the answers that are not cached; `start_answer` creates the answer of a request."""
         for batch, shape in self._build_batches():
             if not all(index in cached for index in batch):
                 answers, cache = self._read([start_answer(index) for index in batch], shape)
@@ -38,9 +38,9 @@ class PackedGeneration:
                     self._step(answers, cache, shape.start)
 
     def _build_batches(self) -> Iterator[tuple[list[int], RowShape]]:
-        """Put together requests whose prompts are neighbours, as many as the memory allows.
+        """Group requests with neighbouring prompts into batches, as large as the memory allows.
 
-        Once a quarter of the rows is taken, a prompt that would halve the common prefix begins another batch.
+        Once a quarter of the rows is used, a prompt that would halve the common prefix starts another batch.
         """
         batch: list[int] = []
         common = 0
@@ -70,7 +70,7 @@ class PackedGeneration:
         return entries * self._model.cache_bytes <= self._memory
 
     def _read(self, batch: list[Answer], shape: RowShape) -> tuple[list[Answer], RowCache | None]:
-        """Read the prompts of a batch; return the answers that go on, and their rows."""
+        """Run the prefill of a batch; return the unfinished answers and their cache rows."""
         trie, places = build_trie([answer.request.context for answer in batch])
         run = PackedRun(self._model, trie, self._block)
         nodes = trie.last_nodes[places]
@@ -94,7 +94,7 @@ class PackedGeneration:
         return growing, cache
 
     def _step(self, answers: list[Answer], cache: RowCache | None, start: int) -> None:
-        """Run the last token of each answer, and let rows stand where others have ended."""
+        """Decode one token of each answer, and move rows into the places of finished answers."""
         assert cache is not None
         device = self._model.device
         ids = torch.tensor([answer.tokens[-1:] for answer in answers], device=device)
@@ -117,7 +117,7 @@ class PackedGeneration:
 def generate_plain(
     model, start_answer: Callable[[int], Answer], unknown: Sequence[int], max_tokens: int
 ) -> None:
-    """Generate without a cache: everything is read again for each token."""
+    """Generate without a cache: each token runs the whole sequence again."""
     answers = [start_answer(index) for index in unknown]
     while answers:
         answers.sort(key=lambda answer: -answer.length)

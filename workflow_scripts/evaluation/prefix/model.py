@@ -1,7 +1,7 @@
-"""How to call a causal language model: packed with a cache, or in plain padded batches.
+"""Call a causal language model packed with a cache, or in plain padded batches.
 
-Whether a model can be run packed is found out by trying, not by its name: a small trie is run both ways and the logits
-are compared. A model without a cache, with a recurrent state or with an attention of its own does not pass.
+A probe, not the model's name, decides whether the model can run packed: a small trie runs both ways and the logits are
+compared. A model without a cache, with a recurrent state or with a custom attention fails the probe.
 """
 
 import inspect
@@ -13,25 +13,25 @@ from .attention import RowAttention, TrieAttention, use_attention
 from .packed import PackedRun
 from .trie import build_trie
 
-# Errors of the device, whatever is tried on it: another way of running the model would not help.
+# Device errors, for which plain batches would not help.
 _DEVICE_ERRORS = (torch.OutOfMemoryError, torch.AcceleratorError)
 _PROBE = ([3, 1, 4, 1, 5, 9, 2, 6], [3, 1, 4, 1, 5, 3, 5], [3, 1, 7])
-# Cut where a prefix has been run and two of its branches have not.
+# Cuts the probe after a shared prefix and before two of its branches.
 _PROBE_BLOCK = 4
-# Relative to the largest logit: rounding is far below it, a wrong mask or position far above.
+# Relative to the largest logit: rounding errors are far below, errors of mask or position far above.
 _TOLERANCE = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
 
 
 def get_attention(model) -> str | None:
-    """Return the name of the attention that runs, as transformers has it."""
+    """Return transformers' name of the model's attention implementation."""
     return getattr(getattr(model, "config", None), "_attn_implementation", None)
 
 
 class CausalModel:
-    """Run a model, and count the tokens that run through it, padding included."""
+    """A model with its calling convention and a count of the tokens it ran, including padding."""
 
     def __init__(self, model, *, plain: bool = False):
-        """Try how a model can be run; with `plain` nothing is packed."""
+        """Test whether the model can run packed; `plain` forces plain batches."""
         self.model = model
         parameter = next(model.parameters())
         self.device = torch.device(getattr(model, "device", None) or parameter.device)
@@ -53,10 +53,10 @@ class CausalModel:
         cache,
         selected: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Run rows of tokens with a cache and return their logits, or those of some positions."""
+        """Run rows of tokens with a cache and return their logits, or those of the selected positions."""
         options = {}
         if selected is not None:
-            # A model takes no empty choice of positions; one costs nothing.
+            # Models reject an empty selection; one position costs nothing.
             options["logits_to_keep"] = selected if len(selected) else selected.new_zeros(1)
         with use_attention(self.model):
             logits = self.model(
@@ -71,14 +71,14 @@ class CausalModel:
         return logits if selected is None else logits[:, : len(selected)]
 
     def run_plain(self, sequences) -> torch.Tensor:
-        """Run a batch padded to the right, where causal attention never looks, and return all logits."""
+        """Run a batch padded on the right, which causal attention ignores, and return all logits."""
         rows = [torch.tensor([*sequence]) for sequence in sequences]
         ids = pad_sequence(rows, batch_first=True).to(self.device)
         self.tokens_run += ids.numel()
         return self.model(ids, **self._plain_options).logits
 
     def _probe(self) -> str | None:
-        """Return why the model cannot be run packed, or None if it can."""
+        """Return why the model cannot run packed, or None if it can."""
         devices = set((getattr(self.model, "hf_device_map", None) or {}).values())
         if len(devices) > 1:
             return f"its layers lie on {len(devices)} devices"
@@ -95,7 +95,7 @@ class CausalModel:
             ]
         except _DEVICE_ERRORS:
             raise
-        except Exception as error:  # any model, any reason: plain batches need none of this
+        except Exception as error:  # custom models fail in any way; plain batches still work
             print(f"The model is not run packed: {error!r}", flush=True)
             return f"it cannot be called with a cache and an attention of tries ({type(error).__name__})"
         if not run.cache.filled:

@@ -1,8 +1,8 @@
-"""Run a trie through a model in packed rows: no padding, no token twice, one cache.
+"""Run a trie through a model in packed rows: without padding, each node once, with one cache.
 
-The nodes of the trie stand in one row in depth-first order, cut into blocks. Each token sees its ancestors alone, and
-its position is its depth. Between blocks the cache keeps the ancestors of the next token: whatever comes later and
-sees a token of an earlier block descends from it, and so does everything between the two.
+The nodes of the trie form one row in depth-first order, cut into blocks. Each token sees only its ancestors, and its
+position is its depth. Between blocks the cache keeps only the ancestors of the next token. This is enough: if a later
+token descends from a node of an earlier block, so do all tokens between the two.
 """
 
 import numpy as np
@@ -14,9 +14,9 @@ from .trie import Trie
 
 
 class PackedRun:
-    """Run a trie in one pass, block after block in order.
+    """One pass over a trie, block by block in order.
 
-    A block may be left out if no later one sees its tokens (see `select_blocks`).
+    A block may be skipped if no later block sees its tokens (see `select_blocks`).
     """
 
     def __init__(self, model, trie: Trie, block: int):
@@ -26,7 +26,7 @@ class PackedRun:
         self._cached = np.zeros(0, dtype=np.int64)  # the nodes in the cache, ascending
 
     def run(self, start: int, end: int, nodes: np.ndarray) -> torch.Tensor:
-        """Run the nodes from start to end and return the logits at some of them."""
+        """Run the nodes from `start` to `end` and return the logits at `nodes`."""
         trie = self.trie
         selected = np.flatnonzero(trie.ends[self._cached] > start)
         self.cache.keep(torch.from_numpy(selected))
@@ -40,16 +40,16 @@ class PackedRun:
         return self.model.run(ids[None], positions[None], self._attention, self.cache, selected)[0]
 
     def find_entries(self, node: int) -> np.ndarray:
-        """Return the cache entries of a node of the last block and all of its ancestors."""
+        """Return the cache entries of a node of the last block and of all its ancestors."""
         row = node - self._start
         return self._attention.find_entries(row, row + 1)
 
 
 def cut_blocks(trie: Trie, block: int) -> list[tuple[int, int]]:
-    """Cut the nodes of a trie into blocks of at most so many tokens.
+    """Cut the nodes of a trie into blocks of at most `block` tokens.
 
-    They end where sequences do if they can, and what a sequence adds begins a block if it is long: then a block depends
-    on those that hold its prefix and not on the one before it, which a resumed job may leave out.
+    Blocks end at the ends of sequences if possible, and the added tokens of a long sequence start a new block. A block
+    then depends only on the blocks with its prefix, so a resumed job can skip the block before it.
     """
     starts = trie.starts
     long_starts = starts[:-1][np.diff(starts) >= block / 2]
@@ -69,7 +69,7 @@ def cut_blocks(trie: Trie, block: int) -> list[tuple[int, int]]:
 
 
 def select_blocks(trie: Trie, blocks: list[tuple[int, int]], needed: np.ndarray) -> np.ndarray:
-    """Select the needed blocks and those with ancestors of their tokens."""
+    """Select the needed blocks and the blocks with ancestors of their tokens."""
     selected = needed.copy()
     ends = np.array([trie.ends[start:end].max() for start, end in blocks])
     for index in reversed(range(len(blocks))):

@@ -1,4 +1,4 @@
-"""Choose the next token by transformers' own settings and processors, and find where an answer ends."""
+"""Set up transformers' generation settings and logits processors, and detect the end of an answer."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ StopTest = Callable[[Sequence[int]], bool]
 
 
 class UnsupportedGeneration(ValueError):
-    """A way of generating that needs transformers' own loop, such as beam search."""
+    """A generation mode that needs transformers' own loop, such as beam search."""
 
 
 class GenerationRules:
-    """The settings of a model and a call together, as transformers combines them."""
+    """The generation settings of a model and a call, combined as transformers does."""
 
     def __init__(self, model, options: dict[str, Any]):
-        # PEFT wraps the model whose generation settings these are.
+        # PEFT wraps the model that holds the generation settings.
         self._base = getattr(model, "get_base_model", lambda: model)()
         self._settings, unknown = self._base._prepare_generation_config(None, **options)
         mode = self._settings.get_generation_mode().value
@@ -29,7 +29,8 @@ class GenerationRules:
                 f"The generation settings are {mode} and {list(unknown)}; expected is {' or '.join(SUPPORTED)}."
             )
         self.samples = mode == "sample"
-        if not self.samples:  # it moves no maximum, and the likeliest token needs no processor
+        # Renormalisation does not change the argmax; without it, greedy decoding needs no processor.
+        if not self.samples:
             self._settings.renormalize_logits = False
         self._device = next(model.parameters()).device
         self._base._prepare_special_tokens(self._settings, device=self._device)
@@ -37,7 +38,7 @@ class GenerationRules:
         self.end_tokens = frozenset([] if ends is None else ends.tolist())
 
     def build_processors(self, context: Sequence[int]) -> Any:
-        """Build what changes the logits of the tokens behind a context."""
+        """Build the logits processors for the tokens after a context."""
         ids = torch.tensor([list(context)], device=self._device)
         return self._base._get_logits_processor(
             self._settings,
@@ -50,9 +51,9 @@ class GenerationRules:
 
 @dataclass(frozen=True)
 class StopStrings:
-    """Find one of some strings at the end of what was generated, special tokens included.
+    """Search stop strings in the last generated tokens, special tokens included.
 
-    The last tokens are decoded, as many as the longest string has and `lookback`, as the harnesses do.
+    As in the harnesses, the number of decoded tokens is that of the longest stop string plus `lookback`.
     """
 
     tokenizer: Any

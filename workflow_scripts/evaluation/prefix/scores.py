@@ -1,4 +1,4 @@
-"""Log-likelihoods and greedy flags of continuations, request by request."""
+"""Compute the log-likelihood of each continuation, and whether it is the greedy one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Score = tuple[float, bool]  # log-likelihood, and whether greedy decoding gives 
 
 @dataclass(frozen=True)
 class ScoreRequest:
-    """The tokens that a model reads, and those that it should predict at the last of its positions."""
+    """The input tokens of a request, and the target tokens of its last positions."""
 
     read: Sequence[int]
     targets: Sequence[int]
@@ -23,7 +23,7 @@ class ScoreRequest:
     def from_pair(
         cls, context: Sequence[int], continuation: Sequence[int], window: int
     ) -> "ScoreRequest":
-        """Cut a pair to the window on the left, as lm-eval does; the last token is only predicted."""
+        """Truncate a pair on the left to the window, as lm-eval does; the last token is only a target."""
         if not context or not 0 < len(continuation) <= window:
             raise ValueError(
                 "A request needs a context, and a continuation that fits into the window."
@@ -33,7 +33,7 @@ class ScoreRequest:
 
 
 class LogprobAccumulator:
-    """Adds up the log-probabilities of each request as its positions come in, in any order."""
+    """The sum of log-probabilities of each request; positions may arrive in any order."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class LogprobAccumulator:
     def add(
         self, logits: torch.Tensor, rows: np.ndarray, targets: np.ndarray, requests: np.ndarray
     ) -> None:
-        """Add that row `rows[i]` of the logits predicts `targets[i]` for the request `requests[i]`; rows ascend."""
+        """Add the scores of `targets[i]` at row `rows[i]` of the logits to request `requests[i]`; rows ascend."""
         logprobs, is_best = _compute_logprobs(logits, rows, targets)
         np.add.at(self._sums, requests, logprobs)
         np.logical_and.at(self._greedy, requests, is_best)
@@ -73,7 +73,7 @@ def _compute_logprobs(
 ) -> tuple[np.ndarray, np.ndarray]:
     row_index = torch.from_numpy(rows).to(logits.device)
     target_index = torch.from_numpy(targets).to(logits.device)
-    # In float32, as sums would be coarse in bfloat16, and a few rows at a time, as the copies are large.
+    # In float32, because bfloat16 sums are inaccurate; a few rows at a time, because the copies are large.
     step = 1024 if logits.is_cuda else 32
     logprobs, is_best = [], []
     for start in range(0, len(logits), step):
@@ -82,7 +82,7 @@ def _compute_logprobs(
         row, target = row_index[chosen] - start, target_index[chosen]
         logprobs.append(part[row, target] - part.logsumexp(-1)[row])
         is_best.append(part.argmax(-1)[row] == target)
-    # Copied to the CPU when all are under way: each copy waits for the device.
+    # One copy to the CPU at the end, because each copy synchronises with the device.
     return torch.cat(logprobs).double().cpu().numpy(), torch.cat(is_best).cpu().numpy()
 
 
@@ -94,10 +94,10 @@ def score_packed(
     accumulator: LogprobAccumulator,
     block: int,
 ) -> None:
-    """Score requests of which the sequence at `places[i]` of the trie is what request i reads.
+    """Score requests packed; the sequence at `places[i]` of the trie is the input of request i.
 
-    What is cached already does not change how the rest is run, so that a job which resumes computes the same bytes as
-    one that never stopped.
+    Cached results do not change how the rest runs, so that a resumed job computes the same bytes as an uninterrupted
+    one.
     """
     counts = [len(request.targets) for request in requests]
     depths = [
@@ -125,7 +125,7 @@ def score_packed(
 def score_plain(
     model, requests: list[ScoreRequest], accumulator: LogprobAccumulator, max_tokens: int
 ) -> int:
-    """Score requests in batches padded to the right, the longest first; returns the tokens that all of them take."""
+    """Score requests in batches padded on the right, longest first; return the tokens of all batches, with padding."""
     order = sorted(range(len(requests)), key=lambda index: -len(requests[index].read))
     tokens = 0
     while order:

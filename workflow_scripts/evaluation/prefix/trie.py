@@ -1,7 +1,7 @@
 """A trie of token sequences, stored in depth-first order.
 
-Sorted sequences are the trie in depth-first order: each adds to the one before it only what follows their common
-prefix. Running the added tokens in this order runs every node of the trie once, after all of its ancestors.
+Sorted sequences give the trie in depth-first order: each sequence adds the tokens after its common prefix with the
+previous sequence. Running the added tokens in this order runs each node once, after all of its ancestors.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Big-endian, so that comparing the bytes compares the tokens, at the speed of memcmp.
+# Big-endian, so that comparing bytes (memcmp) compares tokens.
 _SORTABLE = np.dtype(">u4")
 
 
@@ -19,11 +19,9 @@ class Trie:
 
     tokens: np.ndarray
     depths: np.ndarray
-    ends: np.ndarray  # for each node the index behind its last descendant
-    starts: (
-        np.ndarray
-    )  # for each sequence the first node that it adds; behind the last, the number of nodes
-    shared: np.ndarray  # for each sequence the length of its common prefix with the one before it
+    ends: np.ndarray  # for each node the index after its last descendant
+    starts: np.ndarray  # for each sequence its first added node; at the end, the number of nodes
+    shared: np.ndarray  # for each sequence the length of its common prefix with the previous one
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -46,7 +44,7 @@ class Trie:
 
 
 def build_trie(sequences: Sequence[Sequence[int]]) -> tuple[Trie, np.ndarray]:
-    """Build the trie; returns it and for each sequence its place among the sorted distinct ones."""
+    """Build the trie; return it and each sequence's index among the sorted distinct sequences."""
     keys = [np.asarray(tokens, dtype=_SORTABLE).tobytes() for tokens in sequences]
     distinct = sorted(set(keys))
     places = {key: place for place, key in enumerate(distinct)}

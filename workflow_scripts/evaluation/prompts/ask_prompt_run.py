@@ -1,4 +1,4 @@
-"""Run a model on the questions of one prompt run and store its outputs: a record whose items are not judged yet."""
+"""Run a model on the questions of one prompt run and store its outputs as a record with unscored items."""
 
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,12 @@ from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.prompts.spec import Asking
 
-_STOP_LOOKBACK = 2  # tokens before a stop string that are decoded with it
+_STOP_LOOKBACK = 2  # tokens decoded before a stop string
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
 def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRequest) -> Record:
-    """Run all questions and write the outputs, resuming where a killed job stopped."""
+    """Run all questions and write the outputs; resume from the answers of a killed job."""
     spec, recording = request.asking, Recording()
     loading = request.compute.loading
     loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
@@ -89,13 +89,13 @@ def run_prompts(
     seed: int,
     scored_items: ScoreCache | None = None,
 ):
-    """Return the outputs in the order of the questions, and the engine that made them."""
+    """Return the outputs in the order of the questions, and the engine."""
     engine = build_engine(loaded)
     if spec.decoding.method == "likelihood":
         answers = _score_letters(engine, prompts, scored_items)
     else:
-        # A seed depends on the question alone, so that neither order nor selection changes a sample;
-        # and not on the run, so that two runs sample alike and differ by their prompts.
+        # A seed depends only on the question: samples do not change with order or selection, and two
+        # runs use the same random numbers, so that they differ only by their prompts.
         names = ("prompt run", spec.decoding.seed)
         seeds = [derive_seed(seed, *names, question.id) for question in questions]
         answers = _generate(engine, loaded.tokenizer, spec.decoding, prompts, seeds, scored_items)
@@ -126,7 +126,7 @@ def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list
         settings = {"seed": seed} if decoding.method == "sample" else {}
         keys.append(("generation", (prompt.tokens,), settings))
     stored = Answers(scored_items, keys)
-    # Transformers needs a padding token, and logs a warning where a model has none.
+    # transformers logs a warning if a model has no padding token.
     options = decoding.get_options() | {"pad_token_id": tokenizer.pad_token_id}
     texts = engine.generate(requests, options, cached=stored.cached, on_generated=stored.store)
     answers = []

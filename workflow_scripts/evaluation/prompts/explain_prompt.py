@@ -1,4 +1,4 @@
-"""Show the exact text and tokens of one question of a run; needs the tokenizer, not the model."""
+"""Write the exact text and tokens of one question of a run; needs the tokenizer, not the weights."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from workflow_scripts.settings.prompts.spec import Asking
 
 
 def get_question(questions: list[Question], subject: str | None, number: int) -> Question:
-    """Return the question of that number in its subject, or in the dataset without a subject."""
+    """Return the question with this index in its subject, or in the dataset if `subject` is None."""
     members = [question for question in questions if subject in (None, question.subject)]
     if number >= len(members):
         raise UserError(

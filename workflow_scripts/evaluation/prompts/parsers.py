@@ -1,7 +1,7 @@
-"""Parse an answer from a model's output by a named parser, and judge it by a named rule.
+"""Parse an answer from a model's output with a named parser, and score it with a named rule.
 
-A parser maps the output and the choices of the question to the answer, or to None. No parser knows which choice is
-correct.
+A parser maps the output and the choices of the question to the answer, or to None. Parsers do not get the correct
+choice.
 """
 
 import json
@@ -13,43 +13,43 @@ from workflow_scripts.evaluation.prompts.questions import LETTERS
 
 Parse = Callable[[str, Sequence[str]], str | None]
 Rule = Callable[[str, Sequence[str], int], bool]
-_NO_ANSWER = object()  # the JSON has no answer; null is an answer that is never correct
+_NO_ANSWER = object()  # no "answer" in the JSON; null counts as an answer and is never correct
 
 
 def read_whole(output: str, choices: Sequence[str]) -> str | None:
-    """Read the whole output."""
+    """Return the whole output."""
     return output.strip() or None
 
 
 def read_json_text(output: str, choices: Sequence[str]) -> str | None:
-    """Read the text under "answer" of lower-cased JSON, as published; numbers do not count."""
+    """Read the string under "answer" in the lower-cased JSON, as published; numbers do not count."""
     answer = _read_json_answer(output)
     return answer.replace('"', "'").strip() or None if isinstance(answer, str) else None
 
 
 def read_not_json(output: str, choices: Sequence[str]) -> str | None:
-    """Read the whole of an output that is no JSON with an answer, as published."""
+    """Return the whole output if it is not JSON with an "answer", as published."""
     if _read_json_answer(output) is not _NO_ANSWER:
         return None
     return output.replace('"', "'").strip() or None
 
 
 def read_best_answer(output: str, choices: Sequence[str]) -> str | None:
-    """Read the letter of "The best answer is A" at the beginning, as published.
+    """Read the letter of "The best answer is A" at the start of the output, as published.
 
-    Line breaks that are written as a backslash and an n, as in the prompts of run 7, are skipped.
+    Line breaks written as backslash and n, as in the prompts of run 7, are removed.
     """
     return _BEST_ANSWER(output.strip().replace("\\n", ""), choices)
 
 
 def read_answer_line(output: str, choices: Sequence[str]) -> str | None:
-    """Read an output that is the one line "Answer: ..."."""
+    """Read the text after "Answer:" if this line is the whole output."""
     match = re.fullmatch(r"answer:[ \t]*(\S.*)", output.strip(), re.IGNORECASE)
     return match and match[1].strip()
 
 
 def _make_letter_parser(pattern: str) -> Parse:
-    """Make a parser that reads the letter of a choice where the output begins with a pattern."""
+    """Make a parser that reads the letter of a choice if the output begins with a pattern."""
 
     def read_letter(output: str, choices: Sequence[str]) -> str | None:
         match = re.match(pattern, output.strip())
@@ -64,7 +64,7 @@ PARSERS: dict[str, Parse] = {
     "json_text": read_json_text,
     "not_json": read_not_json,
     "answer_line": read_answer_line,
-    # Perhaps with a full stop or in brackets: "A." or "B)", but not "A cat".
+    # A full stop or brackets are allowed: "A." or "B)", but not "A cat".
     "letter": _make_letter_parser(r"\(?([A-J])\)?[.:]?$"),
     "leading_letter": _make_letter_parser(r"\(?([A-J])\)?(?=\s*$|[.:,;)\]]|\s*\n)"),
     "best_answer_line": _make_letter_parser(r"The best answer is ([A-J])\.?$"),
@@ -82,7 +82,7 @@ def is_equal(answer: str, choices: Sequence[str], gold: int) -> bool:
 
 
 def contains_choice(answer: str, choices: Sequence[str], gold: int) -> bool:
-    """Judge as published: "4" occurs in "24"."""
+    """Return whether the correct choice occurs in the answer, as published: "4" occurs in "24"."""
     return bool(normalize(choices[gold])) and normalize(choices[gold]) in normalize(answer)
 
 

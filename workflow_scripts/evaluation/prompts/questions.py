@@ -1,4 +1,4 @@
-"""Read the questions of MMLU, from the benchmark itself or from the vendor's evaluation of it."""
+"""Read the questions of MMLU from the benchmark's dataset or from the vendor's evaluation of it."""
 
 import re
 from collections import Counter
@@ -19,9 +19,9 @@ _VENDOR_LETTER = re.compile(r"(?:^|\W)([A-J])\W*$")
 
 @dataclass(frozen=True)
 class Question:
-    """Hold a question; a few-shot example is one whose answer is shown."""
+    """A multiple-choice question, or a few-shot example."""
 
-    id: str  # the same in both datasets, so that runs can be compared by question
+    id: str  # equal in both datasets, so that runs can be compared by question
     subject: str
     text: str
     choices: tuple[str, ...]
@@ -50,7 +50,7 @@ def read_dev(hub: Path) -> list[Question]:
 def select_questions(
     questions: list[Question], first: int | None, per_subject: int | None
 ) -> list[Question]:
-    """Select the first n of the dataset, and of these the first few of each subject."""
+    """Select the first `first` questions of the dataset, and then at most `per_subject` of each subject."""
     counts: Counter[str] = Counter()
     selected = []
     for question in questions[:first]:
@@ -78,7 +78,7 @@ def _convert_vendor_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_questions(rows: list[dict[str, Any]]) -> list[Question]:
-    """Make questions with ids of their texts; MMLU has some questions twice."""
+    """Make questions with ids from hashes of their texts; repeated questions of MMLU get numbered ids."""
     counts: Counter[str] = Counter()
     questions = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""Render a question into the exact text and tokens that a model reads, as a run's file describes them."""
+"""Render a question to the exact text and tokens of the model's input, as the run's file describes."""
 
 import random
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from workflow_scripts.settings.prompts.templates import render
 
 @dataclass(frozen=True)
 class Prompt:
-    """Hold the model's input for one question."""
+    """The model's input for one question."""
 
     text: str
     tokens: list[int]
-    # With the method likelihood: the tokens of each letter after the prompt.
+    # For the method likelihood: the tokens of each letter after the prompt.
     continuations: list[list[int]]
     truncated: bool  # on the left, to fit into the model's window
 
 
 class Renderer:
-    """Render the questions of one run for one tokenizer."""
+    """A renderer of the questions of one run, for one tokenizer."""
 
     def __init__(self, asking: Asking, tokenizer: Any, dev: list[Question], window: int):
         self._asking, self._tokenizer, self._window = asking, tokenizer, window
@@ -43,11 +43,11 @@ class Renderer:
             ]
 
     def render(self, question: Question) -> Prompt:
-        """Render one question; a prompt that is too long loses its beginning."""
+        """Render one question; a prompt that is too long is truncated on the left."""
         decoding = self._asking.decoding
         try:
             text = self._render_text(question)
-        # Jinja's: there is no chat template, or it does not accept a role.
+        # Jinja's error: there is no chat template, or the template rejects a role.
         except (ValueError, TypeError, JinjaError) as error:
             raise UserError(f"Question {question.id}: the template {error}") from None
         tokens = self._encode(text)
@@ -56,7 +56,7 @@ class Renderer:
         if decoding.method == "likelihood":
             letters = LETTERS[: len(question.choices)]
             continuations = [self._encode_letter(text, tokens, letter) for letter in letters]
-            new_tokens = max(map(len, continuations)) - 1  # the last one is not read
+            new_tokens = max(map(len, continuations)) - 1  # the last token is never an input
         window = self._window - new_tokens
         if window < 1:
             raise UserError(
@@ -77,7 +77,7 @@ class Renderer:
         if asking.shots.source not in ("none", "vendor"):
             values["shots"] = examples
         if question.prompt is not None:
-            # In the dataset a list of one, which prints as an array of one does.
+            # `prompts` is a list of length one, as in the dataset.
             values |= {"prompt": question.prompt, "prompts": [question.prompt]}
         if asking.text is not None:
             return render(asking.text, values)
@@ -93,7 +93,7 @@ class Renderer:
         )
 
     def _get_values(self, question: Question) -> dict[str, Any]:
-        """Return what a question's template can name."""
+        """Return the variables of a question's template."""
         choices = str(list(question.choices))
         if self._asking.choices == "single_quoted_list":
             choices = choices.replace('"', "'")
@@ -107,13 +107,13 @@ class Renderer:
         }
 
     def _encode(self, text: str) -> list[int]:
-        """Encode with the start token, unless the text has it already, as chat templates do."""
+        """Encode with the start token, unless the text already contains it, as chat templates add it."""
         start = self._tokenizer.bos_token
         adds = self._asking.text is not None and not (start and text.startswith(start))
         return self._tokenizer(text, add_special_tokens=adds)["input_ids"]
 
     def _encode_letter(self, text: str, tokens: list[int], letter: str) -> list[int]:
-        """Encode a letter as the tokens that follow the prompt's."""
+        """Encode a letter as the tokens that follow the prompt's tokens."""
         continuation = render(self._asking.decoding.continuation, {"letter": letter})
         whole = self._encode(text + continuation)
         if whole[: len(tokens)] != tokens or len(whole) == len(tokens):

@@ -1,4 +1,4 @@
-"""Build the parameters of a prompt run: what its outputs depend on, and which question is shown."""
+"""Build the parameters of the jobs that run a prompt run and explain one of its questions."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from workflow_scripts.settings.settings import Settings
 
 
 class PromptRequest(JobParams):
-    """Hold all that the outputs of a run depend on, which excludes how they are parsed."""
+    """All parameters that the outputs of a run depend on; parsing is not among them."""
 
     run: str
     asking: Asking
@@ -31,7 +31,7 @@ def build_prompt_request(settings: Settings, run: str) -> PromptRequest:
 
 
 def build_explain_arguments(settings: Settings) -> dict[str, Any]:
-    """Return run, subject and number of the question that the key `explain` names, and its prompt."""
+    """Return run, subject and number of the question named by the config key `explain`, and its prompt."""
     run, subject, number = settings.explained()
     asking = Asking.select_fields(settings.prompt_runs[run or ""]).model_dump(mode="json")
     return {"run": run, "subject": subject, "number": number, "asking": asking}

@@ -1,4 +1,4 @@
-"""Score stored outputs of a prompt run: parse each answer, judge it, and aggregate; runs no model."""
+"""Score stored outputs of a prompt run without a model: parse and score each answer, and aggregate."""
 
 from dataclasses import replace
 from itertools import zip_longest
@@ -24,7 +24,7 @@ from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 
 
 def score_prompt_run(outputs_path: Path, record_path: Path, spec: Reading) -> Record:
-    """Score the outputs by the run's current parsers and write the record and its items."""
+    """Score the outputs with the run's current parsers and write the record and its items."""
     stored = read_complete_record(outputs_path)
     rows = read_items(outputs_path.with_name(stored.items.file)).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
@@ -45,7 +45,7 @@ def score_prompt_run(outputs_path: Path, record_path: Path, spec: Reading) -> Re
 
 
 def judge_output(output: Item, spec: Reading) -> Item:
-    """Parse and judge one output; an output that no parser can read is wrong."""
+    """Parse and score one output; an output that no parser can read is wrong."""
     choices, gold = _get_choices(output)
     text = output.text or ""
     if output.loglikelihoods is not None:
@@ -107,9 +107,9 @@ def compute_metrics(outputs: list[Item], items: list[Item], spec: Reading) -> tu
 
 
 def compute_baseline(outputs: list[Item], spec: Reading) -> Baseline:
-    """Compute the scores of constant choices and of a random choice, under the rules of the run itself.
+    """Compute the scores of constant choices and of a random choice under the run's own rules.
 
-    Where "4" counts in "24", any answer scores more.
+    A lenient rule, which accepts "4" in "24", raises the baseline too.
     """
     rules = {link.right for link in spec.answers}
     scores = []

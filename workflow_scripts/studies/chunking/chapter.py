@@ -1,4 +1,4 @@
-"""Compute the numbers of the chunking chapter, which covers training and MMLU of the same checkpoints too."""
+"""Compute the numbers of the chunking chapter, including training and MMLU of the chunked checkpoints."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from workflow_scripts.studies.mmlu.numbers import compute_mmlu_numbers
 
 
 def get_quality_numbers(table: pd.DataFrame) -> Values:
-    """Compare the best trained checkpoint on wikitext with itself untrained and with the unchanged model."""
+    """Compare the best trained checkpoint on wikitext with its untrained version and the unchanged model."""
     table = table.set_index(table["model"] + table["variant"].fillna(""))
     trained = table[table["tokens"].fillna(0) > 0].dropna(subset=["perplexity"])
     if trained.empty:
@@ -33,7 +33,7 @@ def get_quality_numbers(table: pd.DataFrame) -> Values:
 
 
 def get_ratio_numbers(table: pd.DataFrame) -> Values:
-    """Name the smallest and the largest ratio of perplexities."""
+    """Return the smallest and the largest ratio of perplexities."""
     chunked = table[(table["chunks"] > 1) & (table["task"] == TEXT)].dropna(subset=["ratio"])
     if chunked.empty:
         return {}
@@ -48,7 +48,7 @@ def get_ratio_numbers(table: pd.DataFrame) -> Values:
 
 
 def get_speedup_numbers(table: pd.DataFrame) -> Values:
-    """Name the plan that generates fastest with its chunks fused on one device."""
+    """Return the plan with the fastest generation with fused chunks on one device."""
     fused = table[(table["way"] == "fused") & (table["devices"] == 1)]
     fused = fused.dropna(subset=["token_faster"])
     if fused.empty:

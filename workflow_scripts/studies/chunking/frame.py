@@ -1,4 +1,4 @@
-"""Shape the scores of untrained chunk plans for their tables and figures."""
+"""Reshape the scores of untrained chunk plans for tables and figures."""
 
 from collections.abc import Sequence
 
@@ -26,13 +26,13 @@ def pivot_metrics(
 
 
 def parse_plans(plans: pd.Series) -> pd.DataFrame:
-    """Parse the chunks and the layers of each: `k4m6-sequential` has 4 and 6; the unchanged model is one chunk."""
+    """Parse chunks and layers of each plan: 4 and 6 for `k4m6-sequential`; the unchanged model is one chunk."""
     shapes = plans.str.extract(r"k(?P<chunks>\d+)m(?P<layers>\d+)").astype(int)
     return shapes.assign(chunks=shapes["chunks"].clip(lower=1))
 
 
 def name_variant(plan: str, aggregation: str | None, adapters: str | None) -> str:
-    """Name a plan as its checkpoint is named: the default aggregation and adapters have no mark."""
+    """Return the variant name of a plan's checkpoint; default aggregation and adapters are not marked."""
     if plan == UNCHANGED or plan.startswith("prune"):
         return f"@{plan}"
     marks = [plan]
@@ -44,7 +44,7 @@ def name_variant(plan: str, aggregation: str | None, adapters: str | None) -> st
 
 
 def set_doubling_axis(axes, values: pd.Series) -> None:
-    """Set a tick of the x axis at each value, in doublings, and draw a line where y is that of the unchanged model."""
+    """Set a log2 x axis with a tick at each value, and draw a line at y = 1, the unchanged model."""
     axes.axhline(1, color="0.6", linewidth=0.8)
     axes.set_xscale("log", base=2)
     ticks = sorted(set(values))

@@ -33,7 +33,7 @@ _COUNTS = ["chunks", "layers_per_chunk", "batch", "devices", "n"]
 
 
 def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
-    """Compute the speedup of each plan, way and batch over the unchanged model that alternated with it."""
+    """Compute the speedup of each plan, execution and batch size over the unchanged model of the same rounds."""
     varied = ["aggregation", "adapters", "way", "batch", "devices"]
     rows = pivot_metrics(scores[scores["protocol"] == "latency"], _METRICS, varied)
     rows["devices"] = rows["devices"].fillna(1)
@@ -49,7 +49,7 @@ def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
-    """Compute the times of all plans with chunks; a model whose cell failed has an empty row."""
+    """Compute the times of all plans with chunks; a model with a failed cell has an empty row."""
     rows = compute_speedups(scores)
     rows = rows[rows["plan"].str.startswith("k")]
     rows = rows.join(parse_plans(rows["plan"]).rename(columns={"layers": "layers_per_chunk"}))
@@ -85,7 +85,7 @@ def format_seconds(table: pd.DataFrame, kind: str) -> list[str | None]:
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
-    """Draw the speedup at generation by batch size: a line for each variant, way and number of devices."""
+    """Draw the generation speedup by batch size: a line per variant, execution and number of devices."""
     rows = table[table["token_faster"].notna() & (table["way"] != "unchanged")]
     names = rows["variant"]
     if rows["model"].nunique() > 1:

@@ -1,4 +1,4 @@
-"""Tabulate the perplexity of untrained models whose layers run in parallel chunks."""
+"""Tabulate the perplexity of untrained models with layers in parallel chunks."""
 
 from pathlib import Path
 
@@ -24,14 +24,14 @@ _COLUMNS += ["bits_per_byte", "ratio", "n"]
 
 
 def pivot_perplexity(scores: pd.DataFrame) -> pd.DataFrame:
-    """Build a row for each model, text and plan; each difficulty of a task is a text of its own."""
+    """Build a row for each model, text and plan; each difficulty of a task is a separate text."""
     scores = scores[scores["protocol"] == "perplexity"]
     rows = pivot_metrics(scores, _METRICS, ["aggregation", "difficulty"])
     return rows.assign(task=name_texts(rows))
 
 
 def compute_perplexity(scores: pd.DataFrame, models: list[str], texts: list[str]) -> pd.DataFrame:
-    """Compute the perplexity of each sequential plan; a model and text whose cell failed has an empty row."""
+    """Compute the perplexity of each sequential plan; a failed cell (model and text) has an empty row."""
     keys = ["model", "task"]
     rows = pivot_perplexity(scores)
     rows = rows[~rows["plan"].str.startswith("prune")]

@@ -55,9 +55,9 @@ def compute_quality(
     latency: pd.DataFrame | None,
     letters: Mapping[str, pd.Series],
 ) -> pd.DataFrame:
-    """Compute a row for each checkpoint, in the given order; what was not measured is empty.
+    """Compute a row for each checkpoint, in the given order; missing measurements are empty.
 
-    `letters` has the likeliest letter of each MMLU question, by checkpoint.
+    `letters` holds the likeliest letter of each MMLU question, by checkpoint.
     """
     ids = [CheckpointId.parse(name) for name in checkpoints]
     models = [id.model for id in ids]
@@ -101,7 +101,7 @@ def _find_speedups(
     ids: Sequence[CheckpointId], latency: pd.DataFrame | None
 ) -> list[float] | float:
     rows = compute_speedups(latency) if latency is not None else pd.DataFrame()
-    if rows.empty:  # nothing was timed, or its cell failed
+    if rows.empty:  # no latency was measured, or its cell failed
         return np.nan
     rows = rows[(rows["devices"] == 1) & (rows["way"] != "unchanged")]
     rows = rows[rows["batch"] == rows["batch"].min()]
@@ -140,7 +140,7 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
 
 
 def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
-    """Plot a row for each checkpoint, a panel for each measure, a colour for each stage."""
+    """Plot a row per checkpoint, a panel per measure and a colour per stage."""
     names = table["variant"].replace("", "unchanged")
     if table["model"].nunique() > 1:
         names = table["model"] + table["variant"]
@@ -172,7 +172,7 @@ def main(
     figure: list[Path],
     checkpoints: list[str],
 ) -> None:
-    """Write the table and the figure; `stages` and `latency` are None where nothing is trained or timed."""
+    """Write the table and the figure; `stages` is None without training, `latency` is None without timings."""
     trained = read_table(stages) if stages else pd.DataFrame(columns=["model", "variant"])
     timed = pd.read_parquet(latency) if latency else None
     rows = compute_quality(checkpoints, trained, read_table(mmlu), timed, read_letters(records))

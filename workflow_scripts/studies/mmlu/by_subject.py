@@ -1,4 +1,4 @@
-"""Tabulate and plot MMLU of each checkpoint by subject, beside baselines and published scores."""
+"""Tabulate and plot MMLU scores of each checkpoint by subject, with baselines and published scores."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,12 +58,12 @@ def compute_by_subject(
         for name, source in checkpoints.items():
             checkpoint = CheckpointId.parse(name)
             value, stderr = printed.get(source or "", {}).get(subject, (None, None))
-            if subject == MACRO:  # the number printed beside the average is no standard error of it
+            if subject == MACRO:  # the number printed next to the average is not its standard error
                 stderr = None
             rows.append([subject, checkpoint.model, checkpoint.variant, value, stderr])
     table = pd.DataFrame(rows, columns=[*_KEYS, "published_qem", "published_stderr"])
     table = table.set_index(_KEYS)
-    # The three metrics share a baseline: the frequency of the most frequent letter, or of a random one.
+    # The metrics share a baseline: the accuracy of the most frequent letter or of a random letter.
     table[["n", "baseline"]] = scores.groupby(_KEYS)[["n", "baseline"]].max()
     for metric in METRICS:
         values = scores[scores["metric"] == metric]
@@ -75,7 +75,7 @@ def compute_by_subject(
 
 
 def read_published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
-    """Read score and error of each subject of a published table, and of the average as `macro`."""
+    """Read score and standard error of each subject of a published table; the average is `macro`."""
     scores = {}
     for row in table.itertuples():
         subject = MACRO if row.task == "all" else row.task.split(":")[2]

@@ -27,7 +27,7 @@ def compare_mmlu(
             reason = reason or f"the published variant, {_VARIANTS[source]}, is not in the config"
         printed = read_published_scores(table)
         average, _ = printed.pop(MACRO)
-        # The standard error of the average follows from the subjects', which are printed.
+        # Compute the standard error of the average from the printed ones of the subjects.
         error = math.hypot(*(stderr for _, stderr in printed.values())) / len(printed)
         for subject, score in [(MACRO, (average, error)), *sorted(printed.items())]:
             row = measured.get((checkpoint, subject), {})

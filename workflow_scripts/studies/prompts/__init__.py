@@ -1,5 +1,5 @@
-"""The prompt study: MMLU under many prompts.
+"""Tabulate the prompt study: MMLU under many prompts.
 
-`runs` makes the table and the figure, `chapter` the numbers of the report, and `published` compares with published
-runs.
+`runs` makes the table and the figure, `chapter` computes the numbers of the report, and `published` compares our runs
+with published ones.
 """

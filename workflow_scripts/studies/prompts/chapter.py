@@ -1,4 +1,4 @@
-"""Compute the numbers of the chapter on prompt runs: how much does a score depend on the prompt?"""
+"""Compute the numbers of the chapter on prompt runs: how much a score depends on the prompt."""
 
 from pathlib import Path
 
@@ -12,10 +12,10 @@ from workflow_scripts.stats.significance import holm
 
 
 def _compute_numbers(table: pd.DataFrame) -> Values:
-    table = table[table["n"].notna()]  # the others failed
+    table = table[table["n"].notna()]  # without failed runs
     if table.empty:
         return {}
-    # A run of fewer questions is comparable with no other.
+    # A run on fewer questions is not comparable.
     complete = table[table["n"] == table["n"].max()].set_index("run")
     z = compute_baseline_z(*(complete[name] for name in ("micro", "micro_stderr", "baseline", "n")))
     steps = table[table["p"].notna()]

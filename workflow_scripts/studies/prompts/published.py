@@ -10,7 +10,7 @@ from workflow_scripts.stats.proportions import compute_share_stderr
 from workflow_scripts.studies.prompts.requests import PromptComparison
 
 _QUESTIONS = 14_042
-_QUESTIONS_OF_RUN_4 = 285  # the only ones that were scored
+_QUESTIONS_OF_RUN_4 = 285  # run 4 scored only these
 _PRINTED_TO = 1e-3
 
 
@@ -24,7 +24,7 @@ def compare_prompts(
         value = float(line.percent) / 100
         questions = _QUESTIONS_OF_RUN_4 if str(line.run) == "4" else _QUESTIONS
         row = measured.get((settings.checkpoint, settings.runs.get(str(line.run))), {})
-        # No standard error can be computed of a mean of subjects that were not printed.
+        # The subjects were not printed, so the mean over subjects has no standard error.
         stderr = float(compute_share_stderr(value, questions)) if line.metric == "micro" else None
         scores = (value, stderr, row.get(line.metric), row.get(f"{line.metric}_stderr"))
         names = ("published", "published_stderr", "ours", "ours_stderr")

@@ -8,18 +8,18 @@ from workflow_scripts.settings.settings import Settings
 
 
 class PromptComparison(JobParams):
-    """Describe which of our prompt runs can be compared with published ones."""
+    """Parameters of the comparison of our prompt runs with published ones."""
 
     source: str
-    checkpoint: str | None  # prompted as the published model was
+    checkpoint: str | None  # our counterpart of the published model
     max_items_per_subject: int | None
-    runs: dict[str, str]  # our runs by the published ones
+    runs: dict[str, str]  # from published run to our run
 
 
 def describe_prompt_runs(settings: Settings) -> dict[str, Any]:
-    """Return the runs, and the checkpoints with whether published scores are shown beside them.
+    """Return the runs, and for each checkpoint whether published scores are shown next to it.
 
-    In the miniature world they are, although they are of another model.
+    The miniature world shows them too, although they are of another model.
     """
     fields = ("changed", "after", "published")
     return {

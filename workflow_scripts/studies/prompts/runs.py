@@ -27,7 +27,7 @@ NOTE = (
     " with different n are not otherwise comparable. Published: Llama-3.2-1B-Instruct on all of MMLU, its run 4"
     " on 285 questions; models and questions of the miniature world are not those."
 )
-# The scores of a run: by column, the metric and the field of the tidy table.
+# For each score column: the metric and the field of the tidy table.
 _SCORES = {
     "n": ("acc", "n"),
     "micro": ("acc", "value"),
@@ -44,7 +44,7 @@ _PUBLISHED = ["published_micro", "published_macro"]
 _COLUMNS = [*_KEYS, "changed", *_SCORES, *_PAIRED, *_PUBLISHED]
 Right = dict[tuple[str, str], pd.Series]
 _LABEL_WIDTH = 34  # characters of a tick label
-# The marks of the figure by column, with their labels.
+# For each column in the figure: its marker and label.
 _MARKS = {
     "baseline": ("|", "baseline"),
     "format_met": ("s", "outputs in the requested format"),
@@ -71,8 +71,8 @@ def compute_runs(
 ) -> pd.DataFrame:
     """Compute one row per checkpoint and run; a failed run has a row without numbers.
 
-    `checkpoints` maps each checkpoint to whether published scores of the same model exist. `runs` have the name of
-    each run, what it changed, the run `after` which it comes, and its name among the published runs.
+    `checkpoints` maps each checkpoint to whether published scores of the same model exist. Each entry of `runs` has the
+    run's name, its change, the run `after` which it comes (for the comparison), and its name among the published runs.
     """
     percents = published.pivot(index="run", columns="metric", values="percent").astype(float)
     rows = []
@@ -99,7 +99,7 @@ def compute_runs(
 
 
 def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, Any]:
-    """Compare two runs on the questions that both asked."""
+    """Compare two runs on their common questions."""
     before, after = before.align(after, join="inner")
     test = run_mcnemar_test(before.to_numpy(dtype=bool), after.to_numpy(dtype=bool))
     difference = (test.c - test.b) / len(after) if len(after) else None
@@ -166,7 +166,7 @@ def main(
     checkpoints: Mapping[str, bool],
     runs: Sequence[Mapping[str, Any]],
 ) -> None:
-    # Names of runs are texts, also where they look like numbers.
+    # Run names are strings, even if they look like numbers.
     percents = pd.read_csv(published, dtype="string")
     right = read_correct_answers(records)
     results = compute_runs(pd.read_parquet(scores), right, percents, checkpoints, runs)

@@ -1,4 +1,4 @@
-"""Make the leaderboard's first tab, and the About and FAQ beside it."""
+"""Make the first tab of the leaderboard page, and its About and FAQ texts."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -15,7 +15,7 @@ from workflow_scripts.render.words import CLEAR
 from workflow_scripts.settings import leaderboard_submissions
 from workflow_scripts.stats.proportions import compute_share_stderr
 
-# An icon and a sentence for each model type that a request may have.
+# Icon and description of each model type.
 MODEL_TYPES = {
     "pretrained": ("●", "Trained from scratch on text."),
     "continuously pretrained": ("◐", "A pretrained model, trained further on more text."),
@@ -65,7 +65,7 @@ def make_suite_tab(leaderboard: Path, page: dict[str, Any]) -> Tab:
 
 
 def _make_baselines(board: pd.DataFrame, page: dict[str, Any]) -> list[Cells]:
-    """Make rows of the best baseline and of random answers (the highest over rows), and of published scores."""
+    """Make rows for the best baseline and for random answers (maximum over rows), and for published scores."""
     rows: list[Cells] = []
     tasks = [task["task"] for task in page["tasks"]]
     for name, part in (("Baseline", "baseline"), ("Random answers", "chance")):
@@ -82,7 +82,7 @@ def _make_baselines(board: pd.DataFrame, page: dict[str, Any]) -> list[Cells]:
 
 
 def render_texts(page: dict[str, Any]) -> dict[str, Markup]:
-    """Render About and FAQ with the numbers of this config and this code."""
+    """Render About and FAQ with the numbers of the current config and code."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
     )

@@ -26,7 +26,7 @@ _ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
 _AVERAGES = ["average", "average_stderr", "missing", "behind", "behind_stderr"]
 _FLAGS = ["flag", "flag_link"]
 _PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "baseline": "_baseline", "chance": "_chance"}
-# The columns by which a row finds its scores, and those that identify the errors of these.
+# Columns that match a row to its scores, and columns that identify the item errors of a score.
 _MATCH = ["model", "variant", "dtype", "protocol", "revision"]
 _KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
 Task = dict[str, Any]
@@ -39,9 +39,9 @@ def make_leaderboard(
     tasks: Sequence[Task],
     flags: Sequence[dict[str, Any]] = (),
 ) -> pd.DataFrame:
-    """Make one row per accepted request, best first, those without an average last.
+    """Make one row per accepted request, sorted by average, rows without an average last.
 
-    `errors` are the errors of the suite's items, as scores.influences computes them.
+    `errors` are the errors of the suite's items from scores.influences.
     """
     rows = [_describe_entry(entry, flags) for entry in entries]
     table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS]).set_index("file")
@@ -77,7 +77,7 @@ def _describe_entry(entry: dict[str, Any], flags: Sequence[dict[str, Any]]) -> d
 
 
 def _match_flag(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
-    """Return whether a flag is about the row of an accepted request."""
+    """Return whether a flag applies to the row of an accepted request."""
     request = entry["request"]
     return (
         flag["model"] == request["name"]
@@ -89,12 +89,12 @@ def _match_flag(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
 def _select_scores(
     entries: list[dict[str, Any]], scores: pd.DataFrame, tasks: Sequence[Task]
 ) -> pd.DataFrame:
-    """Select the scores of each entry, a row per file and task."""
+    """Select the scores of each entry, one row per file and task."""
     keys = []
     for entry in entries:
         request = entry["request"]
         checkpoint = CheckpointId.parse(request["name"])
-        # A checkpoint that this workflow makes has a commit of its own.
+        # A checkpoint made by this workflow has a different commit, so do not match on it.
         revision = "" if checkpoint.variant else entry["commit"]
         match = [checkpoint.model, checkpoint.variant, request["precision"], request["protocol"]]
         keys.append([entry["file"], *match, revision])
@@ -110,7 +110,7 @@ def _compute_gap_stderr(
 ) -> np.ndarray:
     """Compute the standard error of each row's gap to the first row, on the same items.
 
-    It is NaN where a task's score is no mean over its items.
+    It is NaN if a task's score is not a mean over its items.
     """
     index = pd.MultiIndex.from_frame(keys)
     variances = np.zeros(len(keys))

@@ -25,7 +25,7 @@ def read_checks(path: Path) -> list[dict[str, Any]]:
 
 
 def get_parameters(entry: dict[str, Any]) -> int | None:
-    """Return a checkpoint's number of parameters, or until it is built that of its base."""
+    """Return a checkpoint's number of parameters, or its base's until the checkpoint is built."""
     built = Path(entry.get("built") or "")
     if built.is_file():
         return json.loads(built.read_text(encoding="utf-8"))["parameters"]
@@ -33,7 +33,7 @@ def get_parameters(entry: dict[str, Any]) -> int | None:
 
 
 def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
-    """Get status, reason and log of a request."""
+    """Return status, reason and log of a request."""
     if entry["reason"]:
         return {"status": entry.get("status") or "refused", "reason": entry["reason"], "log": None}
     status = "finished"

@@ -1,4 +1,4 @@
-"""Prepare the check of the leaderboard's requests: how each is checked, and the paths of its row's records."""
+"""Check the leaderboard's requests: collect the files to check and the records of each row, and write the verdicts."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -11,7 +11,7 @@ from workflow_scripts.settings.job_batches import suite_records
 from workflow_scripts.settings.leaderboard_submissions import GENERATED, Request
 from workflow_scripts.settings.settings import Settings
 
-# A placeholder without repeated groups of digits, which Snakemake would take for a mistake.
+# A placeholder without repeated groups of digits, which Snakemake would treat as a mistake.
 _ANY_COMMIT = "9a3c5e1f7b2d4068ace13579bdf02468f1e0d2c3"
 
 
@@ -22,10 +22,10 @@ def check_requests(
     source: Callable[[str, str | None], str],
     manifest: Callable[[CheckpointId], str],
 ) -> dict[str, Any]:
-    """Describe the readable requests by file, and why the others are refused.
+    """Return the readable requests by file, and the reasons for refusing the others.
 
-    `generated` are the models of the miniature world; `source` maps a model and an optional commit to the file by
-    which it is checked, `manifest` a checkpoint to its manifest.
+    `generated` are the models of the miniature world; `source` maps a model and an optional commit to the file to
+    check, and `manifest` maps a checkpoint to its manifest.
     """
     submissions = {}
     refused = dict(settings.refused_requests)
@@ -56,7 +56,7 @@ def check_requests(
 
 
 def main(checks: Path, request: dict[str, Any]) -> None:
-    """Check the requests, and write an entry for each: its row and verdict, or why it is refused."""
+    """Check the requests, and write an entry for each: its row and verdict, or the reason for refusing it."""
     from workflow_scripts.hub.submission import Rules, check
 
     submissions = request["submissions"]
@@ -72,7 +72,7 @@ def main(checks: Path, request: dict[str, Any]) -> None:
 
 
 def accept_unchecked(requests: dict[str, Any]) -> list[dict[str, Any]]:
-    """Accept every readable request, at a placeholder commit where it names none."""
+    """Accept every readable request, with a placeholder commit if it names none."""
     commits = {"commit": _ANY_COMMIT, "base_commit": _ANY_COMMIT}
     entries = [commits | entry for entry in requests["submissions"].values()]
     return [entry | {"commit": entry["request"]["revision"] or _ANY_COMMIT} for entry in entries]

@@ -1,4 +1,4 @@
-"""Print the status of each request of the leaderboard, and write it to results/requests/submitted.txt."""
+"""Print the status of each leaderboard request, and write it to results/requests/submitted.txt."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Collect from the config what the leaderboard's tables and page need: tasks, baselines, flags and rules."""
+"""Build the parameters of the leaderboard's tables and page from the config: tasks, baselines, flags and rules."""
 
 import csv
 from pathlib import Path
@@ -9,7 +9,7 @@ from workflow_scripts.settings.settings import Settings
 
 
 def list_tasks(settings: Settings) -> list[dict[str, Any]]:
-    """List the suite's tasks with the metric that each is ranked by."""
+    """List the suite's tasks with their ranking metrics."""
     tasks = []
     for entry in settings.suite.tasks:
         row = settings.task(entry.task)
@@ -21,7 +21,7 @@ def list_tasks(settings: Settings) -> list[dict[str, Any]]:
 
 
 def describe_tables(settings: Settings) -> dict[str, Any]:
-    """Describe tasks and flags; one file of flags serves both sources."""
+    """Return tasks and flags; one file holds the flags of both sources, real and miniature."""
     is_generated = settings.source == "miniature"
     flags = [flag.model_dump(mode="json") for flag in settings.flags]
     flags = [flag for flag in flags if flag["model"].startswith(GENERATED) == is_generated]
@@ -29,7 +29,7 @@ def describe_tables(settings: Settings) -> dict[str, Any]:
 
 
 def describe_suite_page(settings: Settings) -> dict[str, Any]:
-    """Describe the leaderboard's tab and the rules of its About page."""
+    """Return the parameters of the leaderboard's tab and of its About page."""
     return {
         **settings.suite.model_dump(mode="json"),
         "tasks": list_tasks(settings),

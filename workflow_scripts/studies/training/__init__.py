@@ -1,4 +1,4 @@
 """Tabulate the training study: `stages` makes the table of perplexities after each stage, and the loss curves.
 
-`requests.list_text_names` names the texts that are read.
+`requests.list_text_names` lists the texts on which perplexity is measured.
 """

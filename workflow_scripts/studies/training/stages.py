@@ -1,4 +1,4 @@
-"""Tabulate the perplexity before and after each stage of training, and plot the losses of each training."""
+"""Tabulate the perplexity before and after each training stage, and plot the loss of each training run."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ NOTE = (
     " lower is better. Trained: parameters that the stage trains. Held out: loss of the stage's own held-out samples,"
     " in nats per token, at the selected state."
 )
-UNTRAINED = "untrained"  # in place of a stage
+UNTRAINED = "untrained"  # stage of an untrained checkpoint
 _TITLES = {
     "cpt": "Continued pre-training",
     "sft": "Supervised fine-tuning",
@@ -29,7 +29,7 @@ _INTEGERS = ["trained_parameters", "steps", "tokens"]
 
 
 def name_texts(rows: pd.DataFrame) -> pd.Series:
-    """Name the text of each row: each difficulty of a task is a text of its own, as `magpie (easy)`."""
+    """Return the text name of each row; each difficulty of a task is a separate text, `magpie (easy)`."""
     return rows["task"] + (" (" + rows["difficulty"] + ")").fillna("")
 
 
@@ -55,14 +55,14 @@ def compute_stages(
                 "trained_parameters": record.report["trained_parameters"],
                 "steps": record.facts["steps"],
                 "tokens": record.facts["tokens"],
-                # Of the selected state, which may be an earlier one than the last.
+                # The selected state may be earlier than the last.
                 "held_out_loss": losses.get(record.selected["step"]),
             }
         rows.append(row)
     table = pd.DataFrame(rows, index=checkpoints)
     scores = scores[scores["metric"] == "perplexity"]
     names, ids = name_texts(scores), scores["model"] + scores["variant"].fillna("")
-    for text in texts:  # where its cell is broken, there is nothing
+    for text in texts:  # a failed cell gives missing values
         measured = scores[names == text].set_index(ids[names == text]).reindex(table.index)
         table[text], table[f"{text} stderr"] = measured["value"], measured["stderr"]
     numeric = dict.fromkeys(_INTEGERS, "Int64") | {"held_out_loss": "float64"}
@@ -86,7 +86,7 @@ def _format_columns(table: pd.DataFrame, texts: Sequence[str]) -> ShownColumns:
 
 
 def plot_curves(records: Sequence[TrainingRecord], files: Sequence[Path]) -> None:
-    """Plot a panel for each stage, a colour for each variant: each step's loss thin, the held-out loss in dots."""
+    """Plot a panel per stage and a colour per variant; training loss as a thin line, held-out loss with dots."""
     ids = [CheckpointId.parse(record.trained.id) for record in records]
     names = [str(replace(id, stages=())) for id in ids]
     stages = [id.stages[-1].partition(".")[0] for id in ids]
