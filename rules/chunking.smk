@@ -7,7 +7,7 @@ _REPORT = "results/verified/{checkpoint}.json"
 
 
 rule build_chunked:
-    """Build a checkpoint whose layers run in parallel chunks; weights are links to the base model's files."""
+    """Build a checkpoint with layers in parallel chunks; its weights are links to the base model's files."""
     input:
         model=get_unchunked_manifest,
     output:

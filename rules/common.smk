@@ -192,7 +192,7 @@ def get_figure_files(name, category):
 
 
 def list_prose_files(ending):
-    """List the hand-edited prose files with an ending, such as .md.j2."""
+    """List the hand-written prose files with a file extension such as .md.j2."""
     folder = Path(SETTINGS.workflow_folder)
     return sorted(map(str, folder.glob(f"workflow_scripts/*/*/*{ending}")))
 

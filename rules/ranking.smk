@@ -361,19 +361,19 @@ RANKED = list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
 
 
 rule published:
-    """Study: the published scores of 61 models on 24 tasks; needs no model, no network and no GPU."""
+    """Study: analyse the published scores of 61 models on 24 tasks; needs no model, network or GPU."""
     input:
         list_results("published"),
 
 
 rule test_task:
-    """Study: published scores of 53 models before and after training for the test, and whether newer ones are better."""
+    """Study: compare 53 older and newer models by published scores, before and after training on the test task."""
     input:
         list_results("test_task"),
 
 
 rule harmony:
-    """Study: models ranked zero-shot and after fine-tuning on each task, and whether tasks agree."""
+    """Study: rank models zero-shot and after fine-tuning on each task, and measure the agreement of tasks."""
     input:
         RECORDS.get("harmony", []),
         RECORDS.get("corpora", []),

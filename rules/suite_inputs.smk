@@ -38,7 +38,7 @@ def list_accepted_requests():
 
 
 def list_suite_records(wildcards):
-    """Return the records of the rows whose requests were accepted."""
+    """Return the records of the rows with accepted requests."""
     return [path for entry in list_accepted_requests() for path in entry["records"].values()]
 
 

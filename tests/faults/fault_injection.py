@@ -21,7 +21,7 @@ class Faults:
         self.environment = {"CHORUS_FAULTS": str(folder), "PYTHONPATH": injected}
 
     def plan(self, name: str, moment: str, *, within: str, time: int, action: str) -> None:
-        """Plan to wait or kill at the `time`-th occurrence of a moment whose path contains `within`."""
+        """Plan to wait or kill at the `time`-th occurrence of a moment with `within` in its path."""
         fault = {"moment": moment, "within": within, "time": time, "action": action}
         (self._folder / f"{name}.fault").write_text(json.dumps(fault))
 

@@ -51,7 +51,7 @@ def test_changed_key(change, expected):
     ],
 )
 def test_timed_plans(model, layers, variants):
-    """The timed plans are the chunked layers alone and each distinct checkpoint once; other models have the grid."""
+    """The timed plans are the layers without adapters and each distinct checkpoint once; other models have the grid."""
     plan = {"model": MODEL, "num_layers_per_chunk": 12}
     checkpoints = [
         plan,

@@ -1,4 +1,4 @@
-"""Test that `snakemake plan` counts the jobs that Snakemake would run."""
+"""Test that `snakemake plan` counts the jobs of a dry run, and its costs."""
 
 import csv
 

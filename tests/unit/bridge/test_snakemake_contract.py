@@ -89,7 +89,7 @@ def test_command_line_and_profile(run):
 
 @pytest.mark.parametrize("name", ["forked", "threads", "plain"])
 def test_forked_job(run, name):
-    """A job whose conda environment and threads match is forked, with its working directory and environment."""
+    """Only a job with a suitable conda environment and one thread is forked; it keeps its folder and environment."""
     folder, _ = run
     facts = json.loads((folder / f"{name}.json").read_text())
     expected = {"forked": name == "forked", "word": "mine", "folder": str(folder), "argv": 1}

@@ -58,7 +58,7 @@ def test_distillation_loss_and_gradients(monkeypatch, kind, keys, items, rows_at
 
 
 def test_teacher_without_low_rank_adapters():
-    """The teacher is the unchanged model, however far the adapters have been trained."""
+    """The teacher is the unchanged model, even if the adapters have been trained."""
     base, ids = base_model("qwen2", 6), fresh_ids(2, 8)
     model = chunked_model(base, **PLAN, **LOGITS, temperature=1.0).train()
     lora = LoraConfig(r=2, target_modules=["q_proj", "down_proj"], init_lora_weights=False)

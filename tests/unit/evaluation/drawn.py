@@ -18,7 +18,7 @@ def fresh_seed() -> int:
 
 
 class CachelessModel(nn.Module):
-    """A model whose forward takes only input_ids, like some custom models."""
+    """A model with only input_ids as input, like some custom models."""
 
     def __init__(self, vocabulary: int = VOCABULARY):
         super().__init__()

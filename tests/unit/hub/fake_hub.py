@@ -24,7 +24,7 @@ PARAMETERS = 500_000  # this hub reports it for every model
 
 @dataclass
 class Fault:
-    """A fault of the next `times` requests whose path contains `path`."""
+    """A fault of the next `times` requests with `path` in their path."""
 
     path: str
     times: int = 1
