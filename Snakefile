@@ -1,4 +1,4 @@
-"""Chorus: from checkpoint to paper. `snakemake` runs the miniature world; see README.md."""
+"""Chorus: train and evaluate language models, and build the paper. `snakemake` runs the demo; see README.md."""
 
 import time
 from pathlib import Path
@@ -33,7 +33,7 @@ include: "rules/paper.smk"
 
 
 rule all:
-    """Everything that the config asks for."""
+    """Run every study that the config enables, and write the leaderboard page, merged scores and paper."""
     default_target: True
     input:
         rules.published.input,

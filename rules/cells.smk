@@ -1,9 +1,9 @@
-"""The cells: each model of the Harmony grid, and each row of the leaderboard, on each of its tasks."""
+"""Evaluate cells: each model of the Harmony grid, and each row of the leaderboard, on each of its tasks."""
 
 from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, build_suite_cells
 from workflow_scripts.settings.job_batches import packs
 
-# Raise one when the meaning of its records changes.
+# Raise a version when the meaning of its records changes.
 CELL_VERSIONS = {
     "evaluate_direct": 4,
     "evaluate_few_shot": 2,
@@ -14,7 +14,7 @@ CELL_VERSIONS = {
 
 
 def cells(pack, give):
-    """Return what `give` makes of the request of a job; in the grid it is the same for every model."""
+    """Apply `give` to the request of a job; grid models share one request, leaderboard rows have their own."""
 
     def give_row(wildcards):
         request = SUITE_ROWS[wildcards.row]
@@ -31,10 +31,10 @@ def list_cell_manifests(request):
 
 
 def estimate_cells(pack):
-    """Several tasks of a job add up in time, and the largest decides about memory."""
+    """Estimate a job with several tasks: their times add up, and the largest task sets the memory."""
 
     def need(wildcards):
-        if pack.study == "suite":  # a row may be measured both ways
+        if pack.study == "suite":  # a row may have both protocols
             request = SUITE_ROWS[wildcards.row].model_copy(update={"protocol": pack.protocol})
             return PLANNER.estimate_suite_row(request, pack.tasks)
         if pack.protocol == "train_before_test":
@@ -45,12 +45,12 @@ def estimate_cells(pack):
     return need
 
 
-# A job takes some tasks of a model (cluster.tasks_per_job). Snakemake wants all outputs of a rule to be written
-# down, so that each pack of tasks needs a rule, and `use rule` cannot stand in a loop.
+# A job evaluates a batch of tasks (cluster.tasks_per_job). A Snakemake rule lists all its outputs, so each batch
+# needs its own rule; `use rule` is not allowed in a loop.
 for _pack in packs(SETTINGS):
 
     rule:
-        """Measure a model on tasks: as it is, with few-shot examples, or trained on each before."""
+        """Evaluate a model on a batch of tasks: zero-shot, few-shot, or fine-tuned on each task first."""
         name:
             _pack.rule
         input:
@@ -75,8 +75,8 @@ for _pack in packs(SETTINGS):
         params:
             version=f"{_pack.base} {CELL_VERSIONS[_pack.base]}",
             compute_threads=SETTINGS.compute.threads,
-            # Whole: Snakemake compares the parameters of two runs as a set of bare values, in which
-            # shots that go from 0 to 1 vanish beside another 0 and another 1.
+            # One nested value: Snakemake compares the params of two runs as a set of plain values, and would
+            # miss that shots changed from 0 to 1 if another param is 0 and another is 1.
             request=cells(_pack, CellsRequest.to_params),
         script:
             "../workflow_scripts/steps/measure_cells.py"

@@ -1,4 +1,4 @@
-"""Build and verify chunked models, and measure them in many plans before any training."""
+"""Build and verify chunked models, and measure them in many chunk plans before any training."""
 
 from workflow_scripts.studies.training.requests import list_untrained_text_names
 
@@ -7,7 +7,7 @@ _REPORT = "results/verified/{checkpoint}.json"
 
 
 rule build_chunked:
-    """Build a checkpoint whose layers run in parallel chunks, its weights linked."""
+    """Build a checkpoint with layers in parallel chunks; its weights are links to the base model's files."""
     input:
         model=get_unchunked_manifest,
     output:
@@ -30,7 +30,7 @@ rule build_chunked:
 
 
 rule verify_chunked:
-    """Compare a chunked checkpoint with its plain loop and its base, and draw its plan."""
+    """Verify a chunked checkpoint's logits against a plain layer loop and its base model, and record its plan."""
     input:
         checkpoint=_MANIFEST,
         model=get_unchunked_manifest,
@@ -54,7 +54,7 @@ rule verify_chunked:
 
 
 rule measure_perplexity:
-    """Measure the perplexity of a model in many untrained plans, on wikitext and Magpie."""
+    """Measure a model's perplexity on wikitext and Magpie in many chunk plans, before training."""
     input:
         model=get_model_manifest,
         data=[get_manifest("dataset", name) for name in MEASURED_TEXTS.values()],
@@ -82,7 +82,7 @@ rule measure_perplexity:
 
 
 rule measure_written:
-    """Score text that a model generates in many untrained plans, under the unchanged model."""
+    """Generate text in many untrained chunk plans, and measure its perplexity under the unchanged model."""
     input:
         model=get_model_manifest,
         data=[],
@@ -106,7 +106,7 @@ rule measure_written:
 
 
 rule measure_latency:
-    """Time a model in many plans, at prefill and generation, beside the unchanged model."""
+    """Measure prefill and generation latency of a model in many chunk plans, against the unchanged model."""
     input:
         model=get_model_manifest,
         data=[get_manifest("dataset", QUESTIONS["mmlu"])],
@@ -130,7 +130,7 @@ rule measure_latency:
 
 
 rule chunking_plans:
-    """List the chunked checkpoints with their sizes and their exactness."""
+    """Tabulate the chunked checkpoints: plan, size and numerical exactness."""
     input:
         reports=expand(_REPORT, checkpoint=CHECKPOINTS),
     output:
@@ -147,7 +147,7 @@ rule chunking_plans:
 
 
 rule chunking_perplexity:
-    """Tabulate the perplexity of untrained plans by the number of chunks."""
+    """Tabulate and plot the perplexity of untrained chunk plans by the number of chunks."""
     input:
         scores="results/scores/chunking.parquet",
     output:
@@ -169,7 +169,7 @@ rule chunking_perplexity:
 
 
 rule chunking_latency:
-    """Tabulate the times of chunked models beside the unchanged model."""
+    """Tabulate and plot the speedup of chunked models over the unchanged model."""
     input:
         scores="results/scores/latency.parquet",
     output:
@@ -188,7 +188,7 @@ rule chunking_latency:
 
 
 rule chunking_pruning:
-    """Tabulate what pruning layers costs in perplexity and saves in time."""
+    """Tabulate the perplexity cost and the speedup of pruning layers."""
     input:
         perplexity="results/scores/chunking.parquet",
         latency="results/scores/latency.parquet",
@@ -207,7 +207,7 @@ rule chunking_pruning:
 
 
 rule chunking_quality:
-    """Compare every checkpoint at every stage of training with the unchanged model: perplexity, MMLU and speed."""
+    """Compare every checkpoint after every training stage with the unchanged model: perplexity, MMLU and speed."""
     input:
         stages="results/tables/training_stages.csv" if "training" in RECORDS else [],
         mmlu="results/tables/mmlu_by_subject.csv",
@@ -228,7 +228,7 @@ rule chunking_quality:
         "../workflow_scripts/studies/chunking/quality.py"
 
 
-# The tables and figures of untrained plans that this config has.
+# The tables and figures of untrained chunk plans for which this config has data.
 UNTRAINED_PLANS = [
     *(rules.chunking_plans.output if CHECKPOINTS else ()),
     *(rules.chunking_latency.output if SETTINGS.chunking.timed_models else ()),
@@ -238,7 +238,7 @@ UNTRAINED_PLANS = [
 
 
 rule chunking:
-    """Study: build, verify and measure chunked models in many plans before any training."""
+    """Study: build, verify and measure chunked models in many chunk plans before any training."""
     input:
         expand(_MANIFEST, checkpoint=CHECKPOINTS),
         RECORDS.get("chunking", []),

@@ -1,4 +1,4 @@
-"""Build the parameters of the chunking study's rules: what to build, to measure, and in which plans."""
+"""Build the parameters of the chunking study's rules: checkpoints, measurements and chunk plans."""
 
 from workflow_scripts.evaluation.requests import (
     build_latency_request,
@@ -15,11 +15,11 @@ def build_params(wildcards):
 
 
 def make_measure_params(request):
-    """Return the parameters of a measurement of a model in its plans."""
+    """Return a params function for measuring a model in its chunk plans."""
     return lambda wildcards: request(SETTINGS, get_model_row(wildcards).model).to_params()
 
 
 def estimate_plans(estimate, request):
-    """Return the planner's estimate of such a measurement, by the number of plans."""
+    """Return a function that estimates a measurement by its number of chunk plans."""
     params = make_measure_params(request)
     return lambda wildcards: estimate(wildcards.model, len(params(wildcards)["plans"]))

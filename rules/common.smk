@@ -1,4 +1,4 @@
-"""Shared by all the studies: the checked settings, and the ways from a wildcard to a file."""
+"""Load the checked settings, and define the input functions that all studies share."""
 
 import re
 from pathlib import Path
@@ -20,28 +20,28 @@ from workflow_scripts.studies.records import TIMED, list_import_folders, list_re
 with exit_on_config_error():
     SETTINGS = load_checked_settings(workflow, config, LookUp(look_up_model, look_up_task))
     LOCK_FILE = locate_file(SETTINGS.hub.lock, Path(workflow.basedir))
-    read_lock(LOCK_FILE)  # what is wrong with it is said now, not by the first job
+    read_lock(LOCK_FILE)  # report its errors before any job starts
     GPU_REQUEST = gpu_request(workflow)
     PLANNER = Planner(SETTINGS)
 
 HUB = SETTINGS.hub.path
 ON_GPUS = SETTINGS.on_gpus
-# Under --sdm conda: the one for GPUs where there are any.
+# The environments of --sdm conda; with GPUs, both use the GPU environment.
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lighteval'}.yaml"
-# The chunked checkpoints of the config, by their name in paths.
+# The chunked checkpoints of the config, keyed by their name in paths.
 CHECKPOINTS = {
     CheckpointId.parse(name).in_path: checkpoint
     for name, checkpoint in SETTINGS.checkpoints().items()
 }
-# What tables report of every known task; scores from elsewhere are held against it.
+# The metric that tables report for each task; imported scores are checked against it.
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 RECORDS = list_records(SETTINGS)
 
 
 def match_any(names):
-    """A wildcard constraint that admits these names and nothing else."""
-    return "|".join(map(re.escape, names)) or "(?!)"  # of no names: not even an empty one
+    """Return a wildcard constraint that matches only these names."""
+    return "|".join(map(re.escape, names)) or "(?!)"  # without names, match nothing
 
 
 wildcard_constraints:
@@ -67,26 +67,26 @@ def get_checkpoint_manifest(wildcards):
 
 
 def get_measured_manifest(wanted):
-    """Of a checkpoint of these, or of the server that answers for it."""
+    """Return the manifest of a checkpoint, or of the API server that runs it."""
     if str(wanted) in SETTINGS.served:
         return f"{HUB}/served/{wanted.model}/manifest.json"
     return locate_checkpoint(wanted)
 
 
 def get_unchunked_manifest(wildcards):
-    """Of the model that a checkpoint is cut from."""
+    """Return the manifest of the base model of a chunked checkpoint."""
     return get_manifest("model", CheckpointId.parse(wildcards.checkpoint).model)
 
 
 def locate_checkpoint(wanted):
-    """Of the hub's model where the checkpoint is just that, else of the one that is built from it."""
+    """Return the hub manifest of an unchanged model, else the manifest of the built checkpoint."""
     if wanted.plan in (None, UNCHANGED) and not wanted.stages:
         return get_manifest("model", wanted.model)
     return f"results/checkpoints/{wanted.in_path}/manifest.json"
 
 
 def list_hub_manifests(wildcards):
-    """Every model and dataset that the studies of this config fetch."""
+    """List the manifests of every model and dataset that the studies of this config fetch."""
     if SETTINGS.source == "miniature":
         return []
     mmlu, timed = SETTINGS.list_mmlu_checkpoints(), SETTINGS.chunking.timed_models
@@ -115,7 +115,7 @@ def list_hub_manifests(wildcards):
 
 
 def list_study_records(study, wildcards):
-    """Those of a study; the suite's are known once its requests are checked."""
+    """List the records of a study; the suite's depend on the check of its requests."""
     asks = study == "suite" and study in RECORDS
     return list_suite_records(wildcards) if asks else RECORDS.get(study, [])
 
@@ -125,19 +125,18 @@ def list_all_records(wildcards):
 
 
 def get_model_revision(wildcards):
-    """What the models table pins; None is the default branch."""
+    """Return the revision that the models table pins, or None for the default branch."""
     row = SETTINGS.models.get(f"{wildcards.org}/{wildcards.name}")
     return row.revision if row else None
 
 
 def get_retries(number):
-    """Of the Snakemake that submits: the one inside a job would try again with the same memory and time."""
+    """Return the number of retries: 0 inside a job, where a retry would get the same memory and time limit."""
     return number if is_main_process(workflow) else 0
 
 
-# Of the jobs of cells. One that was killed, or asked to leave, resumes where it stopped. Its last try only says
-# that it was killed in all the others, so that one cell that nothing can hold does not keep a study from
-# its tables.
+# A killed or signalled job resumes where it stopped. The last try only records that all earlier tries were killed,
+# so that one cell that always fails does not prevent the tables of its study.
 CELL_RETRIES = {"direct": 3, "few_shot": 3, "train_before_test": 5}
 
 
@@ -146,13 +145,13 @@ def count_remaining_tries(protocol):
 
 
 def plan_resources(rule, need, gpu=True):
-    """What a rule's jobs ask for, computed from what each needs (workflow_scripts/planning)."""
+    """Return a rule's resources, computed from the estimate of each job (workflow_scripts/planning)."""
     spelling = GPU_REQUEST if gpu and ON_GPUS else None
     return resources(rule, need, SETTINGS.cluster, spelling)
 
 
 def get_estimate(estimate, wildcard="checkpoint"):
-    """Return the planner's estimate for one wildcard."""
+    """Return a function that estimates a job from one of its wildcards."""
     return lambda wildcards: estimate(wildcards[wildcard])
 
 
@@ -161,7 +160,7 @@ def estimate_download(wildcards):
 
 
 def get_served_source(wildcards):
-    """The metadata of a model on the hub, or the manifest of one that lies here."""
+    """Return the metadata of a model on the hub, or the manifest of a local model."""
     name = f"{wildcards.org}/{wildcards.name}"
     if SETTINGS.model(name).source == "huggingface":
         return f"{HUB}/submitted/{name}@default/metadata.json"
@@ -173,7 +172,7 @@ def list_prompt_datasets(wildcards):
 
 
 def get_explained_model(wildcards):
-    """The first model of the prompt runs; of a chunked one the base, whose tokenizer it has."""
+    """Return the manifest of the first model of the prompt runs; a chunked model's base has its tokenizer."""
     if not SETTINGS.prompt_runs:
         raise UserError(
             "prompts.models is an empty list; expected a model, whose tokenizer explain_prompt uses."
@@ -187,13 +186,13 @@ def list_explained_datasets(wildcards):
 
 
 def get_figure_files(name, category):
-    """Return the two files of a figure, of which Snakemake's report has one."""
+    """Return the PDF and the PNG of a figure; the PNG is shown in Snakemake's report."""
     png, caption = f"results/figures/{name}.png", f"../docs/captions/{name}.rst"
     return [f"results/figures/{name}.pdf", report(png, caption=caption, category=category)]
 
 
 def list_prose_files(ending):
-    """List the files of prose, which people edit, by their ending."""
+    """List the hand-written prose files with a file extension such as .md.j2."""
     folder = Path(SETTINGS.workflow_folder)
     return sorted(map(str, folder.glob(f"workflow_scripts/*/*/*{ending}")))
 
@@ -203,7 +202,7 @@ def list_report_files(outputs):
     return [str(path) for path in outputs if path.endswith((".md", ".png"))]
 
 
-# What the rules of each study are given; the rule files themselves may come in any order.
+# These files define inputs and parameters for the rules; after them, rule files may be included in any order.
 include: "chunking_inputs.smk"
 include: "training_inputs.smk"
 include: "harmony_inputs.smk"

@@ -1,10 +1,10 @@
-"""What a training before a test reads."""
+"""Show the training and test items of train-before-test."""
 
 from workflow_scripts.grid.requests import build_explain_request
 
 
 rule explain_training:
-    """Show a training item and a test item in text and tokens (--config explain=task/number)."""
+    """Show a training item and a test item of a task as text and tokens (--config explain=task/number)."""
     input:
         model=list_explained_models,
         data=list_explained_data,

@@ -1,8 +1,8 @@
-"""Perplexity of texts of the user's own, before and after training on them."""
+"""Measure bits per byte of the user's own texts, before and after training on them."""
 
 
 rule measure_corpus:
-    """Bits per byte of a text of your own, before and after training a model on it."""
+    """Measure bits per byte of your own text, before and after training a model on it."""
     input:
         model=get_checkpoint_manifest,
         text=lambda wildcards: SETTINGS.harmony.corpora[wildcards.corpus],

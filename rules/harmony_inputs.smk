@@ -1,4 +1,4 @@
-"""What the rules of the Harmony grid share: its models, and what texts of one's own need."""
+"""List the models of the Harmony grid, and estimate and find the inputs of its rules."""
 
 from workflow_scripts.grid.requests import build_corpus_request, find_explained_task
 
@@ -11,7 +11,7 @@ def estimate_corpus(wildcards):
 
 
 def list_explained_models(wildcards):
-    """All that are ranked; of chunked ones the bases, whose tokenizers they have."""
+    """List the manifests of the ranked models; chunked models have the tokenizers of their bases."""
     if not SETTINGS.harmony.models:
         raise UserError(
             "harmony.models is an empty list; expected models, whose tokenizers explain_training uses."

@@ -1,4 +1,4 @@
-"""The hub folder: generated, or fetched by the only rules that use the network."""
+"""Fill the hub folder: generated data, or downloads by the only rules that use the network."""
 
 import sys
 
@@ -9,41 +9,41 @@ if SETTINGS.source == "miniature":
     include: "miniature.smk"
 
 else:
-    # The jobs of a run parse this again while it may just be mending the folder; and what a command
-    # forces is not known to Snakemake yet while it parses.
+    # Only the main process checks, because jobs parse this file again while a run may be repairing the folder.
+    # Snakemake has not read the forced targets yet while it parses, hence sys.argv.
     if is_main_process(workflow):
         if LOCK_PROBLEMS := find_lock_conflicts(LOCK_FILE, Path(HUB), named=sys.argv):
             sys.exit("\n".join(["Hub folder does not match hub.lock.tsv:", *LOCK_PROBLEMS]))
 
     rule fetch_dataset:
-        """Fetch a dataset from the Hugging Face hub, at its locked commit."""
+        """Download a dataset from the Hugging Face hub at its locked commit."""
         output:
             manifest=f"{HUB}/datasets/{{org}}/{{name}}/manifest.json",
         log:
             "logs/fetch_dataset/{org}--{name}.log",
         retries: 2
-        localrule: True  # compute nodes seldom have the internet
+        localrule: True  # compute nodes often have no internet access
         conda:
             "../envs/hub.yaml"
         resources:
             **plan_resources("fetch_dataset", estimate_download, gpu=False),
         params:
-            version=1,  # raise when other files are wanted or the manifest changes
+            version=1,  # raise when the list of downloaded files or the manifest changes
             kind="dataset",
             repository="{org}/{name}",
             revision=None,
-            lock=SETTINGS.hub.lock,  # by name: to freeze the commit in use reruns nothing
+            lock=SETTINGS.hub.lock,  # the file name, so that locking the commit in use reruns nothing
         script:
             "../workflow_scripts/hub/fetch.py"
 
     use rule fetch_dataset as fetch_model with:
-        """Fetch a model from the Hugging Face hub, at its locked commit or at the one that a request names."""
+        """Download a model from the Hugging Face hub at its locked commit, or at the commit that a request names."""
         output:
             manifest=f"{HUB}/models/{{org}}/{{name}}/manifest.json",
         log:
             "logs/fetch_model/{org}--{name}.log",
         wildcard_constraints:
-            org=r"(?!local/)[^/]+",  # whose models are folders on this machine
+            org=r"(?!local/)[^/]+",  # models of local/ are folders on this machine
             name=r"[^/@]+(@[0-9a-f]{40})?",
         localrule: True
         resources:
@@ -54,11 +54,11 @@ else:
             repository=lambda wildcards: f"{wildcards.org}/{wildcards.name.partition('@')[0]}",
             revision=lambda wildcards: wildcards.name.partition("@")[2]
             or get_model_revision(wildcards),
-            # Of the one that other studies use: a leaderboard may hold a model at several commits.
+            # The lock is for the studies' models; a leaderboard may have one model at several commits.
             lock=lambda wildcards: None if "@" in wildcards.name else SETTINGS.hub.lock,
 
     rule fetch_metadata:
-        """Fetch what a request is checked by: all of a repository but its weights."""
+        """Download the files that check a leaderboard request: the model's repository without its weights."""
         output:
             metadata=f"{HUB}/submitted/{{org}}/{{name}}@{{commit}}/metadata.json",
         log:
@@ -79,10 +79,10 @@ else:
             "../workflow_scripts/hub/metadata.py"
 
 
-# Without an output: asked for by name it always runs, and the lock, which is kept in git and read
-# while the rules are parsed, is never deleted or thought out of date by Snakemake.
+# The rule has no output, so it always runs when requested, and Snakemake never deletes or updates the lock file,
+# which is in git and read while the rules are parsed.
 rule lock_hub:
-    """Fetch every model and dataset of the config, and write their commits into the lock file."""
+    """Download every model and dataset of the config, and write their commits into the lock file."""
     input:
         manifests=list_hub_manifests,
     log:

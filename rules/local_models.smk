@@ -1,11 +1,11 @@
-"""Models that are folders on this machine, taken into the hub folder like those of the hub."""
+"""Import models from folders on this machine into the hub folder."""
 
 from workflow_scripts.core.ids import LOCAL
 from workflow_scripts.settings.folders import list_file_stats
 
 
 rule take_local_model:
-    """Take a model that is a folder on this machine, at the digest of its files."""
+    """Import a model from a folder on this machine; a digest of its files replaces the commit."""
     input:
         files=lambda wildcards: list(list_file_stats(SETTINGS.folders[f"{LOCAL}/{wildcards.name}"])),
     output:
@@ -23,7 +23,7 @@ rule take_local_model:
             "repository": f"{LOCAL}/{wildcards.name}",
             "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
         },
-        # A copy may keep the time of an older original, so that Snakemake alone would not see the change.
+        # A copied file may keep an older modification time, which Snakemake would not notice.
         list_file_stats=lambda wildcards: list_file_stats(
             SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]
         ),

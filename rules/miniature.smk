@@ -1,4 +1,4 @@
-"""The generated world: everything that the hub would give, made on this machine or shipped."""
+"""Build the demo's hub folder: generated datasets, and models that the repository ships."""
 
 from workflow_scripts.core.files import hash_file
 from workflow_scripts.miniature import catalogue
@@ -8,7 +8,7 @@ _RETRAINED = f"{_FOLDER}/{{name}}/{catalogue.MADE}"
 
 
 rule build_world:
-    """Generate the datasets of the miniature world."""
+    """Generate the datasets of the demo."""
     output:
         datasets=[get_manifest("dataset", name) for name in catalogue.DATASETS],
     log:
@@ -20,14 +20,14 @@ rule build_world:
         mem_mb=3000,
         runtime="30m",
     params:
-        version="build_world 2",  # raise it when the world changes
+        version="build_world 2",  # raise when the generated datasets change
         arguments={"hub": Path(HUB), "items": SETTINGS.miniature.items},
     script:
         "../workflow_scripts/miniature/build.py"
 
 
 rule place_miniature_model:
-    """Put a trained model of the miniature world, which the repository ships, into the hub folder."""
+    """Copy a trained demo model, which the repository ships, into the hub folder."""
     output:
         manifest=f"{HUB}/models/{catalogue.ORGANISATION}/{{name}}/manifest.json",
     log:
@@ -43,15 +43,15 @@ rule place_miniature_model:
     params:
         version="place_miniature_model 1",
         arguments={"hub": Path(HUB)},
-        # It has the digests of all that is placed. As inputs the files would be compared by time, and by
-        # where the repository lies.
+        # This file has the digests of all copied files. As rule inputs, they would be compared by modification
+        # time and by the path of the repository.
         made=lambda wildcards: hash_file(catalogue.SHIPPED / wildcards.name / catalogue.MADE),
     script:
         "../workflow_scripts/miniature/shipped.py"
 
 
 rule build_faulty_models:
-    """Models of the miniature world with one fault each, for requests that must be refused."""
+    """Build demo models with one fault each, for leaderboard requests that must be refused."""
     output:
         manifests=[get_manifest("model", f"miniature/{name}") for name in catalogue.FAULTY],
     log:
@@ -71,7 +71,7 @@ rule build_faulty_models:
 
 
 rule build_corpus:
-    """Write what the miniature models are trained on, from the training splits, and their tokenizer."""
+    """Write the training corpus of the demo models, from the training splits, and their tokenizer."""
     input:
         datasets=rules.build_world.output.datasets,
     output:
@@ -95,7 +95,7 @@ rule build_corpus:
 
 
 rule train_miniature_model:
-    """Train a model of the miniature world from nothing, or an instruct model from its base."""
+    """Train a demo model from scratch, or an instruct model from its base."""
     input:
         texts=rules.build_corpus.output,
         base=lambda wildcards: [
@@ -124,9 +124,9 @@ rule train_miniature_model:
         "../workflow_scripts/miniature/train.py"
 
 
-# Nothing of a run depends on it: what is shipped changes only when somebody has compared and copied.
+# No other rule uses these models: the shipped files change only after a person compared and copied them.
 rule retrain_miniature:
-    """Train the shipped models again, about an hour of one core; to ship them, compare retrained/* with resources/miniature and copy all but the texts there."""
+    """Retrain the shipped demo models, about an hour on one core; to ship them, compare retrained/* with resources/miniature and copy all but the texts there."""
     input:
         expand(_RETRAINED, name=catalogue.MODELS),
     localrule: True

@@ -1,4 +1,4 @@
-"""MMLU of each chunked model and its checkpoints, on all 57 subjects."""
+"""Evaluate each chunked model and its checkpoints on all 57 subjects of MMLU."""
 
 from workflow_scripts.evaluation.requests import build_mmlu_request
 from workflow_scripts.paper.requests import name_published_tables
@@ -7,7 +7,7 @@ MMLU_CHECKPOINTS = SETTINGS.list_mmlu_checkpoints()
 
 
 rule evaluate_mmlu:
-    """Evaluate a model on MMLU, lighteval's task with HELM's prompt."""
+    """Evaluate a model on MMLU: lighteval's task with HELM's prompt."""
     input:
         model=get_checkpoint_manifest,
         data=[get_manifest("dataset", MMLU_DATASET)],
@@ -25,7 +25,7 @@ rule evaluate_mmlu:
     resources:
         **plan_resources("evaluate_mmlu", get_estimate(PLANNER.mmlu)),
     params:
-        version="evaluate_mmlu 1",  # raise it when the meaning of the record changes
+        version="evaluate_mmlu 1",  # raise when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,
         request=build_mmlu_request(SETTINGS).to_params(),
     script:
@@ -33,7 +33,7 @@ rule evaluate_mmlu:
 
 
 rule mmlu_by_subject:
-    """MMLU by subject, beside baselines and published scores."""
+    """Tabulate and plot MMLU scores by subject, with baselines and published scores."""
     input:
         scores="results/scores/mmlu.parquet",
         published=[
@@ -57,7 +57,7 @@ rule mmlu_by_subject:
 
 
 rule mmlu:
-    """Study: MMLU of each chunked model and its checkpoints."""
+    """Study: evaluate each chunked model and its checkpoints on MMLU."""
     input:
         RECORDS.get("mmlu", []),
         rules.mmlu_by_subject.output if MMLU_CHECKPOINTS else [],

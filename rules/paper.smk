@@ -1,4 +1,4 @@
-"""The paper: from records to scores, and from the tables of all studies to one report."""
+"""Merge the scores of all studies, and write the report, the paper and the leaderboard page."""
 
 from workflow_scripts.paper.requests import (
     leaderboard_page,
@@ -12,7 +12,7 @@ PUBLISHED_MMLU = list(dict.fromkeys(PUBLISHED.values()))
 PUBLISHED_GRID = ["harmony_leaderboard", "harmony_cells"]
 
 
-# What each chapter of the report shows, in this order.
+# The tables and figures of each chapter of the report, in this order.
 CHAPTERS = {
     grid: list_report_files(list_results(grid))
     for grid in OTHERS
@@ -31,7 +31,7 @@ for chapter, outputs in (
     CHAPTERS.setdefault(chapter, []).extend(list_report_files(outputs))
 
 
-# The CSV file of each table that a chapter shows, by the table's name.
+# The CSV file of each table in the chapters, keyed by the table's name.
 TABLES = {
     Path(path).stem: path.replace(".md", ".csv")
     for files in CHAPTERS.values()
@@ -41,7 +41,7 @@ TABLES = {
 
 
 rule protocol_differences:
-    """Where the protocol of this run is not the published one."""
+    """Tabulate where the protocol of this run differs from the published protocol."""
     input:
         records=lambda wildcards: [
             path
@@ -64,7 +64,7 @@ rule protocol_differences:
 
 
 rule reproduction:
-    """Each published number beside ours, with a verdict."""
+    """Compare each published number with ours, with a verdict."""
     input:
         ours=[
             TABLES[name]
@@ -95,21 +95,21 @@ CHAPTERS["reproduction"] = list_report_files(
     [*rules.reproduction.output, *rules.protocol_differences.output]
 )
 REPORTED = [path for files in CHAPTERS.values() for path in files]
-# By figure, the file of its caption; a figure of a grid has that of any grid.
+# The caption file of each figure; the same figure of different grids shares a caption.
 CAPTIONS = {
     figure: f"{workflow.basedir}/docs/captions/{re.sub(f'^({match_any(GRIDS)})_', '', figure)}.rst"
     for figure in (Path(path).stem for path in REPORTED if path.endswith(".png"))
 }
 
 
-# What the leaderboard page is made from; a study that the config has not has no tab.
+# The tables of the leaderboard page; a study that is not in the config has no tab.
 LEADERBOARD_TABLES = [
     TABLES[name] for name in ("suite_leaderboard", "harmony_leaderboard") if name in TABLES
 ]
 
 
 rule leaderboard_page:
-    """The leaderboard: submitted models, and train before test."""
+    """Write the leaderboard page, with tabs for submitted models and train-before-test."""
     input:
         tables=LEADERBOARD_TABLES,
     output:
@@ -131,13 +131,13 @@ rule leaderboard_page:
 
 
 rule leaderboard:
-    """The leaderboard: one page for a browser, results/report/leaderboard.html."""
+    """Build the leaderboard, one web page: results/report/leaderboard.html."""
     input:
         rules.leaderboard_page.output if LEADERBOARD_TABLES else [],
 
 
 rule merge_scores:
-    """All studies' scores in one table, with those imported from elsewhere."""
+    """Merge the scores of all studies and imported scores into one table, results/scores.csv."""
     input:
         studies=[f"results/scores/{study}.parquet" for study in RECORDS if study not in TIMED],
         imported=SETTINGS.harmony.imported_scores,
@@ -157,7 +157,7 @@ rule merge_scores:
 
 
 rule collect_numbers:
-    """The numbers of prose, by name, and the code, machines, models and data behind them."""
+    """Collect the numbers that the report's text cites, and their provenance: code, machines, models and data."""
     input:
         records=list_all_records,
         tables=[path.replace(".md", ".csv") for path in REPORTED if path.endswith(".md")],
@@ -177,7 +177,7 @@ rule collect_numbers:
 
 
 rule report:
-    """The report: all studies on one page, and what is missing and why."""
+    """Write the report: all studies on one page, with a list of missing results and reasons."""
     input:
         files=REPORTED,
         numbers="results/tables/numbers.json",
@@ -209,7 +209,7 @@ rule report:
 
 
 use rule report as paper_source with:
-    """The report as a paper in LaTeX."""
+    """Write the report as a LaTeX paper."""
     output:
         report="results/report/paper.tex",
     log:
@@ -218,14 +218,14 @@ use rule report as paper_source with:
 
 
 rule paper:
-    """The whole report: its tables and numbers, the page, and the paper's source."""
+    """Build the report page and the LaTeX paper, with their tables and numbers."""
     input:
         rules.report.output,
         rules.paper_source.output,
 
 
 rule share:
-    """Write all evaluations as JSON of Every Eval Ever, with their items, for others to read."""
+    """Export all evaluations with their items in the JSON format of Every Eval Ever, for sharing."""
     input:
         records=list_all_records,
     output:

@@ -1,9 +1,9 @@
-"""What a run will cost, and whether the cluster takes its jobs, before it runs."""
+"""Estimate the cost of a run, and check that the cluster accepts its jobs, before it starts."""
 
 
-# Without an output: asked for by name it always runs.
+# The rule has no output, so it always runs when requested.
 rule plan:
-    """Say what the run will cost before it runs; measures nothing."""
+    """Estimate the cost of the remaining jobs (GPU hours, memory, disk) without running them."""
     log:
         "logs/plan.log",
     localrule: True
@@ -26,7 +26,7 @@ rule plan:
 
 
 rule check_cluster:
-    """Ask Slurm whether it takes what the jobs request; with --profile slurm; submits nothing."""
+    """Check that Slurm accepts the jobs' resource requests (with --profile slurm); submits nothing."""
     log:
         "logs/check_cluster.log",
     localrule: True

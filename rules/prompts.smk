@@ -1,4 +1,4 @@
-"""Prompt ablations: MMLU under many prompts, each a file in config/prompts."""
+"""Evaluate MMLU under many prompts; each prompt is a file in config/prompts."""
 
 from workflow_scripts.evaluation.prompts.requests import (
     build_explain_arguments,
@@ -11,7 +11,7 @@ OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
 
 
 rule ask_prompt_run:
-    """Run a model on all questions of a prompt run, and store its outputs."""
+    """Generate a model's outputs for all questions of a prompt run, and store them."""
     input:
         model=get_checkpoint_manifest,
         data=list_prompt_datasets,
@@ -33,7 +33,7 @@ rule ask_prompt_run:
             lambda wildcards: PLANNER.prompt_run(wildcards.checkpoint, wildcards.run),
         ),
     params:
-        version="ask_prompt_run 2",  # raise it when the meaning of the outputs changes
+        version="ask_prompt_run 2",  # raise when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,
         request=lambda wildcards: build_prompt_request(SETTINGS, wildcards.run).to_params(),
     script:
@@ -57,7 +57,7 @@ rule score_prompt_run:
     conda:
         "../envs/reporting.yaml"
     params:
-        version="score_prompt_run 1",  # raise it when a parser or a rule changes its meaning
+        version="score_prompt_run 1",  # raise when the meaning of a parser or a scoring rule changes
         arguments=lambda wildcards: {
             "read": SETTINGS.prompt_runs[wildcards.run].read.model_dump(mode="json")
         },
@@ -66,7 +66,7 @@ rule score_prompt_run:
 
 
 rule explain_prompt:
-    """Show the exact text and tokens of one question (--config explain=run/subject/number)."""
+    """Show the exact text and tokens of one MMLU prompt (--config explain=run/subject/number)."""
     input:
         model=get_explained_model,
         data=list_explained_datasets,
@@ -85,7 +85,7 @@ rule explain_prompt:
 
 
 rule prompt_runs:
-    """Prompt runs: accuracy, format compliance, and the change from run to run."""
+    """Tabulate and plot prompt runs: accuracy, format compliance, and the change from another run."""
     input:
         scores="results/scores/prompts.parquet",
         records=RECORDS.get("prompts", []),
@@ -106,11 +106,11 @@ rule prompt_runs:
 
 
 rule prompts:
-    """Study: MMLU under many prompts, each a file in config/prompts."""
+    """Study: evaluate MMLU under many prompts, each a file in config/prompts."""
     input:
         RECORDS.get("prompts", []),
         rules.prompt_runs.output if PROMPT_CHECKPOINTS else [],
-        # Outputs too, so that a deleted one is made again although its record is there.
+        # List the outputs too, so that a deleted output is regenerated even if its record exists.
         expand(
             rules.ask_prompt_run.output,
             checkpoint=[checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS],

@@ -1,11 +1,11 @@
-"""Grids of models, tasks and protocols: what a run measures, and what others released, each table by one rule."""
+"""Analyse grids of models, tasks and protocols, measured by a run or released by others: one rule per table."""
 
 
 include: "ranking_inputs.smk"
 
 
 rule build_grid:
-    """A grid as matrices of models and tasks, with what its scores are uncertain by."""
+    """Build a grid of scores (models by tasks for each protocol) with standard errors and error covariances."""
     input:
         unpack(get_grid_sources),
     output:
@@ -27,7 +27,7 @@ rule build_grid:
 
 
 rule agreement:
-    """Agreement of every two tasks, and of their categories, about the models, with intervals and ceilings."""
+    """Compute the rank agreement (Kendall's tau-b) of task pairs and task categories, with CIs and ceilings."""
     input:
         grid="results/grids/{grid}.parquet",
     output:
@@ -48,7 +48,7 @@ rule agreement:
 
 
 rule agreement_by_size:
-    """That agreement among models of like size, where size ranks nothing."""
+    """Compare the rank agreement of task pairs over all models with the agreement among models of similar size."""
     input:
         grid="results/grids/{grid}.parquet",
     output:
@@ -66,7 +66,7 @@ rule agreement_by_size:
 
 
 rule task_pair:
-    """Two tasks side by side, ranks by significant differences."""
+    """Compare the model ranks of two tasks, counting only significant differences."""
     input:
         grid="results/grids/{grid}.parquet",
     output:
@@ -86,7 +86,7 @@ rule task_pair:
 
 
 rule components:
-    """Principal components of the scores, of all models and of families."""
+    """Compute principal components of the scores, over all models and within families."""
     input:
         grid="results/grids/{grid}.parquet",
         release=get_release_source,
@@ -106,7 +106,7 @@ rule components:
 
 
 rule variance:
-    """Where the variance of the scores lies, and how many tasks a ranking needs."""
+    """Decompose the variance of scores, and compute how many tasks a reliable ranking needs."""
     input:
         grid="results/grids/{grid}.parquet",
         release=get_release_source,
@@ -125,7 +125,7 @@ rule variance:
 
 
 rule compute:
-    """The first component of the scores beside parameters and compute of pre-training."""
+    """Relate the first principal component of the scores to parameters and pre-training compute."""
     input:
         grid="results/grids/{grid}.parquet",
     output:
@@ -144,7 +144,7 @@ rule compute:
 
 
 rule newer:
-    """How much better newer models are than older ones of the same compute."""
+    """Estimate how much better newer models score than older models of the same compute."""
     input:
         grid="results/grids/{grid}.parquet",
     output:
@@ -164,7 +164,7 @@ rule newer:
 
 
 rule texts:
-    """Bits per byte of texts by model, and whether two texts, or a text and a task, rank models alike."""
+    """Tabulate bits per byte of texts by model, and the rank agreement of text pairs and text-task pairs."""
     input:
         texts=get_text_sources,
         grid="results/grids/{grid}.parquet",
@@ -187,7 +187,7 @@ rule texts:
 
 
 rule releases:
-    """How far two releases of the scores are apart."""
+    """Measure how much two releases of the same scores differ."""
     input:
         grid="results/grids/{grid}.parquet",
         release=get_release_source,
@@ -208,7 +208,7 @@ rule releases:
 
 
 rule price:
-    """How well a part of the trainings ranks the models: tasks chosen, cheapest and random."""
+    """Measure how well fine-tuning on a subset of tasks ranks the models: selected, cheapest or random tasks."""
     input:
         grid="results/grids/{grid}.parquet",
         release=get_release_source,
@@ -230,7 +230,7 @@ rule price:
 
 
 rule leaderboard_table:
-    """Models ranked by the first principal component, with ranges of ranks."""
+    """Rank models by the first principal component of their scores, with rank intervals."""
     input:
         grid="results/grids/{grid}.parquet",
     output:
@@ -249,7 +249,7 @@ rule leaderboard_table:
 
 
 rule significance:
-    """Which models differ, on the mean of the tasks and on each."""
+    """Test which models differ significantly, on each task and on the mean of tasks."""
     input:
         grid="results/grids/{grid}.parquet",
     output:
@@ -267,7 +267,7 @@ rule significance:
 
 
 rule panel:
-    """The place of each model on the published leaderboard, or another panel, with an interval."""
+    """Predict each model's rank on the published leaderboard, or on another panel, with an interval."""
     input:
         grid="results/grids/{grid}.parquet",
         panel=SETTINGS.harmony.panel or SETTINGS.resource("published/harmony_leaderboard.csv"),
@@ -287,7 +287,7 @@ rule panel:
 
 
 rule scores:
-    """Scores of the Harmony grid, zero-shot and fine-tuned, beside their baselines."""
+    """Tabulate and plot the scores of the Harmony grid, zero-shot and fine-tuned, with baselines."""
     input:
         scores=["results/scores/harmony.parquet"],
         records=RECORDS.get("harmony", []),
@@ -313,7 +313,7 @@ rule scores:
 
 
 rule compare:
-    """Say whether one model is better than another (--config compare="A B"), or two folders of lm-eval or lighteval."""
+    """Test whether model A is better than model B (--config compare="A B"); also folders of lm-eval or lighteval."""
     input:
         grids=[] if COMPARED_FOLDERS else expand("results/grids/{grid}.parquet", grid=OTHERS),
     output:
@@ -339,7 +339,7 @@ rule compare:
         "../workflow_scripts/studies/ranking/compare.py"
 
 
-# Of every grid, and more where its file or the config has what for.
+# Every grid has these tables; others need more columns in its file or keys in the config.
 OF_ANY_GRID = (
     rules.agreement,
     rules.agreement_by_size,
@@ -361,19 +361,19 @@ RANKED = list_outputs(OF_OWN_GRID, OWN) if has_ranked_models(SETTINGS) else []
 
 
 rule published:
-    """Study: the published scores of 61 models on 24 tasks; needs no model, no network and no GPU."""
+    """Study: analyse the published scores of 61 models on 24 tasks; needs no model, network or GPU."""
     input:
         list_results("published"),
 
 
 rule test_task:
-    """Study: published scores of 53 models before and after training for the test, and whether newer ones are better."""
+    """Study: compare 53 older and newer models by published scores, before and after training on the test task."""
     input:
         list_results("test_task"),
 
 
 rule harmony:
-    """Study: models ranked zero-shot and after fine-tuning on each task, and whether tasks agree."""
+    """Study: rank models zero-shot and after fine-tuning on each task, and measure the agreement of tasks."""
     input:
         RECORDS.get("harmony", []),
         RECORDS.get("corpora", []),

@@ -1,4 +1,4 @@
-"""The inputs and parameters of the tables of grids."""
+"""Build the inputs and parameters of the rules in ranking.smk."""
 
 from workflow_scripts.scores.foreign.requests import describe_tasks, list_compared
 from workflow_scripts.settings.grids import OWN_GRID, list_grid_files
@@ -13,12 +13,12 @@ from workflow_scripts.studies.ranking.grid_settings import (
     read_grid_settings,
 )
 
-# By what the names of its results begin with, the name of each grid in config/grids.
+# The name of each grid in config/grids, keyed by the prefix of its result files.
 GRIDS = {grid.files or name: name for name, grid in SETTINGS.grids.items()}
 OWN = SETTINGS.grids[OWN_GRID].files
 OTHERS = [grid for grid in GRIDS if grid != OWN]
 COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
-# Never made for a comparison.
+# `compare` uses these files if they exist; it does not build them.
 OWN_GRID_PRESENT = [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")]
 OWN_SCORES_PRESENT = [str(path) for path in Path("results/scores").glob("harmony.parquet")]
 GRID_SETTINGS = {grid: read_grid_settings(SETTINGS, name) for grid, name in GRIDS.items()}
@@ -29,7 +29,7 @@ wildcard_constraints:
 
 
 def list_grids_with(key):
-    """List the grids of others whose file has this key."""
+    """List the imported grids that have this config key."""
     return [grid for grid in OTHERS if getattr(SETTINGS.grids[GRIDS[grid]], key)]
 
 
@@ -37,13 +37,13 @@ GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *list_grids_with("t
 
 
 def get_grid_sources(wildcards):
-    """Return the files that a grid is built from, by name."""
+    """Return the input files of a grid, keyed by name."""
     if wildcards.grid != OWN:
         grid = SETTINGS.grids[GRIDS[wildcards.grid]]
         files = list_grid_files(grid, Path(SETTINGS.workflow_folder))
         return {name: paths if name == "scores" else paths[0] for name, paths in files.items()}
     published = ["published/harmony_leaderboard.csv", "published/harmony_cells.csv"]
-    is_real = SETTINGS.source == "huggingface"  # what the published releases say of a training
+    is_real = SETTINGS.source == "huggingface"  # training noise from the published releases
     return {
         "scores": ["results/scores/harmony.parquet"],
         "errors": "results/scores/harmony_errors.parquet",
@@ -61,35 +61,35 @@ def get_text_sources(wildcards):
 
 
 def get_release_source(wildcards):
-    """Return the second release of a grid's scores, if it has one."""
+    """Return the second release of a grid's scores, or an empty list."""
     return get_grid_sources(wildcards).get("release", [])
 
 
-# These take the wildcards alone: Snakemake hands paths and resources to any other parameter of a params function.
+# The only parameter is `wildcards`: Snakemake passes paths and resources to other parameters of a params function.
 def get_grid_settings(wildcards):
-    """Return what every script of a grid is given of the config."""
+    """Return the config of a grid, which every script in ranking.smk takes."""
     return {"settings": GRID_SETTINGS[wildcards.grid]}
 
 
 def get_bootstrap_settings(wildcards):
-    """Return the same with the number of bootstrap draws and the seed."""
+    """Return the config of a grid with the number of bootstrap draws and the seed."""
     draws = {"num_bootstrap": SETTINGS.harmony.num_bootstrap, "seed": SETTINGS.seed}
     return get_grid_settings(wildcards) | draws
 
 
 def get_grid_figure(name, grid="{grid}"):
-    """Return the two files of a figure, of which the report has one."""
+    """Return the PDF and the PNG of a grid's figure; the PNG is shown in Snakemake's report."""
     png, caption = f"results/figures/{grid}_{name}.png", f"../docs/captions/{name}.rst"
     return [png.replace(".png", ".pdf"), report(png, caption=caption, category="Rankings")]
 
 
 def list_outputs(made, grid):
-    """List the files that rules make of a grid."""
+    """List the output files of rules for a grid."""
     return [path for table in made for path in expand(list(table.output), grid=grid)]
 
 
 def list_results(grid):
-    """List the tables and figures of a grid of others."""
+    """List the tables and figures of an imported grid."""
     needs = {
         "attributes": (rules.compute,),
         "newer": (rules.newer,),

@@ -1,10 +1,10 @@
-"""The scores of each study, and those read from other people's harnesses."""
+"""Collect the scores of each study, and import results of other people's harnesses."""
 
 from workflow_scripts.scores.foreign.requests import build_import_request
 
 
 rule collect_scores:
-    """Gather a study's records into one tidy table of scores."""
+    """Collect a study's records into one tidy table of scores."""
     input:
         records=lambda wildcards: list_study_records(wildcards.study, wildcards),
         imports=lambda wildcards: (
@@ -27,9 +27,9 @@ rule collect_scores:
 
 
 rule import_results:
-    """Read what other people's harnesses wrote into a folder: each file whole, or none of them."""
+    """Import a folder of lm-eval, lighteval or Every Eval Ever results; one invalid file rejects the folder."""
     input:
-        # A whole path: what this run shares may be read by another config in the same folder.
+        # An absolute path, because another config in the same working directory may import what this run shares.
         folder=lambda wildcards: Path(
             build_import_request(SETTINGS, wildcards.imported)["folder"]
         ).absolute(),

@@ -1,8 +1,8 @@
-"""Models that a server runs, of which only the tokenizer and the configuration are fetched."""
+"""Register models that an API server runs; only their tokenizer and config are downloaded."""
 
 
 rule describe_served_model:
-    """Write down where a server runs a model, beside the model's tokenizer."""
+    """Write the manifest of a model behind an API server: its endpoint and its tokenizer."""
     input:
         source=get_served_source,
     output:

@@ -1,12 +1,12 @@
-"""The leaderboard: submitted models, checked before they cost anything, on a suite of tasks."""
+"""Evaluate submitted models on a suite of tasks, after checking each request."""
 
 
 include: "suite_inputs.smk"
 
 
-# A checkpoint: the rows are known once it has run, and what it refuses is never evaluated.
+# A checkpoint rule: it determines the rows of the leaderboard, and refused requests are never evaluated.
 checkpoint check_requests:
-    """Check every request of the leaderboard before it costs anything."""
+    """Check every leaderboard request from small files, before any evaluation."""
     input:
         SUITE_SOURCES,
     output:
@@ -17,15 +17,15 @@ checkpoint check_requests:
     conda:
         "../envs/lm_eval.yaml"
     params:
-        version="check_requests 4",  # raise it when a check changes its meaning
+        version="check_requests 4",  # raise when the meaning of a check changes
         request=SUITE_CHECKS,
     script:
         "../workflow_scripts/studies/suite/submissions.py"
 
 
-# Without an output, so that it always runs.
+# The rule has no output, so it always runs when requested.
 rule submit:
-    """Print the status of each request: accepted, or why it is refused."""
+    """Print the status of each leaderboard request: accepted, or the reason for refusal."""
     input:
         checks=rules.check_requests.output.checks,
         sources=SUITE_SOURCES,
@@ -41,7 +41,7 @@ rule submit:
 
 
 rule suite_leaderboard:
-    """Submitted models on the suite of tasks, with their average."""
+    """Tabulate the scores of submitted models on the suite of tasks, with their average."""
     input:
         scores="results/scores/suite.parquet",
         errors="results/scores/suite_errors.parquet",
@@ -61,7 +61,7 @@ rule suite_leaderboard:
 
 
 rule suite_requests:
-    """Status of each request."""
+    """Tabulate the status of each leaderboard request."""
     input:
         checks="results/requests/checks.json",
         records=lambda wildcards: list_study_records("suite", wildcards),
@@ -79,9 +79,9 @@ rule suite_requests:
 
 
 rule suite:
-    """Study: submitted models on a suite of tasks, checked before they are run."""
+    """Study: evaluate submitted models on a suite of tasks, after checking each request."""
     input:
         [rules.suite_leaderboard.output, rules.suite_requests.output] if "suite" in RECORDS else [],
         list_suite_records if "suite" in RECORDS else [],
-        # Sources too, so that what the hub did not give is requested again.
+        # List the sources too, so that files that the hub failed to give are requested again.
         SUITE_SOURCES,

@@ -1,4 +1,4 @@
-"""The requests of the leaderboard, and the inputs of its rules."""
+"""Read the leaderboard requests, and build the inputs of the rules in suite.smk."""
 
 import json
 
@@ -9,7 +9,7 @@ from workflow_scripts.studies.suite.table_requests import describe_tables
 
 
 def get_suite_source(model, revision):
-    """Return the file by which a request is checked: a model's manifest, or metadata fetched for the check."""
+    """Return the file that checks a request: a model's manifest, or metadata fetched for the check."""
     if SETTINGS.source == "miniature" or model in SETTINGS.folders:
         return get_manifest("model", model)
     return f"{HUB}/submitted/{model}@{revision or 'default'}/metadata.json"
@@ -24,12 +24,12 @@ SUITE_CHECKS = check_requests(
 SUITE_SOURCES = [
     file for entry in SUITE_CHECKS["submissions"].values() for file in entry["sources"]
 ]
-# By the name of a row in paths; of two requests for one row the second will be refused.
+# The requests, keyed by the row's name in paths; a second request for the same row is refused.
 SUITE_ROWS = {request.row.in_path: request for request in SETTINGS.requests.values()}
 
 
 def list_accepted_requests():
-    """Return the accepted requests, once they are checked."""
+    """Return the accepted requests, after the checkpoint rule has run."""
     if is_listing() and not CHECKS.exists():
         return accept_unchecked(SUITE_CHECKS)
     checks = Path(checkpoints.check_requests.get().output.checks)
@@ -38,7 +38,7 @@ def list_accepted_requests():
 
 
 def list_suite_records(wildcards):
-    """Return the records of the rows whose requests were accepted."""
+    """Return the records of the rows with accepted requests."""
     return [path for entry in list_accepted_requests() for path in entry["records"].values()]
 
 

@@ -1,4 +1,4 @@
-"""Train the stages of chunked checkpoints, and other models once."""
+"""Train chunked checkpoints stage by stage, and other models in one training run."""
 
 from workflow_scripts.evaluation.requests import build_stage_perplexity_request
 from workflow_scripts.studies.records import list_trainings
@@ -9,7 +9,7 @@ _TRAINING_RECORD = "results/training/{checkpoint}.json"
 
 
 rule tokenise_samples:
-    """Tokenise the data of a training recipe, once for all its checkpoints."""
+    """Tokenize the data of a training recipe for a model, once for all its checkpoints."""
     input:
         model=get_model_manifest,
         data=list_recipe_sources,
@@ -34,7 +34,7 @@ rule tokenise_samples:
 
 
 rule train_checkpoint:
-    """Train a checkpoint through one stage; resumes where it stopped when killed."""
+    """Train a checkpoint through one stage; an interrupted job resumes where it stopped."""
     input:
         base=get_base_manifest,
         samples=get_stage_samples,
@@ -60,7 +60,7 @@ rule train_checkpoint:
 
 
 rule measure_stage_perplexity:
-    """Measure the perplexity of a checkpoint after its stages of training, or of a model before."""
+    """Measure perplexity of a checkpoint after its training stages, or of a model before training."""
     input:
         model=get_checkpoint_manifest,
         data=[get_manifest("dataset", name) for name in MEASURED_TEXTS.values()],
@@ -88,7 +88,7 @@ rule measure_stage_perplexity:
 
 
 rule training_stages:
-    """Tabulate the perplexity after each stage of training, and plot the loss of each."""
+    """Tabulate the perplexity after each training stage, and plot the training losses."""
     input:
         scores="results/scores/training.parquet",
         records=list_trainings(SETTINGS.list_compared_checkpoints()),
@@ -111,7 +111,7 @@ rule training_stages:
 
 
 rule training:
-    """Study: train chunked checkpoints stage by stage, and other models once."""
+    """Study: train chunked checkpoints stage by stage, and other models in one training run."""
     input:
         RECORDS.get("training", []),
         rules.training_stages.output if "training" in RECORDS else [],

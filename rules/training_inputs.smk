@@ -1,10 +1,10 @@
-"""Find the inputs and build the parameters of the training rules: checkpoints, recipes, and their files."""
+"""Build the inputs and parameters of the training rules: checkpoints, recipes and their files."""
 
 from workflow_scripts.settings.training import SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
-# All checkpoints that are compared, and those of them that are trained, by their names in paths.
+# All compared checkpoints, and the trained checkpoints among them, keyed by their names in paths.
 COMPARED = {id.in_path: id for id in SETTINGS.list_compared_checkpoints()}
 TRAINED = {id.in_path: id for id in SETTINGS.list_trained_checkpoints()}
 

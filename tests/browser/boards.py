@@ -1,4 +1,4 @@
-"""Pages to open: a plain one, and one whose every text is an attack."""
+"""Build leaderboard pages for tests: a plain one, and one with an attack in every text."""
 
 from markupsafe import Markup
 

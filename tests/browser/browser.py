@@ -1,4 +1,4 @@
-"""The leaderboard page in a headless Chromium."""
+"""Open the leaderboard page in a headless Chromium."""
 
 import csv
 import json
@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-# Runs before any script of the page, and collects errors, dialogs and what the policy blocks.
+# Runs before the page's scripts, and collects errors, dialogs and violations of the content security policy.
 WATCH = """
 window.violations = [];
 window.faults = [];
@@ -29,7 +29,7 @@ def start_chromium(chromium: str, driver: str, folder: Path) -> webdriver.Chrome
         options.add_argument(argument)
     options.add_argument(f"--user-data-dir={folder}")
     options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    # Both programs are named, so that selenium looks for neither on the network.
+    # Both programs are given, so that selenium does not search the network for them.
     chrome = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
     chrome.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
     return chrome
@@ -47,7 +47,7 @@ class Page:
     def open(self, address: str = "", width: int = 1280) -> "Page":
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
         self.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.chrome.get("about:blank")  # another fragment alone would not load the page again
+        self.chrome.get("about:blank")  # a change of the fragment alone would not reload the page
         for log in ("performance", "browser"):
             self.chrome.get_log(log)
         self.chrome.get(self.path.as_uri() + address)
@@ -67,7 +67,7 @@ class Page:
         )
 
     def get_names(self) -> list[str]:
-        """Return the names of the visible rows from the top, without baselines."""
+        """Return the names of the visible rows in order, without baselines."""
         cell = ".tabulator-row:not(.baseline) .tabulator-frozen > div > span:first-child"
         return self.get_texts(cell)
 
@@ -82,7 +82,7 @@ class Page:
             return list(csv.reader(file))
 
     def assert_calm(self) -> None:
-        """Assert that there was no error or dialog, nothing was blocked, and nothing else was requested."""
+        """Assert that there was no error, dialog, policy violation or other request."""
         assert self.run("return [window.faults, window.violations]") == [[], []]
         assert self.chrome.get_log("browser") == []
         for line in self.chrome.get_log("performance"):

@@ -1,4 +1,4 @@
-"""One Chromium for all tests here; each opens the page anew."""
+"""Start one Chromium for all tests of this folder; each test reloads the page."""
 
 import shutil
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def chrome(tmp_path_factory):
 
 @pytest.fixture
 def make_page(chrome, tmp_path) -> Callable[[str], Page]:
-    """Put a page on the disk, not opened yet."""
+    """Return a function that writes a page to disk without opening it."""
 
     def make(html: str) -> Page:
         path = tmp_path / "leaderboard.html"

@@ -1,4 +1,4 @@
-"""The leaderboard page opens without errors, and searches, filters, sorts and downloads its rows."""
+"""Test that the leaderboard page opens without errors, and can search, filter, sort and download its rows."""
 
 import pytest
 

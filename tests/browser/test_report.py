@@ -1,4 +1,4 @@
-"""The report finds rows of its tables by typing."""
+"""Test the search in the tables of the report."""
 
 import pytest
 from selenium.webdriver.common.by import By

@@ -1,4 +1,4 @@
-"""Faults that the processes of a run meet at named moments: injected/sitecustomize.py reads them from a folder."""
+"""Inject faults into the processes of a run at named moments, through injected/sitecustomize.py."""
 
 import json
 import subprocess
@@ -8,11 +8,11 @@ from pathlib import Path
 from tests.waiting import wait_until
 
 ITEM_SCORED, STEP_SAVED, STEP_TRAINED = "an item is scored", "a step is saved", "a step is trained"
-PATIENCE = 300.0  # a job of Slurm waits for its turn, starts Snakemake twice and imports torch
+PATIENCE = 300.0  # seconds; a Slurm job queues, starts Snakemake twice and imports torch
 
 
 class Faults:
-    """`environment` makes every Python process of a run load injected/sitecustomize.py."""
+    """A folder of planned faults; `environment` makes each Python process load injected/sitecustomize.py."""
 
     def __init__(self, folder: Path):
         folder.mkdir()
@@ -21,12 +21,12 @@ class Faults:
         self.environment = {"CHORUS_FAULTS": str(folder), "PYTHONPATH": injected}
 
     def plan(self, name: str, moment: str, *, within: str, time: int, action: str) -> None:
-        """Wait or kill at a moment; `within` is part of the path of the work, `time` how often it comes to it."""
+        """Plan to wait or kill at the `time`-th occurrence of a moment with `within` in its path."""
         fault = {"moment": moment, "within": within, "time": time, "action": action}
         (self._folder / f"{name}.fault").write_text(json.dumps(fault))
 
     def wait_for(self, name: str, run: subprocess.Popen) -> str:
-        """Wait until a process of the run has come to it; return the number of its Slurm job."""
+        """Wait until a process of the run reaches the fault; return the id of its Slurm job."""
         path = self._folder / f"{name}.reached"
         wait_until(lambda: path.exists() or run.poll() is not None, name, PATIENCE)
         return path.read_text()
@@ -35,6 +35,6 @@ class Faults:
         (self._folder / f"{name}.go").touch()
 
     def count(self, moment: str) -> Counter:
-        """Count how often each thing was computed."""
+        """Count how often each item or step was computed."""
         lines = (self._folder / "computed.txt").read_text().splitlines()
         return Counter(line for line in lines if line.startswith(moment))

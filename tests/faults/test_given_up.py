@@ -1,4 +1,4 @@
-"""One cell whose job is killed on every attempt does not keep the others from their tables."""
+"""Test that one cell with a job killed on every attempt does not prevent the tables of the other cells."""
 
 import shutil
 
@@ -27,10 +27,10 @@ def test_killed_cell_is_listed_missing(finished_grid, tmp_path):
     assert result.returncode == 0 and "Killed on every attempt" in output, output
     scores = pd.read_csv(folder / "results/tables/harmony_scores.csv")
     assert scores["value"].isna().sum() == 1, "the one cell is missing"
-    # Fifteen items were scored before the kills; the next run scores the rest of them alone.
+    # Fifteen items were scored before the kills; the next run scores only the rest.
     before = faults.count(ITEM_SCORED)
     assert len(before) == before.total() == 15
-    record = f"results/records/harmony/{_CELL}/mnli.json"  # as the study's own target asks for it
+    record = f"results/records/harmony/{_CELL}/mnli.json"  # as the study's target requests it
     rerun = run_snakemake(folder, *TARGETS, record, *GRID, **faults.environment)
     assert rerun.returncode == 0, rerun.stdout + rerun.stderr
     assert set(faults.count(ITEM_SCORED).values()) == {1}

@@ -1,4 +1,4 @@
-"""Kills at random moments: the same command makes the same bytes. KILLS says how many, SEED which."""
+"""Test that a run killed at random times gives the same bytes. KILLS is their number, SEED their random seed."""
 
 import os
 import random
@@ -28,9 +28,9 @@ def test_kills_lose_nothing(finished_grid, tmp_path):
         except subprocess.TimeoutExpired:
             os.killpg(run.pid, signal.SIGKILL)
             run.wait()
-        # Deeper folders hold the state of a training, and links by other names.
+        # Deeper folders have training states, and links with other names.
         for record in (folder / "results/records").glob("*/*/*/*.json"):
-            read_record(record)  # whole, or absent
+            read_record(record)  # complete or absent
         unlocked = run_snakemake(folder, "--unlock", *GRID)
         assert unlocked.returncode == 0, unlocked.stderr
     result = run_snakemake(folder, *TARGETS, *GRID, "--cores", "1")

@@ -1,4 +1,4 @@
-"""Print every number that moved between a commit and the working tree: `make golden`."""
+"""Print every number that changed between a commit and the working tree: `make golden`."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""Compare two folders of CSV tables. Imports nothing of the workflow, so that it outlives every rebuilding."""
+"""Compare two folders of CSV tables, without importing the package, so that refactoring cannot break it."""
 
 import csv
 import math
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOLERANCE = 1e-6  # relative and absolute
-# Of a checkpoint's files, config.json too; what its weights do shows in the numbers.
+# Columns with hashes of a checkpoint's files, including config.json; the numbers show changes of weights.
 HASHES = {"commit"}
 ABSENT = "absent"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A cell that moved, came or went."""
+    """A cell that was changed, added or removed."""
 
     table: str
     row: str
@@ -43,7 +43,7 @@ def compare_folders(before: Path, after: Path, keys: dict[str, list[str]]) -> li
 
 
 def _read_cells(path: Path, keys: list[str]) -> dict[tuple[str, str], str]:
-    """Read the cells of a table by row and column; a table that is not there has none."""
+    """Read the cells of a table, keyed by row and column; a missing table has no cells."""
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -69,7 +69,7 @@ def _is_close(before: str, after: str) -> bool:
 
 
 def round_cell(cell: str) -> str:
-    """Round a number to nine digits, far more than the tolerance needs; leave text as it is."""
+    """Round a number to nine digits, far more than the tolerance needs; return text unchanged."""
     try:
         return f"{float(cell):.9g}" if "." in cell or "e" in cell else cell
     except ValueError:

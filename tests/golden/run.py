@@ -29,7 +29,7 @@ def read_base() -> str:
 
 
 def name_processor(cpuinfo: str) -> str:
-    """Name the kind of processor by vendor, family and model, as in intel-6-143."""
+    """Return the CPU's vendor, family and model, as in intel-6-143."""
     values = dict(re.findall(r"^(vendor_id|cpu family|model)\s*: (.*)$", cpuinfo, re.M))
     if len(values) < 3:
         return platform.machine()
@@ -38,7 +38,7 @@ def name_processor(cpuinfo: str) -> str:
 
 
 def find_reference_folder(part: str) -> Path:
-    """Return the folder of the kept numbers of a part, which need not exist."""
+    """Return the folder of a part's reference numbers; it may not exist."""
     if part == "published":
         return HERE / part
     cpuinfo = Path("/proc/cpuinfo")
@@ -46,7 +46,7 @@ def find_reference_folder(part: str) -> Path:
 
 
 def keep_tables(part: str, tables: Path) -> Path:
-    """Make a part's tables the kept ones, and return their folder."""
+    """Store a part's tables as the reference, and return their folder."""
     folder = find_reference_folder(part)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -61,7 +61,7 @@ def keep_tables(part: str, tables: Path) -> Path:
 
 
 def drop_other_processors() -> list[str]:
-    """Remove the kept numbers of other kinds of processor, and return their names."""
+    """Remove the reference numbers of other CPU models, and return the names of these models."""
     folders = [path.parent for path in HERE.glob("*/scores.csv")]
     stale = [folder for folder in folders if folder != find_reference_folder("measured")]
     for folder in stale:
@@ -88,14 +88,14 @@ def extract_commit(commit: str, folder: Path) -> None:
 
 
 def run_commit(commit: str, part: str, tables: Path) -> float:
-    """Make a part's tables as a commit does; return the seconds."""
+    """Make a part's tables with the workflow of a commit; return the seconds."""
     with TemporaryDirectory(prefix="golden-") as tree:
         extract_commit(commit, Path(tree))
         return run_workflow(Path(tree), part, tables)
 
 
 def run_workflow(tree: Path, part: str, tables: Path) -> float:
-    """Run a tree's workflow in a temporary folder and copy a part's tables out of it; return the seconds."""
+    """Run a source tree's workflow in a temporary folder and copy a part's tables; return the seconds."""
     sources = {name: f"results/tables/{name}.csv" for name in PARTS[part]}
     if "scores" in sources:
         sources["scores"] = "results/scores.csv"
@@ -125,7 +125,7 @@ def run_workflow(tree: Path, part: str, tables: Path) -> float:
 
 
 def _make_environment(folder: Path) -> dict[str, str]:
-    """Set one thread, so that sums have one order, and the home and temporary files inside the folder."""
+    """Set one thread for reproducible sums, and a home and TMPDIR inside the folder."""
     own = {"HOME": str(folder), "TMPDIR": str(folder), "COLUMNS": "200"}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     inherited = {

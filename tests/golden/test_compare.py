@@ -1,4 +1,4 @@
-"""The comparison tells what moved, and what only has another place does not."""
+"""Test that the comparison lists changed cells, and ignores the order of rows and columns."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The numbers of the golden config are the kept ones, or those of the base commit."""
+"""Test that the golden config gives the reference numbers, or those of the base commit."""
 
 import pytest
 

@@ -1,1 +1,1 @@
-"""Checks that need real weights and real questions; `--real-hub` names the folder that has them."""
+"""Tests with real weights and real questions; `--real-hub` is their hub folder."""

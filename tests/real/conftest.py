@@ -1,4 +1,4 @@
-"""The hub folder of config/first.yaml, and the real model in it."""
+"""Provide the hub folder of config/first.yaml and its real model."""
 
 from pathlib import Path
 
@@ -22,5 +22,5 @@ def manifest(hub):
 
 @pytest.fixture(scope="session")
 def loaded(manifest):
-    """Load the model that all tests share: a test that changes it loads its own."""
+    """Load the model that all tests share; a test that changes it loads its own copy."""
     return load_model(manifest, **CPU)

@@ -1,4 +1,4 @@
-"""Compare real weights in every mode of chunking with the plain reference."""
+"""Compare real weights in every chunking mode with the reference."""
 
 import pytest
 import torch
@@ -49,7 +49,7 @@ def test_chunking_mode(manifest, loaded, ids, mode):
     torch.manual_seed(0)
     model = load_chunked(manifest, mode=mode, **PLANS[mode])
     for name, parameter in model.named_parameters():
-        if "wrapped_chunk_layers" in name:  # as after training, unlike their initial values
+        if "wrapped_chunk_layers" in name:  # non-initial values, as after training
             parameter.add_(torch.randn_like(parameter) * 0.01)
     expected = compute_reference_logits(loaded.model, model, ids)
     assert not torch.allclose(expected, loaded.model(ids).logits, atol=0.1)

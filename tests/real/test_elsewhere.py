@@ -1,4 +1,4 @@
-"""The harnesses' own command lines on the real model, imported and compared with what Chorus measures."""
+"""Run the harnesses' command lines on the real model, and compare the imported results with our evaluation."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ evaluate_mmlu(manifest, hub, record, mmlu_request)
 
 @pytest.fixture(scope="module")
 def folder(hub, tmp_path_factory):
-    """Make a folder where a command finds models and data by their hub names, without a network."""
+    """Make a folder in which commands find models and data by their hub names without network."""
     folder = tmp_path_factory.mktemp("elsewhere")
     for kind in ("models", "datasets"):
         for source in (hub / kind).glob("*/*"):

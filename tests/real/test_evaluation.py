@@ -1,4 +1,4 @@
-"""The engine and the harness on real questions."""
+"""Test the engine and the harness on real questions."""
 
 import math
 
@@ -13,14 +13,14 @@ from workflow_scripts.hub.record_fields import Recording
 
 pytestmark = pytest.mark.real
 
-# Zero-shot with lm-eval, in the column "Baseline" of the model card of
+# Zero-shot with lm-eval, from the column "Baseline" in the model card of
 # lldois/SmolLM2-135M-Reasoning-SLERP-Champion.
 ARC_CHALLENGE_PUBLISHED = 0.2773
 
 
 @pytest.fixture(scope="module")
 def build_requests(hub):
-    """Build the log-likelihood requests of lm-eval for a task's first items."""
+    """Build lm-eval's log-likelihood requests for the first items of a task."""
 
     def build(task: str, items: int) -> list:
         from lm_eval.tasks import TaskManager
@@ -45,7 +45,7 @@ def test_engine_equals_hflm(loaded, build_requests, task, items):
     expected, scores = (
         lm.loglikelihood(requests, True) for lm in (HFLM(**common), PrefixLM(**common))
     )
-    # Sums of float32 in another order, over up to some dozen tokens of 49,152 possible ones.
+    # float32 sums differ in order, over up to some dozen tokens from a vocabulary of 49,152.
     assert [value for value, _ in scores] == pytest.approx([v for v, _ in expected], abs=2e-3)
     assert [greedy for _, greedy in scores] == [greedy for _, greedy in expected]
 

@@ -1,4 +1,4 @@
-"""Train real weights on CoLA, whose score stays at its baseline as published."""
+"""Train real weights on CoLA; its score stays at the baseline, as in the published results."""
 
 from pathlib import Path
 
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.real
 
 
 def test_cola_stays_baseline(hub, manifest, tmp_path):
-    """The log-probability of the right answer rises; the Matthews correlation stays at the baseline.
+    """The log-probability of the correct answer rises, but the Matthews correlation stays at the baseline.
 
-    So it does for the published models of its size, after all 8,551 sentences and five epochs.
+    The published models of this size show the same after five epochs on all 8,551 sentences.
     """
     recipe = (
         load({})
@@ -52,7 +52,7 @@ def test_cola_stays_baseline(hub, manifest, tmp_path):
 
 
 def read_log_odds(record: Path) -> np.ndarray:
-    """Read the log-probability of each item's right answer, of two."""
+    """Read the normalized log-probability of each item's correct answer out of two."""
     items = read_items(record.with_suffix(".parquet")).sort_by("item").to_pylist()
     pairs = np.array([item["loglikelihoods"] for item in items])
     right = pairs[np.arange(len(items)), [int(item["gold"]) for item in items]]

@@ -1,4 +1,4 @@
-"""Nine hostile requests and repositories, each with the words that its reason must have."""
+"""Build nine hostile requests and repositories, each with words that its refusal must contain."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def _edit_config(files: Files, **keys) -> Files:
     return files | {"config.json": json.dumps(json.loads(files["config.json"]) | keys).encode()}
 
 
-# By the file of the request: how it is made, and what its reason says.
+# For each request file, a function that creates it, and words of its refusal.
 _REQUESTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "link.yaml": (lambda path: path.symlink_to(path.parent / "../secret.txt"), "is a link"),
     "pipe.yaml": (os.mkfifo, "no regular file"),
@@ -36,7 +36,7 @@ _REQUESTS: dict[str, tuple[Callable[[Path], object], str]] = {
         "precision is",
     ),
 }
-# By the repository: its files, made of good ones, its licence, and what its reason says.
+# For each repository, a change of valid files, its licence, and words of its refusal.
 _REPOSITORIES: dict[str, tuple[Callable[[Files], Files], str, str]] = {
     "nested": (
         lambda good: good | {"config.json": b'{"a":' * 200_000 + b"1" + b"}" * 200_000},
@@ -58,7 +58,7 @@ _REPOSITORIES: dict[str, tuple[Callable[[Files], Files], str, str]] = {
 
 
 def fill(folder: Path, hub: FakeHub, good: Files) -> dict[str, str]:
-    """Make the hostile requests and two good ones; return the words of each reason by file."""
+    """Write the hostile requests and two valid ones; return the words of each refusal, keyed by file."""
     folder.mkdir()
     (folder.parent / "secret.txt").write_text(SECRET)
     reasons = {}

@@ -1,4 +1,4 @@
-"""Untrusted manifests, records and folders that would reach out of their folder."""
+"""Test that untrusted manifests, records and folder names cannot access files outside their folder."""
 
 import json
 
@@ -48,7 +48,7 @@ def test_no_remote_code_and_no_pickles():
 
 @pytest.mark.workflow
 def test_folder_name_with_shell_signs(tmp_path):
-    """Nothing in it is run, and the token of the environment is nowhere afterwards."""
+    """The folder name is not executed, and no file contains the token of the environment."""
     token = "hf_" + "PlantedTokenPlantedTokenPlanted"
     folder = tmp_path / 'it\'s a "run" $(touch gotcha) ;'
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Nine hostile requests leave the good ones their verdicts."""
+"""Test that nine hostile requests do not affect the checks of valid ones."""
 
 import json
 import unicodedata
@@ -19,7 +19,7 @@ RULES = Rules(memory_mb=8_000, open_licences=("mit", "apache-2.0"))
 
 @pytest.fixture
 def checked(hub, tmp_path, monkeypatch):  # noqa: F811
-    """Return the words that each reason must have, and the checked entries."""
+    """Return the words of each expected refusal, and the checked entries."""
     monkeypatch.chdir(tmp_path)
     place(tmp_path / "world", "Pythia-0.1M")
     model = tmp_path / "world/models/miniature/Pythia-0.1M"
@@ -52,7 +52,7 @@ def test_hostile_requests_stop_no_other(checked, tmp_path, capsys):
     assert sorted(accepted) == ["good-bfloat16.yaml", "good-float32.yaml"]
     for file, expected in words.items():
         assert expected in reasons[plain(file)] and len(reasons[plain(file)]) <= 1_001
-    # In the terminal, the tables and the files:
+    # Check the terminal output and the tables.
     checks = tmp_path / "checks.json"
     checks.write_text(json.dumps(entries))
     files = [tmp_path / f"requests.{kind}" for kind in ("csv", "md", "tex")]

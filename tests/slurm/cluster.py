@@ -1,10 +1,9 @@
-"""A real Slurm of four nodes on this machine: some partitions, fake GPUs, gone again when done with.
+"""Start a temporary Slurm cluster of four nodes on this machine, with two partitions and fake GPUs.
 
-Debian's build of slurmd runs several daemons on one host, each with a name and a port of its own, so
-a node is a daemon; with one CPU each, so that no two jobs share one. A GPU is a device
-file that Slurm schedules and nothing opens. There are no cgroups
-and no accounting database: slurmd adds up what a job's processes hold every second and kills a job that
-holds more than it asked for, and `squeue` says how jobs are.
+Debian's build of slurmd runs several daemons on one host, each with its own name and port, so each node
+is a daemon, with one CPU so that jobs do not share a node. A GPU is a device file that Slurm schedules
+and nothing opens. There are no cgroups and no accounting database: slurmd sums the memory of a job's
+processes every second and kills a job that exceeds its request, and `squeue` gives the state of jobs.
 """
 
 import os
@@ -73,7 +72,7 @@ EnforcePartLimits=ALL
 
 
 class Cluster:
-    """Use as a context manager; `environment` is what a program needs to find this Slurm."""
+    """A Slurm cluster as a context manager; programs find it through `environment`."""
 
     def __init__(self, folder: Path, memory_mb: int = 200_000):
         self.folder, self._memory_mb = folder, memory_mb
@@ -97,7 +96,7 @@ class Cluster:
         return self
 
     def __exit__(self, *_exception) -> None:
-        """Kill the daemons, and the jobs: Slurm hands the path of its configuration on to every process."""
+        """Kill the daemons and the jobs, which are the processes with this cluster's SLURM_CONF."""
         for daemon in self._daemons:
             daemon.kill()
             daemon.wait()
@@ -119,25 +118,25 @@ class Cluster:
         ).stdout
 
     def _is_idle(self) -> bool:
-        with suppress(subprocess.SubprocessError):  # as long as slurmctld does not answer
+        with suppress(subprocess.SubprocessError):  # until slurmctld answers
             states = self.run("sinfo", "--Node", "--noheader", "--partition=batch", "--format=%T")
             return states.split() == ["idle"] * len(NODES)
         return False
 
     def list_jobs(self, state: str) -> dict[str, str]:
-        """List the comment of each job in such a state, which for Snakemake's is the rule, by its id."""
+        """Return the comment of each job in a state, keyed by job id; Snakemake's comment is the rule."""
         lines = self.run("squeue", "--noheader", f"--states={state}", "--format=%A|%k")
         return dict(line.split("|", 1) for line in lines.splitlines())
 
     def read_facts(self, job: str) -> dict[str, str]:
-        """Return what Slurm knows of a job: JobState, Restarts, NodeList and so on."""
+        """Return Slurm's description of a job: JobState, Restarts, NodeList and so on."""
         output = self.run("scontrol", "show", "job", job)
         return dict(word.split("=", 1) for word in output.split() if "=" in word)
 
     def _configure(self) -> None:
         for name in ("state", "spool", "munge", "bin"):
             (self.folder / name).mkdir()
-        # Snakemake's executor calls srun without the variable that leads to our configuration.
+        # Snakemake's executor calls srun without SLURM_CONF.
         srun = self.folder / "bin" / "srun"
         configuration = self.environment["SLURM_CONF"]
         srun.write_text(f'#!/bin/sh\nSLURM_CONF={configuration} exec {shutil.which("srun")} "$@"\n')
@@ -145,7 +144,7 @@ class Cluster:
         ports = _find_free_ports(1 + len(NODES))
         devices = [self.folder / f"gpu{number}" for number in range(GPUS_PER_NODE)]
         for device in devices:
-            os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # as /dev/null is
+            os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))  # like /dev/null
         (self.folder / "slurm.conf").write_text(
             _CONFIGURATION.format(
                 host=socket.gethostname().split(".")[0],
@@ -163,12 +162,12 @@ class Cluster:
         )
 
     def _start_munge(self) -> None:
-        """Start it with a key and a socket of its own, beside the machine's munge where there is one."""
+        """Start munge with its own key and socket, separate from a munge of this machine."""
         key = self.folder / "munge" / "key"
         subprocess.run([find_program("mungekey"), "--create", "--keyfile", key], check=True)
         options = {"key": key, "log": "log", "pid": "pid", "seed": "seed"}
         paths = [f"--{name}-file={self.folder / 'munge' / file}" for name, file in options.items()]
-        # As root it warns that another user would be better, and needs --force to go on.
+        # As root, munged warns and continues only with --force.
         self._start(
             "munged", "munged", "--foreground", "--force", f"--socket={self._socket}", *paths
         )
@@ -193,12 +192,12 @@ class Cluster:
 
 
 def find_program(name: str) -> str | None:
-    """Find it also where Debian keeps daemons, where only an administrator's PATH looks."""
+    """Find a program, also in the sbin folders, where Debian installs daemons."""
     return shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
 
 
 def find_missing_requirement() -> str | None:
-    """Say why no Slurm can be started here, or return None."""
+    """Return why Slurm cannot be started on this machine, or None."""
     if absent := [name for name in PROGRAMS if find_program(name) is None]:
         return f"needs Slurm, and {', '.join(absent)} cannot be found (Debian: slurm-wlm munge)"
     if os.geteuid() != 0:

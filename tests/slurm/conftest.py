@@ -1,4 +1,4 @@
-"""One Slurm for the session."""
+"""Start one Slurm cluster per test session."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,6 +14,6 @@ def cluster():
     if (missing := find_missing_requirement()) and not NO_SKIPS:
         pytest.skip(missing)
     assert not missing, missing
-    # Not below pytest's folder: munge wants one whose parents belong to root or to nobody else.
+    # Not below pytest's folder, because munge requires parent folders owned by root or by its user.
     with TemporaryDirectory(prefix="chorus-slurm-") as folder, Cluster(Path(folder)) as cluster:
         yield cluster

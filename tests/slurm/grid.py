@@ -1,4 +1,4 @@
-"""The small grid, sent to Slurm with the profile that users are given."""
+"""Run the small grid on Slurm with the repository's profile."""
 
 import subprocess
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from tests.slurm.cluster import Cluster
 from tests.workflow.grid import GRID, TARGETS
 from tests.workflow.snakemake import ROOT, start_snakemake
 
-# Only what would have a test wait is other than in the profile.
+# Shorter waiting times than in the profile; the rest is the same.
 SLURM = [
     *("--profile", str(ROOT / "profiles/slurm"), "--latency-wait", "10"),
     *("--slurm-init-seconds-before-status-checks", "2", "--seconds-between-status-checks", "2"),

@@ -1,4 +1,4 @@
-"""Requests that Slurm would refuse, told before anything is submitted."""
+"""Test that resource requests that Slurm would refuse are reported before submission."""
 
 import pytest
 

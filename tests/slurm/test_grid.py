@@ -1,4 +1,4 @@
-"""The grid on a real Slurm: the bytes of a run without one."""
+"""Test that the grid on a real Slurm gives the same bytes as a local run."""
 
 import subprocess
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slurm
 
 @contextmanager
 def _mount_read_only(hub: Path):
-    """Mount the hub as those that others look after; root would get past permissions."""
+    """Mount the hub folder read-only, like a shared one; permissions would not stop root."""
     subprocess.run(["mount", "--bind", hub, hub], check=True)
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", hub], check=True)
@@ -26,7 +26,7 @@ def _mount_read_only(hub: Path):
 
 def test_slurm_grid_equals_local_run(cluster, finished_grid, tmp_path):
     folder = copy_hub(finished_grid, tmp_path / "slurm")
-    # No job of these models needs a GPU; two ask for one all the same, and Slurm gives it to them.
+    # No job of these models needs a GPU; two jobs still request one, and Slurm assigns it.
     gpus = ["--set-resources", "train_before_test:gpu=1"]
     with _mount_read_only(folder / "resources/hub"):
         run = start_on_slurm(cluster, folder, *gpus, **TOKENS)

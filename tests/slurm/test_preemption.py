@@ -1,4 +1,4 @@
-"""A training that is preempted and then reaches its time limit, on a real Slurm: its bytes are those of a quiet one."""
+"""Test training that is preempted and then reaches its time limit, on a real Slurm: the results do not change."""
 
 import os
 import signal
@@ -43,5 +43,5 @@ def test_preempted_training_resumes(cluster, finished_grid, tmp_path):
         with suppress(ProcessLookupError):
             os.killpg(run.pid, signal.SIGKILL)
     assert read_results(folder) == read_results(finished_grid)
-    # It was interrupted twice, both times just after a save.
+    # Each step was trained once: both interruptions came right after a save.
     assert max(faults.count(STEP_TRAINED).values()) == 1

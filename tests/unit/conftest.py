@@ -1,4 +1,4 @@
-"""A small hub: the generated datasets and one of the shipped models, made once for all tests here."""
+"""Build a small hub folder once per test session: the generated datasets and one shipped model."""
 
 import pytest
 
@@ -7,12 +7,12 @@ MODEL = "Pythia-0.1M"
 
 @pytest.fixture(scope="session")
 def world(tmp_path_factory):
-    # Here, or the tests of every room would wait for these before the first of them runs.
+    # Imported here, because other tests need not wait for these imports.
     import torch
 
     from workflow_scripts.miniature.build import build_world
 
-    torch.set_num_threads(1)  # as in a job of a test: sums of more threads end in other digits
+    torch.set_num_threads(1)  # as in a job: other numbers of threads round sums differently
     folder = tmp_path_factory.mktemp("hub")
     build_world(folder, items=24)
     placed(folder, MODEL)
@@ -20,7 +20,7 @@ def world(tmp_path_factory):
 
 
 def placed(hub, name):
-    """Place one of the shipped models in a hub folder, and return its manifest."""
+    """Copy a shipped model into a hub folder, and return the path of its manifest."""
     from workflow_scripts.miniature.shipped import place
 
     place(hub, name)

@@ -1,4 +1,4 @@
-"""What a reader of the report is told of a study's numbers."""
+"""Render the report's prose for a study from given numbers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Shapes of what runs on a GPU, on the device meta, where nothing is computed."""
+"""Test the shapes of GPU code on the meta device, which computes nothing."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What the steps are asked: all that their outcome depends on, nothing else, and the same on both sides."""
+"""Test that job parameters contain exactly the config keys that the result depends on."""
 
 import pytest
 import yaml
@@ -33,7 +33,7 @@ REQUESTS = {
 
 @pytest.mark.parametrize(("change", "expected"), load_table(__file__, "changed_keys.txt"))
 def test_changed_key(change, expected):
-    """A changed key changes the params of its users and of nobody besides."""
+    """A changed config key changes the params of the jobs that use it, and no others."""
     before, after = load({}), load(yaml.safe_load(f"{{{change}}}"))
     differing = {name for name, get in REQUESTS.items() if get(before) != get(after)}
     assert differing == set(expected.split())
@@ -51,7 +51,7 @@ def test_changed_key(change, expected):
     ],
 )
 def test_timed_plans(model, layers, variants):
-    """The layers alone, and each checkpoint with what it is made of, once; of another model the grid."""
+    """The timed plans are the layers without adapters and each distinct checkpoint once; other models have the grid."""
     plan = {"model": MODEL, "num_layers_per_chunk": 12}
     checkpoints = [
         plan,

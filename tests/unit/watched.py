@@ -1,4 +1,4 @@
-"""lm-eval's own model, and a note of every token that would reach its weights."""
+"""Wrap lm-eval's HFLM to record every token that would reach its weights."""
 
 import random
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ AWKWARD = [("", "The fox sees"), ("The fo", "x sees"), ("What?  \n", "The fox")]
 
 
 def draw_pairs(tokenizer) -> list[tuple[str, str]]:
-    """Draw contexts with several endings; empty ones, and spaces and start tokens everywhere."""
+    """Draw random contexts with several continuations, including empty contexts, spaces and start tokens."""
     rng = random.Random(fresh_seed())
     start = tokenizer.bos_token or tokenizer.eos_token
 
@@ -40,12 +40,12 @@ def draw_pairs(tokenizer) -> list[tuple[str, str]]:
 
     contexts = [*(draw_text(0) for _ in range(60)), "", " ", start]
     pairs = [(context, draw_text(1)) for context in contexts for _ in range(4)]
-    # lm-eval itself has no answer to a continuation of which no token is left.
+    # lm-eval cannot score a continuation that encodes to no tokens.
     return [pair for pair in pairs if tokenizer.encode(pair[1], add_special_tokens=False)]
 
 
 def make_watched_model(tokenizer, kind: type[HFLM] = HFLM) -> HFLM:
-    """Make a model without weights, which notes what it would score or generate from."""
+    """Make a model without weights that records the tokens it would score or generate from."""
 
     class Watched(kind):
         def _loglikelihood_tokens(self, requests, *arguments, **options):

@@ -1,4 +1,4 @@
-"""One run of the default config, smaller, that the tests of this folder look at and disturb."""
+"""Run a smaller default config once; the tests of this folder inspect it or modify copies of it."""
 
 import shutil
 import subprocess
@@ -12,12 +12,12 @@ from tests.workflow.snakemake import SMALL, run_snakemake
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory):
-    """A folder in which everything was made, and the result of its run."""
+    """Return the working directory of a finished run, and the result of its process."""
     return make_once(tmp_path_factory, "finished", _make_everything)
 
 
 def _make_everything(folder: Path) -> subprocess.CompletedProcess:
-    """Make everything, with the network forbidden to every process."""
+    """Run the default target with the network blocked in every process."""
     report = folder / "network.txt"
     result = run_snakemake(
         folder,
@@ -32,7 +32,7 @@ def _make_everything(folder: Path) -> subprocess.CompletedProcess:
 
 @pytest.fixture
 def copy(finished, tmp_path):
-    """A copy of the finished folder that a test may spoil; times kept, or all would be out of date."""
+    """Return a copy of the finished folder; it keeps modification times, so that nothing is out of date."""
     folder = tmp_path / "copy"
     shutil.copytree(finished[0], folder, symlinks=True)
     return folder

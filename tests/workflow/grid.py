@@ -1,4 +1,4 @@
-"""The demo's grid, shrunken: run once without any misfortune, then again in other ways."""
+"""Run a reduced demo grid: once undisturbed, and again on Slurm or with injected faults."""
 
 import shutil
 import time
@@ -9,7 +9,7 @@ from tests.workflow.snakemake import SMALL, start_snakemake
 
 GRID = [*SMALL, str(Path(__file__).parent / "grid.yaml")]
 TARGETS = ["results/tables/harmony_scores.md", "results/tables/harmony_leaderboard.md"]
-# In the environment of every run, and afterwards nowhere.
+# Tokens in the environment of every run; tests check that no file contains them.
 TOKENS = {
     name: f"hf_Planted{name.replace('_', '')}0123456789"
     for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_TOKEN", "WANDB_API_KEY")
@@ -17,7 +17,7 @@ TOKENS = {
 
 
 def make_grid(folder: Path) -> Path:
-    """Make the grid, and write the argument lists of all processes meanwhile into argument_lists.txt."""
+    """Run the grid, and write the command lines of all processes during the run into argument_lists.txt."""
     argument_lists = set()
     process = start_snakemake(folder, *TARGETS, *GRID, **TOKENS)
     try:
@@ -32,7 +32,7 @@ def make_grid(folder: Path) -> Path:
 
 
 def copy_hub(finished: Path, folder: Path) -> Path:
-    """Copy the hub of a finished folder, its requests, and with what Snakemake knows of it; no results."""
+    """Copy the hub folder, the requests and Snakemake's metadata of a finished run, without results."""
     folder.mkdir(exist_ok=True)
     for name in (".snakemake", "resources", "requests"):
         if (finished / name).is_dir():

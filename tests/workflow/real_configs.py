@@ -1,4 +1,4 @@
-"""The configs of the real models, cut to a few models, tasks and items, and a hub of stand-ins to run them on."""
+"""Run the configs of real models with fewer models, tasks and items, on a fake hub with stand-in models."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from tests.workflow.snakemake import ROOT
 from tests.workflow.stand_in_hub import fill
 
 CUTS = ROOT / "tests/workflow/cuts"
-# Of config/requests/paper: one that trains before each test, and one of a checkpoint that is made here.
+# From config/requests/paper: a request with train-before-test, and one for a checkpoint built in the run.
 REQUESTS = ["Qwen2.5-0.5B-trained-before-test", "Qwen2.5-0.5B-Instruct@k2m12+cpt"]
 
 
 def list_config_arguments(name: str) -> list[str]:
-    """List the arguments for a config as it is, and behind it the file that cuts it."""
+    """List the arguments for a config and for the file that reduces it."""
     return ["--configfile", str(ROOT / f"config/{name}.yaml"), str(CUTS / f"{name}.yaml")]
 
 
@@ -23,7 +23,7 @@ def list_config_arguments(name: str) -> list[str]:
 def serve_real_config(
     name: str, folder: Path
 ) -> Iterator[tuple[list[str], dict[str, str], FakeHub]]:
-    """Yield arguments and environment of a run in this folder, and the hub, which is there meanwhile."""
+    """Yield the arguments and environment of a run in `folder`, and the running fake hub."""
     (folder / "requests").mkdir(parents=True)
     for request in REQUESTS:
         shutil.copy(ROOT / f"config/requests/paper/{request}.yaml", folder / "requests")

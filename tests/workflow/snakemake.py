@@ -1,4 +1,4 @@
-"""Run the real Snakemake on the real Snakefile, in a folder of the test's own."""
+"""Run Snakemake on the repository's Snakefile in a temporary working directory."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import yaml
 from workflow_scripts.settings.job_batches import strip_batch_number
 
 ROOT = Path(__file__).parents[2]
-# A world that is built and trained in seconds: the same rules, fewer items and steps.
+# A config that runs in seconds: the same rules with fewer items and steps.
 SMALL = ["--configfile", str(ROOT / "tests/workflow/small.yaml")]
 
 
@@ -23,7 +23,7 @@ def run_snakemake(folder: Path, *arguments: str, **environment: str) -> subproce
 def run_for(
     folder: Path, *words: str | Path, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess:
-    """Run a command in the environment that the folder's runs have, there or elsewhere."""
+    """Run a command in `cwd`, or else in `folder`, with the environment of the folder's runs."""
     return subprocess.run(
         words,
         env=build_environment(folder, **environment),
@@ -35,7 +35,7 @@ def run_for(
 
 
 def start_snakemake(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen:
-    """Start Snakemake beside the test, in a session of its own; its output is in snakemake.out."""
+    """Start Snakemake in the background in a new session; its output goes to snakemake.out."""
     with (folder / "snakemake.out").open("w") as output:
         return subprocess.Popen(
             build_command(folder, *arguments),
@@ -49,7 +49,7 @@ def start_snakemake(folder: Path, *arguments: str, **environment: str) -> subpro
 
 
 def write_changed_config(folder: Path, **changes) -> list[str]:
-    """Change some keys of the small world as a user would, by one more config file; return the arguments."""
+    """Change keys of the small config with another config file, as a user would; return the arguments."""
     path = folder / "changes.yaml"
     path.write_text(yaml.safe_dump(changes))
     return [*SMALL, str(path)]
@@ -69,7 +69,7 @@ def build_command(folder: Path, *arguments: str, snakefile: Path = ROOT / "Snake
 
 
 def build_environment(folder: Path, **changes: str) -> dict[str, str]:
-    """Build an environment with a home of its own: no part is played by the user's caches and tokens."""
+    """Build an environment with its own home directory, without the user's caches and tokens."""
     home = folder / ".home"
     home.mkdir(exist_ok=True)
     inherited = {
@@ -81,7 +81,7 @@ def build_environment(folder: Path, **changes: str) -> dict[str, str]:
 
 
 def count_jobs(result: subprocess.CompletedProcess) -> dict[str, int]:
-    """Count how often each rule would run, or ran, from the table of job counts; packs of tasks added up."""
+    """Count the jobs of each rule from Snakemake's table of job counts; batches of a rule are summed."""
     assert result.returncode == 0, result.stdout + result.stderr
     table = (result.stdout + result.stderr).split("Job stats", 1)[1].split("total", 1)[0]
     # The rich logger shows a rule's underscores as spaces.

@@ -1,5 +1,6 @@
-"""What the real configs ask of the hub, under the names that they ask for: generated datasets, and the
-shipped models with as many layers as the real ones, which every plan of chunks is checked against.
+"""Fill a fake hub with stand-ins under the real names: generated datasets, and shipped models.
+
+Models have as many layers as the real ones, because chunk plans are checked against this number.
 """
 
 import json
@@ -16,8 +17,8 @@ from workflow_scripts.miniature.build import build_world
 from workflow_scripts.miniature.shipped import place
 from workflow_scripts.settings.tables import ModelRow, read_table
 
-ITEMS = 8  # of each generated test
-# By name: a shipped model of the same architecture.
+ITEMS = 8  # test items per dataset
+# A shipped model of the same architecture for each real name.
 STAND_INS = {
     "EleutherAI/pythia-70m-deduped": "Pythia-0.1M",
     "HuggingFaceTB/SmolLM2-135M": "Llama-0.3M",
@@ -26,7 +27,7 @@ STAND_INS = {
     "Qwen/Qwen2.5-0.5B-Instruct": "Qwen2-1M-Instruct",
     "meta-llama/Llama-3.2-1B-Instruct": "Llama-0.3M",
 }
-# Every other architecture here has a chat template exactly where the real models have one.
+# The other stand-ins have a chat template exactly if the real model has it.
 WITHOUT_TEMPLATE = "HuggingFaceTB/SmolLM2-135M"
 
 
@@ -37,7 +38,7 @@ def fill(hub: FakeHub) -> None:
 
 @cache
 def _build_repositories() -> dict[tuple[str, str], tuple[dict[str, bytes], str]]:
-    """Build files and licence, by kind and name."""
+    """Build the files and licence of each repository, keyed by kind and name."""
     rows = read_table(ModelRow, ROOT / "config/models.tsv")
     repositories = {}
     with TemporaryDirectory() as temporary:
@@ -57,7 +58,7 @@ def _build_repositories() -> dict[tuple[str, str], tuple[dict[str, bytes], str]]
 
 
 def _stretch(folder: Path, layers: int) -> None:
-    """Repeat each layer until there are so many."""
+    """Repeat layers until the model has `layers` layers."""
     config = json.loads((folder / "config.json").read_text())
     shipped_layers = config["num_hidden_layers"]
     config["num_hidden_layers"] = layers
@@ -73,7 +74,7 @@ def _stretch(folder: Path, layers: int) -> None:
 
 
 def _read(folder: Path) -> dict[str, bytes]:
-    """Read the files of a folder but the manifest, which a hub has none of."""
+    """Read the files of a folder except the manifest, which a hub repository does not have."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""Break one cell in each study and protocol: the run still writes every table, figure and page."""
+"""Test that a run with one failed cell per study and protocol still writes every table, figure and page."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from workflow_scripts.core.items import write_items
 pytestmark = pytest.mark.workflow
 
 REASON = "the weights <b>melted</b>"
-# By study and protocol: a record of the small config, and a table that marks it as missing.
+# For each study and protocol, a record of the small config, and a table that marks it as missing.
 BROKEN = {
     "harmony, direct": ("harmony/direct/miniature--Llama-1.4M/mnli", "harmony_scores"),
     "harmony, trained": (
@@ -32,7 +32,7 @@ BROKEN = {
 
 
 def break_cell(folder, name: str) -> str:
-    """Write the record of a failed cell, without the note that makes the next run retry it."""
+    """Write a failed record, without the file that makes the next run retry it."""
     record = f"results/records/{name}.json"
     path = folder / record
     assert path.is_file(), f"the small config makes no {record}"

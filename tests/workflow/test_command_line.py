@@ -1,4 +1,4 @@
-"""Run what users type: dry runs of every config, the linter, the Slurm profile, mistakes."""
+"""Test users' command lines: dry runs of every config, the linter, the Slurm profile, and mistakes."""
 
 import re
 import shutil
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.workflow
 
 TABLE = "results/tables/published_agreement.md"
 PROFILE = str(ROOT / "profiles/slurm")
-# The other configs are checked by make test-all, and paper.yaml by its plan.
+# `make test-all` checks the other configs, and test_planning.py checks paper.yaml.
 QUICK_CONFIGS = ("config.yaml", "first.yaml")
 CONFIG_CASES = [
     pytest.param(path, id=path.name, marks=[] if path.name in QUICK_CONFIGS else pytest.mark.slow)
@@ -46,7 +46,7 @@ def test_dry_run_grid(path, tmp_path):
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())["harmony"]
     config |= yaml.safe_load(path.read_text()).get("harmony", {})
     result = run_snakemake(tmp_path, "-n", "--configfile", str(path))
-    # A rule asked for what the config has not.
+    # An exception means that a rule uses something the config does not have.
     assert "Exception" not in result.stdout + result.stderr
     jobs = count_jobs(result)
     grid_jobs = jobs.get("evaluate_direct", 0)
@@ -76,13 +76,13 @@ def test_lock_hub_selection(tmp_path):
 def test_slurm_profile_without_slurm(tmp_path):
     programs = tmp_path / "bin"
     programs.mkdir()
-    for name in ("bash", "which"):  # of Snakemake and its plugin
+    for name in ("bash", "which"):  # used by Snakemake and its plugin
         (programs / name).symlink_to(shutil.which(name))
     result = run_snakemake(tmp_path, TABLE, "--profile", PROFILE, PATH=str(programs))
     assert result.returncode == 1 and "Slurm's sbatch cannot be found" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "results").exists() and not (tmp_path / "logs").exists()
-    # As people type it, from the root: the link `slurm` is what Snakemake looks for.
+    # Run from the root, as users do: Snakemake looks for the link `slurm`.
     command = [sys.executable, "-m", "snakemake", "-n", "--profile", "slurm", "--directory"]
     assert count_jobs(run_for(tmp_path, *command, tmp_path, cwd=ROOT))["train_before_test"] == 6
 
@@ -93,7 +93,7 @@ def test_snakemake_lint(tmp_path):
 
 
 def test_rules_import_no_heavy_package():
-    """Every cluster job parses them again."""
+    """Imports of rules are light, because every cluster job parses the rules again."""
     rules = "".join(path.read_text() for path in [ROOT / "Snakefile", *ROOT.glob("rules/*.smk")])
     modules = set(re.findall(r"^from (workflow_scripts[\w.]*) import", rules, re.M))
     packages = set(python(f"import sys, {', '.join(modules)}; print(*sys.modules)").split())
@@ -103,13 +103,13 @@ def test_rules_import_no_heavy_package():
 
 
 def test_inherited_rule_has_localrule_and_version():
-    """Snakemake drops `localrule` of a rule that is taken with changes; the version stands where it is raised."""
+    """`use rule ... with` does not inherit `localrule`, so it is repeated; its params have their own version."""
     texts = [path.read_text() for path in (ROOT / "rules").glob("*.smk")]
     rules = [rule for text in texts for rule in re.split(r"^(?=(?:use )?rule\b)", text, flags=re.M)]
     local = {rule.split()[1].rstrip(":") for rule in rules if "    localrule: True\n" in rule}
     for rule in rules:
         if rule.startswith("use rule"):
-            # A job of its own says what it needs.
+            # A cluster job has its own resources.
             is_job = "    resources:\n" in rule or rule.split()[2] not in local
             assert is_job or "    localrule: True\n" in rule, rule
             version = re.search(r'^ {8}version=(\d+|"\w+ \d+"),', rule, re.M)

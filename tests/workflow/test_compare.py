@@ -1,4 +1,4 @@
-"""`snakemake compare` in an empty folder: of published models and of result folders, and nothing is fetched."""
+"""Test `snakemake compare` in an empty folder, on published models and result folders, without fetching."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Follow docs/extending.md to the letter: its blocks in a copy of the repository, its commands in a folder."""
+"""Follow docs/extending.md exactly: apply its blocks to a copy of the repository, and run its commands."""
 
 import re
 import shlex
@@ -27,7 +27,7 @@ RUN = "Run:"
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of the page, with the line above it and the heading that it stands under."""
+    """A fenced block of the page, with the line above it and its heading."""
 
     addition: str
     line: str
@@ -46,7 +46,7 @@ def parse_blocks(page: str) -> list[Block]:
 
 
 def apply_block(block: Block, repository: Path) -> None:
-    """Put a block where the line above it says."""
+    """Write a block into the file and place that the line above it names."""
     if match := APPEND.fullmatch(block.line):
         path = repository / match[1]
         gap = "\n\n" if match[2] else ""
@@ -77,13 +77,13 @@ def read_commands(block: Block) -> Iterator[list[str]]:
 
 
 class Reader:
-    """Type the page into a copy of the repository, and run its commands in a folder."""
+    """Apply the page's blocks to a copy of the repository, and run its commands in a folder."""
 
     def __init__(self, repository: Path, folder: Path):
         self.repository, self.folder = repository, folder
 
     def write_runs(self) -> Path:
-        """Write a config with the prompt runs of the small world and those that the page adds."""
+        """Write a config with the prompt runs of the small config and those that the page adds."""
         runs = yaml.safe_load((ROOT / "tests/workflow/small.yaml").read_text())["prompts"]["runs"]
         shipped, current = (
             {path.stem for path in (root / "config/prompts").glob("*.yaml")}
@@ -94,7 +94,7 @@ class Reader:
         return path
 
     def run(self, arguments: list[str]) -> subprocess.CompletedProcess:
-        """Run a command in the small world; configs of the page come after that of the world."""
+        """Run a command with the small config; the page's configs override it."""
         page_configs = []
         if "--configfile" in arguments:
             index = arguments.index("--configfile")
@@ -112,7 +112,7 @@ class Reader:
 
 
 def copy_repository(folder: Path) -> Path:
-    """Copy the tracked files, and new ones that are not ignored."""
+    """Copy the tracked files, and untracked files that git does not ignore."""
     result = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -127,7 +127,7 @@ def copy_repository(folder: Path) -> Path:
     return folder
 
 
-# By addition: a file that its commands write, and words in it.
+# For each addition, a file that its commands write, and words in it.
 EXPECTED = {
     "A task": ("tables/harmony_scores.csv", "TruthfulQA (mc1)"),
     "A model": None,
@@ -142,7 +142,7 @@ EXPECTED = {
 
 @pytest.mark.slow
 def test_page_commands(copy, tmp_path):
-    """Follow the page to the letter: make each addition, and check it before the next."""
+    """Make each addition of the page, and check it before the next."""
     reader = Reader(copy_repository(tmp_path / "repository"), copy)
     blocks = parse_blocks(PAGE.read_text())
     assert list(dict.fromkeys(block.addition for block in blocks)) == list(EXPECTED)
@@ -169,7 +169,7 @@ def test_page_commands(copy, tmp_path):
 
 
 def test_page_blocks(tmp_path):
-    """Put every block of the page somewhere, without running anything."""
+    """Every block of the page can be applied; this test runs no command."""
     repository = copy_repository(tmp_path)
     for block in parse_blocks(PAGE.read_text()):
         if block.line != RUN:

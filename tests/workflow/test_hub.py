@@ -1,4 +1,4 @@
-"""The rules of the hub, with the real Snakemake and client, against a hub on this machine."""
+"""Test the hub rules with Snakemake and the real client against a local fake hub."""
 
 import pytest
 
@@ -13,8 +13,8 @@ MANIFESTS = [
     f"resources/hub/models/{MODEL}/manifest.json",
     f"resources/hub/datasets/{DATASET}/manifest.json",
 ]
-# In place of rules/common.smk, so that these tests need no settings. The rule `use` stands for all
-# that is made from the manifests and must not be made again without need.
+# This replaces rules/common.smk, so that these tests need no settings. The rule `use` represents all jobs
+# that read manifests and must not be rerun without need.
 SNAKEFILE = f"""
 from types import SimpleNamespace
 
@@ -70,7 +70,7 @@ def snake(hub, tmp_path):
 
 
 def test_lock_hub(hub, snake, tmp_path):
-    """A lock freezes what is used and reruns nothing; a folder that departs from it stops the run."""
+    """A lock freezes the commits in use and reruns nothing; a conflicting hub folder stops the run."""
     assert count_jobs(snake("use")) == {"fetch_model": 1, "fetch_dataset": 1, "use": 1}
     assert count_jobs(snake("lock_hub")) == {"lock_hub": 1}
     lock = tmp_path / "config" / "hub.lock.tsv"

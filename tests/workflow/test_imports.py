@@ -1,4 +1,4 @@
-"""Scores from elsewhere: a table, what lm-eval wrote, or what another run shared, become tables, pages and answers."""
+"""Test imported scores: tables and pages from a CSV file, lm-eval results, or another run's shared results."""
 
 import csv
 import re
@@ -16,12 +16,12 @@ NOTHING = {
     "suite": {"requests": "none"},
 }
 MODELS = ("acme/Anvil-1B", "acme/Anvil-2B", "acme/Rocket-1B", "Qwen/Qwen2.5-0.5B")
-# By task: examples, right answers of ten for the better model and the worse one.
+# For each task, the shots, and the correct answers out of ten of the better and the worse model.
 TASKS = {"arc_easy": (2, (9, 5)), "rte": (0, (8, 4)), "sst2": (0, (7, 6))}
 
 
 def write_scores(folder):
-    """Write a better model in every line, on tasks that the default config has not; and bits per byte of a text."""
+    """Write scores of increasingly better models on tasks outside the default config, and bits per byte of a text."""
     with (folder / "table.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["model", "task", "protocol", "metric", "value", "stderr"])
@@ -35,7 +35,7 @@ def write_scores(folder):
 
 
 def test_imported_scores_without_models(tmp_path):
-    """The whole run, to the report and the leaderboard."""
+    """The default target runs without evaluations, up to the report and the leaderboard."""
     write_scores(tmp_path)
     (tmp_path / "none").mkdir()
     imported = {"models": [], "imported_scores": ["table.csv"], "num_bootstrap": 20}
@@ -75,7 +75,7 @@ def test_imported_results(tmp_path):
 
 
 def test_shared_results_give_same_scores(tmp_path):
-    """Scores and ranks are the same, but for their origin; intervals need items, which are not read back."""
+    """Scores and ranks are the same except for their origin; intervals differ, because items are not reimported."""
     here, there = tmp_path / "here", tmp_path / "there"
     tables = [f"results/tables/harmony_{name}.csv" for name in ("scores", "leaderboard")]
     nothing = {"chunking": {"checkpoints": []}, "prompts": {"models": []}}

@@ -1,4 +1,4 @@
-"""pip install -e . in a new environment: chunked models load from any folder, and pins stand in one place."""
+"""Test `pip install -e .` in a new environment: chunked models load from any folder, and pins agree."""
 
 import re
 import subprocess
@@ -25,7 +25,7 @@ def test_editable_install_registers_chunked_models(tmp_path):
     EnvBuilder().create(environment)
     python = environment / "bin/python"
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    # pip and the libraries come from the installation at hand, so that nothing is downloaded.
+    # pip and the libraries come from the current environment, so that nothing is downloaded.
     libraries = environment / "lib" / version / "site-packages/libraries.pth"
     libraries.write_text(sysconfig.get_path("purelib") + "\n")
 

@@ -1,4 +1,4 @@
-"""Check the report of a finished run: complete, and the same bytes from the same records."""
+"""Test the report of a finished run: it is complete, and the same records give the same bytes."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from tests.workflow.snakemake import SMALL, count_jobs, run_snakemake
 
 pytestmark = pytest.mark.workflow
 
-# Files with measured times, which no second run has.
+# Files with measured times, which differ between runs.
 TIMED = ["chunking_latency", "chunking_pruning", "chunking_quality", "numbers"]
 
 
@@ -52,7 +52,7 @@ def test_same_records_give_same_report(copy):
 
 
 def test_deleted_record_is_measured_again(copy):
-    """Of a request, which is planned after the checkpoint."""
+    """The record belongs to a request, so its job is planned after Snakemake's checkpoint."""
     table = copy / "results/tables/suite_leaderboard.csv"
     before = table.read_bytes()
     record = copy / "results/records/suite/few_shot/miniature--Pythia-0.1M~float32/gsm8k.json"

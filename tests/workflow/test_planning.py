@@ -1,4 +1,4 @@
-"""`snakemake plan`: what it says is what Snakemake would do, and does."""
+"""Test that `snakemake plan` counts the jobs of a dry run, and its costs."""
 
 import csv
 
@@ -22,7 +22,7 @@ def test_plan_matches_dry_run(tmp_path):
     planned_jobs = {row["rule"]: int(row["jobs"]) for row in rows}
     total = planned_jobs.pop("all")
     assert planned_jobs["evaluate_direct"] == jobs["evaluate_direct"] == 4
-    assert planned_jobs.pop("evaluate_suite") == 2  # a dry run does not know of it before the check
+    assert planned_jobs.pop("evaluate_suite") == 2  # unknown to a dry run before the check
     assert planned_jobs.items() <= jobs.items()
     assert total == sum(planned_jobs.values()) + 2
     assert "Requests of the leaderboard count as if accepted" in output

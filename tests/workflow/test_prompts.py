@@ -1,4 +1,4 @@
-"""Prompt runs as a user meets them: another parser, another prompt, a run of one's own."""
+"""Test prompt runs as a user changes them: another parser, another prompt, a new run."""
 
 import re
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.workflow
 
 
 def write_run(folder, name, text=None, **keys) -> None:
-    """Write a run of the user's own: a text, or a run of the workflow with other keys."""
+    """Write a user's prompt run: a YAML text, or a run of the repository with changed keys."""
     path = folder / f"config/prompts/{name}.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     if text is None:

@@ -1,4 +1,4 @@
-"""What the documents ask people to type is taken from them and tried."""
+"""Test the commands and configs in the documentation."""
 
 import re
 import subprocess
@@ -25,7 +25,7 @@ def test_make_help_targets():
 
 
 def test_example_config_cpu_hours(tmp_path):
-    """Whoever tries it has no GPU, perhaps: a cap of the test alone leaves the published training."""
+    """The example is affordable without a GPU; a cap on test items alone would keep the full training."""
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)
     (tmp_path / "mine.yaml").write_text(block)
     (tmp_path / "cpu.yaml").write_text("compute: {device: cpu}\n")
@@ -42,7 +42,7 @@ def test_documented_snakemake_targets(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     targets = set(re.findall(r"^(\w+) \(", result.stdout, re.M))
     command = re.compile(r"(?:^ *|`)snakemake((?: [a-z_]+)+)(?=[ `\n])", re.M)
-    # This page adds one, and has a test of its own.
+    # extending.md adds a target, and has its own test.
     for page in set(PAGES) - {ROOT / "docs/extending.md"}:
         names = {target for words in command.findall(page.read_text()) for target in words.split()}
         assert names <= targets, page.name

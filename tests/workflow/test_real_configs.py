@@ -1,5 +1,6 @@
-"""The configs of the real models, to their reports: a few of their models, tasks and items, and nothing
-pretended but the hub, which has stand-ins under the real names.
+"""Run the configs of real models up to their reports, with a few models, tasks and items.
+
+Only the hub is fake; it has stand-in models under the real names.
 """
 
 import re
@@ -19,7 +20,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def finish(tmp_path_factory):
-    """Run a config by its name; return its folder and the commits of the hub."""
+    """Return a function that runs a config once, and returns its folder and the hub's commits."""
 
     @cache
     def run_once(name: str) -> tuple[Path, dict[tuple[str, str], str]]:
@@ -68,9 +69,9 @@ def test_real_config_report(finish, name):
     for record in map(read_complete_record, paths):
         model, dataset = record.model, record.task.dataset
         assert model.id.partition("@")[0] == model.repository
-        if model.id == model.repository:  # and not a checkpoint that was made of it here
+        if model.id == model.repository:  # and not a checkpoint built from it
             assert model.commit == commits["model", model.repository]
-        if record.task.name != "written":  # whose prompts stand in the config
+        if record.task.name != "written":  # its prompts are in the config
             assert record.task.dataset_commit == commits["dataset", dataset]
     rerun = run_snakemake(folder, *list_config_arguments(name), "-n")
     assert "Nothing to be done" in rerun.stdout + rerun.stderr
@@ -88,5 +89,5 @@ def test_paper_config_rules(finish, tmp_path):
     assert {rule: actual.get(rule) for rule in expected} == expected
     products = re.findall(r"results/(?:tables|figures|report)/[\w./-]+", result.stdout)
     assert [path for path in sorted(set(products)) if not (folder / path).is_file()] == []
-    # What a dry run cannot know of: it follows from the check of the requests.
+    # A dry run cannot list these rules, because they depend on the check of the requests.
     assert {"evaluate_suite", "train_suite"} <= set(actual)

@@ -1,4 +1,4 @@
-"""Check the repository itself: format, layers, pinned versions, documents that match the code."""
+"""Test the repository: format, layers, pinned versions, and documents that match the code."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-# Of those that are made in a loop the name is computed, and of those taken from a shape it comes last.
+# Rules made in a loop have a computed name, and `use rule ... as` has the name last.
 RULE = re.compile(r"^ *(?:rule|(?:rule|checkpoint) (\w+)|use rule .* as (\w+) with):", re.M)
 SCRIPT_BLOCK = '\nif "snakemake" in globals():\n'
 SCRIPT = re.compile(r'"(?:\.\./)+(workflow_scripts/[\w/]+\.py)"')
@@ -74,7 +74,7 @@ def test_pinned_packages_have_checksums():
 
 
 def test_pins_support_oldest_python():
-    """Debian 12 has 3.11.2: a package that wants 3.11.5 made `make demo` fail there."""
+    """Debian 12 has Python 3.11.2: a package that requires 3.11.5 made `make demo` fail there."""
     version = re.search(r"Python (3\.\d+) or later", (ROOT / "README.md").read_text())
     assert version
     mismatches = {
@@ -97,7 +97,7 @@ def test_conda_environment_has_pinned_versions(path):
     for requirement in pip:
         name, version = requirement.split("==")
         assert versions[name] == version, f"{path.name}: {requirement}"
-        # It is compiled against the torch that is there, which conda cannot wait for.
+        # It is compiled against the installed torch, which conda does not install first.
         assert name.replace("_", "-") != "flash-attn", path.name
 
 

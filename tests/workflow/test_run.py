@@ -1,4 +1,4 @@
-"""Run every study once; then check reruns after a change, a deletion and an altered record."""
+"""Test a run of every study, and reruns after a config change, a deletion and an altered record."""
 
 import json
 import shutil
@@ -68,7 +68,7 @@ def test_chunked_checkpoint_loads_in_new_process(finished):
     assert run.returncode == 0, run.stderr
     assert int(run.stdout) >= 5
     base = folder / "resources/hub/models/miniature/Qwen2-1M-Instruct/model.safetensors"
-    assert base.samefile(checkpoint / "base.safetensors")  # linked: no second copy on the disk
+    assert base.samefile(checkpoint / "base.safetensors")  # hard-linked, without a second copy
 
 
 def test_explain_training(copy):
@@ -83,7 +83,7 @@ def test_explain_training(copy):
 
 
 def test_second_run_has_no_jobs(finished, tmp_path):
-    """The temporary folder is another one: no parameter may hold it."""
+    """A second run has another TMPDIR, which no parameter may contain."""
     folder, _ = finished
     before = read_results(folder)
     result = run_snakemake(folder, *SMALL, TMPDIR=str(tmp_path))
@@ -99,14 +99,14 @@ def test_single_table_needs_one_job(copy):
     assert jobs == {"agreement": 1}
 
 
-# By changed keys: jobs that run again, with their number, and rules that do not.
+# Changed keys, the rules that run again with their numbers of jobs, and rules that do not.
 CHANGES = [
     (
         {"chunking": {"measures": {"stride": 64}}},
         {"measure_perplexity": 1},
         {"measure_latency", "build_chunked", "evaluate_direct"},
     ),
-    # Snakemake compares parameters as a set of values: a new 1 vanishes beside another 1.
+    # Snakemake compares params as a set of values, and would miss a new 1 if another param is 1.
     ({"harmony": {"max_test_items": 1}}, {"evaluate_direct": 4}, set()),
     ({"compute": {"threads": 2}}, {"evaluate_direct": 4}, set()),
     ({"seed": 1}, {"evaluate_direct": 4, "train_before_test": 4}, {"build_world"}),

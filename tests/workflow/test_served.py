@@ -1,4 +1,4 @@
-"""What the rules make of a model that a server answers for, with the real Snakemake and no server."""
+"""Test the rules for a model behind an API server, with Snakemake and without a server."""
 
 import pytest
 

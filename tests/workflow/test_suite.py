@@ -1,4 +1,4 @@
-"""The leaderboard as a user meets it: submit, another precision, a flag."""
+"""Test the leaderboard as a user runs it: submit, another precision, a flag."""
 
 import pandas as pd
 import pytest
@@ -12,7 +12,7 @@ REQUEST = {"name": "miniature/Pythia-0.1M", "precision": "float32", "model_type"
 
 
 def put(folder, file, **keys) -> list[str]:
-    """Put a request into a folder of the user's own, beside those of the small config."""
+    """Write a request into the user's folder, next to those of the small config."""
     own = folder / "config/requests"
     own.mkdir(parents=True, exist_ok=True)
     for path in (ROOT / "tests/workflow/requests").glob("*.yaml"):

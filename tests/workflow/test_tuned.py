@@ -1,4 +1,4 @@
-"""Any model trained once on a dataset, whatever its architecture, and then asked like any other."""
+"""Test fine-tuning a model of any architecture on a dataset, and evaluating it like any other model."""
 
 import csv
 

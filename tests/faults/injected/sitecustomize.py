@@ -1,9 +1,8 @@
-"""Loaded by every Python process of a run under test: writes down what is computed, and waits or kills at a moment.
+"""Log computed items and steps, and wait or kill at planned moments; every process of a tested run loads this.
 
-The folder CHORUS_FAULTS holds a file `<name>.fault` for each: the moment, what the path of the work in
-hand must contain, the how-manieth time in one process, and what happens then. A fault happens once:
-the first process to reach its moment takes it, by making `<name>.reached`.
-`computed.txt` has a line for each item that was scored and each step that was trained.
+The folder CHORUS_FAULTS has a file `<name>.fault` per fault: the moment, a part of the path of the current
+work, the number of the occurrence within one process, and the action. A fault happens once: the first
+process to reach it creates `<name>.reached`. `computed.txt` has a line for each scored item and trained step.
 """
 
 import builtins
@@ -16,7 +15,7 @@ from collections import Counter
 from pathlib import Path
 
 _FOLDER = Path(os.environ["CHORUS_FAULTS"])
-# By module, class and method: the moment, and the path and the name of what is computed.
+# For each module, class and method, the moment, and a function for the path and the name of the work.
 _MOMENTS = {
     ("evaluation.score_cache", "ScoreCache", "add"): (
         "an item is scored",
@@ -36,7 +35,7 @@ _import = builtins.__import__
 
 
 def _meet(moment: str, path: str, name: object) -> None:
-    with (_FOLDER / "computed.txt").open("ab", buffering=0) as file:  # one write, one line
+    with (_FOLDER / "computed.txt").open("ab", buffering=0) as file:  # one atomic write per line
         file.write(f"{moment}\t{path}\t{name}\n".encode())
     for file in sorted(_FOLDER.glob("*.fault")):
         fault = json.loads(file.read_text())
@@ -47,7 +46,7 @@ def _meet(moment: str, path: str, name: object) -> None:
             reached.write_text(os.environ.get("SLURM_JOB_ID", ""))
             if fault["action"] == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
-            while not file.with_suffix(".go").exists():  # or until somebody ends this process
+            while not file.with_suffix(".go").exists():  # or until the process is killed
                 time.sleep(0.05)
 
 

@@ -1,4 +1,4 @@
-"""The benchmark of the ranking study makes all the tables that it names."""
+"""Check that the benchmark of the ranking study writes all its tables."""
 
 import pytest
 

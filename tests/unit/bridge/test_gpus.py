@@ -1,4 +1,4 @@
-"""Jobs of local runs: as many at once as there are GPUs, each with its own, which its death gives back."""
+"""Test GPU allocation to local jobs: each job has its own GPUs, which are free again when it dies."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ time.sleep(600)
 
 @pytest.fixture
 def start(tmp_path):
-    """Start a job that wants so many of three GPUs; it says which it has, and keeps them."""
+    """Start a job that takes `number` of three GPUs, prints their names, and holds them."""
     environment = os.environ | {"CHORUS_GPUS": "0,1,GPU-a/b", "TMPDIR": str(tmp_path)}
     with ExitStack() as stack:
 

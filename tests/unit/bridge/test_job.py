@@ -1,4 +1,4 @@
-"""What surrounds every job: the log, the network switch, errors in one sentence, no tokens."""
+"""Test the context of every job: log, network block, one-sentence errors, hidden tokens."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ def attempt(call, *arguments, **options):
 
 
 def run(folder, code, **environment):
-    """Run a job in a process of its own, because it changes the process; return its result and its log."""
+    """Run a job in a subprocess, because it changes its process; return the result and the log."""
     result = subprocess.run(
         [sys.executable, "-c", PREAMBLE + code],
         cwd=folder,
@@ -55,7 +55,7 @@ def test_job_log(tmp_path, work, code, expected):
 
 
 def test_log_hides_tokens(tmp_path):
-    """Tokens of children and compiled code stay out of the log, and so does what a terminal obeys."""
+    """The log of child processes and compiled code has no tokens and no terminal escape codes."""
     code = """
 with step(job):
     subprocess.run([sys.executable, "-c", "import os; print(os.environ['HF_TOKEN'] * 3)"])
@@ -102,7 +102,7 @@ with step(job):
 
 
 def test_job_with_server(tmp_path):
-    """A job may reach the server of its model and nothing else; nobody answers, and errors say whether it tried."""
+    """A job may connect only to its model's server; no address answers, so the error shows whether it tried."""
     code = """
 answer = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.7", 80))]
 socket.getaddrinfo = lambda host, *_: answer if host == "server.example.org" else answer[:0]

@@ -1,4 +1,4 @@
-"""The jobs that are to run, with what they need."""
+"""Test the list of pending jobs and their resources."""
 
 from tests.processes import ROOT
 from workflow_scripts.bridge.job_list import list_jobs
@@ -20,7 +20,7 @@ rule one:
 
 
 def test_list_jobs(here):
-    """Each job that is to run is listed once, and none is run."""
+    """Each pending job is listed once, and no job runs."""
     (here / "Snakefile").write_text(SNAKEFILE)
     (here / "done.txt").touch()
     job_list = list_jobs(here / "Snakefile", {"names": ["a", "done"]}, ("all",))

@@ -1,4 +1,4 @@
-"""What a rule's jobs ask of a cluster, and how GPUs are spelled there."""
+"""Test the cluster resources of a rule's jobs, and the syntax of GPU requests."""
 
 from types import SimpleNamespace
 
@@ -34,7 +34,7 @@ def test_resources(spelling, expected, options):
 
 
 def test_wrong_gpu_request():
-    """The spelling comes from a profile, whose default resources Snakemake reads."""
+    """The syntax is a default resource of the profile, which Snakemake parses."""
     parsed = Resources.parse(["gpu_request=gpu"], allow_expressions=True, defaults="full")
     workflow = SimpleNamespace(resource_settings=SimpleNamespace(default_resources=parsed))
     with pytest.raises(UserError, match=r"gpu_request is .*; expected gpus, gres"):

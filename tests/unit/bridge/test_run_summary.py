@@ -1,4 +1,4 @@
-"""What a run says at its end."""
+"""Test the messages at the end of a run."""
 
 from pathlib import Path
 

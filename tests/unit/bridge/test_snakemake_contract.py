@@ -1,4 +1,4 @@
-"""What snakemake_contract.py relies on without Snakemake promising it, in one small workflow."""
+"""Test the undocumented behaviour of Snakemake that snakemake_contract.py uses, in one small workflow."""
 
 import json
 
@@ -55,7 +55,7 @@ with open(snakemake.output[0], "w") as file:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """The folder of a run whose jobs are forked where they may be, and what was said."""
+    """Run a workflow that forks the jobs that allow it; return its working directory and result."""
     folder = tmp_path_factory.mktemp("contract")
     (folder / "envs").mkdir()
     rules = {
@@ -89,7 +89,7 @@ def test_command_line_and_profile(run):
 
 @pytest.mark.parametrize("name", ["forked", "threads", "plain"])
 def test_forked_job(run, name):
-    """A job is forked with its folder and environment if the libraries suit it."""
+    """Only a job with a suitable conda environment and one thread is forked; it keeps its folder and environment."""
     folder, _ = run
     facts = json.loads((folder / f"{name}.json").read_text())
     expected = {"forked": name == "forked", "word": "mine", "folder": str(folder), "argv": 1}

@@ -1,4 +1,4 @@
-"""Make folders as the published code saves them: its names of the added weights, and its config.json.
+"""Save models in the format of the published code: its names of the added weights, and its config.json.
 
 Published adapters are `chunk_layers_<chunk>.adapter_<place>`, and its aggregation is `aggregation_head`.
 """
@@ -11,7 +11,7 @@ from tests.tiny_models import base_model, chunked_model
 
 WRAPPER = "model.wrapped_chunk_layers"
 AGGREGATION = f"{WRAPPER}.aggregation"
-# The chunks of six layers.
+# The chunks of a model with six layers.
 PLANS = {
     "uniform_with_shared_start_and_end": [[1, 3], [2, 4]],
     "sequential_with_shared_start_and_end": [[1, 2], [3, 4]],
@@ -22,7 +22,7 @@ _NEW_KEYS = {"rope_parameters", "layer_types", "dtype", "aggregation_base", "chu
 
 
 def save_published(folder, family="qwen2", mode="uniform_with_shared_start_and_end", **keys):
-    """Save a published model with a config.json of transformers 4; return its base, and a model of its weights."""
+    """Save a published model with a config.json of transformers 4; return its base model and the chunked model."""
     base = base_model(family, 6)
     plan = {"num_layers_per_chunk": 2, "chunking_mode": mode, **keys}
     if mode.endswith("start_and_end"):
@@ -36,7 +36,7 @@ def save_published(folder, family="qwen2", mode="uniform_with_shared_start_and_e
     for key in ("adapter_init", "distillation_loss", "layers_before_chunks"):
         config.pop(key, None)
     config |= {"rope_theta": rope, "rope_scaling": None, "torch_dtype": "float32"}
-    config |= {"num_chunks": 2, "adapter_hidden_size": 7}  # which the published code never reads
+    config |= {"num_chunks": 2, "adapter_hidden_size": 7}  # the published code ignores these
     (folder / "config.json").write_text(json.dumps(config))
     names = {f"{AGGREGATION}.proj": f"{WRAPPER}.aggregation_head.linear"}
     names |= {f"{AGGREGATION}.": f"{WRAPPER}.aggregation_head.mlp."}
@@ -56,7 +56,7 @@ def _rename(name: str, names: dict[str, str]) -> str:
 
 
 def rewrite(folder, change):
-    """Change the tensors of a folder, by their names; those that become None are removed."""
+    """Change the named tensors of a folder with `change`; tensors set to None are removed."""
     path = folder / "model.safetensors"
     weights = change(load_file(path))
     weights = {name: weight for name, weight in weights.items() if weight is not None}

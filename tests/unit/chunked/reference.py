@@ -1,6 +1,6 @@
-"""Compute a chunked model plainly, from a base model's own layers and a dictionary of new weights.
+"""Compute a reference for chunked models from a base model's layers and a dictionary of added weights.
 
-No cache, no stacking, one row at a time and without its padding: slow, and hard to get wrong.
+It has no cache and no stacking, and computes one row at a time without padding: slow but simple.
 """
 
 import torch
@@ -11,19 +11,19 @@ import workflow_scripts.chunked  # noqa: F401 (registers the chunked classes)
 from tests.tiny_models import VOCABULARY
 from workflow_scripts.core.plan import chunk_plan
 
-# Of the largest logit: rounding grows with what is added up, and inputs are fresh each time.
+# Relative to the largest logit, because rounding errors grow with it; inputs are random in each run.
 EXACT = 1e-5
 
 
 def assert_equal(values, expected, mask=None, tolerance=EXACT):
-    """Compare where the mask says that a token stands, by the largest value expected."""
+    """Compare values at the unmasked tokens; `tolerance` is relative to the largest expected value."""
     mask = torch.ones(values.shape[:2], dtype=torch.bool) if mask is None else mask.bool()
     scale = max(1.0, float(expected.abs().max()))
     assert float((values - expected)[mask].abs().max()) <= tolerance * scale
 
 
 def get_added_weights(chunked) -> dict[str, torch.Tensor]:
-    """Return the weights that chunking adds, by their names inside the wrapper."""
+    """Return the weights that chunking adds, keyed by their names inside the wrapper."""
     return {
         name.removeprefix("model.wrapped_chunk_layers."): parameter
         for name, parameter in chunked.named_parameters()
@@ -32,7 +32,7 @@ def get_added_weights(chunked) -> dict[str, torch.Tensor]:
 
 
 def compute_reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tensor | None = None):
-    """Compute the logits of each row by itself; zeros at its padding."""
+    """Compute the logits of each row separately; padding has zeros."""
     mask = torch.ones_like(ids) if mask is None else mask
     new, rows = get_added_weights(chunked), []
     for row, real in zip(ids, mask.bool(), strict=True):
@@ -43,9 +43,9 @@ def compute_reference_logits(base, chunked, ids: torch.Tensor, mask: torch.Tenso
 
 
 def compute_reference_loss(base, config, new, ids: torch.Tensor, labels: torch.Tensor, mask=None):
-    """Compute the loss of the language model and of its distillation from itself unchunked, row by row.
+    """Compute the language-model loss and the distillation loss against the unchunked model, row by row.
 
-    As published, every position counts, those of prompts and padding too; else those that predict a label.
+    The published loss counts every position, including prompts and padding; ours counts positions with a label.
     """
     is_published, t = config.distillation_loss == "published", config.temperature
     behind, num_states = len(config.plan().end) + 1, base.config.num_hidden_layers + 1
@@ -82,7 +82,7 @@ def compute_logits(base, states: list[torch.Tensor]) -> torch.Tensor:
 
 
 def _make_mask(config, number: int, tokens: int) -> torch.Tensor:
-    """Mask the tokens that come later, and those outside a layer's window."""
+    """Mask later tokens and tokens outside a layer's sliding window."""
     kinds = getattr(config, "layer_types", None)
     slides = kinds is None or kinds[number] == "sliding_attention"
     window = getattr(config, "sliding_window", None) if slides else None
@@ -92,9 +92,9 @@ def _make_mask(config, number: int, tokens: int) -> torch.Tensor:
 
 
 def compute_states(base, config, new, row: torch.Tensor, real=None) -> list[torch.Tensor]:
-    """Compute the hidden states after each shared layer and after all chunks; without a config, unchunked.
+    """Compute the hidden states after each shared layer and after all chunks; config=None means unchunked.
 
-    `real` marks the tokens of a row that is padded on the right.
+    `real` is the mask of a right-padded row: True for tokens.
     """
     plan = (
         chunk_plan(base.config.num_hidden_layers, "uniform", 0) if config is None else config.plan()

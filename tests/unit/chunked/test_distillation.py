@@ -1,4 +1,4 @@
-"""A chunked model is distilled from the same weights in their original order."""
+"""Test distillation of a chunked model from the same weights in their original layer order."""
 
 import pytest
 import torch
@@ -58,7 +58,7 @@ def test_distillation_loss_and_gradients(monkeypatch, kind, keys, items, rows_at
 
 
 def test_teacher_without_low_rank_adapters():
-    """The teacher is the unchanged model, however far the adapters have been trained."""
+    """The teacher is the unchanged model, even if the adapters have been trained."""
     base, ids = base_model("qwen2", 6), fresh_ids(2, 8)
     model = chunked_model(base, **PLAN, **LOGITS, temperature=1.0).train()
     lora = LoraConfig(r=2, target_modules=["q_proj", "down_proj"], init_lora_weights=False)
@@ -67,7 +67,7 @@ def test_teacher_without_low_rank_adapters():
     total.backward()
     with torch.no_grad():
         teacher = F.log_softmax(base(ids).logits[:, :-1], dim=-1)
-        logits = adapted.eval()(input_ids=ids).logits[:, :-1]  # the adapters are back
+        logits = adapted.eval()(input_ids=ids).logits[:, :-1]  # with the adapters enabled again
     student = F.log_softmax(logits, dim=-1)
     divergence = (teacher.exp() * (teacher - student)).sum(-1).mean()
     plain = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())

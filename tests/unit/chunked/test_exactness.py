@@ -1,4 +1,4 @@
-"""A chunked model gives the logits of the plain reference, however it is run."""
+"""Test that a chunked model has the logits of the reference under every way of running it."""
 
 import itertools
 
@@ -22,7 +22,7 @@ PLANS = {
     "prune": {"chunking_mode": "prune", "layers_to_prune": [1, 4]},
     "unchanged": {"num_layers_per_chunk": 0, "num_chunks": 0},
 }
-# `windowed` is a Mistral all of whose layers see nine tokens.
+# `windowed` is a Mistral with a sliding window of nine tokens in all layers.
 RUNS = [(kind, "uniform", "loop") for kind in (*FAMILIES, "eager")]
 RUNS += [(kind, "uniform", "fused") for kind in (*FAMILIES, "eager", "mistral", "windowed")]
 RUNS += [("qwen3", plan, "fused") for plan in PLANS]
@@ -31,7 +31,7 @@ RUNS += [("qwen3", plan, "fused") for plan in PLANS]
 @pytest.mark.parametrize(("kind", "plan", "execution"), RUNS)
 @torch.no_grad()
 def test_padding_and_cache(kind, plan, execution):
-    """Run at once, token by token and in blocks; a row's result does not depend on the others."""
+    """Run all tokens at once, token by token and in blocks; a row's logits do not depend on other rows."""
     base = make_tiny_model(kind, layers=6, seed=None)
     keys = {"chunk_execution": "loop"} if execution == "loop" else {}
     model = chunked_model(base, **PLANS[plan], **keys)

@@ -1,4 +1,4 @@
-"""Fused layers have the gradients of a loop, and notice changes to a model that ran before."""
+"""Test that fused layers have the gradients of a loop, and detect changes to the model between forward passes."""
 
 import copy
 
@@ -22,7 +22,7 @@ def compute_logits(model, ids, execution="fused"):
 
 
 def compute_both(model, ids):
-    """Return the logits of fused layers, which are those of a loop."""
+    """Return the logits of fused layers, after checking that a loop has the same."""
     loop, fused = (compute_logits(model, ids, execution) for execution in ("loop", "fused"))
     assert torch.allclose(fused, loop, atol=1e-4)
     return fused
@@ -86,7 +86,7 @@ def test_low_rank_adapters(keys):
 
 
 def test_autocast():
-    """Weights stay in float32, products are in bfloat16, gradients come back in float32."""
+    """Under autocast, weights are float32, matmuls bfloat16 and gradients float32."""
     model, ids = make_model(aggregation_mode="mean"), fresh_ids(3, 11)
     exact, errors, gradients = compute_logits(model, ids, "loop"), [], []
     for execution in ("fused", "loop"):
@@ -95,7 +95,7 @@ def test_autocast():
             loss = model(ids, labels=ids).loss
         errors.append(float((logits.float() - exact).square().mean().sqrt()))
         model.zero_grad()
-        loss.backward()  # outside, as trainers do
+        loss.backward()  # outside autocast, as trainers do
         gradients.append(model.model.layers[3].mlp.down_proj.weight.grad.flatten())
     assert errors[0] < 1.5 * errors[1]
     assert gradients[0].dtype == torch.float32

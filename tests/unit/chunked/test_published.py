@@ -1,4 +1,4 @@
-"""Load folders trained with the published code, under its names of the added weights."""
+"""Test loading models trained with the published code, which names the added weights differently."""
 
 import pytest
 import torch
@@ -38,7 +38,7 @@ def test_published_folder(family, aggregation, adapters, mode, tmp_path):
 
 @pytest.mark.parametrize("both", [True, False])
 def test_layers_named_twice(both, tmp_path):
-    """Chunks of consecutive layers are modules of their own there."""
+    """The published code also saves the layers of consecutive chunks under module names of the chunk."""
     mode = "sequential_with_shared_start_and_end"
     models = save_published(tmp_path, mode=mode)
 

@@ -1,4 +1,4 @@
-"""Prepare folders as the published README does, save and load them."""
+"""Test preparing model folders as in the published README, and saving and loading them."""
 
 import json
 
@@ -39,7 +39,7 @@ def test_prepared_folder_residual_sum(tmp_path):
 
 @torch.no_grad()
 def test_published_config_noise(tmp_path):
-    """The published config names two chunks in every mode, which only some modes read."""
+    """The published config has num_chunks=2 in every mode, but only some modes use it."""
     base_model("qwen2", 6).save_pretrained(tmp_path)
     edit_config(tmp_path, **PUBLISHED | {"num_layers_per_chunk": 2}, num_chunks=2)
     model = AutoModelForCausalLM.from_pretrained(tmp_path)
@@ -55,7 +55,7 @@ def test_save_and_load(tmp_path):
     base = base_model("qwen3", 6)
     model = chunked_model(base, **PLAN)
     ids = fresh_ids(2, 5)
-    logits = model(ids).logits  # which fuses the weights
+    logits = model(ids).logits  # fuses the weights
     model.save_pretrained(tmp_path / "chunked", max_shard_size="10KB")
     base.save_pretrained(tmp_path / "base")
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path / "chunked")

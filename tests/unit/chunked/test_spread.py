@@ -1,4 +1,4 @@
-"""Run chunk i on device i, by the code that GPUs run: here the CPU several times."""
+"""Test running chunk i on device i with the multi-GPU code; every device here is the CPU."""
 
 import pytest
 import torch

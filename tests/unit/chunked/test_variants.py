@@ -1,6 +1,6 @@
-"""Every variant, before and after training, saved and loaded, equals the plain reference.
+"""Test that every variant equals the reference before and after training, saving and loading.
 
-The reference is trained by autograd alone, on the same losses, from copies of the weights.
+The reference trains copies of the weights on the same losses with plain autograd.
 """
 
 import itertools
@@ -33,7 +33,7 @@ PLANS = {
 LAYERS, STEPS, RATE = 4, 2, 0.02
 AGGREGATIONS = ["mlp.residual", "mlp.mean", "mlp.none", "mean", "last", "residual"]
 LOSSES = [(), ("distillation",), ("logits_distillation",), ("distillation", "logits_distillation")]
-# Each mode with each aggregation; the other choices alternate.
+# Half of the pairs of mode and aggregation; the other choices alternate.
 VARIANTS = [
     (mode, aggregation, FAMILIES[(m + a) % 3], LOSSES[(m + a) % 4], (m + a // 2) % 2 == 0)
     for (m, mode), (a, aggregation) in itertools.product(enumerate(PLANS), enumerate(AGGREGATIONS))
@@ -68,7 +68,7 @@ def test_training_and_saving(mode, aggregation, family, losses, adapters, tmp_pa
 
 
 def train_both(base, model) -> None:
-    """Compare the losses at each step, and all weights at the end."""
+    """Train the reference and the model; compare the losses of each step, and all final weights."""
     new = {
         name: w.detach().clone().requires_grad_() for name, w in get_added_weights(model).items()
     }

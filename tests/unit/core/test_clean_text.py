@@ -1,4 +1,4 @@
-"""A stranger's text in what shows it: nothing in it acts, and what it says is kept."""
+"""Test escaping of untrusted text in each output format: no markup acts, and the content is preserved."""
 
 import html
 import re
@@ -34,7 +34,7 @@ pieces = st.lists(texts, max_size=4).map("".join)
 
 
 def is_active(character: str) -> bool:
-    """Tell by Unicode's own categories, beside the module's list of ranges."""
+    """Return whether a character is active, by Unicode category; the module under test lists ranges."""
     shown_joins = "\u200c\u200d"  # within words and emoji
     return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and (
         character not in shown_joins
@@ -43,7 +43,7 @@ def is_active(character: str) -> bool:
 
 def test_plain_every_character():
     for character in map(chr, range(0x110000)):
-        if unicodedata.category(character) != "Cn":  # which nobody has given a meaning yet
+        if unicodedata.category(character) != "Cn":  # unassigned
             assert (plain(character) == character) != is_active(character), hex(ord(character))
 
 
@@ -55,7 +55,7 @@ def test_text_in_each_format(text):
     assert not re.match(r"\s*[=+\-@＝＋－＠]", cell) and unescape_csv(cell) == plain(text)
     assert html.unescape(escape_html(text)) == clean_lines(text)
     assert not set("<>\"'") & set(escape_html(text))
-    # As GitHub reads rows: a backslash takes the sign behind it along.
+    # As GitHub parses rows: a backslash escapes the next character.
     assert "|" not in re.sub(r"\\.", "", f"{escape_markdown(text)} ")
     assert not re.search(r"(?<!\\)(?:\\\\)*[<`]|\][(\[]", escape_markdown(text))
 
@@ -67,8 +67,8 @@ def test_plain_account():
 
 @pytest.mark.tex
 def test_tex_compiles(tmp_path):
-    """TeX sets hostile text in a table and beside it, and runs nothing of it."""
-    # Halves of characters are no text to pandas; what strangers say loses them before.
+    """TeX typesets hostile text inside and outside a table without executing it."""
+    # pandas rejects surrogates; untrusted text loses them earlier.
     names = [text for text in HOSTILE if not re.search("[\ud800-\udfff]", text)]
     names.append("".join(map(chr, range(0xA0, 0x250))))
     frame = pd.DataFrame({"name": names, "value": -0.5})

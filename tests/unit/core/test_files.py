@@ -1,4 +1,4 @@
-"""A file is whole or absent, whatever happens while it is written."""
+"""Test atomic writes: a file is complete or absent, even if its writer fails or is killed."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ from workflow_scripts.core.files import (
 
 
 def test_failed_write(tmp_path):
-    """The old file stays, and nothing else does."""
+    """The old file remains, and no temporary file does."""
     write_text(tmp_path / "table.csv", "old")
     with pytest.raises(RuntimeError), open_atomic_path(tmp_path / "table.csv") as temporary:
         temporary.write_text("half of the n")
@@ -31,7 +31,7 @@ def test_failed_write(tmp_path):
 
 
 def test_atomic_dir(tmp_path):
-    """A folder is replaced as a whole, and a file linked into it is replaced there alone."""
+    """A folder is replaced as a whole; replacing a file hard-linked into it leaves the original unchanged."""
     target, base = tmp_path / "model", tmp_path / "config.json"
     base.write_text("base")
     for name in ("first", "second"):
@@ -58,7 +58,7 @@ with open_atomic_path(Path(sys.argv[1])) as temporary:
 
 @pytest.mark.parametrize("killed", [True, False])
 def test_killed_writer(tmp_path, killed):
-    """The next writer removes what a killed one left, and not the file of a running one."""
+    """The next writer removes the temporary file of a killed writer, but not of a running one."""
     target = tmp_path / "record.json"
     write_text(target, "old")
     command = [sys.executable, "-c", WRITER, str(target)]
@@ -78,5 +78,5 @@ def test_digests(tmp_path):
     assert format_canonical_json({"b": 1, "a": [1.5, None]}) == '{"a":[1.5,null],"b":1}'
     assert hash_json({"a": 1, "b": 2}) == hash_json({"b": 2, "a": 1}) != hash_json({"a": 1})
     (tmp_path / "empty").touch()
-    # The digest of nothing is public knowledge, so this is a reference from outside.
+    # The SHA-256 of an empty file is well known.
     assert hash_file(tmp_path / "empty").startswith("e3b0c44298fc1c14")

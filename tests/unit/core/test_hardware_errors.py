@@ -1,4 +1,4 @@
-"""Faults of the machine are told from those of the work, in the words of whoever met them."""
+"""Test that hardware errors are distinguished from errors of the job, by exception type and message."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from workflow_scripts.core.hardware_errors import (
     is_out_of_memory,
 )
 
-# Real limits of a process, met by Python, and by a library in C++.
+# Exceed a real memory limit of the process, in Python and in a C++ library.
 LIMITED = """
 import mmap, resource
 import pyarrow

@@ -1,4 +1,4 @@
-"""Ids go into paths and come back; nothing can climb out of a folder."""
+"""Test ids: they round-trip through paths, and no id escapes its folder."""
 
 import pytest
 from hypothesis import given
@@ -16,7 +16,7 @@ ID = "org/net@k4m6-sequential-last-adapters8-init.normal-distil.both.t3+cpt"
 @pytest.mark.parametrize(("keys", "variant"), load_cases(__file__, "checkpoint_ids.txt"))
 @pytest.mark.parametrize("stages", ["", "+cpt", "+cpt.300k", "+cpt+sft", "+tuned"])
 def test_checkpoint_id(keys, variant, stages):
-    """Entries of a config share an id just where they make one model, and ids come back from paths."""
+    """Config entries share an id exactly if they make the same model, and ids are parsed back from paths."""
     entry = Checkpoint(model=MODEL, **keys)
     text = f"{MODEL}{variant[0]}{stages}"
     checkpoint = CheckpointId.parse(text)

@@ -1,4 +1,4 @@
-"""What is taken of a model's files, and what their headers tell."""
+"""Test the selection of a model's files, and counting parameters from safetensors headers."""
 
 import struct
 
@@ -20,7 +20,7 @@ NEVER |= {"pytorch_model.bin.index.json", "a/.git/config.json"}
     [
         ({"model.safetensors", "consolidated.safetensors"}, {"model.safetensors"}),
         ({"weights.safetensors"}, {"weights.safetensors"}),
-        # Adapters lie beside the weights that they change.
+        # Adapters are fetched along with the weights that they change.
         ({"model.safetensors", "adapter_model.safetensors"},) * 2,
         (SHARDS | {"x.safetensors", "model.safetensors.index.json"}, SHARDS | {"model.safetensors.index.json"}),
     ],

@@ -1,4 +1,4 @@
-"""A job that ended well and was not seen to: its outputs are put back, and nothing is done twice."""
+"""Test the output cache: outputs of a completed job that Snakemake removed are restored, not recomputed."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from workflow_scripts.core.output_cache import run_cached
 
 
 class Job:
-    """Copies its input, leaves a state to resume from, and counts how often it worked."""
+    """Copy the input to the outputs, leave a resume state, and count how often the work ran."""
 
     def __init__(self, folder):
         self.worked = 0
@@ -20,7 +20,7 @@ class Job:
         self.state.mkdir(exist_ok=True)
         for output in self.outputs:
             output.parent.mkdir(exist_ok=True)
-            output.unlink(missing_ok=True)  # as a rename onto it does
+            output.unlink(missing_ok=True)  # as os.rename onto it does
             output.write_text(self.input.read_text())
 
     def check(self):
@@ -45,7 +45,7 @@ def job(tmp_path):
 
 
 def test_restore(job):
-    """Outputs that Snakemake removed are put back where nothing that decides them has changed."""
+    """Outputs that Snakemake removed are restored if inputs and version are unchanged."""
     job.run()
     assert not job.state.exists()
     for output in job.outputs:
@@ -60,7 +60,7 @@ def test_restore(job):
 
 @pytest.mark.parametrize(("version", "resumes"), [("1", True), ("2", False)])
 def test_resume_state_version(job, tmp_path, version, resumes):
-    """A state that another version left half done is not resumed from."""
+    """A job does not resume from the state of another version."""
 
     def fail():
         job.state.mkdir()

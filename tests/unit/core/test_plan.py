@@ -1,4 +1,4 @@
-"""Chunk plans: the published examples, and what must hold for every plan of every model size."""
+"""Test chunk plans: the published examples, and invariants for all plans and model sizes."""
 
 from itertools import product
 from typing import get_args
@@ -24,7 +24,7 @@ def test_chunk_plan(keys, expected):
 
 @pytest.mark.parametrize("mode", [mode for mode in get_args(Mode) if mode != "prune"])
 def test_chunk_plan_layers(mode):
-    """A plan uses each layer once, or it is refused."""
+    """An accepted plan uses each layer once."""
     befores = [None, 0, 2] if mode.endswith(BOTH_SIDES) else [None]
     accepted = 0
     for layers, size, number, before in product(range(1, 11), range(1, 6), range(1, 6), befores):

@@ -1,4 +1,4 @@
-"""A record is read strictly, and whatever does not add up is named with its file."""
+"""Test that records are read strictly, and that every error names the file."""
 
 import json
 from dataclasses import replace
@@ -43,7 +43,7 @@ def test_write_record(tmp_path):
 
 
 def edit_field(path, key, value):
-    """Change a value by its path in the record, with dots."""
+    """Change a value of a record; `key` is its path, separated by dots."""
     fields = json.loads(path.read_text())
     *parents, last = key.split(".")
     part = fields
@@ -93,7 +93,7 @@ BY_CONDITION = [replace(item, condition=part) for part in CONDITIONS for item in
     ids=["subset", "condition"],
 )
 def test_part_metric(tmp_path, items, part):
-    """A metric of a part of the items is once in a record, with the number of its items."""
+    """A record has each metric of a part of its items once, with the number of these items."""
     fields = record_fields()
     path, metric = tmp_path / "mmlu.json", fields["metrics"][0].model_copy(update=part)
     write_record(path, items, **fields | {"metrics": (metric,)})

@@ -1,4 +1,4 @@
-"""The smallest of the shipped models that can be cut into chunks."""
+"""Provide the smallest shipped model that supports chunking."""
 
 import pytest
 

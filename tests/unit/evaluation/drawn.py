@@ -1,4 +1,4 @@
-"""Requests that share prefixes, drawn anew each time, and the plain ways to answer them."""
+"""Draw random requests that share prefixes, and compute their reference answers without an engine."""
 
 import random
 
@@ -11,14 +11,14 @@ WINDOW = 128
 
 
 def fresh_seed() -> int:
-    """Draw a seed and print it, so that a test that fails can be run again."""
+    """Draw a seed and print it, so that a failure can be reproduced."""
     seed = random.SystemRandom().randrange(10**6)
     print(f"seed {seed}")
     return seed
 
 
 class CachelessModel(nn.Module):
-    """A model that takes tokens only, as a custom model may."""
+    """A model with only input_ids as input, like some custom models."""
 
     def __init__(self, vocabulary: int = VOCABULARY):
         super().__init__()
@@ -34,7 +34,7 @@ class CachelessModel(nn.Module):
 
 
 class Requests:
-    """Draw contexts and targets at random from a seed."""
+    """Draw random contexts and targets from a seed."""
 
     def __init__(self, seed: int):
         self._rng = random.Random(seed)
@@ -44,7 +44,7 @@ class Requests:
         return self._rng.choices(range(1, VOCABULARY), k=length)
 
     def draw_contexts(self, subjects: int = 2, questions: int = 5) -> list[list[int]]:
-        """Draw questions after few-shot examples; the last context is a part of the first."""
+        """Draw questions after few-shot examples; the last context is a prefix of the first."""
         contexts = []
         for _ in range(subjects):
             examples = self.draw_tokens(40, 50)
@@ -52,7 +52,7 @@ class Requests:
         return [*contexts, contexts[0][:30]]
 
     def draw_requests(self) -> list[tuple[list[int], list[int]]]:
-        """Draw letters, endings, an ending's longer form, and requests that share nothing; shuffled."""
+        """Draw, in random order, letters, endings, an extended ending, and requests that share no prefix."""
         requests = []
         for context in self.draw_contexts():
             ending = self.draw_tokens(4, 6)
@@ -66,7 +66,7 @@ class Requests:
 
 @torch.no_grad()
 def compute_plain_score(model, context: list[int], target: list[int], window: int = WINDOW):
-    """Score a sequence alone, without cache, mask or batch."""
+    """Score one sequence without cache, mask or batch."""
     tokens = [*context, *target][-(window + 1) :]
     logits = model(torch.tensor([tokens[:-1]])).logits[0, -len(target) :]
     logprobs = logits.log_softmax(-1)[range(len(target)), target]
@@ -74,7 +74,7 @@ def compute_plain_score(model, context: list[int], target: list[int], window: in
 
 
 def generate_alone(model, context: list[int], **options) -> list[int]:
-    """Generate after a single prompt by transformers' own loop."""
+    """Generate from a single prompt with transformers' generate."""
     ids = torch.tensor([context])
     options = {"do_sample": False} | options
     row = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), **options)[0]

@@ -1,4 +1,4 @@
-"""Chance and the best fixed answer, held against plain counts on the dataset's own rows."""
+"""Compare the baselines (chance, best constant answer) with counts on the dataset's rows."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The request of a cell: the config's values, narrowed to it, as a rule passes them on."""
+"""Test the request of a cell: the config values for this cell, serialized as a rule passes them."""
 
 import json
 
@@ -27,5 +27,5 @@ def test_harmony_cells(protocol, shots, seeds):
     assert list(cells) == ["sst2", "sst2.seed-5", "rte", "rte.seed-5"][:: 3 - len(seeds)]
     task = cells["sst2"].task
     assert (task.shots, task.max_test_items, task.metric) == (shots, 7, "acc")
-    # A cell does not depend on what shares its job.
+    # A cell does not depend on the other tasks of its job.
     assert harmony_cells(load(), protocol, ("rte",)).cells().items() <= cells.items()

@@ -1,4 +1,4 @@
-"""Direct evaluation, item by item against a plain reference."""
+"""Compare direct evaluation item by item with a simple reference."""
 
 import math
 from collections import Counter
@@ -28,7 +28,7 @@ def evaluate(world, model_manifest, tmp_path):
 
 
 def compute_plain_loglikelihood(model, tokenizer, context: str, continuation: str) -> float:
-    """Score a sequence alone, without cache or batch: slow and hard to get wrong."""
+    """Score one sequence without cache or batch: slow but simple."""
     prefix = tokenizer(context).input_ids
     whole = tokenizer(context + continuation).input_ids
     logits = model(torch.tensor([whole])).logits[0].log_softmax(-1)
@@ -44,7 +44,7 @@ def test_direct_items_equal_plain(world, model_manifest, evaluate):
     rows = pq.read_table(path).to_pylist()
     assert len(items) == len(rows) == record.metrics[0].n
     for row, item in zip(rows, items, strict=True):
-        # The prompt as the published task spells it.
+        # The prompt of the published task.
         context = f"{row['sentence']}\nQuestion: Is this sentence positive or negative?\nAnswer:"
         expected = [
             compute_plain_loglikelihood(model, tokenizer, context, choice)
@@ -85,7 +85,7 @@ def test_group_members_and_averages(evaluate):
     assert micro.value == pytest.approx(sum(item["correct"] for item in items) / len(items))
     assert macro.value == pytest.approx(sum(metric.value for metric in members) / 57)
     assert macro.stderr == pytest.approx(math.hypot(*(m.stderr for m in members)) / 57)
-    # One letter for all subjects, not the luckiest letter of each.
+    # The best constant is one letter for all subjects, not the best letter of each subject.
     golds = Counter(item["gold"] for item in items)
     assert micro.best_constant == pytest.approx(max(golds.values()) / len(items))
 

@@ -1,4 +1,4 @@
-"""MMLU beside lighteval's own model and numbers; in a process of its own, as lighteval must be."""
+"""Compare MMLU with lighteval's own model and scores, in a subprocess because importing lighteval disables autograd."""
 
 import json
 from itertools import permutations
@@ -12,7 +12,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.mmlu import LETTERS
 
-pytestmark = pytest.mark.slow  # it imports lighteval, which takes ten seconds
+pytestmark = pytest.mark.slow  # importing lighteval takes ten seconds
 
 SUBJECTS, PER_SUBJECT = 6, 3
 BLANK_LINES = {"installed": 3, "published": 1}
@@ -132,7 +132,7 @@ print(json.dumps(results))
 
 
 def format_mmlu_prompt(lines, blank_lines):
-    """Write down HELM's prompt from its description; the last line is the question."""
+    """Build HELM's prompt from its description; the last line is the question."""
     subject = lines[0]["subject"].replace("_", " ")
     prompt = f"The following are multiple choice questions (with answers) about {subject}."
     prompt += "\n" * (1 + blank_lines)
@@ -181,7 +181,7 @@ def test_numbers_equal_lighteval(run):
 
 
 def test_mmlu_prompts(run, world):
-    """Check each prompt against all orders of its five examples, as lighteval draws the order."""
+    """Check each prompt against all orders of its five examples, because lighteval samples the order."""
     for prompt, file in (("installed", "whole"), ("published", "published")):
         for item in read_items(run[3] / f"{file}.parquet").to_pylist():
             subject, number = item["item"].split("/")
@@ -210,6 +210,6 @@ def test_mmlu_baselines(run):
     letters = {"A": 2 / 3, "B": 0, "C": 1 / 3, "D": 0}
     assert baselines["acc"][0] == pytest.approx(letters)
     assert baselines["em"][0] == pytest.approx(letters | {".": 0})
-    # HELM's normalisation leaves nothing of "A", and nothing of a full stop.
+    # HELM's normalisation turns both "A" and a full stop into the empty string.
     assert baselines["qem"][0] == pytest.approx(letters | {".": 2 / 3})
     assert {chance for _, chance in baselines.values()} == {0.25}

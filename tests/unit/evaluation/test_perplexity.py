@@ -1,4 +1,4 @@
-"""Perplexity against plain arithmetic: every token once, whatever the windows and the batches."""
+"""Compare perplexity with plain arithmetic: each token counts once, for any windows and batches."""
 
 import math
 
@@ -39,7 +39,7 @@ def compute_nats(model, ids: list[int], first: int) -> float:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_perplexity_equals_plain_arithmetic(family):
-    """Windows and conversations keep the start token of their tokenizer."""
+    """Windows and conversations keep their tokenizer's BOS token."""
     tokenizer = with_template(None, family)
     model = make_tiny_model("qwen2", len(tokenizer))
     start = [tokenizer.bos_token_id] * FAMILIES[family]

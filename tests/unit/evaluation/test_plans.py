@@ -1,4 +1,4 @@
-"""A model in many chunk plans: its perplexity, what it writes, and its times."""
+"""Test measurements of a model in many chunk plans: perplexity, generated text and latency."""
 
 import math
 import statistics
@@ -60,7 +60,7 @@ CHAT = (
 @pytest.mark.parametrize(("scored", "mean"), [("response", "tokens"), ("published", "windows")])
 @torch.no_grad()
 def test_written_perplexity_equals_plain(manifest, tokenizer, tmp_path, scored, mean):
-    """Compare with what transformers writes without a cache, and with its own loss."""
+    """Compare with transformers' generation without a cache, and with transformers' loss."""
     path = tmp_path / "written.json"
     measures = WrittenMeasures(written_tokens=7, written_prompts=PROMPTS, written_scored=scored)
     request = WrittenRequest(plans=(CHUNKED,), measures=measures, perplexity_mean=mean, **COMPUTE)
@@ -98,14 +98,14 @@ def test_latency_conditions(world, chunkable, tmp_path):
     record = read_complete_record(tmp_path / "mmlu.json")
     conditions = {metric.condition for metric in record.metrics}
     chunked = product(("unchanged", "fused", "loop"), (1, 2), (None, 2))
-    # Of a pruned model one batch size says how much shorter it is.
+    # A pruned model is timed at one batch size, which shows the speedup.
     expected = {*chunked, ("unchanged", 1, None), ("loop", 1, None)}
     assert {(c.way, c.batch, c.devices) for c in conditions} == expected
     assert {metric.n for metric in record.metrics} == {3}
 
 
 def test_greedy_generation_is_timed():
-    """The tokens fed back equal those that `generate` writes for the same padded batch."""
+    """The tokens fed back equal the output of `generate` for the same padded batch."""
     model = base_model("qwen2", 3)
     ids, mask = pad_left([[5, 6, 7, 8], [9, 10, 11, 12, 13, 14, 15]], "cpu")
     fed = []

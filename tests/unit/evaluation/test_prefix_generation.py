@@ -1,4 +1,4 @@
-"""Generation of the engine: the tokens that transformers' generate gives to each prompt alone."""
+"""Compare the engine's generation with transformers' generate on each prompt alone."""
 
 import random
 
@@ -19,7 +19,7 @@ SAMPLED = {
 
 
 def make_model(kind: str):
-    """Make a model without an end token, so that answers are as long as they may be."""
+    """Make a model without an EOS token, so that answers have maximal length."""
     model = make_tiny_model(kind, window=128, initializer_range=0.3)
     model.generation_config.eos_token_id = None
     return model
@@ -51,7 +51,7 @@ def test_greedy_equals_generate(kind):
     model = make_model(kind)
     contexts = make_contexts(fresh_seed())
     requests = [GenerationRequest(context, NEW) for context in contexts]
-    # Of a pruned model transformers counts its cache by the config.
+    # For a pruned model, transformers sizes its cache by the config's number of layers.
     settings = {"max_new_tokens": NEW, "use_cache": kind != "pruned"}
     options = {"repetition_penalty": 1.3 if kind == "qwen2" else 1.0}
     expected = [generate_alone(model, context, **settings, **options) for context in contexts]

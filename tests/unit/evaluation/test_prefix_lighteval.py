@@ -1,12 +1,11 @@
-"""The engine under lighteval, beside lighteval's own model; in a process of its own, as both
-harnesses must be."""
+"""Compare the engine in lighteval with lighteval's model, in a subprocess because lighteval disables autograd."""
 
 import pytest
 
 from tests.processes import python
 from tests.unit.evaluation.drawn import fresh_seed
 
-pytestmark = pytest.mark.slow  # it imports lighteval, which takes ten seconds
+pytestmark = pytest.mark.slow  # importing lighteval takes ten seconds
 
 CHILD = """
 import json, random, sys

@@ -1,4 +1,4 @@
-"""PrefixLM beside lm-eval's own HFLM: the same answers to every kind of request, one by one."""
+"""Compare PrefixLM with lm-eval's HFLM on every kind of request."""
 
 import pytest
 from lm_eval.api.instance import Instance
@@ -15,7 +15,7 @@ SHOTS = f"{TEXT[:70]}\nAnswer: yes\n\n"
 
 
 def make_prompt_tuned(vocabulary: int):
-    """Make a model with prompt tuning, whose own first tokens no trie holds."""
+    """Make a model with prompt tuning; its virtual tokens are not in the trie."""
     from peft import PromptTuningConfig, get_peft_model
 
     tuning = PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4)
@@ -35,13 +35,13 @@ def make_pair(model, tokenizer):
 def pair(request):
     kind, family = request.param
     tokenizer = tokenizer_like(family)
-    ends = {"eos_token_id": tokenizer.eos_token_id}  # which HFLM itself reads over
+    ends = {"eos_token_id": tokenizer.eos_token_id}  # HFLM ignores it
     return make_pair(make_tiny_model(kind, len(tokenizer), WINDOW, **ends), tokenizer)
 
 
 @pytest.fixture
 def texts(pair):
-    """Draw texts alone, behind examples that they share, and behind more than the window holds."""
+    """Draw texts alone, after shared examples, and after more examples than the window holds."""
     pairs = [(c, e) for c, e in draw_pairs(pair[0].tokenizer) if c.strip()]
     shots = [(start + context, end) for start in (SHOTS, 4 * SHOTS) for context, end in pairs[::9]]
     return [*pairs[::3], *shots, *AWKWARD]
@@ -62,14 +62,14 @@ def test_scores_equal_hflm(pair, texts):
     assert_same_scores(pair, texts)
     rolling = [(context + end,) for context, end in texts[-20:]]
     expected, scores = ask_both(pair, "loglikelihood_rolling", rolling)
-    # HFLM adds up in float32, so that its own sums of hundreds of tokens are no better.
+    # HFLM sums in float32, so its sums over hundreds of tokens are no more precise.
     assert scores == pytest.approx(expected, abs=1e-4, rel=1e-6)
 
 
 def test_generation_equals_hflm(pair, texts):
     until = ["\n", ".", " th", "日"]  # none of them in a special token
     settings = ({"until": until, "max_gen_toks": 12}, {"until": [], "max_gen_toks": 8})
-    # HFLM encodes a batch as its first text, with a start token or without.
+    # HFLM adds a BOS token to all texts of a batch or to none, depending on the first.
     start = pair[0].tokenizer.bos_token or "none"
     contexts = [context for context, _ in texts[::4] if context and start not in context]
     arguments = [(context, some) for some in settings for context in contexts]

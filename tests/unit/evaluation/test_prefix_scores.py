@@ -1,4 +1,4 @@
-"""Log-likelihoods of the engine: the same as one sequence at a time, whatever runs together."""
+"""Compare the engine's log-likelihoods with scoring one sequence at a time."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from workflow_scripts.evaluation.prefix.attention import TrieAttention
 from workflow_scripts.evaluation.prefix.engine import PrefixEngine
 from workflow_scripts.evaluation.prefix.trie import build_trie
 
-# Every architecture of config/models.tsv (Yi is a Llama), windows in all layers, and what is put around models.
+# Every architecture of config/models.tsv (Yi is a Llama), sliding windows in all or some layers, and variants.
 KINDS = (
     *("gpt2", "gpt_neox", "llama", "qwen1.5", "qwen2", "qwen3", "gemma", "gemma2"),
     *("windowed", "some_windowed", "peft", "eager", "pruned"),
@@ -30,10 +30,10 @@ def assert_same(scores, expected, tolerance: float = 1e-4) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_equal_plain(kind):
-    """Scores do not depend on the size of calls or the order of requests."""
+    """Scores do not depend on the batch size or the order of requests."""
     model = make_tiny_model(kind)
     requests = Requests(fresh_seed()).draw_requests()
-    # Some that are right, so that greedy flags are not all false.
+    # Add greedy answers, so that some greedy flags are true.
     for context, _ in requests[:6]:
         best = model(torch.tensor([context])).logits[0, -1].argmax().item()
         requests.append((context, [best]))
@@ -60,7 +60,7 @@ def test_plain_batches_equal_plain():
 
 @pytest.mark.parametrize("window", [None, 4])
 def test_attention_shapes(window):
-    """Compare the code that only GPUs run with masks, by shapes on the device meta."""
+    """Compare the output shapes of the GPU-only varlen attention and of masked attention on the meta device."""
     trie, _ = build_trie(Requests(0).draw_contexts())
     start = len(trie) // 2
     nodes = np.flatnonzero(trie.ends[:start] > start)

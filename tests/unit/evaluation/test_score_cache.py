@@ -1,4 +1,4 @@
-"""Scores outlive a killed job, and only those of the very same job are used again."""
+"""Test that cached scores survive a killed job, and are reused only by an identical job."""
 
 import pytest
 import torch
@@ -67,7 +67,7 @@ torch.set_num_threads(1)
 request = make_cell("arc_easy", "acc", shots=2, max_test_items=8)
 evaluate_direct(*map(Path, sys.argv[1:]), request)
 """
-# A slower model, so that there is something to kill; it must not change what is computed.
+# Slow the model down, so that the job can be killed; the results stay the same.
 SLOW = """
 import time
 from workflow_scripts.evaluation.prefix import engine

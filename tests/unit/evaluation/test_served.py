@@ -1,4 +1,4 @@
-"""A served model is measured as the same weights are."""
+"""Compare the evaluation of a model behind an API server with that of the same weights."""
 
 from functools import partial
 
@@ -33,7 +33,7 @@ def test_served_record_equals_weights(world, chunkable, tmp_path, task, metric):
         evaluate_direct(manifest, world, tmp_path / "there.json", request)
         count = server.requests
         evaluate_direct(manifest, world, tmp_path / "there.json", request)
-        assert server.requests == count  # the answers of the first job
+        assert server.requests == count  # the second job uses the cached answers
     here, there = (
         read_items(tmp_path / f"{name}.parquet").to_pylist() for name in ("here", "there")
     )
@@ -47,7 +47,7 @@ def test_served_record_equals_weights(world, chunkable, tmp_path, task, metric):
 
 @pytest.mark.parametrize("status", [401, 503, None])
 def test_failing_server(chunkable, tmp_path, monkeypatch, capfd, status):
-    """A failing server is no outcome of a cell, and its key is in no log."""
+    """A server failure is an error of the job and not of the cell, and the API key is in no log."""
     monkeypatch.setenv("OPENAI_API_KEY", "open-sesame")
     with serve_completions(chunkable.parent, status=status or 200, key="open-sesame") as (
         _,

@@ -1,4 +1,4 @@
-"""Encoding in pieces: the tokens of the whole text, and whole texts where pieces would have others."""
+"""Test that encoding in pieces gives the tokens of the whole text, for tokenizers that allow it."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from tests.tiny_tokenizers import FAMILIES, tokenizer_like
 from workflow_scripts.evaluation import tokenizer_cache
 from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache, can_encode_pieces
 
-# Texts that tokenizers treat in special ways, and anything else that a text may hold.
+# Texts with special treatment in tokenizers, and arbitrary text.
 _PARTS = st.one_of(
     st.sampled_from(
         ["the", "fox", " ", "  ", "\n", "\r\n", "\t", "1", "2024", "'s", "?", ".\n", ": ", "_", "A", "é",
@@ -27,7 +27,7 @@ _BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 
 
 def make_tokenizer(*steps, token: dict | None = None) -> PreTrainedTokenizerFast:
-    """Make Llama 3's tokenizer that splits texts by other steps, or with one more added token."""
+    """Make Llama 3's tokenizer with other pre-tokenization steps, or with one more added token."""
     parts = json.loads(tokenizer_like("llama_3").backend_tokenizer.to_str())
     if token:
         last = parts["added_tokens"][-1] | {"id": len(parts["model"]["vocab"])}
@@ -43,7 +43,7 @@ def make_split_steps(regex: str):
 
 
 TOKENIZERS = {family: lambda family=family: tokenizer_like(family) for family in FAMILIES} | {
-    # As Llama 3 and SmolLM split theirs.
+    # The pre-tokenization of Llama 3 and SmolLM.
     "three digits": lambda: make_tokenizer(
         *make_split_steps(PRETOKENIZE_REGEX.replace(r"|\p{N}|", r"|\p{N}{1,3}|"))
     ),
@@ -51,7 +51,7 @@ TOKENIZERS = {family: lambda family=family: tokenizer_like(family) for family in
         pre_tokenizers.Digits(individual_digits=True),
         pre_tokenizers.ByteLevel(add_prefix_space=False),
     ),
-    # Where pieces would have other tokens.
+    # Tokenizers for which pieces have other tokens than the whole text.
     "prefix space": lambda: make_tokenizer(pre_tokenizers.ByteLevel(add_prefix_space=True)),
     "token over two words": lambda: make_tokenizer(token={"content": "the fox"}),
     "token with its spaces": lambda: make_tokenizer(token={"content": "fox", "rstrip": True}),

@@ -1,4 +1,4 @@
-"""One model for all cells of a job, which leave its weights as they were loaded."""
+"""Test that the cells of a job share one loaded model and leave its weights unchanged."""
 
 import pytest
 
@@ -18,7 +18,7 @@ REQUEST = make_cell(
 
 @pytest.fixture
 def loads(monkeypatch):
-    """Record the dtype of each load."""
+    """Record the dtype of each model load."""
     dtypes = []
 
     def record_load(manifest_path, *, dtype, **options):
@@ -30,7 +30,7 @@ def loads(monkeypatch):
 
 
 def test_job_cells_share_load(world, model_manifest, tmp_path, loads):
-    """Compare a job's cell with the same cell alone: each has fresh adapters, whatever was trained before it."""
+    """Compare a job's cell with the same cell alone: fresh adapters do not depend on earlier training runs."""
     dataset = world / f"datasets/{DATASET}/manifest.json"
     cells = REQUEST.cells()
     records = [tmp_path / f"{name}.json" for name in cells]

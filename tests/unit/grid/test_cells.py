@@ -1,4 +1,4 @@
-"""A job of several cells: failed ones stop nobody, finished ones are not measured again."""
+"""Test jobs with several cells: a failed cell stops no other cell, and finished cells are not repeated."""
 
 import errno
 
@@ -31,7 +31,7 @@ def make_cells(folder, tasks=("mnli", "sst2", "cola"), **decides):
 
 
 class Measure:
-    """Write a record for each cell, and fail on those with an error."""
+    """Write a record for each cell, and raise the errors given by cell name."""
 
     def __init__(self, **errors):
         self.errors, self.measured = errors, []
@@ -62,7 +62,7 @@ def test_failed_cell_stops_no_other(folder):
     ids=["disk", "memory", "interruption"],
 )
 def test_machine_error_fails_job(folder, error):
-    """A failed cell would count as done: nobody would ask for more memory, and try again."""
+    """A hardware error fails the job: a failed cell would count as done, and not be retried with more memory."""
     measure = Measure(sst2=error)
     with pytest.raises(type(error)):
         run_cells(make_cells(folder), measure)
@@ -74,7 +74,7 @@ def test_next_run_retries_failed_cell(folder):
     run_cells(make_cells(folder), Measure(sst2=ValueError("once")))
     clear_failed_cells()
     assert not (folder / "sst2.json").exists() and not (folder / "sst2.parquet").exists()
-    (folder / "cola.json").unlink()  # as Snakemake does with what a job is to make again
+    (folder / "cola.json").unlink()  # as Snakemake does with the outputs of a rerun job
     measure = Measure()
     run_cells(make_cells(folder), measure)
     assert measure.measured == ["sst2"]

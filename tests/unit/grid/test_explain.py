@@ -1,4 +1,4 @@
-"""A training item as trained on beside a test item: what a person reads is what the trainer gets."""
+"""Test that the explained training item shows exactly the tokens that the trainer gets."""
 
 import re
 
@@ -17,7 +17,7 @@ RECIPE = TaskRecipe(max_training_items=24, max_length=30)
 
 
 def read_tokens(part: str) -> list[tuple[bool, int]]:
-    """Read for each token whether it is in the answer, and its number."""
+    """Parse the printed tokens: whether each is in the answer, and its id."""
     lines = re.findall(r"^([> ]) +(\d+) ['\"]", part, re.MULTILINE)
     return [(mark == ">", int(token)) for mark, token in lines]
 

@@ -1,9 +1,9 @@
-"""With `draws: published` a cell has the items that LM-Harmony draws, written down from its description.
+"""Compare the items of `draws: published` with LM-Harmony's sampling, reimplemented from its description.
 
-Before each draw numpy's global generator is set to seed 0. A task without both a validation and a test
-split has its training items permuted; the first .8 train and the next .2 choose, both rounded down. Then
-training, choosing and test items are cut to their caps, each only where there are more: the first of a
-permutation, in its order.
+Each draw seeds numpy's global generator with 0. For a task without both a validation and a test split,
+the training items are permuted; the first 80% are for training and the next 20% for validation, both
+rounded down. Then each of training, validation and test is capped if it has more items: the first ones of
+a permutation, in its order.
 """
 
 from functools import partial
@@ -18,7 +18,7 @@ from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
 from workflow_scripts.settings.harmony import TaskRecipe
 
-SEED = 7  # of the run, which the published draws do not depend on
+SEED = 7  # the run's seed; published draws do not depend on it
 
 
 def permute(items: list) -> list:
@@ -42,7 +42,7 @@ def load_shortened(names: list[str], rows: int) -> dict:
     return tasks
 
 
-# Items above the cap, and training rows of which .8 and .2 are rounded in each way.
+# The number of items above the cap, and numbers of training rows with different rounding of 80% and 20%.
 @pytest.mark.parametrize(
     ("name", "excess", "rows"),
     [("sst2", 0, 1_198), ("sst2", 5, 1_199), ("arc_easy", 5, 1_199)],

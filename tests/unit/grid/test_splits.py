@@ -1,4 +1,4 @@
-"""No item of the test decides a training, for each of the 24 published tasks."""
+"""Test that training, validation and test share no item, for each of the 24 published tasks."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_splits_share_no_item(world, name):
 @pytest.mark.parametrize(
     ("name", "select_on_test", "split"),
     [
-        # lm-eval names one split as both; as published, the epoch was selected on the test.
+        # lm-eval has one split for validation and test; the published runs selected the epoch on the test.
         ("medmcqa", False, HELD_OUT),
         ("medmcqa", True, "validation"),
         ("sst2", True, HELD_OUT),

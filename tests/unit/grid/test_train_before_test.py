@@ -1,4 +1,4 @@
-"""Train before test on real tasks and a tiny model: the order of reading, and resuming after a kill."""
+"""Test train-before-test on real tasks with a tiny model: order of evaluation, and resuming after a kill."""
 
 import pytest
 
@@ -42,7 +42,7 @@ def assert_same(first, second):
 
 
 def test_reading_order(world, model_manifest, tmp_path, monkeypatch):
-    """The test is read once, after all validation, also where a task names one split for both."""
+    """The test is evaluated once, after all validation, even if a task has one split for both."""
     prompts = []
     ask = lm_eval_run.ask
 
@@ -91,7 +91,7 @@ run(*map(Path, sys.argv[1:]))
 
 @pytest.mark.slow
 def test_killed_training_resumes(world, model_manifest, tmp_path):
-    """Kill it while it trains, then while the test is read."""
+    """Kill the job during training, then during the test."""
     run(model_manifest, world, tmp_path / "undisturbed.json")
     record = tmp_path / "killed.json"
     for pattern in (".killed.training/*/checkpoint-2/seal.json", ".killed.scored"):

@@ -1,4 +1,4 @@
-"""What is trained on before a test is what the evaluator puts in it, token for token."""
+"""Test that training texts have exactly the tokens that the evaluator uses in the test."""
 
 from functools import cache
 
@@ -31,7 +31,7 @@ def make_texts(task, recipe, *, chat, family="llama_3"):
 
 
 def evaluate(task, documents, family, *, chat):
-    """Evaluate the training items as a test of the task, by lm-eval itself."""
+    """Evaluate the training items as test items of the task with lm-eval."""
     task.set_config("num_fewshot", 0)
     task.set_config("test_split", task.config.training_split)
     assert list(task.eval_docs)[: len(documents)] == documents
@@ -56,7 +56,7 @@ def make_samples(task, documents, family, *, chat, recipe=RECIPE):
 @pytest.mark.parametrize("chat", [False, True], ids=["text", "chat"])
 @pytest.mark.parametrize("name", TASKS)
 def test_training_tokens_equal_test(world, name, chat):
-    """Compare a third of the families of tokenizers, in turn: start token, spaces, template and all."""
+    """Compare all tokens, including BOS, spaces and template; each task covers a third of the tokenizer families."""
     families = list(FAMILIES)[(TASKS.index(name) + chat) % 3 :: 3]
     with mirror(world):
         (task,) = load_tasks([name]).values()
@@ -85,7 +85,7 @@ PUBLISHED = RECIPE.model_copy(update={"training_text": "published"})
 
 
 def build_published_pair(task, row):
-    """Build the texts anew from what resources/published/README.md says of them."""
+    """Build prompt and answer from the description in resources/published/README.md."""
     question, target = task.doc_to_text(row), task.doc_to_target(row)
     if task.config.task == "winogrande":
         beginning, ending = row["sentence"].split("_")
@@ -116,7 +116,7 @@ def test_published_text(world, name):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_published_text_tokens(world, family):
-    """Tokenise as TRL does: with the start token, and the end of text where no template closes a turn."""
+    """Tokenize like TRL: with BOS, and with EOS unless a chat template ends the turn."""
     tokenizer = tokenizer_like(family)
     with mirror(world):
         (task,) = load_tasks(["nq_open"]).values()

@@ -1,4 +1,4 @@
-"""A fake hub, and the real client of this process pointed at it."""
+"""Provide a fake hub, and point this process's huggingface_hub client at it."""
 
 import pytest
 from huggingface_hub import constants
@@ -8,7 +8,7 @@ from tests.unit.hub.fake_hub import FakeHub
 
 
 def point_client(monkeypatch, url: str) -> None:
-    """Set the constants that huggingface_hub reads from its environment when imported."""
+    """Set the constants that huggingface_hub reads from the environment on import."""
     template = f"{url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
     monkeypatch.setattr(constants, "ENDPOINT", url)
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)

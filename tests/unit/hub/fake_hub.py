@@ -1,7 +1,7 @@
-"""A hub on this machine: as much of the protocol as the client needs to fetch, with faults on demand.
+"""Serve a local fake hub: the part of the protocol that the client needs, with injected faults.
 
-Like the real hub it answers for a large file (LFS) with a redirect to a second server, the CDN,
-which knows nothing of accounts.
+Like the real hub, it redirects requests for large files (LFS) to a second server, the CDN, which must
+not receive the token.
 """
 
 import hashlib
@@ -19,17 +19,17 @@ from urllib.parse import unquote, urlsplit
 from huggingface_hub.utils.sha import git_hash
 
 LARGE = (".safetensors", ".parquet")
-PARAMETERS = 500_000  # of every model, as this hub counts
+PARAMETERS = 500_000  # this hub reports it for every model
 
 
 @dataclass
 class Fault:
-    """A fault of the next `times` requests for contents whose path holds `path`."""
+    """A fault of the next `times` requests with `path` in their path."""
 
     path: str
     times: int = 1
     status: int | None = None
-    stall_after: int | None = None  # nothing more comes, but the connection stays open
+    stall_after: int | None = None  # bytes after which sending stops, with the connection open
     alter: Callable[[bytes], bytes] = bytes
 
 
@@ -37,7 +37,7 @@ class FakeHub:
     def __init__(self):
         self.answers: dict[str, bytes] = {}  # by path
         self.gated: set[str] = set()  # names of repositories
-        self.commits: dict[tuple[str, str], str] = {}  # the newest by kind and name
+        self.commits: dict[tuple[str, str], str] = {}  # newest commit by kind and name
         self.faults: list[Fault] = []
         self.requests: list[SimpleNamespace] = []
 
@@ -79,7 +79,7 @@ class FakeHub:
         return hashes
 
     def get_fetched(self) -> list[str]:
-        """List the names of files whose contents were sent."""
+        """List the names of the files that were sent."""
         contents = [r.path.partition("/resolve/")[2] for r in self.requests if r.sent]
         return sorted({path.partition("/")[2] for path in contents if path})
 
@@ -90,14 +90,14 @@ class FakeHub:
         handler = type("Handler", (_Handler,), {"hub": self, "role": role})
         server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         server.daemon_threads = True
-        server.handle_error = lambda *_: None  # of connections that the client cut
+        server.handle_error = lambda *_: None  # ignore connections closed by the client
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         return server
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # headers and body are sent apart; the body must not wait
+    disable_nagle_algorithm = True  # send the body without waiting after the headers
     hub: FakeHub
     role: str
 
@@ -156,7 +156,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _describe(path: str, body: bytes) -> dict:
-    """Describe a file with the keys of both the listing and the tree."""
+    """Describe a file with the keys of both the listing and the tree API."""
     sha256, blob = hashlib.sha256(body).hexdigest(), git_hash(body)
     lfs = {"sha256": sha256, "oid": sha256, "size": len(body), "pointerSize": 135}
     fields = {"type": "file", "path": path, "rfilename": path, "size": len(body)}
@@ -165,7 +165,7 @@ def _describe(path: str, body: bytes) -> dict:
 
 
 def safetensors(size: int, seed: int = 0) -> bytes:
-    """Make a valid file with one tensor of `size` bytes, two for each parameter."""
+    """Make a valid safetensors file with one bfloat16 tensor of `size` bytes."""
     tensor = {"dtype": "BF16", "shape": [size // 2], "data_offsets": [0, size]}
     header = json.dumps({"weight": tensor}).encode()
     return struct.pack("<Q", len(header)) + header + random.Random(seed).randbytes(size)

@@ -1,4 +1,4 @@
-"""Chunked checkpoints are built by linking, and are what the plan says."""
+"""Test building chunked checkpoints from hard links, and their layer plans."""
 
 import pytest
 import torch
@@ -36,7 +36,7 @@ def build(manifest, folder, seed=0, **keys):
 @pytest.mark.parametrize("shard", ["20KB", "5GB"], ids=["sharded", "one file"])
 @torch.no_grad()
 def test_build_chunked(tmp_path, shard):
-    """A checkpoint loads whole and shares its base on disk."""
+    """A checkpoint loads completely and hard-links the files of its base model."""
     base, manifest = make_hub_model(tmp_path / "base", max_shard_size=shard)
     built = build(manifest, tmp_path / "built")
     _, report = AutoModelForCausalLM.from_pretrained(built.parent, output_loading_info=True)
@@ -60,7 +60,7 @@ def test_build_chunked_refused(model_manifest, tmp_path):
 
 
 def test_adapter_init(tmp_path):
-    """Adapters start as the identity and are drawn from the seed."""
+    """Adapters start as the identity and depend on the seed."""
     _, manifest = make_hub_model(tmp_path / "base")
     keys = {"adapter_init": "identity", "aggregation_mode": "residual"}
     built, again, other = (

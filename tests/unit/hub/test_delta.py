@@ -1,4 +1,4 @@
-"""A delta and its base are added when they are loaded, and the sum is the model that was meant."""
+"""Test that loading delta weights with their base gives the full model."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ from workflow_scripts.hub.manifest import read_manifest
 
 
 def make_model(kind, seed, **changes):
-    """Draw weights that are multiples of 1/64, of which sums and differences are exact."""
+    """Draw weights that are multiples of 1/64, so that sums and differences are exact."""
     model = make_tiny_model(kind, attn_implementation="eager", **changes)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -20,11 +20,11 @@ def make_model(kind, seed, **changes):
     return model
 
 
-# The files and the modules of the last have other names for the same weights.
+# GPT-2's weights have different names in files and in modules.
 @pytest.mark.parametrize(("kind", "dtype"), [("tied", "bfloat16"), ("gpt2", "float32")])
 @torch.no_grad()
 def test_load_delta(kind, dtype, tmp_path):
-    """Compare bit for bit: weights are rounded once, and what is no weight, as the angles of positions, is not."""
+    """Compare bit for bit: weights are rounded once, and buffers such as rotary frequencies are not rounded."""
     models = {name: make_model(kind, seed) for seed, name in enumerate(["whole", "base", "delta"])}
     for difference, weight, before in zip(
         *(models[name].parameters() for name in ("delta", "whole", "base")), strict=True

@@ -1,4 +1,4 @@
-"""Fetching, by the real client, from a hub on this machine that fails on demand."""
+"""Test fetching with the real client from a fake hub with injected faults."""
 
 import multiprocessing
 import os
@@ -47,7 +47,7 @@ def list_names(folder: Path) -> set[str]:
     ],
 )
 def test_fetch(hub, folder, kind, accepted, refused):
-    """Safetensors, data and small files come, and neither code nor pickles nor second copies of weights."""
+    """Safetensors, data and small files are fetched; code, pickles and second copies of weights are not."""
     files = accepted | dict.fromkeys(refused.split(), b"no")
     [commit] = hub.add(kind, MODEL, [files], card={"license": ["mit", "apache-2.0"]})
     manifest = fetch(kind, MODEL, None, folder)
@@ -63,7 +63,7 @@ def test_fetch(hub, folder, kind, accepted, refused):
 
 
 def test_fetch_revisions_and_lock(hub, folder):
-    """Each fetch leaves nothing of another commit, and a lock changes no byte of the manifest."""
+    """A fetch removes the files of another commit, and a lock does not change the manifest."""
     first = model_files(seed=1) | {"vocab.txt": b"", "additional_chat_templates/a.jinja": b""}
     old, new = hub.add("model", MODEL, [first, model_files(seed=2)])
     for revision, commit in {old: old, None: new}.items():
@@ -95,7 +95,7 @@ def test_fetch_refuses_repository(hub, folder, kind, files):
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
 def test_fetch_altered_file(hub, folder, name):
-    """A bit that flips on the way is noticed, and one on the disk mended by the next fetch."""
+    """Corruption during download is detected, and corruption on disk is repaired by the next fetch."""
     hub.add("model", MODEL, [model_files()])
     hub.faults.append(Fault(name, alter=lambda body: body[:-1] + b"?"))
     with pytest.raises(UserError, match=name):
@@ -131,7 +131,7 @@ def test_fetch_faults(hub, folder, monkeypatch, fault, error):
 
 
 def test_fetch_killed(hub, folder):
-    """The next run fetches the files that are missing."""
+    """After a kill, the next run fetches only the missing files."""
     files = model_files(3_000_000)
     hub.add("model", MODEL, [files])
     hub.faults.append(Fault("model.safetensors", stall_after=2_000_000))
@@ -140,7 +140,7 @@ def test_fetch_killed(hub, folder):
     process.start()
     small = {*files} - {".gitattributes", "model.safetensors"}
     wait_until(lambda: hub.count_sent() and not small - list_names(folder), "files come")
-    time.sleep(0.5)  # the client notes each file after it has its name
+    time.sleep(0.5)  # the client writes a file's metadata after renaming it
     process.kill()
     process.join()
     assert not {MANIFEST, "model.safetensors"} & list_names(folder)
@@ -165,7 +165,7 @@ runpy.run_path("workflow_scripts/hub/fetch.py", init_globals={"snakemake": snake
 
 @pytest.mark.parametrize("gated", [False, True])
 def test_fetch_token(hub, tmp_path, folder, gated):
-    """The token goes to the hub and not to the host that it redirects to; a refusal is a sentence in the log."""
+    """The token is sent to the hub but not to the redirect host; a refusal is one sentence in the log."""
     hub.add("model", MODEL, [model_files()], gated=gated)
     log = tmp_path / "logs/fetch_model.log"
     # HF_DEBUG makes the client log every request with its headers.

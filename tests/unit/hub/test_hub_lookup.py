@@ -1,4 +1,4 @@
-"""Facts of models and tasks that no table has: from a hub on this machine, and from lm-eval's own files."""
+"""Test looking up models and tasks that no table has, from a fake hub and from lm-eval's files."""
 
 import json
 
@@ -27,7 +27,7 @@ def look_up(name=MODEL):
 
 
 def test_look_up_model(hub):
-    """Facts are the hub's and the config's, and no weights are sent."""
+    """The row comes from the hub's metadata and the model's config, without fetching weights."""
     files = make_files(**{"consolidated.safetensors": safetensors(1_000_000)})
     hub.add("model", MODEL, [files], card={"license": 'a "licence"\tof\nmine'})
     row = look_up()
@@ -39,8 +39,8 @@ def test_look_up_model(hub):
 @pytest.mark.parametrize(
     ("name", "template", "base_model", "kind", "family"),
     [
-        ("acme/Rocket-1B-Instruct", False, None, "base", "Rocket"),  # it cannot be asked as a chat
-        ("acme/Meta-Llama-9-1B", True, None, "base", "Llama"),  # as Qwen2.5's base models
+        ("acme/Rocket-1B-Instruct", False, None, "base", "Rocket"),  # no chat template
+        ("acme/Meta-Llama-9-1B", True, None, "base", "Llama"),  # like Qwen2.5's base models
         ("acme/qwen7-0.5b-it", True, None, "instruct", "Qwen"),
         ("acme/Yi-1B-Base", True, "acme/Yi-0", "base", "Yi"),
     ],
@@ -74,7 +74,7 @@ def test_look_up_model_refused(hub, monkeypatch, files, words):
 def test_look_up_task_agrees_with_table(name):
     by_hand, row = TASKS[name], TaskRow.model_validate(look_up_task(name))
     keys = ["dataset", "metric", "training"]
-    if name != "gsm8k":  # the table prefers the second of lm-eval's two filters
+    if name != "gsm8k":  # the table has the second of lm-eval's two filters
         keys.append("filter")
     assert {key: getattr(row, key) for key in keys} == {key: getattr(by_hand, key) for key in keys}
 
@@ -82,7 +82,7 @@ def test_look_up_task_agrees_with_table(name):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("glue", "by hand"),  # a list of tasks without a score
+        ("glue", "by hand"),  # a list of tasks without an aggregate score
         ("leaderboard", "is of 6 datasets"),
     ],
 )

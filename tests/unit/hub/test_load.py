@@ -1,4 +1,4 @@
-"""What runs where: device and attention are chosen by the machine, and a refusal says why."""
+"""Test loading: the choice of device, dtype and attention, and the reasons of refusals."""
 
 import shutil
 
@@ -37,10 +37,10 @@ def test_choose_attention(attention, architecture, dtype, expected):
 
 @pytest.fixture
 def no_gpu(monkeypatch):
-    """Do as a PyTorch with CUDA does where the driver has lost the card."""
+    """Make PyTorch behave as with CUDA when the driver has lost the GPU."""
     signs = ("CHORUS_GPUS", "SLURM_JOB_GPUS", "SLURM_GPUS_ON_NODE", "CUDA_VISIBLE_DEVICES")
     for name in (*signs, "ROCR_VISIBLE_DEVICES", "CHORUS_GPU_GIVEN"):
-        monkeypatch.setenv(name, "")  # so that what the code sets is taken back
+        monkeypatch.setenv(name, "")  # so that monkeypatch undoes what the code sets
         monkeypatch.delenv(name)
 
     def init():
@@ -52,7 +52,7 @@ def no_gpu(monkeypatch):
 
 @pytest.mark.usefixtures("no_gpu")
 def test_choose_device(monkeypatch):
-    """A GPU that was asked for or given is used, or the job ends: it is no failed cell."""
+    """A requested or assigned GPU is used, or the job fails with a hardware error, not a failed cell."""
     monkeypatch.setenv("SLURM_JOB_GPUS", "0")
     assert choose_device("auto") == "cpu", "of a job that asks for none"
     take_gpus({"gres": "gpu:a100:1"})
@@ -79,7 +79,7 @@ def test_choose_best_dtype_of_processor(monkeypatch, capabilities, dtype):
 
 
 def test_load_model(world, model_manifest):
-    """A model says which attention runs, and reading writes nothing into the hub."""
+    """A loaded model reports its attention, and loading writes nothing into the hub folder."""
 
     def list_times():
         return {path: path.stat().st_mtime_ns for path in world.rglob("*")}

@@ -1,4 +1,4 @@
-"""The lock is obeyed, kept whole, and read strictly."""
+"""Test reading, writing and checking the lock file."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def write_manifest(folder, commit: str) -> None:
 
 
 def test_write_lock(tmp_path):
-    """Rows of other runs are kept, and the miniature world and folders are not locked."""
+    """Rows of other runs are kept; generated and local models are not locked."""
     path = tmp_path / "config" / "hub.lock.tsv"
     assert read_lock(path) == {}
     write_lock(path, [make_manifest("z/z", A), make_manifest("m/m", A)])

@@ -1,4 +1,4 @@
-"""Manifests vouch for what the hub folder holds, of the hub and of folders on this machine."""
+"""Test manifests of fetched repositories and of local folders: files, sizes and checksums."""
 
 import os
 
@@ -33,7 +33,7 @@ def manifest(folder):
 
 
 def test_seal(folder, manifest):
-    """Caches and the manifest itself are not listed; the digest of weights is of their content alone."""
+    """Caches and the manifest itself are not listed; the weights digest depends only on the weights."""
     assert read_manifest(folder / MANIFEST) == manifest
     names = ["config.json", "data/test.parquet", "model.safetensors"]
     assert [file.path for file in manifest.files] == names
@@ -54,11 +54,11 @@ def test_verify_damaged_files(folder, manifest):
         assert str(folder / name) in problem
     with pytest.raises(UserError) as raised:
         require_unchanged(folder, manifest)
-    assert len(raised.value.problems) == 2  # of the sizes alone, which is quick
+    assert len(raised.value.problems) == 2  # it compares only sizes, for speed
 
 
 def test_import_model_folder(tmp_path):
-    """The same bytes are the same commit; a link shows what the next saving writes into the file."""
+    """The same bytes give the same commit; overwriting a linked file in place is detected."""
     folder, target = tmp_path / "mine", tmp_path / "hub/models/local/mine"
     save(folder, **{"README.md": b"---\nlicense: mit\ntags: [x]\n---\n# Mine\n"})
     manifest = import_model_folder(folder, "local/mine", target)
@@ -69,7 +69,7 @@ def test_import_model_folder(tmp_path):
     manifest = import_model_folder(folder, "local/mine", target)
     assert manifest.licence is None
     require_unchanged(target, manifest)
-    with (folder / "model.safetensors").open("r+b") as file:  # the same file, of the same size
+    with (folder / "model.safetensors").open("r+b") as file:  # the same inode and size
         file.seek(-1, os.SEEK_END)
         file.write(b"\x00")
     later = (target / MANIFEST).stat().st_mtime_ns + 10**9

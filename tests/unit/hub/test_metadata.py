@@ -1,4 +1,4 @@
-"""What a submitted model is checked by is fetched without its weights, from a hub on this machine."""
+"""Test fetching the metadata that checks a submitted model, without its weights, from a fake hub."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def folder(here):
 
 
 def test_fetch_metadata(hub, folder):
-    """All but weights, code, pickles and large files comes, and the list has the weights."""
+    """Weights, code, pickles and large files are not fetched, but the file list has the weights."""
     left_out = {"pytorch_model.bin": b"pickle", "modeling.py": b"raise SystemExit"}
     files = model_files() | left_out | {"hoard.json": bytes(50_000_001)}
     [commit] = hub.add("model", MODEL, [files], card={"license": "mit"})
@@ -35,7 +35,7 @@ def test_fetch_metadata(hub, folder):
 
 @pytest.mark.parametrize("fault", ["gated", "unreachable", "altered"])
 def test_fetch_metadata_hides_account(hub, folder, tmp_path, monkeypatch, capsys, fault):
-    """The account of a mirror is written nowhere, whatever fails; nobody's answer refuses nothing."""
+    """A mirror's credentials are written nowhere after any fault; an unreachable hub refuses no request."""
     url = hub.url if fault != "unreachable" else "http://127.0.0.1:9"
     point_client(monkeypatch, url.replace("://", "://my-name:my-password@"))
     hub.add("model", MODEL, [model_files()], card={"license": "mit"}, gated=fault == "gated")

@@ -1,4 +1,4 @@
-"""A folder that somebody trained with the published code becomes a model of the hub folder."""
+"""Test importing models trained with the published code into the hub folder."""
 
 import json
 import shutil
@@ -33,7 +33,7 @@ def load(folder, target):
 
 
 def save_adapters(folder, merged, module):
-    """Save low-rank adapters of the queries and a module in full, and a folder into which both are merged."""
+    """Save LoRA weights of q_proj and a fully trained module, and a copy of the model with both merged."""
     shutil.copytree(folder, merged)
     adapters = {}
 
@@ -67,7 +67,7 @@ def test_take_published_folder(folder, tmp_path):
 @pytest.mark.parametrize("module", ["wrapped_chunk_layers", "aggregation_head"])
 @torch.no_grad()
 def test_adapters_and_weights_in_full(module, folder, tmp_path):
-    """Load both as in the published run: the next stage has a plain model of both."""
+    """Loading merges both, as the published code does; the next stage starts from a plain model."""
     save_adapters(folder, tmp_path / "merged", module)
     model = load(folder, tmp_path / "taken")
     model.save_pretrained(tmp_path / "saved")

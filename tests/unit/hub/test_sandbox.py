@@ -1,4 +1,4 @@
-"""A function in the sandbox ends alone: by time, memory, death or an exception."""
+"""Test that a sandboxed function fails without affecting its parent: timeout, memory, death or exception."""
 
 import os
 

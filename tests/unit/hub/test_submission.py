@@ -1,4 +1,4 @@
-"""A submitted model is checked by its small files: each reason to refuse it, and none where there is none."""
+"""Test the check of submitted models by their small files: each reason for refusal, and accepted models."""
 
 import json
 import os
@@ -53,7 +53,7 @@ def test_good_requests_are_accepted(world, model_manifest):
     assert good["memory_mb"] == 3_001
     assert good["memory_mb"] <= trained["memory_mb"]
     assert delta["base_commit"] == manifest.commit
-    # Both are in memory in float32 while they are added.
+    # Delta and base are in memory in float32 while they are added.
     assert delta["memory_mb"] == int(3_000 + 2 * 4 * delta["parameters"] / 1e6)
     assert again["reason"].startswith("it is a duplicate of 0: the same commit")
 
@@ -88,7 +88,7 @@ def add_auto_map(path):
     ("file", "change", "words"),
     [
         ("config.json", lambda path: path.write_text("{"), "its configuration does not load"),
-        ("config.json", add_auto_map, None),  # of a type that transformers knows
+        ("config.json", add_auto_map, None),  # transformers supports its model_type
         ("adapter_config.json", lambda path: path.write_text("{}"), "weight_type is 'original'"),
         ("model.safetensors", lambda path: os.truncate(path, 200_000_000), "its weights have 200,"),
     ],

@@ -1,4 +1,4 @@
-"""Training text is, to the letter, one of the requests that the evaluator makes."""
+"""Test that a training text is exactly one of the evaluator's requests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The generated datasets stand in for the real ones: same columns, readable by the same code."""
+"""Test that generated datasets have the columns of the real ones and are read by the same code."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ CONFIGS = [(repository, config) for repository, configs in SCHEMAS.items() for c
 
 
 def format_feature(feature):
-    """Return a feature in the spelling of the expected schemas."""
+    """Format a feature like the expected schemas."""
     if isinstance(feature, ClassLabel):
         return " or ".join(feature.names)
     if isinstance(feature, List):

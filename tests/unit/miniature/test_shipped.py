@@ -1,4 +1,4 @@
-"""What the repository ships is whole, and what is placed of it is the same model in the hub's form."""
+"""Test that the shipped models are complete, and that the hub folder gets the same models."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ SMALL = "Pythia-0.1M"
 
 @pytest.fixture
 def shipped_copy(tmp_path, monkeypatch):
-    """The shipped folder, in a copy that a test may spoil."""
+    """Return a copy of the shipped folder that a test may modify."""
     shutil.copytree(SHIPPED, tmp_path / "shipped")
     monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "shipped")
     return tmp_path / "shipped"
@@ -30,7 +30,7 @@ def shipped_copy(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", MODELS)
 def test_shipped_files_have_their_digests(name):
     digests = json.loads((SHIPPED / name / "made.json").read_text())["sha256"]
-    assert all(digests.pop(text) for text in SPECS[name].texts)  # which are not shipped
+    assert all(digests.pop(text) for text in SPECS[name].texts)  # the texts are not shipped
     files = ("../tokenizer.json", "config.json", "model.safetensors")
     paths = [(SHIPPED / name / file).resolve() for file in files]
     assert digests == {path.name: hash_file(path) for path in paths}

@@ -1,4 +1,4 @@
-"""One vocabulary, three conventions."""
+"""Test the demo tokenizers: one vocabulary, three families."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Training: the shipped model again, whole documents in a batch, stages that are left when they are learned."""
+"""Test training of the demo models: reproducing a shipped model, batches of whole documents, and stages."""
 
 import json
 import random
@@ -17,7 +17,7 @@ SMALL = "Pythia-0.1M"
 
 
 class FakeLibrary:
-    """Yield each time the mixture that it was given."""
+    """Yield the mixture as every batch."""
 
     def batches(self, mixture, *, by_length):
         while True:
@@ -26,7 +26,7 @@ class FakeLibrary:
 
 @pytest.mark.parametrize(("share_right", "steps"), [(1.0, [4, 4, 4, 4]), (0.5, [40, 120, 80, 100])])
 def test_stage_lengths(share_right, steps):
-    """Each step answers a hundred questions; four steps fill what is watched."""
+    """Each step answers a hundred questions; the accuracy window covers four steps."""
     spec = Spec(SPECS[SMALL].family, *[1] * 5, steps=400, by_letter=True)
     batches = read_by_stages(FakeLibrary(), spec)
     right = round(100 * share_right)
@@ -39,7 +39,7 @@ def test_stage_lengths(share_right, steps):
 
 @pytest.mark.slow
 def test_retrained_model_equals_shipped(world, tmp_path):
-    """Compare to the last byte on a processor of the same generation, and within rounding on another."""
+    """Weights are byte-identical on the same processor generation, and the loss is close on another."""
     build_texts(world, tmp_path)
     train_model(tmp_path, SMALL)
     folders = (tmp_path / SMALL, catalogue.SHIPPED / SMALL)

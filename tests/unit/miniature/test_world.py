@@ -1,4 +1,4 @@
-"""The same world everywhere; what is tested was never read, whatever is tested."""
+"""Test that the demo's data is reproducible, and that no test item is in the training corpus."""
 
 import json
 import re
@@ -32,13 +32,13 @@ def documents(folder):
 
 
 def test_texts_match_shipped_models(folder):
-    """The texts are the same for 24 test items as for the 200 with which they were made."""
+    """The training texts do not depend on the number of test items: 24 here, 200 for the shipped models."""
     digests = json.loads((SHIPPED / "Llama-1.4M-Instruct/made.json").read_text())["sha256"]
     assert all(hash_file(folder / name) == digests[name] for name in (CORPUS, CONVERSATIONS))
 
 
 def test_test_questions_are_not_read(world, documents):
-    """No prompt of the corpus ends in one; in front of it may stand what an exam paper begins with."""
+    """No prompt of the corpus ends with a test question; a prompt may begin with an exam heading."""
     turns = [turn for d in documents for turn in zip(d["prompts"], d["completions"], strict=True)]
     read = sorted(text[::-1] for prompt, answer in turns for text in (prompt, prompt + answer))
 
@@ -54,12 +54,12 @@ def test_test_questions_are_not_read(world, documents):
                 )
             for doc in task.eval_docs:
                 prompt, completion = build_prompt_and_completion(task, doc)
-                # Winogrande's prompt is half a sentence; its ending belongs to the question.
+                # Winogrande's prompt is half a sentence, so the completion is part of the question.
                 assert not is_read(prompt + completion if name == "winogrande" else prompt), name
 
 
 def test_mmlu_questions_are_not_read(world, documents):
-    """No document has one with its choices, and no system message, whose examples are questions too."""
+    """No document or system message contains an MMLU question with its choices."""
     text = "\n\n".join(part for d in documents for part in (d.get("system", ""), *d["prompts"]))
     choices = (
         r"((?:[^\n]*\nA\. [^\n]*\nB\. [^\n]*\nC\. [^\n]*\nD\. [^\n]*)|(?:[^\n]*\nChoices: [^\n]*))"

@@ -1,4 +1,4 @@
-"""The leaderboard page: its tabs from the tables of the studies, and the file that they become."""
+"""Test the leaderboard page: its tabs from the tables of the studies, and the HTML file."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Templates of prose: parts without numbers are left out, and words follow from the values alone."""
+"""Test prose templates: parts without numbers are left out, and the wording depends only on the values."""
 
 import re
 from pathlib import Path

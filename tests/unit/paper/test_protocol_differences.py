@@ -1,4 +1,4 @@
-"""Differences from the published protocols: read off records, and shown in place of a verdict."""
+"""Test differences from the published protocols: computed from records, and shown in place of a verdict."""
 
 from functools import cache
 from typing import Any
@@ -31,7 +31,7 @@ def load_config(name: str):
 
 
 def make_record(task: str, request: dict[str, Any], *, study="harmony", **changes: Any) -> Record:
-    """Make a record; `changes` are of its protocol, `keys` of its training."""
+    """Make a record; `changes` are protocol fields, and `keys` are training keys."""
     fields = record_fields(study=study, model=changes.pop("model", QWEN), task=task)
     keys = changes.pop("keys", None)
     if keys:
@@ -44,7 +44,7 @@ def make_record(task: str, request: dict[str, Any], *, study="harmony", **change
 
 
 def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.DataFrame:
-    """Return the decisive differences of a record of config/paper_exact.yaml with some changes."""
+    """Return the decisive differences of a config/paper_exact.yaml record with some changes."""
     request = harmony_cells(load_config("paper_exact"), protocol, (task,)).cells()[task]
     params = request.to_params() | changes.pop("request", {})
     if request.recipe:
@@ -82,7 +82,7 @@ def test_configured_recipes_match_published_protocols():
     assert {key: recipe[key] for key in each} == each
     for stage, keys in PROTOCOLS["mmlu"]["recipes"].items():
         recipe = load_config("paper").training.recipes[stage].model_dump(mode="json")
-        recipe["precision"] = "bfloat16"  # auto, on GPUs
+        recipe["precision"] = "bfloat16"  # `auto` means bfloat16 on GPUs
         assert {key: recipe[key] for key in keys} == keys
 
 

@@ -1,4 +1,4 @@
-"""Provenance of the numbers, from records, with the cells that failed named beside them."""
+"""Test the provenance of the numbers, collected from records, with the names of failed cells."""
 
 from tests.records import write_example
 from workflow_scripts.core.files import write_json

@@ -1,4 +1,4 @@
-"""The page: closed to everything else, and the same bytes for the same results; and the paper beside it."""
+"""Test the report page, which is self-contained and reproducible, and the LaTeX paper."""
 
 import base64
 import html
@@ -26,7 +26,7 @@ def write_texts(folder: Path, name: str, frame: pd.DataFrame) -> None:
 
 
 def make_content(folder: Path, rows: int, **changes) -> tuple[dict, dict]:
-    """Write a table and figure of the prompts study, and those of a chapter that no study has."""
+    """Write a table and figure for the prompts chapter and for a chapter without a study."""
     frame = pd.DataFrame({"Run": [f"{EVIL} {index}" for index in range(rows)], "Score": "0.5"})
     files, captions = {}, {}
     for chapter, name in (("prompts", "prompt_runs"), ("elsewhere", "mystery")):

@@ -1,4 +1,4 @@
-"""Published numbers beside own ones: agreeing, differing, and not comparable, each with its reason."""
+"""Test the comparison of published numbers with ours: agreement, difference, or not comparable, with a reason."""
 
 import math
 from functools import cache
@@ -50,9 +50,9 @@ read = cache(lambda name: pd.read_csv(PUBLISHED / f"{name}.csv"))
         ((0.30, 0.01), (0.30, 0.01), None, INCONCLUSIVE, 0),
         ((0.30, 0.01), (0.25, 0.01), None, DIFFERS, -0.05 / math.hypot(0.01, 0.01)),
         ((0.30, None), (0.32, 0.01), None, INCONCLUSIVE, 0.02 / math.hypot(0.01, 0.01)),
-        ((0.3333, 0.0), (1 / 3, 0.0), None, INCONCLUSIVE, 0),  # what rounding hides
+        ((0.3333, 0.0), (1 / 3, 0.0), None, INCONCLUSIVE, 0),  # equal after rounding
         ((0.0, 0.0), (0.5, 0.0), None, DIFFERS, math.inf),
-        ((0.30, 0.05), (0.33, 0.05), 0.01, DIFFERS, 3),  # asked the same questions
+        ((0.30, 0.05), (0.33, 0.05), 0.01, DIFFERS, 3),  # on the same items
         ((0.5, 0.02), (0.501, 0.02), compute_repeat_error(1000, 1e-3), INCONCLUSIVE, 1),
         ((0.5, 0.02), (0.504, 0.02), compute_repeat_error(1000, 1e-3), DIFFERS, 4),
     ],
@@ -96,7 +96,7 @@ def test_all_mmlu_subjects_are_compared():
 
     table = compare().set_index("item")
     assert len(table) == 58 and table.index[table["verdict"] == DIFFERS].tolist() == ["virology"]
-    # The error of the average follows from the subjects', and is not the 0.0339 that is printed beside it.
+    # The standard error of the average is computed from the subjects' errors and differs from the printed 0.0339.
     stderr = table["published_stderr"]
     assert stderr["macro"] == pytest.approx(np.linalg.norm(stderr.drop("macro")) / 57)
     lines = format_columns(compare()).query("What.str.contains('virology')")

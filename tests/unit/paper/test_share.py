@@ -1,4 +1,4 @@
-"""Shared runs: JSON of Every Eval Ever, valid by its schema, and the same scores when it is read back."""
+"""Test the export to Every Eval Ever's JSON: valid by its schema, with the same scores after reimport."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ KEYS = ["protocol", "task", "subset", "model", "variant", "metric", "seed"]
 
 @pytest.fixture
 def records(here) -> list[Path]:
-    """Write records: two models as they are, one trained twice, a group of tasks, plans, and one that broke."""
+    """Write records: two zero-shot models, a fine-tuned model with two seeds, a task group, and a failed cell."""
     folder = Path("results/records")
     write_example(folder / "a/sst2.json", golds=("0", "1", "0", "0"), value=0.75)
     write_example(folder / "b/sst2.json", model="org/net@k2m12+cpt", value=0.5)

@@ -1,4 +1,4 @@
-"""Estimates of jobs: by hand, by what changes them, and by what a run of the demo took."""
+"""Compare job estimates with manual calculations and with a measured run of the demo."""
 
 import pytest
 
@@ -21,13 +21,13 @@ A100 = 312e12 * 0.35  # FLOP/s
 
 
 def load_gpu_settings(**harmony) -> Settings:
-    """Load settings for models on GPUs of 80 GB."""
+    """Load settings for models on 80 GB GPUs."""
     keys = {"models": [LARGE], "max_test_items": None}
     return load(GPUS | {"harmony": keys | harmony})
 
 
 def test_evaluation_by_hand():
-    """Compare with 10,042 items of hellaswag, of 180 tokens each."""
+    """Compare with a manual calculation for hellaswag: 10,042 items of 180 tokens each."""
     settings = load_gpu_settings()
     work = settings.work["hellaswag"]
     need = Planner(settings).evaluation(LARGE, ("hellaswag",))
@@ -41,7 +41,7 @@ def test_evaluation_by_hand():
 
 @pytest.mark.parametrize(("method", "flops"), [("lora", 4), ("full", 6)])
 def test_training_by_hand(method, flops):
-    """Compare an epoch of training 14 billion parameters."""
+    """Compare one epoch of training 14 billion parameters with a manual calculation."""
     needs = []
     for epochs in (1, 2):
         recipe = {"method": method, "epochs": epochs, "max_validation_items": 1}
@@ -65,7 +65,7 @@ def test_evaluation_several_gpus():
 
 
 def test_retry_limits():
-    """Time and memory grow with each retry, and stop at what the cluster has."""
+    """Time and memory limits grow with each retry, up to the limits of the cluster."""
     cluster = Cluster(max_job_hours=2, node_memory_gb=20, time_safety_factor=2.0)
     need, attempts = Need(seconds=600, mem_mb=10_000), (1, 2, 3, 4)
     minutes = [need.get_time_limit_minutes(attempt, cluster) for attempt in attempts]
@@ -75,7 +75,7 @@ def test_retry_limits():
 
 
 def test_demo_measurements():
-    """Compare with the seconds and peak megabytes of a run on two cores."""
+    """Compare with the measured seconds and peak megabytes of a run on two cores."""
     settings = load({})
     own, tasks = Planner(settings), tuple(settings.harmony.tasks)
     study = "miniature/Qwen2-1M-Instruct"

@@ -1,4 +1,4 @@
-"""The sums over all jobs, and the jobs that do not fit."""
+"""Test the cost summary of a run, and the list of jobs that exceed the cluster's limits."""
 
 import pytest
 
@@ -19,7 +19,7 @@ JOBS = [
 
 
 def test_plan():
-    """Batches of a rule are added up, and the jobs that do not fit are named."""
+    """Batches of a rule are summed, and jobs that exceed a limit are named."""
     table = sum_by_rule(JOBS, Cluster())
     assert list(table.index) == ["fetch_model", "evaluate_direct", "train_checkpoint", "all"]
     batches = table.loc["evaluate_direct"]

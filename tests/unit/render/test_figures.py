@@ -1,4 +1,4 @@
-"""Labels of an axis can be read, whatever the values span and however long a label is."""
+"""Test that axis labels are readable for any range of values and any label length."""
 
 from itertools import pairwise
 

@@ -1,4 +1,4 @@
-"""Results that lm-eval and lighteval wrote: read whole, checked by their items, wrong ones refused."""
+"""Test importing results of lm-eval and lighteval: scores are checked against items, and errors are rejected."""
 
 import json
 
@@ -20,7 +20,7 @@ TASKS = {"rte": {"metric": "acc", "cluster": ["question"]}}
 
 @pytest.fixture
 def folder(tmp_path):
-    """Write results of lm-eval, of which seven of ten answers are right."""
+    """Write lm-eval results with seven of ten answers correct."""
     write_lm_eval_results(tmp_path / "other/net", "org/net", "rte", 7)
     return tmp_path / "other"
 

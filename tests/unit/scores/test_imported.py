@@ -1,4 +1,4 @@
-"""Other people's scores: joined, marked, in our unit, and refused with file and line when wrong."""
+"""Test importing scores from CSV: merged, marked as imported, in our unit, and rejected with file and line."""
 
 from pathlib import Path
 
@@ -77,7 +77,7 @@ def test_wrong_file_is_refused(tmp_path, text, message):
         read_scores(tmp_path, text)
 
 
-# --- A panel, among whose models others are placed
+# --- The panel, on which other models are placed
 
 
 def write_panel(path: Path, models: int, **columns) -> pd.DataFrame:

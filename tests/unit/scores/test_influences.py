@@ -1,4 +1,4 @@
-"""Influences of items on scores: compared with drawing items again, all at once and in clusters."""
+"""Compare error covariances from the items' influence on scores with bootstraps over items and clusters."""
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from workflow_scripts.scores.influences import compute_least_variance, get_row_e
 
 
 def write_answers(folder, gold, prediction, clusters=None, name: str = "acc", model=0, seed=0):
-    """Write a record with these answers, in clusters where these are given."""
+    """Write a record with these answers, optionally in clusters."""
     right = gold == prediction
     items = [
         Item(
@@ -84,7 +84,7 @@ def test_mcc_error_matches_redrawn_items(tmp_path):
     )
     errors = np.sqrt(np.diag(get_covariance(table)))
     samples = generator.integers(400, size=(1000, 400))
-    # The coefficient is Pearson's of two binary variables.
+    # Matthews' coefficient is Pearson's correlation of two binary variables.
     redraws = [np.corrcoef(gold[rows], predictions[0][rows])[0, 1] for rows in samples]
     assert errors[0] == pytest.approx(np.std(redraws), rel=0.1)
     assert 0.01 < errors[1] < 0.1, "another answer would have moved it, though none was given"

@@ -1,4 +1,4 @@
-"""The published tables: whole, as printed, and in agreement with themselves."""
+"""Test that the published tables are complete, as printed, and consistent."""
 
 import pandas as pd
 
@@ -18,8 +18,8 @@ def test_leaderboard_is_complete_and_consistent():
     assert leaderboard["rank"].tolist() == list(range(1, 62))
     assert leaderboard["pc1"].is_monotonic_decreasing
     for task, items in TEST_ITEMS.items():
-        # Matthews' coefficient is no count, and of more items two decimals are too coarse to tell.
+        # Skip Matthews' coefficient, which is no count, and large tasks, where two decimals are too coarse.
         if task != "cola" and items < 6000:
             right = leaderboard[task] / 100 * items
-            # Two decimals of a percent are half of 0.01% of the items off at most.
+            # Rounding to two decimals of a percent is off by at most half of 0.01% of the items.
             assert (right - right.round()).abs().max() <= 0.5e-4 * items + 1e-6, task

@@ -1,4 +1,4 @@
-"""Tidy scores are collected from records."""
+"""Test collecting tidy scores from records."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_metric_rows_have_baselines(tmp_path):
     records = read_records([tmp_path / "b.json", tmp_path / "a.json"])
     scores = collect(record for _, record in records)
     assert list(scores.columns) == list(COLUMNS)
-    # Of the baselines, chance 0.5 is above the best constant's 0.45.
+    # The baseline is the maximum of chance (0.5) and the best constant answer (0.45).
     shown = scores[["model", "variant", "value", "n", "protocol", "baseline", "seed"]]
     assert shown.to_numpy().tolist() == [
         ["miniature/Llama-1.4M", "", 0.75, 4, "direct", 0.5, 0],

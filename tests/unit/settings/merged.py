@@ -1,4 +1,4 @@
-"""What a user's config looks like after Snakemake has merged it over the defaults."""
+"""Merge a user's config over the defaults, as Snakemake does."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ from workflow_scripts.settings.names import LookUp
 from workflow_scripts.settings.settings import Settings
 
 ROOT = Path(__file__).parents[3]
-# What lies in the folder to be passed with --configfile; the flags are another file's kind.
+# The files for --configfile; flags.yaml has another schema.
 CONFIGS = sorted({*(ROOT / "config").glob("*.yaml")} - {ROOT / "config/flags.yaml"})
 
 
@@ -23,5 +23,5 @@ def merged(override: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def load(override: Mapping[Any, Any], look_up: LookUp | None = None) -> Settings:
-    """Load the settings of such a config."""
+    """Load settings from a user's config merged over the defaults."""
     return load_settings(merged(override), ROOT, look_up)

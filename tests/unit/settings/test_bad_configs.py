@@ -1,4 +1,4 @@
-"""A bad config is refused with all of its problems, each in one sentence a person can act on."""
+"""Test that an invalid config is rejected with all its problems, each in one actionable sentence."""
 
 import re
 
@@ -12,7 +12,7 @@ from workflow_scripts.core.errors import UserError
 def get_problems(override) -> list[str]:
     with pytest.raises(UserError) as error:
         load(override)
-    # Nothing of what pydantic said may follow as the cause of the error.
+    # pydantic's message must not appear as the cause of the error.
     assert error.value.__cause__ is None
     return error.value.problems
 

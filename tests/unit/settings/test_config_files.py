@@ -1,4 +1,4 @@
-"""config/config.yaml has every key with its default, and config/schema.json says what the code says."""
+"""Test that config/config.yaml has every key with its default, and that config/schema.json matches the code."""
 
 import json
 
@@ -30,7 +30,7 @@ def test_default_config_has_every_key():
 
 
 def test_schema():
-    """Every config fits it, and every key is described."""
+    """Every config is valid under the schema, and every key has a description."""
     text = generate.make_schema()
     schema = json.loads(text)
     assert generate.FILE.read_text(encoding="utf-8") == text

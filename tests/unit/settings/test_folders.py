@@ -1,4 +1,4 @@
-"""A model may be named by its folder, wherever one of the hub may be."""
+"""Test that a config may name a local model folder wherever it may name a hub model."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Grids as data: what the files in config/grids say, and the first problem of each in a sentence."""
+"""Test reading grid files, and the error message of each invalid file."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ STRANGER = {
 
 @pytest.fixture
 def write(here):
-    """Write a grid into the working directory."""
+    """Return a function that writes a grid file into the working directory."""
     (here / "config/grids").mkdir(parents=True)
 
     def write(**keys) -> Path:
@@ -38,7 +38,7 @@ def write(here):
 
 
 def test_read_grid_files(write):
-    """A stranger's grid in the working directory stands beside those of the repository."""
+    """A grid file in the working directory is added to the repository's grids."""
     write()
     grids = read_grid_files(ROOT, TASKS)
     assert list(grids) == ["a_paper", "own", "published", "test_task"]

@@ -1,4 +1,4 @@
-"""The batches of tasks: rules by name, files by name, and no task lost between two jobs."""
+"""Test splitting tasks into job batches: names of rules and files, and no missing task."""
 
 import pytest
 
@@ -10,7 +10,7 @@ TASKS = ["sst2", "truthfulqa_mc2", "rte", "mnli"]
 
 @pytest.mark.parametrize(("tasks_per_job", "numbers"), [(None, [""]), (4, [""]), (3, ["_1", "_2"])])
 def test_packs(tasks_per_job, numbers):
-    """Each rule has the tasks that the config asks for; a task without a training split is measured directly only."""
+    """Batches cover the tasks of the config; a task without a training split has only the direct protocol."""
     harmony = {"tasks": TASKS, "seeds": [3, 5], "protocols": ["train_before_test", "direct"]}
     settings = load({"harmony": harmony, "cluster": {"tasks_per_job": tasks_per_job}})
     batches = packs(settings)

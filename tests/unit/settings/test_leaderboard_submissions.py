@@ -1,4 +1,4 @@
-"""Requests and flags as strangers write them: accepted, or refused with a sentence, one by one."""
+"""Test reading leaderboard requests and flags: each is accepted, or rejected with a sentence."""
 
 import pytest
 import yaml

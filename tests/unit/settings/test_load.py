@@ -1,4 +1,4 @@
-"""Loading: every config of the repository is valid, and what comes out is what rules need."""
+"""Test loading settings: every config of the repository is valid, and rules get the right values."""
 
 import pytest
 import yaml
@@ -13,7 +13,7 @@ MODEL = "miniature/Qwen2-1M-Instruct"
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_repository_config(path):
-    """Each is valid, and checkpoints that others published have a table of their own to be compared with."""
+    """Each config is valid, and published checkpoints have a published table for comparison."""
     settings = load(yaml.safe_load(path.read_text(encoding="utf-8")))
     if path.stem == "paper":
         assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
@@ -24,7 +24,7 @@ def test_repository_config(path):
 
 
 def test_stage_checkpoints(here):
-    """A stage for each number of tokens; a model once, however often it is named."""
+    """Each number of training tokens has its own stage, and each model is listed once."""
     (here / "mine.txt").touch()
     checkpoints = [
         {"model": MODEL, "num_layers_per_chunk": 6},
@@ -44,7 +44,7 @@ def test_stage_checkpoints(here):
 
 
 def test_tuned_model():
-    """A model that is trained as it is may be named wherever models are."""
+    """A model fine-tuned without chunking may be named wherever models are."""
     model = "miniature/Pythia-0.1M"
     tuned = {"models": [f"{model}+tuned"]}
     training = {"models": [model], "tuned": "sft-full"}
@@ -63,14 +63,14 @@ def test_working_directory_file_precedence(here):
 
 
 def test_load_imports():
-    """The Snakefile is parsed by every job, so neither torch nor pandas may come along."""
+    """Loading settings imports neither torch nor pandas, because every job parses the Snakefile."""
     code = "import sys, workflow_scripts.settings.load; print(*sys.modules)"
     heavy = {"torch", "transformers", "numpy", "pandas", "snakemake"}
     assert heavy & set(python(code).split()) == set()
 
 
 def test_miniature_is_float32():
-    """Numbers of the miniature world are the same everywhere, those of its trainings too."""
+    """The demo evaluates and trains in float32, so that its numbers are the same on every machine."""
     settings = load({})
     recipes = {**settings.training.recipes, **settings.harmony.recipes}
     precisions = {keys.precision for name, keys in recipes.items() if "miniature" in name}

@@ -1,4 +1,4 @@
-"""Names that no table has are looked up once, and are in a table from then on."""
+"""Test that unknown names of models and tasks are looked up once and then stored in a table."""
 
 from types import SimpleNamespace
 
@@ -23,7 +23,7 @@ CONFIG = {
 
 @pytest.fixture
 def hub():
-    """A hub that knows every model and every task, with the names that it was asked for and cells that differ."""
+    """Return a fake hub with every model and task; it records requested names, and `changed` overrides cells."""
     requests, changed = [], {}
 
     def get_model(name, families):

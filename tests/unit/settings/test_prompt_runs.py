@@ -1,4 +1,4 @@
-"""Files of prompt runs: inheritance, and a sentence for every mistake before a job starts."""
+"""Test prompt run files: inheritance, and one sentence for every error before a job starts."""
 
 import re
 
@@ -13,7 +13,7 @@ from workflow_scripts.settings.prompts.templates import render
 
 @pytest.fixture
 def write(here):
-    """Write a run into a folder of the working directory."""
+    """Return a function that writes a prompt run into config/prompts of the working directory."""
     folder = here / "config/prompts"
     folder.mkdir(parents=True)
 
@@ -35,7 +35,7 @@ def find_problem(**prompts) -> str:
 
 
 def test_inheritance(write):
-    """Mappings are merged, lists replaced, null unsets; a run of the working directory stands in for the workflow's."""
+    """Mappings are merged, lists replaced, null unsets; a run in the working directory overrides the repository's."""
     answers = [{"parser": "whole", "right": "equal"}]
     write("run6", extends="run5", shots={"number": 3}, read={"answers": answers})
     write("run10", extends="run6", decoding={"temperature": None})

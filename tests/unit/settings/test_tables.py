@@ -1,4 +1,4 @@
-"""The tables of models and tasks: what they hold, and how bad rows are refused."""
+"""Test the tables of models and tasks: their content, and the rejection of invalid rows."""
 
 import re
 from pathlib import Path
@@ -10,20 +10,20 @@ from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.tables import ModelRow, TaskRow, read_table
 
-# A good row of each table.
+# A valid row of each table.
 MODEL, TASK = (dict(load_table(__file__, f"good_{name}.txt")) for name in ("model", "task"))
 GOOD = {"models": (ModelRow, MODEL), "tasks": (TaskRow, TASK)}
 
 
 def write(folder: Path, *rows) -> Path:
-    """Write rows as a spreadsheet saves them."""
+    """Write rows as spreadsheet programs do, with a BOM and CRLF."""
     text = "".join("\t".join(row) + "\r\n" for row in rows)
     (folder / "table.tsv").write_bytes(b"\xef\xbb\xbf" + text.encode())
     return folder / "table.tsv"
 
 
 def test_published_ranking_models():
-    """All are there, and names say the size; some vendors round generously: gemma-7b has 8.5 billion."""
+    """All models are in the table, with sizes near those in their names; gemma-7b has 8.5 billion parameters."""
     models = read_table(ModelRow, ROOT / "config/models.tsv")
     names = [name for (name,) in load_table(__file__, "lm_harmony_models.txt")]
     assert [name for name in models if name in names] == names
@@ -37,7 +37,7 @@ def test_published_ranking_models():
 
 
 def test_read_table(tmp_path):
-    """Columns in any order; blank cells are as if left out."""
+    """Columns may have any order; blank cells count as missing."""
     row = dict(reversed((MODEL | {"revision": "", "tokens_billion": ""}).items()))
     (model,) = read_table(ModelRow, write(tmp_path, row, row.values())).values()
     assert (model.parameters, model.gated) == (1_000_000_000, False)

@@ -1,11 +1,11 @@
-"""Hostile or careless YAML is refused in a sentence, at once."""
+"""Test that malicious or careless YAML is rejected quickly with one sentence."""
 
 import pytest
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.yaml_files import read_yaml
 
-# Nine levels of nine: a billion values in nine lines.
+# Nine nested levels of nine aliases: a billion values in nine lines.
 _BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 10)
 )

@@ -1,4 +1,4 @@
-"""Random score matrices with what real ones have: ties, missing cells, different scales."""
+"""Generate random score matrices with the ties, missing cells and scales of real ones."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def read_leaderboard() -> pd.DataFrame:
 
 
 def read_published_scores() -> pd.DataFrame:
-    """Read the 24 columns alone, as fractions."""
+    """Read the 24 task columns as fractions."""
     return read_leaderboard().drop(columns=["rank", "pc1"]) / 100
 
 
@@ -30,7 +30,7 @@ def read_families() -> pd.Series:
 def make_random_scores(
     seed: int, models: int = 12, tasks: int = 5, *, gaps: float = 0.0, digits: int = 1
 ) -> pd.DataFrame:
-    """Draw a common ability and noise, rounded so that there are ties, with missing cells."""
+    """Draw scores from an ability per model plus noise, rounded to create ties, with missing cells."""
     generator = np.random.default_rng(seed)
     ability = generator.standard_normal((models, 1))
     values = ability + generator.uniform(0.3, 2, tasks) * generator.standard_normal((models, tasks))
@@ -42,7 +42,7 @@ def make_random_scores(
 def build_score_errors(
     scores: pd.DataFrame, stderrs: pd.DataFrame, correlation: float = 0.0, training: float = 0.0
 ) -> ScoreErrors:
-    """Build errors from standard errors with one correlation between models, and a spread over trainings."""
+    """Build errors from standard errors, one correlation between models, and the SD over training runs."""
     items = {
         task: build_assumed_errors(stderrs[task].to_numpy(float), correlation) for task in scores
     }

@@ -1,4 +1,4 @@
-"""Agreement of tasks against scipy, pair by pair, and its intervals and ceilings against plain loops."""
+"""Compare the agreement of task pairs with scipy, and its intervals and ceilings with plain loops."""
 
 from itertools import combinations, pairwise
 
@@ -73,7 +73,7 @@ def test_agreement_among_like_sizes():
 @pytest.mark.parametrize(("seed", "models", "gaps", "digits"), [(0, 12, 0.0, 6), (1, 14, 0.1, 1)])
 def test_intervals_match_plain_loops(seed, models, gaps, digits):
     scores = make_random_scores(seed, models, tasks=3 + seed, gaps=gaps, digits=digits)
-    # Without an error a score is drawn as it is: those that were tied stay so.
+    # A score with zero standard error is not perturbed, so ties remain.
     stderrs = scores * 0 + np.where(np.arange(3 + seed) % 2, 0.0, 0.3)
     errors = build_score_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
     first, *others = samples = list(errors.drawn(5, seed))

@@ -1,4 +1,4 @@
-"""Estimates of missing cells, compared with cells of the published scores that were taken out."""
+"""Compare the estimates of missing cells with published scores that were masked."""
 
 import numpy as np
 import pandas as pd

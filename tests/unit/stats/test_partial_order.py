@@ -1,4 +1,4 @@
-"""Ranks that significant differences alone fix: against a plain walk over all orders, on random scores."""
+"""Compare rank bounds from significant differences with an enumeration of all orders, on random scores."""
 
 from itertools import permutations
 

@@ -1,4 +1,4 @@
-"""A new model on the panel: intervals that hold as often as they say, and scikit-learn's predictions."""
+"""Test placing a new model on the panel: coverage of the intervals, and agreement with scikit-learn."""
 
 import numpy as np
 from sklearn.linear_model import Ridge

@@ -1,4 +1,4 @@
-"""Principal components, ranks and intervals over families: the published leaderboard and plain loops."""
+"""Compare principal components, ranks and family intervals with the published leaderboard and plain loops."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The error model: how far reruns lie apart, and how items move several scores, against simulations."""
+"""Compare the error model (differences of reruns, shared items) with simulations."""
 
 import numpy as np
 import pandas as pd
@@ -9,19 +9,19 @@ from workflow_scripts.render.verdict import BY_LUCK
 from workflow_scripts.stats.reruns import estimate_rerun_errors, subtract_task_lines
 from workflow_scripts.stats.score_errors import ScoreErrors
 
-# Differences of tasks, and how strongly whole tasks move, as in the published pair.
+# SIZES are task-wise differences between reruns, like those of the published pair of releases.
 UNKNOWN = pd.DataFrame(columns=["family", "parameters"])  # models
 SIZES = np.geomspace(0.004, 0.04, 24)
 
 
 def simulate(generator: np.random.Generator, df: float) -> pd.DataFrame:
-    """Simulate the differences of two runs of one protocol: a part that moves the task, and one of each training."""
+    """Simulate differences of two runs of one protocol: a shift per task plus noise per training run."""
     task = 0.4 * generator.standard_normal(24)
     return pd.DataFrame(SIZES * (task + 0.6 * generator.standard_t(df, (61, 24))))
 
 
 def test_rerun_false_alarm_rate():
-    """Estimate errors from one pair of runs, and judge another rerun by them."""
+    """Estimate errors from one pair of runs, and count the false alarms for another rerun."""
     exceeding = []
     for seed in range(6):
         generator, df = np.random.default_rng(seed), (2.5, 5)[seed % 2]
@@ -39,7 +39,7 @@ def test_subtract_task_lines():
     noise = SIZES * 0.6 * generator.standard_t(5, (2, 61, 24))
     first, second = (pd.DataFrame(truth + part) for part in noise)
     moved = first * generator.uniform(0.8, 1.2, 24) + generator.normal(0, 0.05, 24)
-    moved.loc[3, 5] -= 0.4  # which did not learn
+    moved.loc[3, 5] -= 0.4  # this training run did not learn
     rest = subtract_task_lines(moved - second, (moved + second) / 2)
     spread = rest.drop(index=3).std() / (noise[0] - noise[1]).std(axis=0)
     assert spread.to_numpy() == pytest.approx(1, abs=0.2)

@@ -1,4 +1,4 @@
-"""Tests of significance and shares against scipy and scikit-learn, and by how often they raise a false alarm."""
+"""Compare significance tests and proportions with scipy and scikit-learn, and check their power."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_mcnemar_matches_binomial_test(seed):
 
 def test_holm_corrects_step_down():
     corrected = holm([0.01, 0.04, np.nan, 0.02, 0.5, 0.03])
-    # Times 5, 4, 3, 2 and 1 in rising order, and never below a smaller one.
+    # In rising order, p-values are multiplied by 5, 4, 3, 2 and 1, and never decrease.
     expected = [0.05, 0.09, np.nan, 0.08, 0.5, 0.09]
     assert corrected == pytest.approx(expected, nan_ok=True)
 
@@ -55,7 +55,7 @@ def test_wilson_interval_matches_scipy(n):
     for right in {0, 1, n // 3, n}:
         low, high = wilson(right / n, n)
         expected = binomtest(right, n).proportion_ci(method="wilson")
-        # 1.96 where they take 1.95996...
+        # Ours uses 1.96, scipy 1.95996...
         assert (low, high) == pytest.approx((expected.low, expected.high), abs=2e-5)
         assert 0 <= low <= right / n <= high <= 1 and low < high
 
@@ -64,7 +64,7 @@ def test_wilson_interval_matches_scipy(n):
     ("value", "error", "baseline", "n", "expected"),
     [
         (1.0, 0.0, 0.5, 100, 10),
-        (0.8, 0.08, 0.5, 100, 3),  # its parts weigh differently, which widens both errors
+        (0.8, 0.08, 0.5, 100, 3),  # unequal weights of its parts increase both errors
         (0.8, 0.1, 0.5, np.nan, 3),
         (0.8, 0.0, 0.5, np.nan, np.nan),
     ],

@@ -1,4 +1,4 @@
-"""Components of variance: simulated ones are recovered, and the rest is that of least squares."""
+"""Test that variance components of simulations are recovered, and compare the residual with least squares."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ TRUE = {"model": 0.4, "together": 0.3, "items": 0.2, "training": 0.1}
 
 
 def simulate(seed: int, gaps: float) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Simulate scores of known components, each task in units of its own, their errors, and a second run."""
+    """Simulate scores with known variance components and a scale per task; return scores, errors and a second run."""
     generator = np.random.default_rng(seed)
     unit, cell = generator.uniform(0.5, 20, TASKS), (MODELS, TASKS)
 
@@ -39,14 +39,14 @@ def test_variance_components_are_unbiased():
             decompose_variance(scores, errors, estimate_training_variance(scores, second)).shares
         )
     table = pd.DataFrame(shares)
-    # To a fiftieth, which the ratio to the spread of few models is off by, and what 60 draws leave.
+    # Tolerance: 0.02 for the bias of ratios with few models, plus the error of 60 draws.
     assert ((table.mean() - pd.Series(TRUE)).abs() <= 0.02 + 3 * table.std() / 60**0.5).all()
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_residual_variance_matches_least_squares(seed):
     scores = make_random_scores(seed, 12, 5, gaps=0.4, digits=3).to_numpy(copy=True)
-    if seed % 2:  # two parts that no score joins
+    if seed % 2:  # two blocks without a common model or task
         scores[:6, :2], scores[6:, 2:] = np.nan, np.nan
     rows, columns = np.nonzero(~np.isnan(scores))
     design = np.hstack([np.eye(12)[rows], np.eye(5)[columns]])

@@ -1,4 +1,4 @@
-"""The records that a config asks for."""
+"""Test the list of records that a config needs."""
 
 from tests.processes import python
 from tests.unit.settings.merged import load
@@ -13,7 +13,7 @@ NOTHING = {
 
 
 def test_listing_imports_nothing_heavy():
-    """Check an import that each Snakemake of a run repeats."""
+    """The import is light, because each Snakemake process of a run repeats it."""
     code = "import sys, workflow_scripts.studies.records; print(*sys.modules)"
     heavy = {"pandas", "numpy", "torch", "matplotlib", "scipy", "transformers", "pyarrow"}
     assert heavy & set(python(code).split()) == set()

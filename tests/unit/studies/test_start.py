@@ -1,4 +1,4 @@
-"""Imports that a table or a figure must not wait for: most of a small job is the start of its process."""
+"""Test that table scripts avoid slow imports, because startup dominates the time of small jobs."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from tests.processes import python
 
 ROOT = Path(__file__).parents[3]
 ROOM = ROOT / "workflow_scripts"
-# Each takes tenths of a second to import, or seconds.
+# Each takes from tenths of a second to seconds to import.
 MODELS = {"torch", "transformers", "datasets", "lm_eval", "lighteval", "peft"}
 
 

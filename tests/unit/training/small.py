@@ -17,7 +17,7 @@ make_model = partial(make_tiny_model, layers=4)
 
 
 def make_samples(lengths, seed: int = 0, counted_from: int = 1) -> Samples:
-    """Draw tokens that count from a position on; a sample too short for that counts its last."""
+    """Draw samples with loss from position `counted_from`; shorter samples have loss on their last token."""
     rng = np.random.default_rng(seed)
     samples = []
     for length in lengths:
@@ -38,7 +38,7 @@ def make_keys(**changes: Any) -> TrainingKeys:
 def train_small(
     state: Path, kind: str = "qwen2", samples: Samples | None = None, held_out=None, **changes: Any
 ) -> Trained:
-    """Train a model of the kind, or the one that `load` returns; other changes are keys of the recipe."""
+    """Train a model of this kind, or the one that `load` returns; other `changes` are recipe keys."""
     load = changes.pop("load", lambda dtype: make_model(kind).to(getattr(torch, dtype)))
     options = {name: changes.pop(name) for name in ("score", "best_by") if name in changes}
     spec = TrainingSpec(
@@ -57,5 +57,5 @@ def list_losses(trained: Trained) -> list[float]:
 
 
 def is_same(first: dict[str, torch.Tensor], second: dict[str, torch.Tensor]) -> bool:
-    """Compare bit for bit."""
+    """Return whether two sets of parameters are bitwise equal."""
     return first.keys() == second.keys() and all(torch.equal(first[n], second[n]) for n in first)

@@ -1,4 +1,4 @@
-"""Mark the tokens of conversations that count, checked against labels made by hand."""
+"""Compare the loss mask of conversations with manual labels."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.tiny_tokenizers import DEFAULT_SYSTEM, LLAMA, QWEN, with_template
 from workflow_scripts.training.samples import BadSamples
 from workflow_scripts.training.tokenization import tokenise_conversations
 
-# Like Qwen3's: only the last turn shows that there was nothing to think about.
+# Like Qwen3's: only the last turn has an empty thinking block.
 THINKING = (
     "{%- for message in messages %}"
     "{{- '<|im_start|>' + message.role + '\\n' }}"
@@ -15,7 +15,7 @@ THINKING = (
     "{%- endfor %}"
     "{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}{%- endif %}"
 )
-# No token closes a turn, as in many templates written by hand.
+# No token ends a turn, as in many handwritten templates.
 PLAIN = (
     "{%- for message in messages %}{{- message.role + ': ' + message.content + '\\n' }}{%- endfor %}"
     "{%- if add_generation_prompt %}{{- 'assistant: ' }}{%- endif %}"
@@ -40,7 +40,7 @@ def to_sharegpt(turns):
 
 
 def tokenise(template, *rows, length=10_000, column=None, system=None):
-    """Return the tokens of these rows with their marks, and the bad rows."""
+    """Return the tokens of the rows with their loss mask, and the bad rows."""
     tokenizer = with_template(template, "llama_3" if template is LLAMA else "qwen")
     bad, keys = BadSamples(), {"column": column, "length": length, "system": system}
     samples = tokenise_conversations(tokenizer, rows, bad, **keys)
@@ -48,7 +48,7 @@ def tokenise(template, *rows, length=10_000, column=None, system=None):
     return marked, dict(bad)
 
 
-# The part that counts stands in ⟦⟧.
+# Tokens in ⟦⟧ have loss.
 QWEN_DEFAULT = f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n"
 QWEN_FIRST = "<|im_start|>user\nWhat do you see?<|im_end|>\n<|im_start|>assistant\n"
 QWEN_SECOND = "\n<|im_start|>user\nAnd you, Zoë?<|im_end|>\n<|im_start|>assistant\n"
@@ -85,7 +85,7 @@ LABELLED = {
         [ONE_TURN[0], ("assistant", "the fox.")],  # with the header's space, "the" is one token
         "user: What do you see?\nassistant:⟦ the fox.⟧\n",
     ),
-    # The words of a turn may name its end, or be those of the user before.
+    # A turn may contain the text of an end token, or repeat the user's words.
     "an end within a turn": (
         QWEN,
         [("user", "The fox."), ("assistant", "I say <|im_end|> and The fox.")],
@@ -96,7 +96,7 @@ LABELLED = {
 
 
 def label(template, text: str) -> list[tuple[int, bool]]:
-    """Return the tokens of a text that a person has marked, with their marks."""
+    """Return the tokens of a manually marked text with their loss mask."""
     tokenizer = with_template(template, "llama_3" if template is LLAMA else "qwen")
     tokens = []
     for number, piece in enumerate(text.replace("⟧", "⟦").split("⟦")):
@@ -113,7 +113,7 @@ def test_conversation_marks(name, form):
 
 
 def test_recipe_system_message():
-    """The recipe's message is used where a conversation has none."""
+    """The recipe's system message is used if a conversation has none."""
     rows = to_sharegpt(ONE_TURN), to_sharegpt(WITH_SYSTEM)
     (without_own, with_own), _ = tokenise(QWEN, *rows, system="Be brief.")
     assert without_own == label(QWEN, f"<|im_start|>system\nBe brief.<|im_end|>\n{QWEN_ONE}")

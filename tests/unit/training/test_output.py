@@ -1,4 +1,4 @@
-"""The checkpoint of a training loads anywhere, and computes the logits of the trained model."""
+"""Test that a saved checkpoint loads with transformers and has the logits of the trained model."""
 
 import shutil
 
@@ -19,7 +19,7 @@ LORA = {"method": "lora", "lora_rank": 2, "learning_rate": 1e-2}
 
 @pytest.fixture(params=["qwen2", "fused"])
 def base(request, tmp_path):
-    """Put a model into a hub folder; return its manifest."""
+    """Save a model in a hub folder, and return its manifest."""
     return put_in_hub(
         make_tiny_model(request.param, layers=6), tmp_path / "base", smallest_tokenizer()
     )
@@ -31,7 +31,7 @@ def get_loader(manifest):
 
 
 def train_and_save(manifest, folder, **changes):
-    """Return the logits of the trained model, whose checkpoint is in the folder."""
+    """Train, save the checkpoint in `folder`, and return the logits of the trained model."""
     load, state = get_loader(manifest), folder.with_name("state")
     trained = train_small(state, load=load, max_steps=3, lr_scheduler="constant", **changes)
     keys = make_keys(**changes)

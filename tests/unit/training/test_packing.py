@@ -1,4 +1,4 @@
-"""Packed rows have the loss and the gradients of padded batches, and no sample sees another."""
+"""Test that packed rows have the loss and gradients of padded batches, and that samples do not attend to others."""
 
 import pytest
 import torch
@@ -11,12 +11,12 @@ from workflow_scripts.training.packing import Collator, MicroBatchSampler
 from workflow_scripts.training.trainable_parameters import select_trainable
 from workflow_scripts.training.trainer import compute_summed_loss
 
-# The shortest there are, some that share a mask, one longer than any shared one.
+# The shortest length, lengths that share a mask, and one longer than any shared mask.
 LENGTHS = (2, 200, 7, 2, 31, 13)
 
 
 def make_adapted(model):
-    """Add low-rank adapters that are not at their initial values."""
+    """Add LoRA adapters with non-initial values."""
     torch.manual_seed(0)
     model = select_trainable(model, make_keys(method="lora", lora_rank=2))
     with torch.no_grad():

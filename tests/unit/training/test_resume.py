@@ -1,4 +1,4 @@
-"""A training that is killed at any moment resumes to the weights and the curve of one that is not, bit for bit."""
+"""Test that training killed at any time resumes to bitwise the same weights and loss curve."""
 
 import json
 import multiprocessing
@@ -21,9 +21,9 @@ from workflow_scripts.core.errors import Interrupted, UserError
 from workflow_scripts.training import trainer
 from workflow_scripts.training.state import is_sealed
 
-# Twenty steps, an evaluation each epoch, a state each three steps.
+# Twenty steps, an evaluation per epoch, a saved state every three steps.
 LORA = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.2, "epochs": 2}
-# Learns too fast to stay at its best until the end; a state is saved with each new best.
+# The learning rate is too high for the best state to be the last; each new best is saved.
 BEST = {"epochs": 2, "lr_scheduler": "linear", "select": "best", "eval_steps": 4}
 BEST["learning_rate"] = 5e-3
 PLACES = {
@@ -34,7 +34,7 @@ PLACES = {
 
 
 class Killed(BaseException):
-    """End a training where a kill would."""
+    """Simulate a kill of the training."""
 
 
 def train(folder, changes):
@@ -43,7 +43,7 @@ def train(folder, changes):
 
 
 def schedule_kill(patch, place, call, moment, kill=None):
-    """Kill in the n-th call of a function, before or after its work, or amid the file that it writes."""
+    """Raise Killed in the n-th call of a function: before, after, or amid writing its file."""
     owner, name = PLACES[place]
     original, calls = getattr(owner, name), count(1)
 
@@ -68,7 +68,7 @@ def interrupt(folder, changes, monkeypatch, *where):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Train once with each of the changes, without a kill."""
+    """Train once per set of changes, without a kill."""
 
     @cache
     def run(changes: str):
@@ -87,7 +87,7 @@ def assert_same_outcome(resumed, expected):
     ("changes", "place", "call", "moment"),
     [
         (LORA, "weights", 2, "amid"),
-        (LORA | {"max_steps": 7}, "train", 1, "after"),  # starting again would make another step
+        (LORA | {"max_steps": 7}, "train", 1, "after"),  # restarting would add a step
         (BEST, "weights", 5, "after"),
     ],
 )
@@ -112,7 +112,7 @@ def test_resume_after_sigkill(undisturbed, tmp_path):
 
 
 def test_resume_after_signal(undisturbed, tmp_path, monkeypatch):
-    """The step is finished and saved, and the job exits with 75."""
+    """After a signal, the step is finished and saved, and the job exits with 75."""
     original, calls = trainer.PackedTrainer.training_step, count(1)
 
     def send_signal(*args, **kwargs):
@@ -142,7 +142,7 @@ def test_damaged_state_is_removed(undisturbed, tmp_path, monkeypatch, capsys):
 
 
 def test_damaged_best_state_is_trained_again(undisturbed, tmp_path, monkeypatch):
-    """Resume from a state before it: no later one has its weights."""
+    """Training resumes from a state before the damaged best one, because later states lack its weights."""
     expected = undisturbed(BEST)
     interrupt(tmp_path, BEST, monkeypatch, "step", 20, "before")
     best = expected.selected["step"]
@@ -159,7 +159,7 @@ def test_foreign_state_is_not_used(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize(("factor", "name"), [("nan", "loss"), ("inf", "grad_norm")])
 def test_non_finite_loss_stops(undisturbed, tmp_path, monkeypatch, factor, name):
-    """The training stops at that step, keeps the last good state and resumes from it."""
+    """Training stops at that step, and resumes from the last good state."""
     original = trainer.PackedTrainer.compute_loss
 
     def compute_loss(self, *args, **kwargs):
@@ -179,7 +179,7 @@ def test_non_finite_loss_stops(undisturbed, tmp_path, monkeypatch, factor, name)
 
 
 def test_memory_error_halves_micro_batch(tmp_path, capsys):
-    """Continue from the last state, with the same samples in a step."""
+    """Training continues from the last state with the same samples per step."""
     error = RuntimeError("DefaultCPUAllocator: can't allocate memory")
     calls = count(1)
 
@@ -189,7 +189,7 @@ def test_memory_error_halves_micro_batch(tmp_path, capsys):
 
         def forward_with_limit(*args, **kwargs):
             positions = kwargs.get("position_ids")
-            # Two calls try the packing out, and each step is one.
+            # Two calls test the packing, and each step is one call.
             if positions is not None and next(calls) > 8 and int((positions == 0).sum()) > 2:
                 raise error
             return forward(*args, **kwargs)

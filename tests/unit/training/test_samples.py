@@ -1,4 +1,4 @@
-"""Read rows from files and datasets, and store samples."""
+"""Test reading rows from files and datasets, and storing samples."""
 
 import json
 

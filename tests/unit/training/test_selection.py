@@ -1,4 +1,4 @@
-"""Evaluate during a training, select a state by it, and stop early."""
+"""Test evaluation during training, checkpoint selection and early stopping."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ from workflow_scripts.training.packing import Collator
 from workflow_scripts.training.trainer import compute_summed_loss
 
 HELD_OUT = draw_samples(7, seed=1)
-# Twelve steps in two epochs, and too fast to stay at its best.
+# Twelve steps in two epochs; the learning rate is too high for the last state to be the best.
 OPTIONS = {"held_out": HELD_OUT, "epochs": 2, "learning_rate": 2e-2, "lr_scheduler": "constant"}
 OPTIONS["warmup_ratio"] = 0.0
 
@@ -74,14 +74,14 @@ def test_select_by_own_score(tmp_path, select, larger, scores, step, end):
     value = scores[step // 2 - 1]
     assert trained.selected == {"step": step, "by": "accuracy", "value": value}
     assert list(get_evaluations(trained, "other")) == list(range(2, end + 1, 2))
-    # Killed before its record was written it ends where it ended, and evaluates nothing.
+    # A rerun of finished training, as after a kill before its record, ends at once and evaluates nothing.
     rerun = train_small(tmp_path, **options)
     assert rerun.facts == trained.facts and rerun.selected == trained.selected
 
 
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_evaluation_changes_no_training(tmp_path, method):
-    """Evaluate in the dtype of loading, bfloat16, and train in float32."""
+    """Evaluation uses the load dtype bfloat16, and training float32."""
     keys = {"method": method, "lora_dropout": 0.2, "max_steps": 4, "precision": "bfloat16"}
     tokens, logits = torch.arange(3, 40)[None], []
 
@@ -110,7 +110,7 @@ def test_evaluation_changes_no_training(tmp_path, method):
 
 @pytest.mark.parametrize(("method", "rate"), [("full", 3e-3), ("lora", 1e-2)])
 def test_bfloat16_loss_within_seeds(tmp_path, method, rate):
-    """After 50 steps the number format has moved the loss less than another seed does."""
+    """After 50 steps, the dtype changes the loss less than another seed does."""
     samples = draw_samples(40)
     keys = {"method": method, "epochs": 5, "learning_rate": rate, "save_steps": 50}
 

@@ -1,4 +1,4 @@
-"""Cut running text into blocks without losing a token, and mark the completion of a pair."""
+"""Test splitting text into blocks without losing tokens, and the loss mask of completions."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ from workflow_scripts.training.tokenization import cut_sample, make_pair_sample,
 
 
 def make_blocks(texts, each_row_ends=True, family="qwen"):
-    """Return blocks of 16 tokens, and the bad rows."""
+    """Return blocks of 16 tokens and the bad rows."""
     bad, rows = BadSamples(), [{"text": text} for text in texts]
     options = {"column": None, "length": 16, "each_row_ends": each_row_ends}
     return list(tokenise_text(tokenizer_like(family), rows, bad, **options)), bad
@@ -19,7 +19,7 @@ def make_blocks(texts, each_row_ends=True, family="qwen"):
 @pytest.mark.parametrize("family", ["qwen", *WITH_START])
 @pytest.mark.parametrize("each_row_ends", [True, False])
 def test_blocks_hold_every_token(family, each_row_ends):
-    """Each document and each block begins with the start token, where the tokenizer has one."""
+    """Each document and each block begins with BOS if the tokenizer has it."""
     tokenizer = tokenizer_like(family)
     texts = [f"{TEXT[: 70 + number % 60]}\n" for number in range(100)]
     blocks, bad = make_blocks(texts, each_row_ends, family)
@@ -48,7 +48,7 @@ def test_bad_rows_are_counted():
     [
         ([5, 6, 7], "completion", 9, [False] * 3 + [True] * 2, []),
         ([5, 6, 7], "all", 9, [False] + [True] * 4, []),
-        ([], "completion", 9, [False, True], []),  # nothing stands before the first
+        ([], "completion", 9, [False, True], []),  # no token precedes the first
         ([5, 6, 7], "completion", 4, [False] * 3 + [True], ["too long, cut"]),
         ([5, 6, 7], "completion", 3, None, ["too long, cut", "nothing left that counts"]),
     ],

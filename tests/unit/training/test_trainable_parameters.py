@@ -1,4 +1,4 @@
-"""Train exactly the named parts of a model."""
+"""Test that exactly the named modules are trained."""
 
 import re
 
@@ -42,7 +42,7 @@ def test_named_parameters_change(tmp_path, kind, trainable_modules, pattern):
     ("targets", "layers"), [(["q_proj"], {"q_proj"}), (["usual"], {"q_proj", "v_proj"})]
 )
 def test_adapters_by_name(targets, layers):
-    """PEFT's usual layers of a chunked model are those of its base."""
+    """PEFT's default target modules of a chunked model are those of its base."""
     model = select_trainable(
         make_model("fused"), make_keys(method="lora", lora_target_modules=targets)
     )

@@ -1,4 +1,4 @@
-"""Loaded by every Python process of a run under test: reaching out fails, and is written down."""
+"""Block and report network access; every Python process of a tested run loads this file."""
 
 import os
 import socket
@@ -16,7 +16,7 @@ def _forbid(event: str, arguments: tuple) -> None:
     else:
         return
     host = host.decode() if isinstance(host, bytes) else host
-    # Snakemake and PyTorch may ask for this machine's own name; that leaves it nowhere.
+    # Allow looking up the machine's own name, as Snakemake and PyTorch do; it needs no network.
     if host in (None, "localhost", "::1", socket.gethostname()) or str(host).startswith("127."):
         return
     with _REPORT.open("a") as report:
@@ -24,5 +24,5 @@ def _forbid(event: str, arguments: tuple) -> None:
     raise PermissionError(f"this test forbids the network: {event} {host}")
 
 
-# An audit hook sees every socket of the process, also those that compiled Python modules open.
+# An audit hook covers every socket of the process, including those of compiled Python modules.
 sys.addaudithook(_forbid)

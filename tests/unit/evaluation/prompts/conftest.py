@@ -1,4 +1,4 @@
-"""A small model with a chat template, and runs of the workflow for it."""
+"""Provide a small model with a chat template, and the prompt runs of the repository."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def renderer(world, loaded):
 
 
 def change_run(run, **keys):
-    """Change some keys of a run and check it again; mappings are merged key by key."""
+    """Change keys of a prompt run and validate it; mappings are merged key by key."""
     dumped = run.model_dump(mode="json")
     for key, value in keys.items():
         both = isinstance(value, dict) and isinstance(dumped[key], dict)

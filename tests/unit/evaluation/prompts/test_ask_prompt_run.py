@@ -1,4 +1,4 @@
-"""Outputs of a run depend on the question and the seeds alone, and are those of transformers."""
+"""Test that a prompt run's outputs depend only on question and seeds, and equal those of transformers."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ def questions(world):
 
 @pytest.fixture(scope="module")
 def generate(renderer, loaded):
-    """Return the texts of a run by question."""
+    """Return a function that generates the outputs of a prompt run, keyed by question."""
 
     def run_engine(run, questions, seed=0):
         prompts = [renderer(run).render(question) for question in questions]

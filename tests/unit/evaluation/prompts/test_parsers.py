@@ -1,4 +1,4 @@
-"""Parse outputs that models really write, and judge the answers."""
+"""Test parsing and scoring of outputs that models really write."""
 
 from pathlib import Path
 

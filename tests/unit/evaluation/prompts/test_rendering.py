@@ -1,4 +1,4 @@
-"""The exact text and tokens of a run's prompts."""
+"""Test the exact text and tokens of prompts."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_messages_chat_template(renderer, runs, loaded):
     prompt = renderer(run).render(QUESTION)
     assert prompt.text.startswith("<|begin_of_text|><|start_header_id|>system<|end_header_id|>")
     assert prompt.text.endswith("<|start_header_id|>assistant<|end_header_id|>\n\n")
-    assert "Choices: ['3', '4', '5', '6']\nAnswer: 4\n" in prompt.text  # a hand-made example
+    assert "Choices: ['3', '4', '5', '6']\nAnswer: 4\n" in prompt.text  # a hand-written example
     assert prompt.tokens.count(loaded.tokenizer.bos_token_id) == 1
     assert loaded.tokenizer.decode(prompt.tokens) == prompt.text
     for style, choices in {
@@ -58,7 +58,7 @@ def test_raw_text_start_token(renderer, runs, loaded, vendor_question):
 
 
 def test_run7_prints_an_array(renderer, runs, loaded):
-    """The transformers of that time passed Jinja2 the array, which Llama 3.2's template trims."""
+    """The transformers version of run7 passed a NumPy array to Jinja2, and Llama 3.2's template trims it."""
     trimmed = ImmutableSandboxedEnvironment().from_string("{{ content | trim }}")
     for text in ("plain\n\nThe best answer is ", 'it\'s a "cap"', "back\\slash\r\né 😀 \u2028\x00"):
         printed = trimmed.render(content=np.array([text], dtype=object))

@@ -1,4 +1,4 @@
-"""Score stored outputs into a record: correct answers, strict parsing and baselines."""
+"""Test scoring of stored outputs: correct answers, strict parsing and baselines."""
 
 import pytest
 
@@ -76,6 +76,6 @@ def test_score_prompt_run(tmp_path):
     expected = {"acc": 3 / 6, "acc_macro": 5 / 8, "acc_strict": 2 / 6, "format_met": 3 / 6}
     for name, value in (expected | {"read": 5 / 6}).items():
         assert metrics[name, None].value == pytest.approx(value)
-    subject = metrics["acc", "b"]  # one correct in four, whose standard error is sd / sqrt(n)
+    subject = metrics["acc", "b"]  # one of four is correct; stderr = sd / sqrt(n)
     assert (subject.value, subject.n, subject.stderr) == (0.25, 4, pytest.approx(0.25))
     assert (record.request["run"], record.request["read"]["format"]) == ("run5", "json_text")

@@ -1,4 +1,4 @@
-"""Tabulate the chunking study from scores with known numbers."""
+"""Test the tables of the chunking study on scores with known values."""
 
 import pandas as pd
 import pytest
@@ -56,7 +56,7 @@ SCORES = make_scores(UNTRAINED)
 
 @pytest.fixture
 def run(tmp_path):
-    """Run a script on frames; return its table as it is read again, and its Markdown."""
+    """Return a function that runs a script on data frames and returns its table as read back and its Markdown."""
 
     def run(main, *, has_figure=True, **arguments):
         for name, value in arguments.items():
@@ -140,7 +140,7 @@ def test_numbers_leave_out_failed_cells():
     assert CHUNKING.values(tables) == {}
 
 
-# Every checkpoint at every stage beside the unchanged model.
+# Every checkpoint at every stage, against the unchanged model.
 
 CHUNKED = f"{MODEL}@k2m12"
 PRUNED = f"{MODEL}@prune3-5-distil.logits"
@@ -159,7 +159,7 @@ MMLU = pd.DataFrame(
 
 
 def write_answers(folder, name, letters):
-    """Write a record of MMLU with these likeliest letters."""
+    """Write an MMLU record with these predicted letters."""
     items = [
         Item(
             item=f"law/{number}",

@@ -1,4 +1,4 @@
-"""A made-up Harmony study for tests: one ability per model, noisier directly than after training."""
+"""Generate a fake Harmony study: one ability per model, with more noise zero-shot than after training."""
 
 from inspect import signature
 from pathlib import Path
@@ -91,7 +91,7 @@ def drop_cell(scores: pd.DataFrame, model: str, task: str, protocol: str) -> pd.
 
 
 def run_script(module, folder: Path, arguments: dict) -> None:
-    """Make a script's tables and figures in a folder, named after it or the argument that has them."""
+    """Run a script; its outputs in `folder` are named after the script or the argument."""
     main, name = module.main, module.__name__.rpartition(".")[2]
     for key in signature(main).parameters.keys() - arguments.keys():
         stem = {"table": name, "figure": f"{name}_figure"}.get(key, key)
@@ -101,7 +101,7 @@ def run_script(module, folder: Path, arguments: dict) -> None:
 
 
 def run_all(grids: dict[str, Grid], folder: Path) -> None:
-    """Make the tables and figures of a grid as its rules do."""
+    """Make the tables and figures of a grid as the rules do."""
     write_grids(grids, folder / "grid.parquet")
     arguments = {"grid": folder / "grid.parquet", "settings": SETTINGS.to_params()}
     arguments |= {"num_bootstrap": 10, "seed": 0, "panel": LEADERBOARD, "release": None}

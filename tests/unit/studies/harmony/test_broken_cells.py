@@ -1,4 +1,4 @@
-"""Check that a broken cell costs its own row: every table, figure, tab and sentence is made, and names it."""
+"""Check that a failed cell affects only its row: every table, figure and sentence is made and names the cell."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""The table and figure of MMLU by subject, also with failed cells."""
+"""Test the table and figure of MMLU by subject, also with failed cells."""
 
 import pandas as pd
 import pytest

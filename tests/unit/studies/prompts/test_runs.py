@@ -1,4 +1,4 @@
-"""The tables of the prompt runs: paired differences, published scores, strict parsing and failed cells."""
+"""Test the tables of prompt runs: paired differences, published scores, strict parsing and failed cells."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ def write_run(path, model, run, right) -> None:
 
 @pytest.fixture
 def make_tables(tmp_path):
-    """Write the records, some of them failed, and run both scripts; return the files by name."""
+    """Write records, including failed cells, and run both scripts; return the files by name."""
 
     def make(failed=()):
         records = []

@@ -1,4 +1,4 @@
-"""The tables and figures of the published scores, made once from the files of the repository."""
+"""Build the tables and figures of the published scores once from the files of the repository."""
 
 from functools import cache
 from pathlib import Path
@@ -33,11 +33,11 @@ PUBLISHED = ROOT / "resources/published"
 CONFIG = load({})
 MODULES = (agreement, agreement_by_size, components, newer, price, releases, texts, variance)
 SCRIPTS: dict[str, Any] = {module.__name__.rpartition(".")[2]: module for module in MODULES}
-FILES = {"texts": "text_agreement"}  # of the tables of a script the one that tests read
+FILES = {"texts": "text_agreement"}  # the table that tests read, if a script has several
 
 
 def build_files(name: str, folder: Path) -> dict[str, Any]:
-    """Build a grid of others as its rule does, and return what its scripts take by the names of arguments."""
+    """Build an imported grid as its rule does, and return the keyword arguments of its scripts."""
     sources: dict[str, Any] = list_grid_files(CONFIG.grids[name], ROOT)
     paths = {key: [Path(path) for path in files] for key, files in sources.items()}
     inputs = {key: files if key == "scores" else files[0] for key, files in paths.items()}
@@ -46,7 +46,7 @@ def build_files(name: str, folder: Path) -> dict[str, Any]:
     build_grid.main(**inputs, **shared, known_models=models, requested={})
     shared |= {"texts": inputs["scores"], "release": inputs.get("release"), "seed": CONFIG.seed}
     shared["training_tokens"] = count_training_tokens(CONFIG)
-    return shared | {"num_bootstrap": 10}  # no test depends on how many
+    return shared | {"num_bootstrap": 10}  # no test depends on this number
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Tables of published scores, beside the numbers of their authors and an independent count.
+"""Compare the tables of published scores with the authors' numbers and with independent computations.
 
-Numbers typed in here are those of the authors: of their README ("accounts for 85% of the variance"), of the
-output of their notebook (0.517, 0.662) and of their abstract (0.52 to 0.76).
+The constants here are the authors' numbers: from their README ("accounts for 85% of the variance"), their
+notebook's output (0.517, 0.662) and their abstract (0.52 to 0.76).
 """
 
 from itertools import combinations
@@ -59,11 +59,11 @@ def test_mean_agreement_matches_authors():
     assert share == pytest.approx((after > before).mean())
 
 
-# --- within sizes
+# --- within size bands
 
 
 def test_agreement_among_middle_sizes():
-    """Compare with scipy, over the models of the published file with 5 to 10 billion parameters."""
+    """Compare with scipy for the published models with 5 to 10 billion parameters."""
     table = read_published_table("agreement_by_size")
     table = table[table["group"] == "band"]
     table = table[(table["smallest"] == 5e9) & (table["models"] == 22)].set_index("protocol")
@@ -75,7 +75,7 @@ def test_agreement_among_middle_sizes():
     assert table["value"].to_dict() == pytest.approx({DIRECT: before.mean(), TRAINED: after.mean()})
     assert table.at[TRAINED, "rising"] == pytest.approx((after > before).mean())
     assert table["value"].round(2).tolist() == [0.21, 0.40]
-    # Items alone would leave 0.61; that training again moves scores, too, leaves less.
+    # Item noise alone gives a ceiling of 0.61; training noise lowers it.
     assert after.mean() < table.at[TRAINED, "ceiling"] < 0.61
 
 
@@ -84,7 +84,7 @@ def test_agreement_among_middle_sizes():
     [(DIRECT, [38, 53, 9, np.nan]), (TRAINED, [55, 0, 30, 16])],
 )
 def test_variance_among_middle_sizes(protocol, shares):
-    """Compare with shares worked out by hand beforehand, to half a percent, as they were rounded."""
+    """Compare with shares calculated manually and rounded, within half a percent."""
     table = read_published_table("variance").set_index(["protocol", "smallest"])
     row = table.loc[(protocol, 5e9), ["model", "together", "items", "training"]].astype(float)
     assert 100 * row.to_numpy() == pytest.approx(shares, abs=0.6, nan_ok=True)
@@ -146,7 +146,7 @@ def test_harmony_lite_uses_chosen_tasks():
 
 
 def test_readme_figure_is_current():
-    """Compare with the committed figure: whoever changes its drawing copies it from results/figures."""
+    """Compare with the committed figure; after changing the plot, copy it from results/figures."""
     read_published_table("agreement")
     image = "docs/figures/published_agreement.png"
     readme = (ROOT / "README.md").read_text()

@@ -1,4 +1,4 @@
-"""Comparisons of two models: the questions, two folders of results, and comparisons that are impossible."""
+"""Test comparing two models, by grids or by two result folders, and impossible comparisons."""
 
 import json
 
@@ -95,7 +95,7 @@ def test_folders_are_paired_by_item(tmp_path):
     assert row["difference"] == pytest.approx(0.6)
     assert row["stderr"] == pytest.approx(differences.std() / np.sqrt(10))
     assert [note.split()[1] for note in notes] == ["harness", "shots"]
-    # Without hashes there is a caution, and without samples there are no pairs.
+    # Without prompt hashes there is a warning, and without samples the comparison is unpaired.
     samples = [json.loads(line) for line in first.read_text().splitlines()]
     without_hashes = [{**sample, "prompt_hash": ""} for sample in samples]
     first.write_text("\n".join(map(json.dumps, without_hashes)))

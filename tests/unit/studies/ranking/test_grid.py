@@ -1,4 +1,4 @@
-"""Check the matrices behind every table: nothing filled, nothing mixed, missing cells named."""
+"""Test the score matrices behind every table: no filled or mixed cells, and missing cells are named."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Compare newer models with older ones: the fit with scipy's, and with printed numbers of the same scores."""
+"""Compare the fit of newer against older models with scipy's, and with printed numbers for the same scores."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_fit_matches_printed_steps():
     printed = fits.dropna(subset=["printed"])
     differs = (printed["step"].round(3) - printed["printed"]).abs() > 1e-9
     assert len(printed) == 22
-    # Those of two benchmarks were typed in, and their search stopped short on a third.
+    # The authors typed in the numbers of two benchmarks, and their search did not converge on a third.
     assert {task for _, task in printed.index[differs]} == {*TYPED_IN, "leaderboard_mmlu_pro"}
     explained = fits["explained"].round(3)
     assert explained["direct", "mmlu"] == 0.940 and explained["after_mmluaux", "mmlu"] == 0.990

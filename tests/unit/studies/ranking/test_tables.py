@@ -1,4 +1,4 @@
-"""Check the tables of the ranking study: right numbers, under their own names, nothing filled."""
+"""Test the tables of the ranking study: correct numbers in the right columns, and no filled cells."""
 
 from itertools import combinations
 
@@ -60,7 +60,7 @@ def test_agreement_matches_scipy():
 
 
 def test_differences_are_paired_by_item(tmp_path):
-    """Compare the error of a difference with that of its items one by one, and with one without items."""
+    """Compare the standard error of a difference with the paired one over items, and without items the unpaired one."""
     golds = [
         tuple("01"[(5 * item + model * item) % (3 + model) == 0] for item in range(30))
         for model in (0, 1)

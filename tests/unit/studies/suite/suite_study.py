@@ -1,4 +1,4 @@
-"""A made-up leaderboard for tests: checked requests, and records of accepted rows."""
+"""Generate a fake leaderboard: checked requests, and records of accepted rows."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +15,7 @@ COMMIT = "0" * 40
 
 
 def make_entry(name="org/net", precision="float32", *, reason=None, commit=COMMIT, **keys) -> dict:
-    """Make an entry of checks.json; paths are below the working directory."""
+    """Make an entry of checks.json with paths relative to the working directory."""
     protocol = keys.get("protocol", "few_shot")
     row = f"{name.replace('/', '--')}~{precision}~{commit[:12]}"
     request = {"name": name, "precision": precision, "protocol": protocol, "note": None}
@@ -32,7 +32,7 @@ def make_entry(name="org/net", precision="float32", *, reason=None, commit=COMMI
 
 
 def measure(entry: dict, right: list[bool], tasks=("sst2", "truth")) -> dict:
-    """Write the records of some tasks of a row with these answers."""
+    """Write a row's records for some tasks; `right` says which answers are correct."""
     request, n = entry["request"], len(right)
     for task in tasks:
         fields = record_fields(study="suite", model=request["name"], task=task)
@@ -50,6 +50,6 @@ def measure(entry: dict, right: list[bool], tasks=("sst2", "truth")) -> dict:
 
 
 def fail(entry: dict, task: str) -> None:
-    """Write the note of a failed cell in place of a record."""
+    """Write a failed cell in place of a record."""
     path = Path(entry["records"][task])
     write_json(path, {"broken": {"record": str(path), "reason": "CUDA is gone.", "log": "x.log"}})

@@ -1,4 +1,4 @@
-"""The status of each request, and the checks of requests."""
+"""Test the table of request statuses, and the checks of requests."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_status_follows_the_records():
 def test_parameters_of_built_checkpoint(tmp_path):
     entries = [make_entry() | {"built": str(tmp_path / "manifest.json")}]
     assert make_requests_table(entries)["parameters"][0] == 1_000_000
-    write_json(tmp_path / "manifest.json", {"parameters": 1_250_000})  # once it was built
+    write_json(tmp_path / "manifest.json", {"parameters": 1_250_000})  # once built
     assert make_requests_table(entries)["parameters"][0] == 1_250_000
 
 

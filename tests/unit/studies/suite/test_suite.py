@@ -1,4 +1,4 @@
-"""The leaderboard's tables and its tab."""
+"""Test the leaderboard's tables and its tab."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ FLAG |= {"reason": "Copied.", "link": "https://example.org/1"}
 
 @pytest.fixture
 def entries(here):
-    """Write five rows of one model, a refused request, and rows with missing scores."""
+    """Write five rows for one model, a refused request, and rows with missing scores."""
     partial = measure(make_entry("org/partial"), [True] * 5, ["sst2"])
     fail(partial, "truth")
     return [

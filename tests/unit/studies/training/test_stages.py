@@ -1,4 +1,4 @@
-"""Tabulate the stages of training: each number in its place, and dashes for the rest."""
+"""Test the table of training stages: each number in its cell, and dashes elsewhere."""
 
 import pandas as pd
 import pytest
