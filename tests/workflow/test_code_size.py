@@ -14,8 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
-PACKAGE_TOKENS = 184_633  # including the rules; about six tokens a line
-TEST_TOKENS = 105_455
+PACKAGE_TOKENS = 184_708  # including the rules; about six tokens a line
+TEST_TOKENS = 105_446
 TOKENS_OF_A_RULE_LINE = 6
 LAYOUT = {
     tokenize.COMMENT,

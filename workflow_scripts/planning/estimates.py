@@ -77,7 +77,7 @@ class Need:
         return min(int(self.mem_mb * (1 + attempt) / 2), cluster.node_memory_gb * 1_000)
 
 
-class Reading(NamedTuple):
+class Workload(NamedTuple):
     """A workload: number of items, tokens per prompt, generated tokens per item and rows per batch."""
 
     items: float
@@ -110,13 +110,13 @@ class Planner:
         work = self._get_work("mmlu_helm")
         items = self._count_mmlu_items(self._settings.mmlu.max_items_per_subject)
         tokens = work.test_tokens * self._choose(4, 2)
-        return self._read(checkpoint, [Reading(items, tokens, work.new_tokens)])
+        return self._read(checkpoint, [Workload(items, tokens, work.new_tokens)])
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         prompt_run = self._settings.prompt_runs[run]
         items = self._count_mmlu_items(self._settings.prompts.max_items_per_subject)
         new_tokens = prompt_run.decoding.new_tokens or 0
-        reading = Reading(_limit(items, prompt_run.first), self._choose(70, 130), new_tokens)
+        reading = Workload(_limit(items, prompt_run.first), self._choose(70, 130), new_tokens)
         return self._read(checkpoint, [reading])
 
     def estimate_suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
@@ -138,15 +138,15 @@ class Planner:
         tokens = _limit(self._choose(9_000, 290_000), measures.text_tokens)
         responses = measures.responses * len(measures.difficulties)
         readings = [
-            Reading(tokens / measures.stride, measures.window),
-            Reading(responses, self._choose(10, 500)),
+            Workload(tokens / measures.stride, measures.window),
+            Workload(responses, self._choose(10, 500)),
         ]
         return self._read(checkpoint, readings * (plans + 1), measures.window)
 
     def written(self, checkpoint: str, plans: int) -> Need:
         """Estimate generation from prompts by `plans` plans and by the unchanged model."""
         prompts, tokens = len(self._measures.written_prompts), self._measures.written_tokens or 0
-        reading = Reading(prompts, 2 * tokens, tokens, rows=1)
+        reading = Workload(prompts, 2 * tokens, tokens, rows=1)
         return self._read(checkpoint, [reading] * (plans + 1), tokens, models=2)
 
     def latency(self, checkpoint: str) -> Need:
@@ -157,7 +157,7 @@ class Planner:
         rounds = 3 * plans * len(measures.devices) * (1 + measures.repeats)
         tokens = self._choose(32, 100)
         readings = [
-            Reading(measures.questions, tokens, measures.new_tokens, rows)
+            Workload(measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
         ]
         return self._read(checkpoint, readings * rounds, models=2, gpus=max(measures.devices))
@@ -175,7 +175,7 @@ class Planner:
             work = self._get_work(task)
             items = _limit(work.training_items, recipe.max_training_items)
             held_out = _limit(items, recipe.max_validation_items)
-            choice = Reading(held_out, work.training_tokens, work.new_tokens)
+            choice = Workload(held_out, work.training_tokens, work.new_tokens)
             epoch = self._train_seconds(checkpoint, recipe, items, work.training_tokens)
             epoch += self._read_seconds(checkpoint, choice)
             test = self._read_seconds(checkpoint, self._test(task, 0, harmony.max_test_items))
@@ -221,7 +221,7 @@ class Planner:
 
     # Seconds
 
-    def _read_seconds(self, checkpoint: str, reading: Reading) -> float:
+    def _read_seconds(self, checkpoint: str, reading: Workload) -> float:
         items, tokens, new_tokens, rows = reading
         passes = math.ceil(items / (rows or self._settings.compute.batch_size)) * (1 + new_tokens)
         flops = _FORWARD_FLOPS * items * (tokens + new_tokens)
@@ -259,7 +259,7 @@ class Planner:
     def _read(
         self,
         checkpoint: str,
-        readings: Iterable[Reading],
+        readings: Iterable[Workload],
         length: int = 500,
         models: int = 1,
         gpus: int = 1,
@@ -348,13 +348,13 @@ class Planner:
         items = self._settings.miniature.items
         return row.model_copy(update=_MINIATURE_WORK | {"test_items": items})
 
-    def _test(self, task: str, shots: int, max_items: int | None) -> Reading:
+    def _test(self, task: str, shots: int, max_items: int | None) -> Workload:
         """Return the workload of a test; for MMLU `max_items` is the limit per subject."""
         work = self._get_work(task)
         items = _limit(work.test_items, max_items)
         if task == "mmlu":
             items = self._count_mmlu_items(max_items)
-        return Reading(items, work.test_tokens + shots * work.training_tokens, work.new_tokens)
+        return Workload(items, work.test_tokens + shots * work.training_tokens, work.new_tokens)
 
     def _count_mmlu_items(self, per_subject: int | None) -> int:
         questions = self._choose(_MINIATURE_QUESTIONS, _MMLU_QUESTIONS)
