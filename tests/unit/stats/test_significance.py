@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest, t
+from scipy.stats import binomtest, norm, t
 from sklearn.metrics import matthews_corrcoef
 
 from workflow_scripts.stats.proportions import (
@@ -15,6 +15,7 @@ from workflow_scripts.stats.significance import (
     estimate_difference,
     holm,
     run_mcnemar_test,
+    run_z_test,
 )
 
 
@@ -24,6 +25,12 @@ def test_mcnemar_matches_binomial_test(seed):
     b, c = (first & ~second).sum(), (second & ~first).sum()
     expected = (b, c, pytest.approx(binomtest(b, b + c).pvalue))
     assert run_mcnemar_test(first.tolist(), second) == expected
+
+
+def test_z_test_matches_normal():
+    z, p = run_z_test(np.array([0.1, 0.0, 0.1, 0.1]), np.array([0.05, 0.0, 0.0, np.nan]))
+    assert z == pytest.approx([2, 0, np.nan, np.nan], nan_ok=True)
+    assert p == pytest.approx([2 * norm.sf(2), 1, np.nan, np.nan], nan_ok=True)
 
 
 def test_holm_corrects_step_down():

@@ -14,6 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from tests.unit.studies.published.published_study import (
+    PUBLISHED,
     ROOT,
     build_study,
     read_cells,
@@ -134,6 +135,30 @@ def test_text_agreement_matches_scipy(panel, bits, after, models):
 
 
 # --- price
+
+
+def test_releases_match_plain_count():
+    leaderboard = pd.read_csv(PUBLISHED / "harmony_leaderboard.csv", index_col="model")[TASKS] / 100
+    long = pd.read_csv(PUBLISHED / "harmony_cells.csv")
+    errors = long[long["protocol"] == TRAINED].pivot(index="model", columns="task", values="stderr")
+    differences = (leaderboard - read_scores(TRAINED)).loc[errors.index]
+    table = read_published_table("releases").set_index("task")
+    for task in TASKS:
+        assert table.at[task, "differing"] == (differences[task].abs() > 5e-5).sum()
+        assert table.at[task, "furthest"] == pytest.approx(differences[task].abs().max())
+        if task != "cola":
+            z = differences[task].abs() / (errors[task] * 2**0.5)
+            assert table.at[task, "apart"] == (z > 2).sum()
+
+
+def test_price_matches_plain_count():
+    second = pd.read_csv(PUBLISHED / "harmony_leaderboard.csv").set_index("model")[TASKS]
+    first_scores, second_scores = (
+        PCA(1).fit_transform(StandardScaler().fit_transform(values))[:, 0]
+        for values in (read_scores(TRAINED), second.loc[read_scores(TRAINED).index])
+    )
+    tau = get_value(read_published_table("price"), "tau", way=price.ALL)
+    assert tau == pytest.approx(abs(kendalltau(first_scores, second_scores)[0]), abs=1e-9)
 
 
 def test_harmony_lite_uses_chosen_tasks():
