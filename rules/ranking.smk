@@ -16,7 +16,7 @@ rule build_grid:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments=lambda wildcards: get_grid_settings(wildcards)
         | {
             "known_models": list_grid_models(SETTINGS, GRIDS[wildcards.grid]),
@@ -242,7 +242,7 @@ rule leaderboard_table:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments=get_bootstrap_settings,
     script:
         "../workflow_scripts/studies/ranking/leaderboard.py"
@@ -279,7 +279,7 @@ rule panel:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=1,
+        version=2,
         arguments=lambda wildcards: get_grid_settings(wildcards)
         | {"families": {row.model: row.family for row in list_model_rows(SETTINGS)}},
     script:
