@@ -65,6 +65,7 @@ for _pack in packs(SETTINGS):
         wildcard_constraints:
             checkpoint=match_any(HARMONY_MODELS),
             row=match_any(SUITE_ROWS),
+        priority: int(_pack.protocol == "train_before_test")  # the longest jobs start first
         retries: get_retries(CELL_RETRIES[_pack.protocol])
         conda:
             EVALUATION_ENVIRONMENT
