@@ -19,11 +19,8 @@ from workflow_scripts.bridge.job import limit_library_threads, read_server_addre
 from workflow_scripts.bridge.snakemake_contract import replace_script_start
 from workflow_scripts.core.offline import set_offline_environment
 
-_ENVIRONMENTS = {
-    "lm_eval",
-    "lighteval",
-    "reporting",
-}  # files in envs/ with many short jobs
+# Files in envs/ with many short jobs.
+_ENVIRONMENTS = {"lm_eval", "lighteval", "reporting"}
 _TABLES = ("snakemake.cli", "pandas", "scipy.stats", "matplotlib.pyplot")
 # Without lighteval, because its import disables gradients.
 _MODELS = ("torch", "transformers", "datasets", "lm_eval.tasks", "workflow_scripts.grid.job")

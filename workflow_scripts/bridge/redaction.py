@@ -32,9 +32,8 @@ def log_output(log: Path) -> Iterator[None]:
         _copy_output(source, log, answer, end)
     os.close(source)
     os.close(answer)
-    os.read(
-        answers, 1
-    )  # wait until the copying process has left this process group and ignores signals
+    # Wait until the copying process has left this process group and ignores signals.
+    os.read(answers, 1)
     _replace_output(output)
     sys.stdout = open(1, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = sys.stdout

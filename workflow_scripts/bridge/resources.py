@@ -13,9 +13,8 @@ from workflow_scripts.settings.error_messages import shown
 _OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
 
 
-NeedOf = Callable[
-    [Any], Any
-]  # maps a job's wildcards to a Need of workflow_scripts.planning.estimates
+# Maps a job's wildcards to a Need of workflow_scripts.planning.estimates.
+NeedOf = Callable[[Any], Any]
 
 
 def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:

@@ -23,9 +23,8 @@ _LINE_ENDS = re.compile("\r\n?")
 _SPACES = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
 _ACCOUNT = re.compile(r"(?<=://)[^/?#\s'\"<>]*@")
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
-_VARIANT = re.compile(
-    r"[@+](k\d+m\d+|prune\d|cpt|sft|tuned)[\w.+-]*"
-)  # a checkpoint's variant, which cannot be a formula
+# A checkpoint's variant, which cannot be a formula.
+_VARIANT = re.compile(r"[@+](k\d+m\d+|prune\d|cpt|sft|tuned)[\w.+-]*")
 _MARKUP = re.compile(r"[\\|<`]|(?<=\])[(\[]")  # brackets make a link only if ( or [ follows them
 
 

@@ -68,9 +68,8 @@ class ScoreCache:
                 key, value = json.loads(line)
                 self.values[key] = value
         if content and not content.endswith(b"\n"):
-            self._file.write(
-                b"\n"
-            )  # end the partial line, so that the next answer starts a new one
+            # End the partial line, so that the next answer starts a new one.
+            self._file.write(b"\n")
         return self
 
     def __exit__(self, *_exception) -> None:

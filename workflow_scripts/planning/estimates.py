@@ -28,10 +28,8 @@ _START_SECONDS = 12  # before a model is loaded
 _ITEM_SECONDS = 0.006  # tokenising, scoring and writing
 _DISK_MB_PER_SECOND, _DOWNLOAD_MB_PER_SECOND = 500, 50
 _UNKNOWN_SECONDS = 4 * 3600  # for a submitted model that no table has
-_CUDA_HOST_MB, _CUDA_MB = (
-    5_000,
-    1_500,
-)  # CUDA's libraries in host memory; the CUDA context on the GPU
+# CUDA's libraries in host memory; the CUDA context on the GPU.
+_CUDA_HOST_MB, _CUDA_MB = 5_000, 1_500
 # Bytes per token and unit of hidden size: live tensors of a forward pass; what autograd saves per layer
 # (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), without and with activation recomputation.
 _FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 32, 100, 2

@@ -35,9 +35,8 @@ def load_settings(
     registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
     compute = checked.compute
-    if (
-        source == "miniature" and compute.dtype == "auto"
-    ):  # the demo gives equal numbers on all machines
+    # The demo gives equal numbers on all machines.
+    if source == "miniature" and compute.dtype == "auto":
         compute = compute.model_copy(update={"dtype": "float32"})
     served = {build_checkpoint_name(name): section for name, section in checked.served.items()}
     settings = Settings.model_construct(

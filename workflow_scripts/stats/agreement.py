@@ -33,9 +33,8 @@ def kendall_matrix(scores: pd.DataFrame, pairs: Pairs | None = None) -> pd.DataF
     first, second = pairs or pair_all(len(values))
     order = compare_pairs(values, (first, second))
     measured = ~np.isnan(values)
-    ordered = np.abs(order).T @ (
-        measured[first] & measured[second]
-    )  # [a, b]: pairs untied on a, measured on b
+    # [a, b]: pairs untied on a, measured on b.
+    ordered = np.abs(order).T @ (measured[first] & measured[second])
     with np.errstate(invalid="ignore", divide="ignore"):
         tau = order.T @ order / np.sqrt(ordered * ordered.T)
     return pd.DataFrame(tau, scores.columns, scores.columns)

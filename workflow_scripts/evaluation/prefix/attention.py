@@ -117,9 +117,8 @@ class TrieAttention:
             torch.from_numpy(np.concatenate(entries)).to(self._device),
             torch.tensor(edges, dtype=torch.int32, device=self._device),
             torch.tensor(key_edges, dtype=torch.int32, device=self._device),
-            max(
-                2, int(np.diff(edges).max())
-            ),  # for 1 the kernel would turn groups of heads into rows
+            # For 1 the kernel would turn groups of heads into rows.
+            max(2, int(np.diff(edges).max())),
             max(counts),
         )
 

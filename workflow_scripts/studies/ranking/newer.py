@@ -44,9 +44,8 @@ def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, flo
     knee = min(knees, key=lambda knee: solve(np.maximum(logs - knee, 0), newer)[1])
     rise = np.maximum(logs - knee, 0)
     (slope, step), squares = solve(rise, newer)
-    moves = np.column_stack(
-        [rise, newer, -slope * (logs > knee)]
-    )  # the last column is for the fitted knee
+    # The last column is for the fitted knee.
+    moves = np.column_stack([rise, newer, -slope * (logs > knee)])
     variance = np.linalg.pinv(moves.T @ moves)[1, 1] * squares / (len(logs) - 3)
     return {
         "slope": float(slope),
