@@ -112,10 +112,8 @@ def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
 def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """List each pair of categories with the mean over their pairs of tasks and the number of those."""
     category = {task.task: task.category for task in settings.tasks}
-    means, sizes = (
-        average_by_category(matrix, category),
-        matrix.columns.map(category).value_counts(),
-    )
+    means = average_by_category(matrix, category)
+    sizes = matrix.columns.map(category).value_counts()
     rows = []
     for first, second in combinations_with_replacement(means, 2):
         others = sizes[second] if first != second else (sizes[first] - 1) / 2
@@ -129,9 +127,9 @@ def compute_categories(grids: Grids, settings: GridSettings) -> pd.DataFrame:
     for grid in grids.values():
         for measure in settings.grid.measures:
             table = average_categories(compute_correlations(grid.measured, measure), settings)
-            table.insert(0, "measure", measure)
-            tables.append(table)
             table.insert(0, "protocol", grid.protocol)
+            table.insert(1, "measure", measure)
+            tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
 
