@@ -7,7 +7,8 @@ other load on the machine affects all of them equally; ratios are taken within a
 
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.evaluation.measure_perplexity import build_plan_condition
+from workflow_scripts.evaluation.measure_perplexity import plan_condition
 from workflow_scripts.evaluation.perplexity import format_label
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
 from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, build_task_facts
@@ -40,7 +41,7 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
     layers = base.model.config.num_hidden_layers
     is_chat = measures.latency_prompts == "chat"
     prompts = [
-        format_prompt(base.tokenizer, question, is_chat)
+        format_chat(base.tokenizer, question) if is_chat else format_plain(question)
         for question in questions[: measures.questions]
     ]
     rows = [base.tokenizer(text, add_special_tokens=not is_chat)["input_ids"] for text in prompts]
@@ -54,21 +55,22 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
             loaded = load_model(model, chunking=plan.keys, **request.compute.loading)
             if devices > 1:
                 loaded.model.spread(places[:devices])
-            variants = {"unchanged": base.model, "fused": loaded.model, "loop": loaded.model}
-            if not chunks:
-                del variants["fused"]
             for size in sizes:
-                varied = build_plan_condition(plan, layers) | {"batch": size}
+                varied = plan_condition(plan, layers) | {"batch": size}
                 varied["devices"] = devices if devices > 1 else None
                 print(f"latency of {varied}", flush=True)
                 batches = [
                     pad_left(rows[start : start + size], base.device)
                     for start in range(0, len(rows), size)
                 ]
-                timings = time_variants(variants, batches, measures.new_tokens, measures.repeats)
-                for way, rounds in timings.items():
+                runs = {
+                    way: partial(_run, variant.model, way, batches, measures.new_tokens)
+                    for way, variant in (("unchanged", base), ("fused", loaded), ("loop", loaded))
+                    if chunks or way != "fused"
+                }
+                for way, timings in time_interleaved(runs, measures.repeats).items():
                     condition = Condition(**varied, way=way)
-                    metrics += build_metrics(rounds, condition)
+                    metrics += build_metrics(timings, condition)
                     items += [
                         Item(
                             item=f"{format_label('mmlu', condition)}/{number}",
@@ -78,9 +80,9 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
                             prediction=None,
                             scores=dict(zip(TIMES, seconds, strict=True)),
                         )
-                        for number, seconds in enumerate(rounds)
+                        for number, seconds in enumerate(timings)
                     ]
-            del loaded, variants  # so that at most two models are in memory
+            del loaded  # so that at most two models are in memory
     tokens = sum(len(row) + measures.new_tokens - 1 for row in rows)
     write_record(
         path,
@@ -100,17 +102,15 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
     )
 
 
-def time_variants(
-    variants: Mapping[str, Any], batches: list, new_tokens: int, rounds: int
+def time_interleaved(
+    variants: Mapping[str, Callable[[], tuple[float, float]]], rounds: int
 ) -> dict[str, Timings]:
-    """Time the model of each way of running once per round."""
-    timings: dict[str, Timings] = {way: [] for way in variants}
+    """Time each variant once per round; a variant returns its seconds for prefill and per token."""
+    timings: dict[str, Timings] = {name: [] for name in variants}
     for _ in range(WARM_UPS + rounds):
-        for way, model in variants.items():
-            if way != "unchanged":
-                model.config.chunk_execution = way
-            timings[way].append(time_greedy_generation(model, batches, new_tokens))
-    return {way: seconds[WARM_UPS:] for way, seconds in timings.items()}
+        for name, measure in variants.items():
+            timings[name].append(measure())
+    return {name: seconds[WARM_UPS:] for name, seconds in timings.items()}
 
 
 def build_metrics(timings: Timings, condition: Condition) -> list[Metric]:
@@ -177,6 +177,12 @@ def _name_device(device: str) -> str:
     return device if device == "cpu" else f"{device} {torch.cuda.get_device_name(device)}"
 
 
+def _run(model: Any, way: str, batches: list, new_tokens: int) -> tuple[float, float]:
+    if way != "unchanged":
+        model.config.chunk_execution = way
+    return time_greedy_generation(model, batches, new_tokens)
+
+
 def _get_time(model) -> float:
     if model.device.type == "cuda":
         import torch
@@ -185,13 +191,17 @@ def _get_time(model) -> float:
     return time.perf_counter()
 
 
-def format_prompt(tokenizer: Any, question: Question, is_chat: bool) -> str:
-    """Format a question with its choices; as a chat, without them, after the template's system message."""
-    if is_chat:
-        turns = [{"role": "user", "content": question.text}]
-        return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-    choices = map("{}. {}".format, LETTERS, question.choices)
-    return "\n".join([question.text, *choices, "Answer:"])
+def format_plain(question: Question) -> str:
+    """Format a question with its choices."""
+    choices = zip(LETTERS, question.choices, strict=False)
+    lines = [f"{letter}. {choice}" for letter, choice in choices]
+    return "\n".join([question.text, *lines, "Answer:"])
+
+
+def format_chat(tokenizer: Any, question: Question) -> str:
+    """Format a question without its choices as a user's turn, with the template's default system message."""
+    turns = [{"role": "user", "content": question.text}]
+    return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
 
 
 def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
