@@ -30,10 +30,11 @@ from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
 
 
 def measure_perplexity(
-    model: Path, hub: Path, wikitext: Path, magpie: Path, request: PerplexityRequest
+    model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
 ) -> None:
     """Measure the perplexity of a text and of responses under the unchanged model and under each plan."""
-    recording, measures = Recording(), request.measures
+    recording, params = Recording(), PerplexityRequest.of(request)
+    hub, measures = get_hub_folder(data[0]), params.measures
     lines, text_manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     text = "\n\n".join(row["text"] for row in lines)
     rows, response_manifest = read_rows(hub, MAGPIE, None, "train")
@@ -46,12 +47,12 @@ def measure_perplexity(
         items[task] += build_perplexity_items(task, pieces, condition)
         metrics[task] += compute_perplexity_metrics(pieces, condition, measures.perplexity_mean)
 
-    for plan in (None, *request.plans):
-        loaded = load_model(model, chunking=plan and plan.keys, **request.compute.loading)
+    for plan in (None, *params.plans):
+        loaded = load_model(model, chunking=plan and plan.keys, **params.compute.loading)
         config = loaded.model.config
         varied = build_plan_condition(plan, config.num_hidden_layers)
         print(f"perplexity of {loaded.manifest.repository}, {varied['plan']}", flush=True)
-        if request.study == "training":  # the checkpoint id already contains the plan
+        if params.study == "training":  # the checkpoint id already contains the plan
             varied = {}
         window = min(measures.window, config.max_position_embeddings)
         pieces = score_text(
@@ -77,19 +78,19 @@ def measure_perplexity(
         write_record(
             path,
             items[task],
-            study=request.study,
+            study=params.study,
             task=build_task_facts(task, *dataset),
             protocol=build_protocol(
                 "perplexity",
                 loaded,
-                seed=request.seed,
-                batch_size=request.compute.batch_size,
+                seed=params.seed,
+                batch_size=params.compute.batch_size,
                 chat_template=loaded.tokenizer.chat_template is not None,
                 generation=measures.model_dump(mode="json", include=keys),
             ),
             metrics=tuple(metrics[task]),
             **recording.parts(
-                request, loaded, int(sum(item.scores["tokens"] for item in items[task]))
+                params, loaded, int(sum(item.scores["tokens"] for item in items[task]))
             ),
         )
 
@@ -113,13 +114,5 @@ def _select(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[s
     return [(row["instruction"], row["response"]) for row in selected[:number]]
 
 
-def main(
-    model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
-) -> None:
-    measure_perplexity(
-        model, get_hub_folder(data[0]), wikitext, magpie, PerplexityRequest.of(request)
-    )
-
-
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(measure_perplexity, snakemake)

@@ -30,13 +30,14 @@ TIMES = ("prefill_seconds", "token_seconds")
 Timings = list[tuple[float, float]]  # both TIMES of each round
 
 
-def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> None:
+def measure_latency(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     """Time each plan, fused and as a loop, on each number of devices, alternating with the unchanged model."""
-    recording, measures = Recording(), request.measures
-    device = choose_device(request.compute.device)
+    recording, params = Recording(), LatencyRequest.of(request)
+    measures = params.measures
+    device = choose_device(params.compute.device)
     places = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
-    questions, dataset = read_questions(hub, "mmlu")
-    base = load_model(model, **request.compute.loading)
+    questions, dataset = read_questions(get_hub_folder(data[0]), "mmlu")
+    base = load_model(model, **params.compute.loading)
     layers = base.model.config.num_hidden_layers
     is_chat = measures.latency_prompts == "chat"
     prompts = [
@@ -46,12 +47,12 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
     rows = [base.tokenizer(text, add_special_tokens=not is_chat)["input_ids"] for text in prompts]
     metrics: list[Metric] = []
     items: list[Item] = []
-    for plan in request.plans:
+    for plan in params.plans:
         chunks = len(plan.plan(layers).chunks)
         # A pruned model is only a shallower model; one batch size is enough to measure its speedup.
         sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
         for devices in [number for number in measures.devices if number <= chunks] or [1]:
-            loaded = load_model(model, chunking=plan.keys, **request.compute.loading)
+            loaded = load_model(model, chunking=plan.keys, **params.compute.loading)
             if devices > 1:
                 loaded.model.spread(places[:devices])
             variants = {"unchanged": base.model, "fused": loaded.model, "loop": loaded.model}
@@ -83,20 +84,20 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
             del loaded, variants  # so that at most two models are in memory
     tokens = sum(len(row) + measures.new_tokens - 1 for row in rows)
     write_record(
-        path,
+        record,
         items,
         study="latency",
         task=build_task_facts("mmlu", dataset.repository, dataset.commit, "test"),
         protocol=build_protocol(
             "latency",
             base,
-            seed=request.seed,
+            seed=params.seed,
             batch_size=max(measures.batch_sizes),
             chat_template=is_chat,
             generation=measures.model_dump(mode="json", exclude={"repeats"}),
         ),
         metrics=tuple(metrics),
-        **recording.parts(request, base, tokens * len(items), [*map(_name_device, places)]),
+        **recording.parts(params, base, tokens * len(items), [*map(_name_device, places)]),
     )
 
 
@@ -194,9 +195,5 @@ def format_prompt(tokenizer: Any, question: Question, is_chat: bool) -> str:
     return "\n".join([question.text, *choices, "Answer:"])
 
 
-def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
-    measure_latency(model, get_hub_folder(data[0]), record, LatencyRequest.of(request))
-
-
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(measure_latency, snakemake)

@@ -34,7 +34,8 @@ def test_latency_conditions(world, chunkable, tmp_path):
     request = LatencyRequest(
         plans=(CHUNKED, PRUNED), measures=measures, compute=Loading(device="cpu"), seed=0
     )
-    measure_latency(chunkable, world, tmp_path / "mmlu.json", request)
+    data = [world / "datasets/cais/mmlu/manifest.json"]
+    measure_latency(chunkable, data, tmp_path / "mmlu.json", request.to_params())
     record = read_complete_record(tmp_path / "mmlu.json")
     conditions = {metric.condition for metric in record.metrics}
     chunked = product(("unchanged", "fused", "loop"), (1, 2), (None, 2))
