@@ -1,6 +1,6 @@
 """Build and verify chunked models, and measure them in many chunk plans before any training."""
 
-from workflow_scripts.studies.records import list_text_names
+from workflow_scripts.studies.training.requests import list_untrained_text_names
 
 _MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
 _REPORT = "results/verified/{checkpoint}.json"
@@ -81,6 +81,30 @@ rule measure_perplexity:
         "../workflow_scripts/evaluation/measure_perplexity.py"
 
 
+rule measure_written:
+    """Generate text in many untrained chunk plans, and measure its perplexity under the unchanged model."""
+    input:
+        model=get_model_manifest,
+        data=[],
+    output:
+        record="results/records/chunking/perplexity/{model}/written.json",
+        responses="results/records/chunking/perplexity/{model}/written.parquet",
+    log:
+        "logs/measure_written/{model}.log",
+    retries: get_retries(2)
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
+    resources:
+        **plan_resources("measure_written", estimate_plans(PLANNER.written, build_written_request)),
+    params:
+        version="measure_written 1",
+        compute_threads=SETTINGS.compute.threads,
+        request=make_measure_params(build_written_request),
+    script:
+        "../workflow_scripts/evaluation/measure_written.py"
+
+
 rule measure_latency:
     """Measure prefill and generation latency of a model in many chunk plans, against the unchanged model."""
     input:
@@ -138,7 +162,7 @@ rule chunking_perplexity:
         version=1,
         arguments={
             "models": SETTINGS.chunking.models,
-            "texts": list_text_names(SETTINGS),
+            "texts": list_untrained_text_names(SETTINGS),
         },
     script:
         "../workflow_scripts/studies/chunking/perplexity.py"

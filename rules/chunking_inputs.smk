@@ -4,6 +4,7 @@ from workflow_scripts.evaluation.requests import (
     build_latency_request,
     build_perplexity_request,
     build_verify_request,
+    build_written_request,
 )
 from workflow_scripts.hub.requests import build_request
 

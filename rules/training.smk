@@ -1,7 +1,8 @@
 """Train chunked checkpoints stage by stage, and other models in one training run."""
 
 from workflow_scripts.evaluation.requests import build_stage_perplexity_request
-from workflow_scripts.studies.records import list_text_names, list_trainings
+from workflow_scripts.studies.records import list_trainings
+from workflow_scripts.studies.training.requests import list_text_names
 
 _PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
 _TRAINING_RECORD = "results/training/{checkpoint}.json"

@@ -12,6 +12,7 @@ from workflow_scripts.evaluation.requests import (
     build_perplexity_request,
     build_stage_perplexity_request,
     build_verify_request,
+    build_written_request,
 )
 from workflow_scripts.grid.requests import build_explain_request
 from workflow_scripts.hub.requests import build_request
@@ -22,6 +23,7 @@ REQUESTS = {
     "verify": build_verify_request,
     "perplexity": lambda settings: build_perplexity_request(settings, MODEL),
     "stage_perplexity": build_stage_perplexity_request,
+    "written": lambda settings: build_written_request(settings, MODEL),
     "latency": lambda settings: build_latency_request(settings, MODEL),
     "mmlu": build_mmlu_request,
     "prompt": lambda settings: build_prompt_request(settings, "run6"),

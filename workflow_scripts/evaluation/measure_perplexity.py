@@ -3,6 +3,7 @@
 Write one record per text; its conditions are the plans and the other varied settings.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ from workflow_scripts.evaluation.perplexity import (
 )
 from workflow_scripts.evaluation.record_parts import build_protocol, build_task_facts
 from workflow_scripts.evaluation.requests import PerplexityRequest
-from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import read_rows
 from workflow_scripts.hub.record_fields import Recording
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT
+from workflow_scripts.settings.compute import Loading
+from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT, PerplexityMean
 
 
 def measure_perplexity(
@@ -35,26 +37,17 @@ def measure_perplexity(
     """Measure the perplexity of a text and of responses under the unchanged model and under each plan."""
     recording, params = Recording(), PerplexityRequest.of(request)
     hub, measures = get_hub_folder(data[0]), params.measures
-    lines, text_manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
-    text = "\n\n".join(row["text"] for row in lines)
-    rows, response_manifest = read_rows(hub, MAGPIE, None, "train")
+    rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
+    texts = PerplexityRecord("wikitext", WIKITEXT, manifest.commit, "validation")
+    text = "\n\n".join(row["text"] for row in rows)
+    rows, manifest = read_rows(hub, MAGPIE, None, "train")
+    responses = PerplexityRecord("magpie", MAGPIE, manifest.commit, "train")
     pairs = {level: _select(rows, measures.responses, level) for level in measures.difficulties}
-    items: dict[str, list[Item]] = {"wikitext": [], "magpie": []}
-    metrics: dict[str, list[Metric]] = {"wikitext": [], "magpie": []}
-
-    def add(task: str, pieces: list[Scored], **varied: Any) -> None:
-        condition = Condition(**varied) if varied else None
-        items[task] += build_perplexity_items(task, pieces, condition)
-        metrics[task] += compute_perplexity_metrics(pieces, condition, measures.perplexity_mean)
-
-    for plan in (None, *params.plans):
-        loaded = load_model(model, chunking=plan and plan.keys, **params.compute.loading)
-        config = loaded.model.config
-        varied = build_plan_condition(plan, config.num_hidden_layers)
+    for varied, loaded in load_plans(model, params.plans, params.compute):
         print(f"perplexity of {loaded.manifest.repository}, {varied['plan']}", flush=True)
         if params.study == "training":  # the checkpoint id already contains the plan
             varied = {}
-        window = min(measures.window, config.max_position_embeddings)
+        window = min(measures.window, loaded.model.config.max_position_embeddings)
         pieces = score_text(
             loaded.model,
             loaded.tokenizer,
@@ -63,42 +56,87 @@ def measure_perplexity(
             stride=min(measures.stride, window),
             most_tokens=measures.text_tokens,
         )
-        add("wikitext", pieces, **varied)
+        condition = Condition(**varied) if varied else None
+        texts.add(pieces, condition, measures.perplexity_mean)
         for level, level_pairs in pairs.items():
             pieces = score_instruction_responses(
                 loaded.model, loaded.tokenizer, level_pairs, window=window
             )
-            add("magpie", pieces, **varied, difficulty=level)
-    wikitext_keys = {"window", "stride", "text_tokens", "perplexity_mean"}
-    magpie_keys = {"window", "responses", "difficulties", "perplexity_mean"}
-    for path, task, dataset, keys in (
-        (wikitext, "wikitext", (WIKITEXT, text_manifest.commit, "validation"), wikitext_keys),
-        (magpie, "magpie", (MAGPIE, response_manifest.commit, "train"), magpie_keys),
+            condition = Condition(**varied, difficulty=level)
+            responses.add(pieces, condition, measures.perplexity_mean)
+    for path, record, keys in (
+        (wikitext, texts, {"window", "stride", "text_tokens"}),
+        (magpie, responses, {"window", "responses", "difficulties"}),
     ):
+        generation = measures.model_dump(mode="json", include=keys | {"perplexity_mean"})
+        record.write(path, params, loaded, recording, params.study, generation)
+
+
+class PerplexityRecord:
+    """The items and metrics of one text under each condition."""
+
+    def __init__(self, *task: str):
+        """Build the task facts; `task` holds the arguments of `build_task_facts`."""
+        self.task = build_task_facts(*task)
+        self._items: list[Item] = []
+        self._metrics: list[Metric] = []
+
+    def add(
+        self,
+        pieces: list[Scored],
+        condition: Condition | None,
+        mean: PerplexityMean,
+        texts: list[str] | None = None,
+    ) -> None:
+        """Add the scores of one condition; `texts` are the scored texts if the model generated them."""
+        self._items += build_perplexity_items(self.task.name, pieces, condition, texts)
+        self._metrics += compute_perplexity_metrics(pieces, condition, mean)
+
+    def write(
+        self,
+        path: Path,
+        request: Any,
+        loaded: LoadedModel,
+        recording: Recording,
+        study: str,
+        generation: dict[str, Any],
+    ) -> None:
+        tokens = int(sum(item.scores["tokens"] for item in self._items))
         write_record(
             path,
-            items[task],
-            study=params.study,
-            task=build_task_facts(task, *dataset),
+            self._items,
+            study=study,
+            task=self.task,
             protocol=build_protocol(
                 "perplexity",
                 loaded,
-                seed=params.seed,
-                batch_size=params.compute.batch_size,
+                seed=request.seed,
+                batch_size=request.compute.batch_size,
                 chat_template=loaded.tokenizer.chat_template is not None,
-                generation=measures.model_dump(mode="json", include=keys),
+                generation=generation,
             ),
-            metrics=tuple(metrics[task]),
-            **recording.parts(
-                params, loaded, int(sum(item.scores["tokens"] for item in items[task]))
-            ),
+            metrics=tuple(self._metrics),
+            **recording.parts(request, loaded, tokens),
         )
 
 
-def build_plan_condition(plan: Checkpoint | None, layers: int) -> dict[str, str | None]:
-    """Build the condition fields of a plan, or of the unchanged model."""
-    if plan is None:
-        return {"plan": UNCHANGED}
+def load_plans(
+    model: Path, plans: tuple[Checkpoint, ...], compute: Loading
+) -> Iterator[tuple[dict[str, str | None], LoadedModel]]:
+    """Yield the unchanged model and then each plan's model, with the plan's condition fields."""
+    loaded = load_model(model, **compute.loading)
+    layers = loaded.model.config.num_hidden_layers
+    yield {"plan": UNCHANGED}, loaded
+    del loaded
+    for plan in plans:
+        yield (
+            build_plan_condition(plan, layers),
+            load_model(model, chunking=plan.keys, **compute.loading),
+        )
+
+
+def build_plan_condition(plan: Checkpoint, layers: int) -> dict[str, str | None]:
+    """Return the condition fields of a plan."""
     return {
         "plan": plan.plan_name(layers),
         "aggregation": plan.aggregation,

@@ -48,16 +48,19 @@ def compute_perplexity_metrics(
 
 
 def build_perplexity_items(
-    task: str, pieces: Sequence[Scored], condition: Condition | None = None
+    task: str,
+    pieces: Sequence[Scored],
+    condition: Condition | None = None,
+    texts: Sequence[str] | None = None,
 ) -> list[Item]:
-    """Build an item per window or response."""
+    """Build an item per piece; `texts` are the pieces if the model generated them."""
     return [
         Item(
             item=f"{format_label(task, condition)}/{index}",
             condition=condition,
             prompt_sha256=hash_json([task, index]),
             gold=None,
-            prediction=None,
+            prediction=texts[index] if texts else None,
             scores=vars(piece),
         )
         for index, piece in enumerate(pieces)
@@ -122,24 +125,31 @@ def score_instruction_responses(
     """
     rows, start = [], get_bos_tokens(tokenizer)
     for instruction, response in pairs:
-        if tokenizer.chat_template is None:
-            text = instruction + "\n"
-            prompt = [*start, *tokenizer(text, add_special_tokens=False)["input_ids"]]
-        else:  # a chat template adds the start token itself if it uses one
-            turns = [{"role": "user", "content": instruction}]
-            prompt = tokenizer.apply_chat_template(
-                turns, add_generation_prompt=True, return_dict=True
-            )["input_ids"]
+        prompt = encode_chat_prompt(tokenizer, instruction, start)
         answer = tokenizer(response, add_special_tokens=False)["input_ids"][: window - 1]
         excess = len(prompt) + len(answer) - window
         if excess > 0:
             lead = start if prompt[: len(start)] == start else []
             prompt = [*lead, *prompt[excess + len(lead) :]]
         rows.append((prompt + answer, len(prompt)))
+    return score_rows(model, tokenizer, rows)
+
+
+def score_rows(model, tokenizer, rows: list[tuple[list[int], int]]) -> list[Scored]:
+    """Score each row of tokens from the given index to its end."""
     return [
         Scored(loss, len(row) - first, max(1, len(tokenizer.decode(row[first:]).encode())))
         for loss, (row, first) in zip(compute_nll(model, rows), rows, strict=True)
     ]
+
+
+def encode_chat_prompt(tokenizer, instruction: str, start: list[int]) -> list[int]:
+    """Tokenise an instruction as a user's turn; a chat template adds the start token itself if it uses one."""
+    if tokenizer.chat_template is None:
+        return [*start, *tokenizer(instruction + "\n", add_special_tokens=False)["input_ids"]]
+    turns = [{"role": "user", "content": instruction}]
+    encoded = tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=True)
+    return encoded["input_ids"]
 
 
 def compute_nll(model, rows: list[tuple[list[int], int]]) -> list[float]:

@@ -11,6 +11,7 @@ from workflow_scripts.settings.plan_measures import (
     LatencyMeasures,
     Numbers,
     PerplexityMeasures,
+    WrittenMeasures,
 )
 from workflow_scripts.settings.section import Count, Listed, NonNegative, Section
 
@@ -88,7 +89,7 @@ def _drop_duplicates(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, 
     return tuple({plan.id(layers): plan for plan in plans}.values())
 
 
-class Measures(PerplexityMeasures, LatencyMeasures, MeasuredPlans):
+class Measures(WrittenMeasures, PerplexityMeasures, LatencyMeasures, MeasuredPlans):
     """Measurements of each model that a checkpoint names, in plans of its own, untrained."""
 
 

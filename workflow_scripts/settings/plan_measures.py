@@ -12,6 +12,7 @@ MAGPIE = "Magpie-Align/Magpie-Qwen2-Pro-200K-English"
 # Datasets for perplexity, by their names in records.
 MEASURED_TEXTS = {"wikitext": WIKITEXT, "magpie": MAGPIE}
 
+WrittenScored = Literal["response", "published"]
 PerplexityMean = Literal["tokens", "windows"]
 Numbers = Listed[Count]
 
@@ -41,6 +42,19 @@ class LatencyMeasures(Section):
                 f"batch_sizes goes up to {max(self.batch_sizes)}, but questions is"
                 f" {self.questions}; expected as many questions as the largest batch has rows."
             )
+
+
+class WrittenMeasures(Section):
+    """Settings of the texts that chunk plans generate and the unchanged model scores."""
+
+    written_tokens: Count | None = None
+    """Tokens that each untrained plan writes at most, drawn as the model's generation config says;
+    their perplexity is taken under the unchanged model. Null measures none; published is 1024."""
+    written_prompts: Listed[str] = Field(("Tell me a short story.",), min_length=1)
+    """What they answer, each a user's turn; the published one."""
+    written_scored: WrittenScored = "response"
+    """What that perplexity is of: the response alone; published: also the prompt, which stands in
+    front of it twice."""
 
 
 class PerplexityMeasures(Section):

@@ -51,17 +51,12 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
 
 
 def _list_perplexities(settings: Settings) -> list[str]:
+    written = ["written"] if settings.chunking.measures.written_tokens else []
     return [
         f"results/records/chunking/perplexity/{model}/{text}.json"
-        for text in MEASURED_TEXTS
+        for text in [*MEASURED_TEXTS, *written]
         for model in format_path_names(settings.chunking.models)
     ]
-
-
-def list_text_names(settings: Settings) -> list[str]:
-    """List the texts on which perplexity is measured: wikitext, and Magpie with one text per difficulty."""
-    difficulties = settings.chunking.measures.difficulties
-    return sorted([*(f"magpie ({difficulty})" for difficulty in difficulties), "wikitext"])
 
 
 def list_trainings(checkpoints: Iterable[CheckpointId]) -> list[str]:

@@ -1,21 +1,32 @@
-"""Test measurements of a model in many chunk plans: latency."""
+"""Test measurements of a model in many chunk plans: perplexity, generated text and latency."""
 
+import math
+import statistics
 from itertools import product
 
+import pytest
 import torch
+from transformers import AutoModelForCausalLM
 
-from tests.tiny_models import base_model
+from tests.tiny_models import base_model, make_tiny_model, put_in_hub
+from tests.tiny_tokenizers import DEFAULT_SYSTEM, QWEN, with_template
 from tests.unit.evaluation.conftest import CHUNKABLE
+from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_complete_record
+from workflow_scripts.evaluation.measure_written import measure_written
 from workflow_scripts.evaluation.plan_latency import (
     measure_latency,
     pad_left,
     time_greedy_generation,
 )
-from workflow_scripts.evaluation.requests import LatencyRequest
+from workflow_scripts.evaluation.requests import LatencyRequest, WrittenRequest
+from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.checkpoint import Checkpoint
-from workflow_scripts.settings.compute import Loading
-from workflow_scripts.settings.plan_measures import LatencyMeasures
+from workflow_scripts.settings.compute import Compute, Loading
+from workflow_scripts.settings.plan_measures import (
+    LatencyMeasures,
+    WrittenMeasures,
+)
 
 CHUNKED = Checkpoint(
     model=CHUNKABLE,
@@ -25,6 +36,55 @@ CHUNKED = Checkpoint(
     use_adapters=False,
 )
 PRUNED = Checkpoint(model=CHUNKABLE, mode="prune", layers_to_prune=(1,))
+COMPUTE = {"compute": Compute(device="cpu", dtype="float32"), "seed": 0}
+PROMPTS = ("What do you see?", "The fox sees the dog, and you?")
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return with_template(QWEN)
+
+
+@pytest.fixture(scope="module")
+def manifest(tokenizer, tmp_path_factory):
+    model = make_tiny_model("qwen2", len(tokenizer), window=256, layers=6)
+    return put_in_hub(model, tmp_path_factory.mktemp("base"), tokenizer)
+
+
+CHAT = (
+    f"<|im_start|>system\n{DEFAULT_SYSTEM}<|im_end|>\n<|im_start|>user\n{{}}<|im_end|>\n"
+    "<|im_start|>assistant\n"
+)
+
+
+@pytest.mark.parametrize(("scored", "mean"), [("response", "tokens"), ("published", "windows")])
+@torch.no_grad()
+def test_written_perplexity_equals_plain(manifest, tokenizer, tmp_path, scored, mean):
+    """Compare with transformers' generation without a cache, and with transformers' loss."""
+    path = tmp_path / "written.json"
+    measures = WrittenMeasures(written_tokens=7, written_prompts=PROMPTS, written_scored=scored)
+    request = WrittenRequest(plans=(CHUNKED,), measures=measures, perplexity_mean=mean, **COMPUTE)
+    measure_written(manifest, path, request.to_params())
+    record = read_complete_record(path)
+    base = AutoModelForCausalLM.from_pretrained(manifest.parent).eval()
+    chunked = load_model(manifest, chunking=CHUNKED.keys, **COMPUTE["compute"].loading).model
+    metrics = [metric for metric in record.metrics if metric.name == "perplexity"]
+    for writer, metric in zip((base, chunked), metrics, strict=True):
+        losses, sizes = [], []
+        for prompt in PROMPTS:
+            ids = tokenizer(CHAT.format(prompt), return_tensors="pt")["input_ids"]
+            row = writer.generate(ids, max_new_tokens=7, do_sample=False, use_cache=False)
+            response = tokenizer.decode(row[0, ids.shape[1] :])
+            labels = row.clone()
+            labels[:, : ids.shape[1]] = -100
+            if scored == "published":
+                row = labels = torch.cat([ids, row], dim=1)
+            losses.append(float(base(row, labels=labels, use_cache=False).loss))
+            sizes.append(int((labels[:, 1:] != -100).sum()))
+        loss = statistics.fmean(losses, sizes if mean == "tokens" else None)
+        assert metric.value == pytest.approx(math.exp(loss), rel=1e-3)
+        assert metric.n == len(PROMPTS)
+    assert read_items(path.with_suffix(".parquet")).to_pylist()[-1]["prediction"] == response
 
 
 def test_latency_conditions(world, chunkable, tmp_path):

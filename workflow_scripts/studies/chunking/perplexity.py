@@ -16,7 +16,7 @@ NOTE = (
     "Perplexity ± standard error over n windows of wikitext, or n responses of Magpie, zero-shot, with consecutive"
     " layers in parallel chunks; the same weights throughout, no training. Aggregation mean: the mean of the chunks'"
     " outputs, as published; residual: the shared input plus the sum of the chunks' changes. Ratio: to the unchanged"
-    " model."
+    " model. Written: the answers of each plan to n prompts, scored by the unchanged model."
 )
 _METRICS = ["perplexity", "bits_per_byte"]
 _COLUMNS = ["model", "task", "chunks", "plan", "aggregation", "perplexity", "perplexity_stderr"]
