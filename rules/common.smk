@@ -55,7 +55,7 @@ def get_manifest(kind, repository):
 
 
 def get_model_row(wildcards):
-    return SETTINGS.model(CheckpointId.parse(wildcards.model).model)
+    return SETTINGS.models[CheckpointId.parse(wildcards.model).model]
 
 
 def get_model_manifest(wildcards):
@@ -100,7 +100,7 @@ def list_hub_manifests(wildcards):
     models = dict.fromkeys([*(checkpoint.model for checkpoint in asked), *timed])
     tasks = list(SETTINGS.harmony.tasks) if harmony else []
     tasks += [entry.task for entry in SETTINGS.suite.tasks] if SETTINGS.requests else []
-    datasets = [SETTINGS.task(task).dataset for task in tasks]
+    datasets = [SETTINGS.tasks[task].dataset for task in tasks]
     datasets += MEASURED_TEXTS.values() if SETTINGS.list_compared_checkpoints() else []
     datasets += [QUESTIONS["mmlu"]] * bool(timed) + [MMLU_DATASET] * bool(mmlu)
     stages = {checkpoint.stages[-1] for checkpoint in SETTINGS.list_trained_checkpoints()}
@@ -162,7 +162,7 @@ def estimate_download(wildcards):
 def get_served_source(wildcards):
     """Return the metadata of a model on the hub, or the manifest of a local model."""
     name = f"{wildcards.org}/{wildcards.name}"
-    if SETTINGS.model(name).source == "huggingface":
+    if SETTINGS.models[name].source == "huggingface":
         return f"{HUB}/submitted/{name}@default/metadata.json"
     return get_manifest("model", name)
 

@@ -70,8 +70,8 @@ def list_model_rows(settings: Settings, source: str | None = None) -> tuple[Know
 def list_shown_tasks(settings: Settings) -> tuple[RankedTask, ...]:
     """List the study's tasks; without models to measure, all known tasks, for imported scores."""
     harmony = settings.harmony
-    rows = map(settings.task, harmony.tasks) if harmony.models else settings.tasks.values()
-    return list_ranked_tasks(rows)
+    names = harmony.tasks if harmony.models else settings.tasks
+    return list_ranked_tasks(settings.tasks[name] for name in names)
 
 
 def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, Any]:
