@@ -25,7 +25,7 @@ def read_panel_scores(path: Path, metrics: Mapping[str, str]) -> Panel:
 
     If there are several protocols, train-before-test is used; several seeds are averaged.
     """
-    scores = read_imported(path, metrics, others=True)
+    scores = read_imported(path, metrics)
     scores = scores[scores["task"].isin(list(metrics)) & scores["subset"].isna()]
     protocols = scores["protocol"].unique().tolist()
     if len(protocols) != 1 and PROTOCOL not in protocols:

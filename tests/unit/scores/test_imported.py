@@ -5,13 +5,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.records import write_example
+from tests.records import collect, write_example
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.imported import read_imported
 from workflow_scripts.scores.merge import merge
 from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.scores.published_leaderboard import read_panel
-from workflow_scripts.scores.tidy import collect
 from workflow_scripts.settings.tables import TaskRow, read_table
 from workflow_scripts.stats.proportions import compute_share_stderr
 
@@ -49,7 +48,8 @@ def test_zero_stderr_follows_item_count(tmp_path):
 
 
 def test_published_scores_keep_study_names(tmp_path):
-    own_scores = collect([write_example(tmp_path / "a.json")])
+    write_example(tmp_path / "a.json")
+    own_scores, _ = collect([tmp_path / "a.json"])
     scores = merge([own_scores], [LEADERBOARD], METRICS)
     counts = scores["study"].value_counts().to_dict()
     assert counts == {"harmony_leaderboard": 61 * 24, "harmony": 1}

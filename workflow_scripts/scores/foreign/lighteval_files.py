@@ -43,14 +43,12 @@ def read(
                 " results (--save-details)."
             )
         cell = ImportedCell(
-            file=str(path),
             harness="lighteval",
             harness_version=None if version == "?" else version or None,  # "?" if unknown
             model=get_model_name(config.get("model_name") or general.get("model_name"), path),
             commit=general.get("model_sha") or None,
             dtype=config.get("dtype") or general.get("model_dtype") or None,
             task=task,
-            protocol="few_shot" if shots else "direct",
             shots=shots,
             scores=tuple(_average([results[key] for key in keys], list(map(len, items)))),
         )

@@ -43,14 +43,12 @@ def read(
             raise UserError(f"{path}: {task} has no number for a score.")
         (shots,) = {content["n-shot"][leaf] for leaf in leaves}
         cell = ImportedCell(
-            file=str(path),
             harness="lm_eval",
             harness_version=content.get("lm_eval_version"),
             model=get_model_name(content["model_name"], path),
             commit=config.get("model_sha") or None,
             dtype=config.get("model_dtype", "").removeprefix("torch.") or None,
             task=task,
-            protocol="few_shot" if shots else "direct",
             shots=shots,
             scores=scores,
         )

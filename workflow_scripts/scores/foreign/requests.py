@@ -1,4 +1,4 @@
-"""Build the parameters of the rules import_results and compare, with each harness's task names."""
+"""Build the parameters of the rules collect_scores and compare, with each harness's task names."""
 
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,13 @@ def describe_tasks(settings: Settings) -> dict[str, Any]:
     return {"names": names, "tasks": tasks}
 
 
-def build_import_request(settings: Settings, name: str) -> dict[str, Any]:
-    """Build the parameters for one import folder; a hash of its files makes Snakemake rerun when one changes."""
-    folder = settings.import_folders[name]
+def describe_imports(settings: Settings, study: str) -> dict[str, Any]:
+    """Build the parameters of a study's import folders; a hash of their files reruns the job when one changes."""
+    folders = settings.import_folders if study == "harmony" else {}
     return {
-        "name": name,
-        "folder": folder,
-        "stamp": hash_imported_files(folder),
-        **describe_tasks(settings),
+        "folders": folders,
+        "stamps": list(map(hash_imported_files, folders.values())),
+        "harness_tasks": describe_tasks(settings) if folders else {},
     }
 
 
