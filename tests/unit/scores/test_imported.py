@@ -95,7 +95,7 @@ def write_panel(path: Path, models: int, **columns) -> pd.DataFrame:
 def test_panel_has_printed_scores():
     panel = read_panel_scores(LEADERBOARD, METRICS)
     printed = read_panel(LEADERBOARD)
-    pd.testing.assert_frame_equal(panel.scores, printed, check_names=False, rtol=0, atol=1e-12)
+    pd.testing.assert_frame_equal(panel, printed, check_names=False, rtol=0, atol=1e-12)
 
 
 def test_panel_prefers_own_scores(tmp_path):
@@ -106,7 +106,7 @@ def test_panel_prefers_own_scores(tmp_path):
     others = imported.assign(model=own["model"] + "-theirs", value=own["value"] / 2)
     suite = own.head(3).assign(study="suite", shots=25, value=0.9)
     pd.concat([suite, imported, own, second_seed, others]).to_csv(path, index=False)
-    panel = read_panel_scores(path, METRICS).scores
+    panel = read_panel_scores(path, METRICS)
     assert len(panel) == 24 and list(panel.columns) == ["rte", "mnli"]
     assert panel.loc["org/m4"].tolist() == pytest.approx([0.05, 0.06])
     assert panel.loc["org/m4-theirs"].tolist() == pytest.approx([0.02, 0.025])

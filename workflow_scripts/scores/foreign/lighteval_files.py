@@ -107,6 +107,5 @@ def _read_item(name: str, subset: str | None, rows: list[dict[str, Any]]) -> Ite
         prediction=text.strip() if text else None,
         subset=subset,
         scores=scores,
-        text=text,
         choices=choices or None,
     )

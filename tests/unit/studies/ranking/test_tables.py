@@ -82,7 +82,7 @@ def test_differences_are_paired_by_item(tmp_path):
 
 
 def test_panel_model_keeps_its_rank():
-    panel = read_panel_scores(LEADERBOARD, METRICS).scores
+    panel = read_panel_scores(LEADERBOARD, METRICS)
     families = pd.Series({row.model: row.family for row in MODEL_ROWS})
     name = "google/gemma-2-2b"
     retrained = make_scores(
