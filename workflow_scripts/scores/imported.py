@@ -10,7 +10,7 @@ from pydantic import Field, FiniteFloat, ValidationError, ValidationInfo, model_
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.errors import RANGES, replace_zero_stderr, strip_filter
+from workflow_scripts.scores.errors import check_range, replace_zero_stderr, strip_filter
 from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
@@ -61,10 +61,7 @@ class ImportedRow(Condition):
         reported = metrics.get(self.task, self.metric)
         if self.metric not in (reported, strip_filter(reported)):
             raise ValueError(f"metric is {self.metric!r}; tables report {reported!r}")
-        if metric in RANGES:
-            low, high = RANGES[metric]
-            if not low <= self.value <= high:
-                raise ValueError(f"value is {self.value:g}; expected {low:g} to {high:g}")
+        check_range(metric, self.value)
         return self
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.core.records import Metric
-from workflow_scripts.scores.errors import strip_filter
+from workflow_scripts.scores.errors import TOLERANCE, strip_filter
 from workflow_scripts.scores.foreign.cells import ImportedScore
 from workflow_scripts.stats.item_errors import ItemErrors, build_measured_errors
 
@@ -17,7 +17,6 @@ COLUMNS = dict.fromkeys((*_ROW, "task", "metric"), "string") | {
     "own": "float64",
     "shared": "object",
 }
-TOLERANCE = 1e-6  # between the score computed from items and the record's
 
 
 class Influences(NamedTuple):

@@ -10,13 +10,12 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import Item
-from workflow_scripts.scores.errors import RANGES, strip_filter
+from workflow_scripts.scores.errors import TOLERANCE, check_range
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
 from workflow_scripts.scores.foreign.cells import ImportedScore, Measured
 from workflow_scripts.settings.imports import list_imported_paths
 
 READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
-TOLERANCE = 1e-6  # between the mean of the items and the reported score
 
 
 def read_folder(
@@ -37,9 +36,14 @@ def read_folder(
                 key = (cell.model, cell.variant, cell.task, cell.protocol, cell.seed)
                 if files.setdefault(key, path) != path:
                     raise UserError(f"{path}: {cell.model} on {cell.task} is in {files[key]} too.")
-                where, is_known = f"{path}: {cell.task}", cell.task in tasks
-                scores = [check_score(where, score, items, is_known) for score in cell.scores]
-                yield cell.model_copy(update={"scores": tuple(scores)}), items
+                try:
+                    if cell.task in tasks:  # others may be in percent
+                        for score in cell.scores:
+                            check_range(score.name, score.value)
+                    scores = tuple(check_score(score, items) for score in cell.scores)
+                except ValueError as error:
+                    raise UserError(f"{path}: {cell.task}: {error}.") from None
+                yield cell.model_copy(update={"scores": scores}), items
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             problem = f"{path} cannot be read ({type(error).__name__}: {error})."
             raise UserError(problem) from error
@@ -60,26 +64,19 @@ def _read_file(
     raise UserError(f"{path} is no result file of lm-eval, lighteval or Every Eval Ever.")
 
 
-def check_score(
-    where: str, score: ImportedScore, items: Sequence[Item], is_known: bool
-) -> ImportedScore:
-    """Check a score against its range and its items, and fill in its n and baselines from the items.
-
-    Scores of unknown tasks may be in percent.
-    """
-    where = f"{where}: {score.name} is {score.value:g}"
-    low, high = RANGES.get(strip_filter(score.name), (-math.inf, math.inf))
-    if is_known and not low - TOLERANCE <= score.value <= high + TOLERANCE:
-        raise UserError(f"{where}; expected {low:g} to {high:g}.")
+def check_score(score: ImportedScore, items: Sequence[Item]) -> ImportedScore:
+    """Check a score against its items, and fill in its n and baselines from them."""
     if not items:
         return score
     if score.n not in (None, len(items)):
-        raise UserError(f"{where}; of {score.n} items, and {len(items)} are there.")
+        raise ValueError(f"{score.name} is of {score.n} items, and {len(items)} are there")
     # The score of a task group may be the mean of its members' scores and not of its items.
     if len({item.subset for item in items}) == 1:
         mean = fmean(item.scores.get(score.name, math.nan) for item in items)
         if abs(mean - score.value) > TOLERANCE:
-            raise UserError(f"{where}; and the mean over its items is {mean:.6g}.")
+            raise ValueError(
+                f"{score.name} is {score.value:g}; the mean over its items is {mean:.6g}"
+            )
     update: dict[str, Any] = {"n": len(items)}
     if all(item.choices for item in items):
         golds = Counter(item.gold for item in items)
