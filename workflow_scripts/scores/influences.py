@@ -9,7 +9,6 @@ import pandas as pd
 
 from workflow_scripts.core.records import Metric
 from workflow_scripts.scores.errors import TOLERANCE, strip_filter
-from workflow_scripts.scores.foreign.cells import ImportedScore
 from workflow_scripts.stats.item_errors import ItemErrors, build_measured_errors
 
 _ROW = ["study", "protocol", "model", "variant", "dtype", "commit"]
@@ -31,7 +30,7 @@ class Influences(NamedTuple):
 
 
 def list_influences(
-    fields: Mapping[str, Any], metrics: Iterable[Metric | ImportedScore], items: pd.DataFrame
+    fields: Mapping[str, Any], metrics: Iterable[Metric], items: pd.DataFrame
 ) -> Iterator[Influences]:
     """Compute the influence of items on each whole-task score that is a mean over them or Matthews' coefficient.
 
@@ -70,9 +69,7 @@ def _build_table(task: str, metric: str, influences: Sequence[Influences]) -> pd
     return table.assign(own=errors.own, shared=list(errors.shared))
 
 
-def compute_influences(
-    items: pd.DataFrame, metric: Metric | ImportedScore
-) -> tuple[pd.Series, float] | None:
+def compute_influences(items: pd.DataFrame, metric: Metric) -> tuple[pd.Series, float] | None:
     """Compute the influence of item clusters on a score, and the variance that these items do not show.
 
     Return None for metrics that are no mean over items, such as perplexity.
@@ -130,9 +127,10 @@ def _compute_changes(counts: np.ndarray) -> np.ndarray:
 
 
 def _compute_coefficient(counts: np.ndarray) -> float:
-    n, gold, predicted = counts.sum(), counts.sum(axis=1), counts.sum(axis=0)
-    spread = (n**2 - gold @ gold) * (n**2 - predicted @ predicted)
-    return float((np.trace(counts) * n - gold @ predicted) / np.sqrt(spread)) if spread else 0.0
+    from sklearn.metrics import matthews_corrcoef  # slow to import, used only here
+
+    gold, prediction = np.indices(counts.shape).reshape(2, -1)
+    return matthews_corrcoef(gold, prediction, sample_weight=counts.ravel())
 
 
 def get_row_errors(table: pd.DataFrame, columns: list[str]) -> tuple[pd.MultiIndex, ItemErrors]:

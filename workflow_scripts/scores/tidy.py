@@ -13,9 +13,8 @@ from workflow_scripts.core.measurement_conditions import CONDITIONS, Condition
 from workflow_scripts.core.records import Metric, read_records
 from workflow_scripts.scores.columns import COLUMNS, describe_record
 from workflow_scripts.scores.errors import replace_zero_stderr
-from workflow_scripts.scores.foreign.cells import ImportedScore
 from workflow_scripts.scores.foreign.imports import read_folder
-from workflow_scripts.scores.influences import item_errors, list_influences
+from workflow_scripts.scores.influences import Influences, item_errors, list_influences
 
 _ORDER = ["study", "protocol", "task", "model", "variant", "metric", "subset", "seed"]
 _ORDER += ["dtype", "commit", *CONDITIONS]
@@ -30,9 +29,7 @@ def sort_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.sort_values(_ORDER, ignore_index=True, kind="stable")
 
 
-def make_rows(
-    fields: dict[str, Any], metrics: Iterable[Metric | ImportedScore]
-) -> list[dict[str, Any]]:
+def make_rows(fields: dict[str, Any], metrics: Iterable[Metric]) -> list[dict[str, Any]]:
     """Build a row for each metric; `fields` has the columns that they share."""
     return [
         fields | (metric.condition or Condition()).model_dump() | describe_score(metric)
@@ -40,7 +37,7 @@ def make_rows(
     ]
 
 
-def describe_score(score: Metric | ImportedScore) -> dict[str, Any]:
+def describe_score(score: Metric) -> dict[str, Any]:
     """Return the columns of a score; its baseline is the better of a constant and a random answer."""
     baselines = [
         baseline for baseline in (score.best_constant, score.chance) if baseline is not None
@@ -56,7 +53,7 @@ def write_parquet(scores: pd.DataFrame, path: Path) -> None:
 
 def read_measured(
     records: Sequence[Path], folders: Mapping[str, str], harness_tasks: Mapping[str, Any]
-) -> Iterator[tuple[dict[str, Any], Sequence[Metric | ImportedScore], pd.DataFrame]]:
+) -> Iterator[tuple[dict[str, Any], Sequence[Metric], pd.DataFrame]]:
     """Read the shared columns, scores and items of each record and of each cell of the imported folders."""
     for path, record in read_records(records):
         items = read_items(path.with_name(record.items.file)).to_pandas()
@@ -71,7 +68,8 @@ def collect_scores(
     records: Sequence[Path], folders: Mapping[str, str], harness_tasks: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Collect the scores of records and of folders to import, by their names, and their errors from shared items."""
-    rows, influences = [], []
+    rows: list[dict[str, Any]] = []
+    influences: list[Influences] = []
     for fields, metrics, items in read_measured(records, folders, harness_tasks):
         rows += make_rows(fields, metrics)
         influences += list_influences(fields, metrics, items)

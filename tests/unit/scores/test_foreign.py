@@ -66,7 +66,7 @@ def test_lm_eval_group_score(tmp_path):
         ("results_rte.json", "0.7", "0.5", r"its items is 0\.7"),
         ("results_rte.json", "0.7", "70.0", r"acc is 70; expected 0 to 1"),
         ("samples_rte_rte.jsonl", "doc_id", "id", "cannot be read"),
-        ("results_rte.json", "0.7", '"N/A"', "rte has no number"),
+        ("results_rte.json", "0.7", '"N/A"', "at least 1 item"),
         ("results_rte.json", "n-shot", "shots", "is no result file of lm-eval"),
     ],
 )

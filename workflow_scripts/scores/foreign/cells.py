@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import build_local_name, describe_hub_name_problem
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import ProtocolName, StrictModel
+from workflow_scripts.core.records import Metric, ProtocolName, StrictModel
 
 
 class KnownModel(StrictModel):
@@ -20,15 +20,11 @@ class KnownModel(StrictModel):
     tokens_billion: float | None = Field(None, gt=0)
 
 
-class ImportedScore(StrictModel):
-    """A metric as in a record, except that the number of items may be unknown."""
+class ImportedScore(Metric):
+    """A metric as in a record, except that only its name and value must be known."""
 
-    name: str
-    subset: str | None = None
-    condition: None = None
-    value: float
-    stderr: float | None = Field(None, ge=0)
-    n: int | None = Field(None, ge=1)
+    stderr: NonNegativeFloat | None = None
+    n: PositiveInt | None = None  # type: ignore[assignment]
     best_constant: float | None = None
     chance: float | None = None
 
@@ -48,7 +44,7 @@ class ImportedCell(StrictModel):
     protocol: ProtocolName = Field(
         default_factory=lambda fields: "few_shot" if fields["shots"] else "direct"
     )
-    scores: tuple[ImportedScore, ...]
+    scores: tuple[ImportedScore, ...] = Field(min_length=1)
 
 
 Measured = tuple[ImportedCell, list[Item]]

@@ -12,10 +12,7 @@ def describe_tasks(settings: Settings) -> dict[str, Any]:
     names: dict[str, dict[str, str]] = {}
     tasks = {}
     for row in settings.tasks.values():
-        # If several rows share a harness task, the first counts, unless one has the harness's own name.
-        by_harness = names.setdefault(row.harness, {})
-        if row.task == row.harness_task or row.harness_task not in by_harness:
-            by_harness[row.harness_task] = row.task
+        names.setdefault(row.harness, {})[row.harness_task] = row.task
         tasks[row.task] = {"metric": row.full_metric, "cluster": (row.cluster or "").split()}
     return {"names": names, "tasks": tasks}
 
