@@ -20,11 +20,9 @@ from workflow_scripts.scores.published_leaderboard import (
 )
 from workflow_scripts.settings.harmony import Protocol
 
-# Studies in results/scores.csv that rankings do not use.
-UNRANKED = ("chunking", "mmlu", "prompts", "suite", "training")
-RANKED = "harmony"  # the study that rankings use
+MEASURED = ("harmony", "corpora")  # the studies in results/scores.csv that rankings use
 BITS = "bits_per_byte"  # the metric of plain texts
-_CELL = ["model", "variant", "task", "subset", "protocol"]
+_CELL = ["model", "variant", "task", "subset", "protocol", "shots", "metric", "seed"]
 
 
 class ImportedRow(Condition):
@@ -88,8 +86,8 @@ def read_imported(
     frame.index += 2  # lines of the file
     if is_leaderboard(list(frame.columns)):
         frame = _melt_leaderboard(frame, metrics)
-    if "study" in frame:
-        frame = _select_ranked(frame)
+    if "study" in frame:  # results/scores.csv of another run
+        frame = frame[frame["study"].isin(MEASURED)].drop(columns="study")
     required = {"model", "task", "protocol", "metric", "value"}
     wrong = (required - set(frame)) | (set(frame) - set(ImportedRow.model_fields))
     if wrong:
@@ -100,7 +98,7 @@ def read_imported(
     frame = _select_reported(frame, metrics)
     rows = _check_rows(path, frame, {"metrics": metrics, "protocols": protocols})
     scores = pd.DataFrame(rows, frame.index, list(COLUMNS))
-    repeated = scores.index[scores.duplicated([*_CELL, "shots", "metric", "seed"])]
+    repeated = scores.index[scores.duplicated(_CELL)]
     if len(repeated):
         raise UserError(f"{path}, line {repeated[0]}: this score stands here a second time.")
     scores = scores.reset_index(drop=True).assign(study=path.stem)
@@ -123,14 +121,6 @@ def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> lis
     if problems:
         raise UserError(problems)
     return rows
-
-
-def _select_ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Select the ranked scores of results/scores.csv; measured scores take precedence over imported ones."""
-    ranked = frame[~frame["study"].isin(UNRANKED)]
-    own = ranked["study"] == RANKED
-    cells = ranked[[name for name in _CELL if name in ranked]].fillna("").agg(tuple, axis=1)
-    return ranked[own | ~cells.isin(cells[own])].drop(columns="study")
 
 
 def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
