@@ -15,7 +15,7 @@ from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import LookUp, locate_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
-from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
+from workflow_scripts.studies.records import TIMED, list_records
 
 with exit_on_config_error():
     SETTINGS = load_checked_settings(workflow, config, LookUp(look_up_model, look_up_task))

@@ -12,8 +12,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.files import read_external_csv
-from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.tidy import read_all_imported
+from workflow_scripts.scores.imported import read_all_imported, read_imported
 from workflow_scripts.settings.grids import GridAttributes
 from workflow_scripts.stats.proportions import compute_share_stderr
 from workflow_scripts.studies.ranking.errors import (
@@ -40,7 +39,7 @@ def read_scores(
     if grid.run:
         others = read_all_imported(imported, metrics, taken={STUDY})
         return pd.concat([*map(pd.read_parquet, paths), *others], ignore_index=True)
-    tables = [read_imported(path, metrics, list(grid.protocols), others=True) for path in paths]
+    tables = [read_imported(path, metrics, list(grid.protocols)) for path in paths]
     scores = pd.concat(tables, ignore_index=True)
     models = scores["model"].nunique()
     if grid.models not in (None, models):

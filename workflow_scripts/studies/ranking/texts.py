@@ -38,7 +38,7 @@ def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
         tables = [pd.read_parquet(path) for path in paths]
     else:
         protocols = list(grid.protocols)
-        tables = [read_imported(path, settings.metrics, protocols, others=True) for path in paths]
+        tables = [read_imported(path, settings.metrics, protocols) for path in paths]
     scores = pd.concat(tables)
     bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(grid.drawn)]
     label = bits["model"] + bits["variant"].fillna("")

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from tests.records import make_scores, write_example
+from tests.records import collect, make_scores, write_example
 from tests.unit.studies.harmony.harmony_study import (
     BOTH,
     LEADERBOARD,
@@ -20,9 +20,7 @@ from tests.unit.studies.harmony.harmony_study import (
     make_score,
     make_study,
 )
-from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.scores.panel import read_panel_scores
-from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.ranking.agreement import compute_agreement
 from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.frame import OVERALL
@@ -69,10 +67,10 @@ def test_differences_are_paired_by_item(tmp_path):
     records = []
     for model, answers, value in zip(MODELS, golds, right.mean(axis=1), strict=False):
         path = tmp_path / f"{len(records)}.json"
-        record = write_example(path, model=model, task="rte", golds=answers, value=float(value))
-        records.append((path, record))
-    scores = collect(record for _, record in records)
-    errors = KnownErrors({}, item_errors(records).assign(label=MODELS[:2]))
+        write_example(path, model=model, task="rte", golds=answers, value=float(value))
+        records.append(path)
+    scores, errors = collect(records)
+    errors = KnownErrors({}, errors.assign(label=MODELS[:2]))
     cells = {"protocols": ("direct",), "models": MODELS[:2], "tasks": ["rte"]}
     table = compute_significance(build_grids(scores, **cells, errors=errors)).set_index("task")
     differences = right[0] - right[1]
@@ -84,7 +82,7 @@ def test_differences_are_paired_by_item(tmp_path):
 
 
 def test_panel_model_keeps_its_rank():
-    panel = read_panel_scores(LEADERBOARD, METRICS).scores
+    panel = read_panel_scores(LEADERBOARD, METRICS)
     families = pd.Series({row.model: row.family for row in MODEL_ROWS})
     name = "google/gemma-2-2b"
     retrained = make_scores(
