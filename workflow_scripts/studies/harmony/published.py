@@ -16,7 +16,6 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
 from workflow_scripts.stats.reruns import Reruns
-from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, TRAINED
 
 NO_DIRECT = "the direct score by which it would be clipped was not measured here"
@@ -29,7 +28,7 @@ _PRINTED_TO = 1e-4
 def compare_harmony(
     published: pd.DataFrame,
     ours: pd.DataFrame | None,
-    settings: HarmonyComparison,
+    source: str,
     reruns: Reruns,
 ) -> Iterator[dict]:
     """Yield a row for each published number that has an error: one score per task, and the rank.
@@ -41,7 +40,7 @@ def compare_harmony(
     same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
-    general = GENERATED if settings.source == "miniature" else None
+    general = GENERATED if source == "miniature" else None
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
     for row in published.to_dict("records"):
         model, rank = row["model"], row["rank"]
@@ -59,14 +58,14 @@ def compare_harmony(
 
 
 def compare_cells(
-    published: pd.DataFrame, ours: pd.DataFrame | None, settings: HarmonyComparison, reruns: Reruns
+    published: pd.DataFrame, ours: pd.DataFrame | None, source: str, reruns: Reruns
 ) -> Iterator[dict]:
     """Yield a row for each score of the authors' second release, direct and after training.
 
     Direct scores involve no sampling or training: only the order of floating-point sums on two devices may differ.
     Published scores after training are the higher of both scores (none is below the direct one), and so are ours.
     """
-    general = GENERATED if settings.source == "miniature" else None
+    general = GENERATED if source == "miniature" else None
     cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_clipped(ours)}
     for row in published[published["task"].isin(TEST_ITEMS)].to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))

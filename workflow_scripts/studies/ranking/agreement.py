@@ -111,9 +111,8 @@ def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
 
 def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """List each pair of categories with the mean over their pairs of tasks and the number of those."""
-    category = {task.task: task.category for task in settings.tasks}
-    means = average_by_category(matrix, category)
-    sizes = matrix.columns.map(category).value_counts()
+    means = average_by_category(matrix, settings.categories)
+    sizes = matrix.columns.map(settings.categories).value_counts()
     rows = []
     for first, second in combinations_with_replacement(means, 2):
         others = sizes[second] if first != second else (sizes[first] - 1) / 2
@@ -184,15 +183,17 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path
         table = table[table["measure"] == "kendall"]
     pairs = table[table["statistic"] == frame.PAIR]
     present = {*pairs["first"], *pairs["second"]}
-    tasks = [row for row in settings.in_categories if row.task in present]
-    categories = [row.category for row in tasks]
+    order = [*(settings.grid.categories or CATEGORIES), ""]
+    tasks = [task for task in settings.names if task in present]
+    tasks.sort(key=lambda task: order.index(settings.categories[task]))
+    categories = [settings.categories[task] for task in tasks]
     borders = [n for n in range(1, len(tasks)) if categories[n] != categories[n - 1]]
     titles = dict(settings.grid.names)
     for row in table[table["statistic"] == frame.MEAN].dropna(subset="families_low").itertuples():
         low, high = number(row.families_low), number(row.families_high)
         mean = f"mean agreement {number(row.value)}\n({low} to {high} over {row.of})"
         titles[row.protocol] += f"\n{mean}"
-    names = {row.task: row.display_name for row in tasks}
+    names = {task: settings.names[task] for task in tasks}
     squares = plots.pivot_pairs(pairs, titles, settings.grid, names)
     plots.plot_heat_maps(squares, files, "Kendall's tau-b of two tasks", borders)
 

@@ -1,12 +1,11 @@
 """Estimate the errors of a grid's scores: from the items that models share, and from independent training runs."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.influences import get_row_errors
 from workflow_scripts.scores.published_leaderboard import convert_to_fractions
 from workflow_scripts.stats.item_errors import (
@@ -110,17 +109,15 @@ def estimate_seed_errors(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataF
 
 
 def estimate_reruns(
-    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[KnownModel]
+    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: list[dict[str, Any]]
 ) -> Reruns:
     """Estimate the retraining noise from the authors' two releases of the published grid.
 
     The releases are two runs of 61 models on 24 tasks. `leaderboard` is the wide table of their README, in percent;
     `cells` is the long table published with their code, in fractions.
     """
-    about = pd.DataFrame(map(dict, models)).set_index("model")
-    return estimate_rerun_errors(
-        compute_rerun_differences(*read_releases(leaderboard, cells)), about
-    )
+    differences = compute_rerun_differences(*read_releases(leaderboard, cells))
+    return estimate_rerun_errors(differences, pd.DataFrame(models).set_index("model"))
 
 
 def estimate_trainings(

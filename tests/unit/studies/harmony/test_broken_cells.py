@@ -55,7 +55,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         write_cell(records[-1], protocol, model, task, number)
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
     collect_scores(records, **outputs)
-    options = {"known_models": [row.model_dump() for row in MODEL_ROWS]}
+    options = {"known_models": MODEL_ROWS}
     build_grid.main(
         [outputs["scores"]],
         CORRELATIONS,
@@ -70,7 +70,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         [outputs["scores"]],
         table=[tmp_path / f"scores.{kind}" for kind in ("csv", "md", "tex")],
         figure=[tmp_path / f"scores.{kind}" for kind in ("pdf", "png")],
-        tasks=[row.model_dump() for row in TASK_ROWS if row.task in TASKS],
+        tasks=[row for row in TASK_ROWS if row["task"] in TASKS],
         models=MODELS[:2],
         metrics=METRICS,
         **options,

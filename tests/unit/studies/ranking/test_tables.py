@@ -3,7 +3,6 @@
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
@@ -12,7 +11,7 @@ from tests.unit.studies.harmony.harmony_study import (
     BOTH,
     LEADERBOARD,
     METRICS,
-    MODEL_ROWS,
+    MODEL_TABLE,
     MODELS,
     SETTINGS,
     build_grids,
@@ -85,13 +84,12 @@ def test_differences_are_paired_by_item(tmp_path):
 
 def test_panel_model_keeps_its_rank():
     panel = read_panel_scores(LEADERBOARD, METRICS).scores
-    families = pd.Series({row.model: row.family for row in MODEL_ROWS})
     name = "google/gemma-2-2b"
     retrained = make_scores(
         make_score(name, task, "train_before_test", float(value) + 1e-3)
         for task, value in panel.loc[name].items()
     )
-    placed = place_models(build_grids(retrained, protocols=()), panel, families)
+    placed = place_models(build_grids(retrained, protocols=()), panel, MODEL_TABLE["family"])
     (row,) = placed.to_dict("records")
     assert row["low"] < 175.76 < row["high"]
     assert abs(row["rank"] - 31) <= 1
