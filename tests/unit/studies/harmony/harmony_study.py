@@ -20,7 +20,6 @@ from workflow_scripts.studies.ranking import (
     variance,
 )
 from workflow_scripts.studies.ranking.build_grid import make_grids
-from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.grid import Grid, write_grids
 from workflow_scripts.studies.ranking.grid_settings import (
     GridSettings,
@@ -48,15 +47,19 @@ TASKS = ["cola", "mnli", "rte", "arc_easy", "gsm8k"]
 BOTH = ("direct", "train_before_test")
 OF_OWN_GRID = (agreement, agreement_by_size, components, compute, leaderboard)
 OF_OWN_GRID = (*OF_OWN_GRID, panel, significance, task_pair, variance)
-NO_ERRORS = KnownErrors(correlations={})
 
 
 def build_grids(
-    scores: pd.DataFrame, imported=(), protocols=BOTH, models=MODELS, tasks=TASKS, errors=NO_ERRORS
+    scores: pd.DataFrame, imported=(), protocols=BOTH, models=MODELS, tasks=TASKS, measured=None
 ) -> dict[str, Grid]:
     requests = {name: {"models": models, "tasks": tasks} for name in protocols}
     return make_grids(
-        pd.concat([scores, *imported], ignore_index=True), SETTINGS, requests, MODEL_TABLE, errors
+        pd.concat([scores, *imported], ignore_index=True),
+        SETTINGS,
+        requests,
+        MODEL_TABLE,
+        {},
+        measured,
     )
 
 

@@ -23,7 +23,6 @@ from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.ranking.agreement import compute_agreement
-from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.frame import OVERALL
 from workflow_scripts.studies.ranking.leaderboard import compute_leaderboard
 from workflow_scripts.studies.ranking.panel import place_models
@@ -71,9 +70,9 @@ def test_differences_are_paired_by_item(tmp_path):
         record = write_example(path, model=model, task="rte", golds=answers, value=float(value))
         records.append((path, record))
     scores = collect(record for _, record in records)
-    errors = KnownErrors({}, item_errors(records).assign(label=MODELS[:2]))
+    errors = item_errors(records).assign(label=MODELS[:2])
     cells = {"protocols": ("direct",), "models": MODELS[:2], "tasks": ["rte"]}
-    table = compute_significance(build_grids(scores, **cells, errors=errors)).set_index("task")
+    table = compute_significance(build_grids(scores, **cells, measured=errors)).set_index("task")
     differences = right[0] - right[1]
     assert table["stderr"][OVERALL] == table["stderr"]["rte"]
     assert table["stderr"]["rte"] == pytest.approx(differences.std(ddof=1) / 30**0.5, rel=0.02)
