@@ -24,7 +24,6 @@ from workflow_scripts.scores.panel import read_panel_scores
 from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.ranking.agreement import compute_agreement
 from workflow_scripts.studies.ranking.frame import OVERALL
-from workflow_scripts.studies.ranking.leaderboard import compute_leaderboard
 from workflow_scripts.studies.ranking.panel import place_models
 from workflow_scripts.studies.ranking.significance import compute_significance
 
@@ -32,18 +31,6 @@ from workflow_scripts.studies.ranking.significance import compute_significance
 def compute_mean_tau(values):
     pairs = (values[list(pair)].dropna().to_numpy().T for pair in combinations(values, 2))
     return np.mean([kendalltau(*pair).statistic for pair in pairs])
-
-
-def test_missing_cell_estimated_for_ranks():
-    table = compute_leaderboard(
-        build_grids(drop_cell(make_study(), MODELS[2], "rte", "train_before_test")), 30, 0
-    )
-    trained = table[table["protocol"] == "train_before_test"].set_index("label")
-    estimated = trained.loc[MODELS[2]]
-    assert estimated[["filled", "missing", "reason"]].tolist() == ["rte", "rte", ""]
-    assert np.isnan(estimated["rte"])
-    assert sorted(trained["rank"]) == [1, 2, 3, 4, 5, 6]
-    assert estimated["rank_low"] <= 4 <= estimated["rank_high"], "by how it was made"
 
 
 def test_agreement_matches_scipy():
