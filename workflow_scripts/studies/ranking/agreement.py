@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.text import intervals, number
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.stats.agreement import (
@@ -166,6 +167,13 @@ def _compare_with_direct(
         rise["items_low"], rise["items_high"] = interval
     rows = [rise, {"statistic": frame.SHARE, "value": share}]
     return [{"models": len(before), "pairs": pairs} | row for row in rows]
+
+
+def summarize_agreement(table: pd.DataFrame, study: str) -> Values:
+    """Return the named statistics over all pairs of tasks."""
+    keys = [name for name in ("protocol", "measure", "statistic") if name in table]
+    columns = ["value", "families_low", "families_high", "items_low", "items_high", "pairs"]
+    return frame.name_numbers(table[table["first"].isna()], study, keys, columns)
 
 
 def format_intervals(table: pd.DataFrame) -> list[str | None]:
