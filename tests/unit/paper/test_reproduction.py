@@ -27,7 +27,6 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import (
-    NO_DIRECT,
     compare_cells,
     compare_harmony,
 )
@@ -35,7 +34,7 @@ from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
 from workflow_scripts.studies.ranking.errors import estimate_reruns
-from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, TRAINED
+from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT
 from workflow_scripts.studies.ranking.grid_settings import list_model_rows
 
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
@@ -171,9 +170,8 @@ def test_differing_cells_and_ranks():
 def test_zero_shot_repeat_error(shift, expected):
     scores = read_release(DIRECT)[:6] + shift
     published = read("harmony_cells").query("model in @scores.index and task == 'sciq'")
-    for protocol, trained in ((DIRECT, NOT_MEASURED), (TRAINED, NO_DIRECT)):
-        own = make_leaderboard(protocol, scores)
-        table = make_table(compare_cells(published, own, "huggingface", estimate()))
-        is_direct = table["metric"] == DIRECT
-        assert set(table.loc[~is_direct, "because"]) == {trained}
-        assert protocol == TRAINED or set(table.loc[is_direct, "verdict"]) == {expected}
+    own = make_leaderboard(DIRECT, scores)
+    table = make_table(compare_cells(published, own, "huggingface", estimate()))
+    is_direct = table["metric"] == DIRECT
+    assert set(table.loc[~is_direct, "because"]) == {NOT_MEASURED}
+    assert set(table.loc[is_direct, "verdict"]) == {expected}

@@ -55,10 +55,8 @@ def add_attributes(models: pd.DataFrame, path: Path, attributes: GridAttributes)
     expected = f"a header with {', '.join(columns.values())}, and a line for each model, once"
     table = read_external_csv(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
     table = table[list(columns.values())].set_axis(list(columns), axis=1)
-    if table["model"].duplicated().any():
-        raise UserError(f"{path} has a model twice; expected {expected}.")
     models = models.drop(columns=attributes.columns, errors="ignore")
-    models = models.join(table.set_index("model"), how="outer")
+    models = models.join(table.set_index("model"), how="outer", validate="1:1")
     if "parameters_billion" in models:
         models["parameters"] = models["parameters"].fillna(1e9 * models["parameters_billion"])
     return models
