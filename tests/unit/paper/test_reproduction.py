@@ -24,7 +24,7 @@ from workflow_scripts.render.verdict import (
     verdict,
     within,
 )
-from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
+from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import (
     compare_cells,
@@ -142,11 +142,6 @@ def make_leaderboard(protocol: str, scores: pd.DataFrame) -> pd.DataFrame:
 def read_panel_scores() -> pd.DataFrame:
     panel = read("harmony_leaderboard").set_index("model")
     return panel.drop(columns=list(LEADING_COLUMNS[1:])) / 100
-
-
-def read_release(protocol: str) -> pd.DataFrame:
-    cells = read("harmony_cells").query("protocol == @protocol")
-    return cells.pivot(index="model", columns="task", values="value")[list(TEST_ITEMS)]
 
 
 def test_differing_cells_and_ranks():
