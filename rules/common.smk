@@ -17,7 +17,7 @@ from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 from workflow_scripts.settings.training import SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
-from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
+from workflow_scripts.studies.records import TIMED, list_records
 from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 with exit_on_config_error():
@@ -111,7 +111,7 @@ def list_hub_manifests(wildcards):
     recipes = [SETTINGS.get_stage_recipe(id.stages[-1])[1] for id in TRAINED.values()]
     timed = SETTINGS.chunking.timed_models
     datasets = [
-        *(SETTINGS.task(task).dataset for task in tasks),
+        *(SETTINGS.tasks[task].dataset for task in tasks),
         *(MEASURED_TEXTS.values() if "training" in RECORDS or "chunking" in RECORDS else []),
         *([QUESTIONS["mmlu"]] if timed else []),
         *([MMLU_DATASET] if "mmlu" in RECORDS else []),
@@ -156,7 +156,7 @@ def estimate_download(wildcards):
 def get_served_source(wildcards):
     """Return the metadata of a model on the hub, or the manifest of a local model."""
     name = f"{wildcards.org}/{wildcards.name}"
-    if SETTINGS.model(name).source == "huggingface":
+    if SETTINGS.models[name].source == "huggingface":
         return f"{HUB}/submitted/{name}@default/metadata.json"
     return get_manifest("model", name)
 

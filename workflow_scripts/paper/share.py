@@ -21,10 +21,9 @@ from workflow_scripts.core.files import (
     write_text,
 )
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import Metric, Record
+from workflow_scripts.core.records import Metric, Record, read_records
 from workflow_scripts.scores.errors import RANGES, strip_filter
 from workflow_scripts.scores.foreign.every_eval_ever import VERSION
-from workflow_scripts.scores.tidy import read_records
 
 LOWER_IS_BETTER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts")
 
