@@ -21,16 +21,14 @@ from workflow_scripts.render.verdict import (
     compute_repeat_error,
     judge_numbers,
 )
-from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS
+from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.settings.mmlu import MmluComparison
-from workflow_scripts.studies.harmony.published import (
-    compare_harmony,
-)
+from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
 from workflow_scripts.studies.ranking.errors import estimate_reruns
-from workflow_scripts.studies.ranking.frame import CLIPPED
+from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT
 from workflow_scripts.studies.ranking.grid_settings import list_model_rows
 
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
@@ -165,3 +163,17 @@ def test_differing_cells_and_ranks():
         panel, own.assign(origin="harmony_leaderboard"), "huggingface", estimate()
     )
     assert set(judge(rows)["because"]) == {NOT_MEASURED}
+
+
+@pytest.mark.parametrize(("shift", "expected"), [(0.001, INCONCLUSIVE), (0.003, DIFFERS)])
+def test_zero_shot_repeat_error(shift, expected):
+    cells = read("harmony_cells").query("protocol == @DIRECT")
+    scores = (
+        cells.pivot(index="model", columns="task", values="value")[list(TEST_ITEMS)][:6] + shift
+    )
+    published = read("harmony_cells").query("model in @scores.index and task == 'sciq'")
+    own = make_leaderboard(DIRECT, scores)
+    table = judge(compare_cells(published, own, "huggingface", estimate()))
+    is_direct = table["metric"] == DIRECT
+    assert set(table.loc[~is_direct, "because"]) == {NOT_MEASURED}
+    assert set(table.loc[is_direct, "verdict"]) == {expected}
