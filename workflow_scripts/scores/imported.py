@@ -16,7 +16,6 @@ from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
     PROTOCOL,
     TEST_ITEMS,
-    is_leaderboard,
 )
 from workflow_scripts.settings.harmony import Protocol
 
@@ -84,7 +83,7 @@ def read_imported(
     expected = "a header with model, task, protocol, metric and value, and a line for each score"
     frame = read_external_csv(path, expected, dtype=object, keep_default_na=False, na_values=[""])
     frame.index += 2  # lines of the file
-    if is_leaderboard(list(frame.columns)):
+    if set(LEADING_COLUMNS) <= set(frame):
         frame = _melt_leaderboard(frame, metrics)
     if "study" in frame:  # results/scores.csv of another run
         frame = frame[frame["study"].isin(MEASURED)].drop(columns="study")
