@@ -58,13 +58,7 @@ def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataF
 def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """Tabulate one row per text and model, sorted by bits per byte under the last protocol."""
     grid = settings.grid
-    # Keep protocols after training even if all of their cells failed.
-    protocols = [
-        key
-        for key, protocol in grid.protocols.items()
-        if key in {grid.baseline, *bits["protocol"]}
-        or (protocol.after_training and not protocol.scores_of)
-    ]
+    protocols = [key for key in grid.protocols if key in {grid.baseline, *bits["protocol"]}]
     cells = bits.groupby(["task", "label", "protocol"])
     table = cells["value"].first().unstack().reindex(columns=protocols)
     table.insert(0, "n", bits.groupby(["task", "label"])["n"].max())
