@@ -79,10 +79,9 @@ def main(
     folders: Mapping[str, str],
     harness_tasks: Mapping[str, Any],
 ) -> None:
-    for table, path in zip(
-        collect_scores(records, folders, harness_tasks), (scores, errors), strict=True
-    ):
-        write_parquet(table, path)
+    tables = collect_scores(records, folders, harness_tasks)
+    write_parquet(tables[0], scores)
+    write_parquet(tables[1], errors)
 
 
 if "snakemake" in globals():
