@@ -4,11 +4,10 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau, pearsonr
+from scipy.stats import kendalltau
 
 from tests.unit.stats.random_scores import build_score_errors, make_random_scores
 from workflow_scripts.stats.agreement import (
-    compute_cross_agreement,
     kendall_matrix,
     mean_agreement,
 )
@@ -51,17 +50,6 @@ def test_tau_matches_scipy(seed, models, gaps, digits):
     scores = make_random_scores(seed, models, gaps=gaps, digits=digits)
     assert_same(kendall_matrix(scores), compute_tau_matrix(scores.to_numpy()))
     assert_same(mean_agreement(scores), compute_mean_tau(scores.to_numpy()))
-
-
-def test_cross_agreement_matches_scipy():
-    first = make_random_scores(1, models=30, tasks=3, gaps=0.3).iloc[::-1].add_prefix("text ")
-    second = make_random_scores(2, models=24, gaps=0.3)
-    kendall, pearson, models = compute_cross_agreement(first, second)
-    for text, task in ((text, task) for text in first for task in second):
-        pair = first[[text]].join(second[[task]], how="inner").dropna().to_numpy().T
-        assert models.at[text, task] == pair.shape[1]
-        assert_same(kendall.at[text, task], kendalltau(*pair).statistic)
-        assert_same(pearson.at[text, task], pearsonr(*pair).statistic)
 
 
 @pytest.mark.parametrize(("seed", "models", "gaps", "digits"), [(0, 12, 0.0, 6), (1, 14, 0.1, 1)])
