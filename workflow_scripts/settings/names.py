@@ -23,12 +23,12 @@ from workflow_scripts.core.files import write_text
 from workflow_scripts.core.ids import LOCAL, CheckpointId, build_local_name, is_folder_path
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.folders import read_folder_row
-from workflow_scripts.settings.tables import ModelRow, Row, TaskRow, read_table
+from workflow_scripts.settings.tables import ModelRow, Row, TableRow, TaskRow, read_table
 
 # Looks up the cells of a row by column; raises UserError for an unknown name.
 # Arguments: the table, models or tasks; a hub name or the name of an lm-eval task; and the existing families.
 LookUp = Callable[[str, str, set[str]], dict[str, str]]
-_ROW_TYPES = {"models": ModelRow, "tasks": TaskRow}
+_ROW_TYPES: dict[str, type[TableRow]] = {"models": ModelRow, "tasks": TaskRow}
 _SOURCES = ("miniature", "huggingface")
 _GENERATED_OR_LOCAL = ("miniature/", f"{LOCAL}/")
 
