@@ -166,10 +166,10 @@ def make_measure_params(build_request):
     return lambda wildcards: build_request(SETTINGS, get_model_name(wildcards)).to_params()
 
 
-def estimate_plans(estimate, build_request):
-    """Return a function that estimates a measurement by its number of chunk plans."""
+def estimate_plans(build_request):
+    """Return a function that estimates a measurement of perplexity by its number of chunk plans."""
     params = make_measure_params(build_request)
-    return lambda wildcards: estimate(wildcards.model, len(params(wildcards)["plans"]))
+    return lambda wildcards: PLANNER.perplexity(wildcards.model, len(params(wildcards)["plans"]))
 
 
 def list_recipe_sources(wildcards):

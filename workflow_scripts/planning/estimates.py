@@ -141,12 +141,6 @@ class Planner:
         ]
         return self._read(checkpoint, readings * (plans + 1), measures.window)
 
-    def written(self, checkpoint: str, plans: int) -> Need:
-        """Estimate generation from prompts by `plans` plans and by the unchanged model."""
-        prompts, tokens = len(self._measures.written_prompts), self._measures.written_tokens or 0
-        reading = Workload(prompts, 2 * tokens, tokens, rows=1)
-        return self._read(checkpoint, [reading] * (plans + 1), tokens, models=2)
-
     def latency(self, checkpoint: str) -> Need:
         """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""
         measures, layers = self._measures, self._get_row(checkpoint).layers
