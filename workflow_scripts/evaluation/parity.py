@@ -55,14 +55,12 @@ def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], repor
         "depth": len(plan.start) + len(plan.end) + (len(plan.chunks[0]) if plan.chunks else 0),
         "layers": layers,
         "parameters": chunked.model.num_parameters(),
-        "base_parameters": base.model.num_parameters(),
         "new_parameters": sum(
             parameters[name].numel() for name in parameters if "wrapped_chunk_layers" in name
         ),
         "fused_from_loop": from_loop,
         "fused_from_base": from_base,
         "dtype": chunked.dtype,
-        "device": chunked.device,
     }
     write_json(report, facts)
 
