@@ -11,10 +11,6 @@ _OUTPUTS = "results/outputs/prompts/{checkpoint}/{run}"
 _RECORD = "results/records/prompts/prompt_run/{checkpoint}/{run}"
 
 
-wildcard_constraints:
-    run=match_any(SETTINGS.prompt_runs),
-
-
 rule ask_prompt_run:
     """Generate a model's outputs for all questions of a prompt run, and store them."""
     input:
@@ -25,9 +21,6 @@ rule ask_prompt_run:
         outputs=f"{_OUTPUTS}.parquet",
     log:
         "logs/ask_prompt_run/{checkpoint}/{run}.log",
-    wildcard_constraints:
-        checkpoint=match_any(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
-    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -54,8 +47,6 @@ rule score_prompt_run:
         answers=f"{_RECORD}.parquet",
     log:
         "logs/score_prompt_run/{checkpoint}/{run}.log",
-    wildcard_constraints:
-        checkpoint=match_any(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -71,8 +62,7 @@ rule score_prompt_run:
 rule explain_prompt:
     """Show the exact text and tokens of one MMLU prompt (--config explain=run/subject/number)."""
     input:
-        model=get_explained_model,
-        data=list_explained_datasets,
+        unpack(list_explained_inputs),
     output:
         text="results/explained_prompt.txt",
     log:

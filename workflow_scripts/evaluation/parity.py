@@ -27,12 +27,13 @@ def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], repor
     generator = torch.Generator().manual_seed(params.seed)
     vocabulary = base.model.config.vocab_size
     ids = torch.randint(vocabulary, (_ROWS, _TOKENS), generator=generator).to(base.device)
+    logits = {}
     with torch.no_grad():
         expected = base.model(ids).logits.float()
-        chunked.model.config.chunk_execution = "loop"
-        loop = chunked.model(ids).logits.float()
-        chunked.model.config.chunk_execution = "fused"
-        fused = chunked.model(ids).logits.float()
+        for execution in ("loop", "fused"):
+            chunked.model.config.chunk_execution = execution
+            logits[execution] = chunked.model(ids).logits.float()
+    loop, fused = logits["loop"], logits["fused"]
     from_base = float((fused - expected).abs().max())
     from_loop = float((fused - loop).abs().max())
     name, plan = chunked.manifest.repository, chunked.model.config.plan()

@@ -34,18 +34,21 @@ def verdict(
     printed_to: float,
     error: float | None = None,
 ) -> dict:
-    """Compute the difference, z and the verdict; `why_not` is the reason against a comparison, or None.
+    """Compute the row of a published number and ours, with difference, z and verdict.
+
+    `why_not` is the reason against a comparison, or None.
 
     `error` is the standard error of the difference between two runs on the same items, if known. Otherwise it is
     computed from both standard errors, and ours replaces a missing published one. A difference within the rounding
     of the published number (`printed_to`) counts as 0. `farthest` is the end of the difference's 90% interval that is
     farther from 0, `smallest` the difference that is detected with 80% power.
     """
+    numbers = dict(zip(_NUMBERS, (published, published_stderr, ours, ours_stderr), strict=True))
     if why_not or not is_known(ours):
-        return refuse(why_not or NOT_MEASURED)
+        return numbers | refuse(why_not or NOT_MEASURED)
     if error is None:
         if not is_known(ours_stderr):
-            return refuse("ours has no standard error")
+            return numbers | refuse("ours has no standard error")
         error = math.hypot(
             ours_stderr, published_stderr if is_known(published_stderr) else ours_stderr
         )
@@ -53,7 +56,7 @@ def verdict(
     z = 0.0
     if abs(difference) > printed_to / 2 + 1e-12:
         z = difference / error if error else math.copysign(math.inf, difference)
-    return {
+    return numbers | {
         "difference": difference,
         "error": error,
         "z": z,

@@ -32,13 +32,11 @@ def compare_mmlu(
         for subject, score in [(MACRO, (average, error)), *sorted(printed.items())]:
             row = measured.get((checkpoint, subject), {})
             scores = (*score, row.get("qem"), row.get("qem_stderr"))
-            names = ("published", "published_stderr", "ours", "ours_stderr")
             yield {
                 "source": source,
                 "of": checkpoint,
                 "item": subject,
                 "metric": "qem",
                 "n": row.get("n"),
-                **dict(zip(names, scores, strict=True)),
                 **verdict(*scores, reason, printed_to=_PRINTED_TO),
             }

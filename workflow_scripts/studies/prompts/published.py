@@ -26,8 +26,7 @@ def compare_prompts(
         row = measured.get((settings.checkpoint, settings.runs.get(str(line.run))), {})
         # The subjects were not printed, so the mean over subjects has no standard error.
         stderr = float(compute_share_stderr(value, questions)) if line.metric == "micro" else None
-        scores = (value, stderr, row.get(line.metric), row.get(f"{line.metric}_stderr"))
-        names = ("published", "published_stderr", "ours", "ours_stderr")
+        ours_stderr = row.get(f"{line.metric}_stderr")
         reason = _get_obstacle(row.get("n"), questions, settings)
         yield {
             "source": "prompt_runs",
@@ -35,8 +34,9 @@ def compare_prompts(
             "item": f"run {line.run}",
             "metric": line.metric,
             "n": row.get("n"),
-            **dict(zip(names, scores, strict=True)),
-            **verdict(*scores, reason, printed_to=_PRINTED_TO),
+            **verdict(
+                value, stderr, row.get(line.metric), ours_stderr, reason, printed_to=_PRINTED_TO
+            ),
         }
 
 

@@ -149,7 +149,7 @@ def compare_folders(
     reported = both["task"].map({task: about["metric"] for task, about in tasks.items()})
     # If a task has several pairs, prefer equal shots, then the metric that tables report.
     order = both["shots"].ne(both["shots_other"]) * 2 + both["metric"].ne(reported)
-    both = both.loc[order.sort_values(kind="stable").index].drop_duplicates("task").sort_index()
+    both = both.loc[order.groupby(both["task"]).idxmin().sort_values()]
     pair = pd.DataFrame([_compare_items(row) for row in both.to_dict("records")])
     are_low = _are_at_baseline(both[["value", "value_other"]].to_numpy(float).T, both)
     pair = pair.assign(trainings=0.0, at_baseline=are_low)
