@@ -1,7 +1,5 @@
 """Compare the engine's generation with transformers' generate on each prompt alone."""
 
-import random
-
 import pytest
 import torch
 
@@ -58,22 +56,6 @@ def test_greedy_equals_generate(kind):
     for rows in (64, 5):
         engine = make_engine(model, rows)
         assert engine.generate(requests, {"do_sample": False} | options) == expected, rows
-
-
-def test_cached_answers_change_nothing():
-    model = make_model("qwen2")
-    seed = fresh_seed()
-    requests = [GenerationRequest(c, 2 + i % 9) for i, c in enumerate(make_contexts(seed))]
-    engines = [make_engine(model, 4, tokens_per_call=64) for _ in range(2)]
-    whole = engines[0].generate(requests)
-    unknown = set(random.Random(seed).sample(range(len(requests)), 3))
-    cached = {index: tokens for index, tokens in enumerate(whole) if index not in unknown}
-    reported: dict[int, list[int]] = {}
-    options = {"cached": cached, "on_generated": reported.__setitem__}
-    assert engines[1].generate(requests, **options) == whole
-    assert set(reported) == unknown
-    assert engines[1].model.tokens_run <= engines[0].model.tokens_run
-    assert engines[1].tokens == engines[0].tokens
 
 
 def test_samples_equal_plain_loop():

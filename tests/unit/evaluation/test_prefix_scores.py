@@ -41,7 +41,7 @@ def test_scores_equal_plain(kind):
     expected = [compute_plain_score(model, *request) for request in requests]
     assert any(greedy for _, greedy in expected)
     before = model.config._attn_implementation
-    for tokens_per_call in (512, 5):
+    for tokens_per_call in (512, 16):
         engine = PrefixEngine(model, tokens_per_call=tokens_per_call)
         assert engine.description == "prefix sharing"
         assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
