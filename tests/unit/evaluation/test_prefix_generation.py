@@ -38,12 +38,6 @@ def make_contexts(seed: int) -> list[list[int]]:
     ]
 
 
-def make_engine(model, rows: int, **options) -> PrefixEngine:
-    engine = PrefixEngine(model, **options)
-    engine.answers = rows
-    return engine
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_greedy_equals_generate(kind):
     model = make_model(kind)
@@ -54,7 +48,8 @@ def test_greedy_equals_generate(kind):
     options = {"repetition_penalty": 1.3 if kind == "qwen2" else 1.0}
     expected = [generate_alone(model, context, **settings, **options) for context in contexts]
     for rows in (64, 5):
-        engine = make_engine(model, rows)
+        engine = PrefixEngine(model)
+        engine.answers = rows
         assert engine.generate(requests, {"do_sample": False} | options) == expected, rows
 
 
