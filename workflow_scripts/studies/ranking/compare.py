@@ -228,9 +228,9 @@ def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
 
 def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:
     """Plot the difference on each task and on their mean with its 95% interval, coloured by protocol."""
-    means = "mean, " + table.loc[table["task"] == OVERALL, "question"].map(QUESTIONS)
-    table = table.assign(label=means.reindex(table.index).fillna(table["task"]))
-    labels = list(dict.fromkeys([*means, *table["label"]]))
+    is_mean = table["task"] == OVERALL
+    label = ("mean, " + table["question"].map(QUESTIONS)).where(is_mean, table["task"])
+    table, labels = table.assign(label=label), list(dict.fromkeys([*label[is_mean], *label]))
     groups = table.groupby(["scores", "protocol"], sort=False)
     with drawing(files, 6.5, 1.4 + 0.22 * len(labels) + 0.2 * len(groups)) as (fig, axes):
         for index, (group, rows) in enumerate(groups):
