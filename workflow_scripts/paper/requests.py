@@ -10,7 +10,7 @@ from workflow_scripts.studies.ranking.grid_settings import list_model_rows, list
 from workflow_scripts.studies.suite.table_requests import describe_suite_page
 
 
-def leaderboard_page(settings: Settings, *, measures: bool) -> dict[str, Any]:
+def describe_leaderboard(settings: Settings, *, measures: bool) -> dict[str, Any]:
     """Build the parameters of the leaderboard page; `measures` is false if all scores are imported."""
     return {
         "source": settings.source if measures else None,

@@ -144,11 +144,6 @@ def read_panel_scores() -> pd.DataFrame:
     return panel.drop(columns=list(LEADING_COLUMNS[1:])) / 100
 
 
-def read_release(protocol: str) -> pd.DataFrame:
-    cells = read("harmony_cells").query("protocol == @protocol")
-    return cells.pivot(index="model", columns="task", values="value")[list(TEST_ITEMS)]
-
-
 def test_differing_cells_and_ranks():
     own, panel = make_leaderboard(CLIPPED, read_panel_scores()), read("harmony_leaderboard")
     own = own.assign(rank=panel["rank"])
@@ -168,7 +163,10 @@ def test_differing_cells_and_ranks():
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.001, INCONCLUSIVE), (0.003, DIFFERS)])
 def test_zero_shot_repeat_error(shift, expected):
-    scores = read_release(DIRECT)[:6] + shift
+    cells = read("harmony_cells").query("protocol == @DIRECT")
+    scores = (
+        cells.pivot(index="model", columns="task", values="value")[list(TEST_ITEMS)][:6] + shift
+    )
     published = read("harmony_cells").query("model in @scores.index and task == 'sciq'")
     own = make_leaderboard(DIRECT, scores)
     table = make_table(compare_cells(published, own, "huggingface", estimate()))

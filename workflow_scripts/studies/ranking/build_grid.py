@@ -12,8 +12,7 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.files import read_external_csv
-from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.tidy import read_all_imported
+from workflow_scripts.scores.imported import read_all_imported, read_imported
 from workflow_scripts.settings.grids import GridAttributes
 from workflow_scripts.stats.proportions import compute_share_stderr
 from workflow_scripts.stats.reruns import Reruns
@@ -38,7 +37,7 @@ def read_score_files(paths: Sequence[Path], settings: GridSettings) -> pd.DataFr
         tables = [pd.read_parquet(path) for path in paths]
     else:
         protocols = list(settings.grid.protocols)
-        tables = [read_imported(path, settings.metrics, protocols, others=True) for path in paths]
+        tables = [read_imported(path, settings.metrics, protocols) for path in paths]
     return pd.concat(tables, ignore_index=True)
 
 

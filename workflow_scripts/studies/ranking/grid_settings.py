@@ -29,7 +29,8 @@ def list_model_rows(settings: Settings, source: str | None = None) -> list[dict[
 def list_shown_tasks(settings: Settings) -> list[dict[str, str]]:
     """List the study's tasks; without models to measure, all known tasks, for imported scores."""
     harmony = settings.harmony
-    rows = map(settings.task, harmony.tasks) if harmony.models else settings.tasks.values()
+    tasks = harmony.tasks if harmony.models else settings.tasks
+    rows = [settings.tasks[task] for task in tasks]
     names = {"task", "display_name", "category"}
     return [row.model_dump(include=names) | {"metric": row.full_metric} for row in rows]
 
@@ -41,7 +42,7 @@ def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, An
     names |= {task: row.name for task, row in grid.tasks.items()}
     metrics = {task: row.full_metric for task, row in settings.tasks.items()}
     metrics |= {task: row.metric for task, row in grid.tasks.items()}
-    categories = {task: row.category for task, row in settings.tasks.items()}
+    categories: dict[str, str] = {task: row.category for task, row in settings.tasks.items()}
     categories = grid.categories_by_task or categories | dict.fromkeys(grid.tasks, "")
     return GridSettings(
         grid=grid,

@@ -8,12 +8,13 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
-from workflow_scripts.scores.tidy import read_all_imported, read_records
+from workflow_scripts.scores.imported import read_all_imported
 from workflow_scripts.stats.proportions import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED, format_rows
 from workflow_scripts.studies.ranking.plots import IMPORTED, draw_intervals

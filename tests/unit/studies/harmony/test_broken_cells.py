@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tests.records import make_items, record_fields
+from tests.records import collect, make_items, record_fields
 from tests.unit.stories import write_story
 from tests.unit.studies.harmony.harmony_study import (
     METRICS,
@@ -18,7 +18,6 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
 from workflow_scripts.core.records import FailedRecord, write_record
 from workflow_scripts.render.tables import read_table
-from workflow_scripts.scores.tidy import collect_scores
 from workflow_scripts.studies.harmony.board import make_harmony_tab
 from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.ranking import build_grid, scores
@@ -54,7 +53,8 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         records.append(tmp_path / f"{protocol}/{number}/{task}.json")
         write_cell(records[-1], protocol, model, task, number)
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
-    collect_scores(records, **outputs)
+    for table, path in zip(collect(records), outputs.values(), strict=True):
+        table.to_parquet(path)
     options = {"known_models": MODEL_ROWS}
     build_grid.main(
         [outputs["scores"]],

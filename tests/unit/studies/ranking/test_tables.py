@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from tests.records import make_scores, write_example
+from tests.records import collect, make_scores, write_example
 from tests.unit.studies.harmony.harmony_study import (
     BOTH,
     LEADERBOARD,
@@ -19,9 +19,7 @@ from tests.unit.studies.harmony.harmony_study import (
     make_score,
     make_study,
 )
-from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.scores.panel import read_panel_scores
-from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.ranking.agreement import compute_agreement
 from workflow_scripts.studies.ranking.frame import OVERALL
 from workflow_scripts.studies.ranking.panel import place_models
@@ -54,16 +52,12 @@ def test_differences_are_paired_by_item(tmp_path):
     records = []
     for model, answers, value in zip(MODELS, golds, right.mean(axis=1), strict=False):
         path = tmp_path / f"{len(records)}.json"
-        record = write_example(path, model=model, task="rte", golds=answers, value=float(value))
-        records.append((path, record))
-    grids = build_grids(
-        collect(record for _, record in records),
-        protocols=("direct",),
-        models=MODELS[:2],
-        tasks=["rte"],
-        measured=item_errors(records).assign(label=MODELS[:2]),
-    )
-    table = compute_significance(grids).set_index("task")
+        write_example(path, model=model, task="rte", golds=answers, value=float(value))
+        records.append(path)
+    scores, errors = collect(records)
+    errors = errors.assign(label=MODELS[:2])
+    cells = {"protocols": ("direct",), "models": MODELS[:2], "tasks": ["rte"]}
+    table = compute_significance(build_grids(scores, **cells, measured=errors)).set_index("task")
     differences = right[0] - right[1]
     assert table["stderr"][OVERALL] == table["stderr"]["rte"]
     assert table["stderr"]["rte"] == pytest.approx(differences.std(ddof=1) / 30**0.5, rel=0.02)
@@ -71,7 +65,7 @@ def test_differences_are_paired_by_item(tmp_path):
 
 
 def test_panel_model_keeps_its_rank():
-    panel = read_panel_scores(LEADERBOARD, METRICS).scores
+    panel = read_panel_scores(LEADERBOARD, METRICS)
     name = "google/gemma-2-2b"
     retrained = make_scores(
         make_score(name, task, "train_before_test", float(value) + 1e-3)
