@@ -1,5 +1,13 @@
 """Build and verify chunked models, and measure them in many chunk plans before any training."""
 
+from workflow_scripts.evaluation.requests import (
+    build_latency_request,
+    build_perplexity_request,
+    build_stage_perplexity_request,
+    build_verify_request,
+    build_written_request,
+)
+from workflow_scripts.hub.requests import build_request
 from workflow_scripts.studies.training.requests import list_untrained_text_names
 
 _MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
@@ -18,13 +26,14 @@ rule build_chunked:
         checkpoint=match_any(CHECKPOINTS),
     conda:
         "../envs/lm_eval.yaml"
-    threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 8000 * attempt,
         runtime="2h",
     params:
         version="build_chunked 3",
-        request=build_params,
+        request=lambda wildcards: build_request(
+            SETTINGS, str(CheckpointId.parse(wildcards.checkpoint))
+        ).to_params(),
     script:
         "../workflow_scripts/hub/chunk.py"
 
@@ -65,7 +74,6 @@ rule measure_perplexity:
         magpie_pieces="results/records/chunking/perplexity/{model}/magpie.parquet",
     log:
         "logs/measure_perplexity/{model}.log",
-    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -81,6 +89,26 @@ rule measure_perplexity:
         "../workflow_scripts/evaluation/measure_perplexity.py"
 
 
+use rule measure_perplexity as measure_stage_perplexity with:
+    """Measure perplexity of a checkpoint after its training stages, or of a model before training."""
+    input:
+        model=get_checkpoint_manifest,
+        data=[get_manifest("dataset", name) for name in MEASURED_TEXTS.values()],
+    output:
+        wikitext="results/records/training/perplexity/{checkpoint}/wikitext.json",
+        wikitext_pieces="results/records/training/perplexity/{checkpoint}/wikitext.parquet",
+        magpie="results/records/training/perplexity/{checkpoint}/magpie.json",
+        magpie_pieces="results/records/training/perplexity/{checkpoint}/magpie.parquet",
+    log:
+        "logs/measure_stage_perplexity/{checkpoint}.log",
+    resources:
+        **plan_resources("measure_stage_perplexity", get_estimate(PLANNER.perplexity)),
+    params:
+        version="measure_stage_perplexity 3",
+        compute_threads=SETTINGS.compute.threads,
+        request=build_stage_perplexity_request(SETTINGS).to_params(),
+
+
 rule measure_written:
     """Generate text in many untrained chunk plans, and measure its perplexity under the unchanged model."""
     input:
@@ -91,7 +119,6 @@ rule measure_written:
         responses="results/records/chunking/perplexity/{model}/written.parquet",
     log:
         "logs/measure_written/{model}.log",
-    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -115,7 +142,6 @@ rule measure_latency:
         rounds="results/records/latency/latency/{model}/mmlu.parquet",
     log:
         "logs/measure_latency/{model}.log",
-    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

@@ -20,10 +20,6 @@ rule ask_prompt_run:
         outputs=OUTPUTS_OF_RUN.replace(".json", ".parquet"),
     log:
         "logs/ask_prompt_run/{checkpoint}/{run}.log",
-    wildcard_constraints:
-        checkpoint=match_any(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
-        run=match_any(SETTINGS.prompt_runs),
-    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -50,9 +46,6 @@ rule score_prompt_run:
         answers="results/records/prompts/prompt_run/{checkpoint}/{run}.parquet",
     log:
         "logs/score_prompt_run/{checkpoint}/{run}.log",
-    wildcard_constraints:
-        checkpoint=match_any(checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS),
-        run=match_any(SETTINGS.prompt_runs),
     localrule: True
     conda:
         "../envs/reporting.yaml"
@@ -68,8 +61,7 @@ rule score_prompt_run:
 rule explain_prompt:
     """Show the exact text and tokens of one MMLU prompt (--config explain=run/subject/number)."""
     input:
-        model=get_explained_model,
-        data=list_explained_datasets,
+        unpack(list_explained_inputs),
     output:
         text="results/explained_prompt.txt",
     log:

@@ -100,17 +100,3 @@ def test_rules_import_no_heavy_package():
     assert "workflow_scripts.settings.load" in packages
     heavy = "torch transformers datasets pandas numpy pyarrow matplotlib scipy peft"
     assert not packages & {*heavy.split(), "lm_eval", "lighteval", "huggingface_hub"}
-
-
-def test_inherited_rule_has_localrule_and_version():
-    """`use rule ... with` does not inherit `localrule`, so it is repeated; its params have their own version."""
-    texts = [path.read_text() for path in (ROOT / "rules").glob("*.smk")]
-    rules = [rule for text in texts for rule in re.split(r"^(?=(?:use )?rule\b)", text, flags=re.M)]
-    local = {rule.split()[1].rstrip(":") for rule in rules if "    localrule: True\n" in rule}
-    for rule in rules:
-        if rule.startswith("use rule"):
-            # A cluster job has its own resources.
-            is_job = "    resources:\n" in rule or rule.split()[2] not in local
-            assert is_job or "    localrule: True\n" in rule, rule
-            version = re.search(r'^ {8}version=(\d+|"\w+ \d+"),', rule, re.M)
-            assert version or "    params:\n" not in rule, rule

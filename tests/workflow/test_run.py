@@ -128,16 +128,6 @@ def test_changed_key_reruns_its_users_alone(finished, tmp_path, changes, rerun, 
     assert not ({"place_miniature_model", *unchanged} - set(rerun)) & set(jobs)
 
 
-def test_retrain_miniature_plans_eight_trainings(tmp_path):
-    jobs = count_jobs(run_snakemake(tmp_path, "retrain_miniature", "-n"))
-    assert jobs == {
-        "build_world": 1,
-        "build_corpus": 1,
-        "train_miniature_model": 8,
-        "retrain_miniature": 1,
-    }
-
-
 def test_touched_hub_file_reruns_nothing(copy):
     for path in (copy / "resources/hub").rglob("*"):
         path.touch()

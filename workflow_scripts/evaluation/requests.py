@@ -60,14 +60,14 @@ def build_verify_request(settings: Settings) -> VerifyRequest:
 
 
 def build_perplexity_request(settings: Settings, model: str) -> PerplexityRequest:
-    plans = settings.chunking.measures.build_perplexity_plans(model, settings.model(model).layers)
+    plans = settings.chunking.measures.build_perplexity_plans(model, settings.models[model].layers)
     return _build_perplexity_request(settings, "chunking", plans)
 
 
 def build_written_request(settings: Settings, model: str) -> WrittenRequest:
     measures = settings.chunking.measures
     return WrittenRequest(
-        plans=measures.build_perplexity_plans(model, settings.model(model).layers),
+        plans=measures.build_perplexity_plans(model, settings.models[model].layers),
         measures=WrittenMeasures.select_fields(measures),
         perplexity_mean=measures.perplexity_mean,
         compute=settings.compute,
@@ -98,7 +98,7 @@ def build_latency_request(settings: Settings, model: str) -> LatencyRequest:
     measures = settings.chunking.measures
     return LatencyRequest(
         plans=measures.build_latency_plans(
-            model, settings.model(model).layers, settings.chunking.checkpoints
+            model, settings.models[model].layers, settings.chunking.checkpoints
         ),
         measures=LatencyMeasures.select_fields(measures),
         compute=Loading.select_fields(settings.compute),

@@ -19,7 +19,6 @@ from workflow_scripts.render.verdict import (
 )
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
-from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
@@ -43,19 +42,19 @@ def compare_published(
     ours: Mapping[str, pd.DataFrame],
     mmlu: MmluComparison,
     prompts: PromptComparison,
-    harmony: HarmonyComparison,
+    harmony: Mapping[str, Any],
 ) -> pd.DataFrame:
     """Compare each published number with ours; `ours` has our tables that exist, by name."""
     leaderboard = published.pop("harmony_leaderboard")
     runs = published.pop("prompt_runs")
     cells = published.pop("harmony_cells")
-    reruns = estimate_reruns(leaderboard, cells, harmony.models)
+    reruns = estimate_reruns(leaderboard, cells, harmony["models"])
     our_leaderboard = ours.get("harmony_leaderboard")
     rows = [
         *compare_mmlu(published, ours.get("mmlu_by_subject"), mmlu),
         *compare_prompts(runs, ours.get("prompt_runs"), prompts),
-        *compare_harmony(leaderboard, our_leaderboard, harmony, reruns),
-        *compare_cells(cells, our_leaderboard, harmony, reruns),
+        *compare_harmony(leaderboard, our_leaderboard, harmony["source"], reruns),
+        *compare_cells(cells, our_leaderboard, harmony["source"], reruns),
     ]
     return make_table(rows)
 
@@ -111,7 +110,7 @@ def main(
         {path.stem: read_table(path) for path in ours},
         MmluComparison.of(comparison["mmlu"]),
         PromptComparison.of(comparison["prompts"]),
-        HarmonyComparison.of(comparison["harmony"]),
+        comparison["harmony"],
     )
     compared = withhold_verdicts(
         compared, read_table(differences).fillna(""), read_protocols(protocols)

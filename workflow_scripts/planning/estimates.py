@@ -322,7 +322,7 @@ class Planner:
 
     @cache
     def _get_row(self, checkpoint: str) -> ModelRow:
-        return self._settings.model(CheckpointId.parse(checkpoint).model)
+        return self._settings.models[CheckpointId.parse(checkpoint).model]
 
     def _count_weights_mb(self, checkpoint: str) -> float:
         return self._get_row(checkpoint).parameters * BYTES[self._dtype] / MB

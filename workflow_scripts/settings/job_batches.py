@@ -112,7 +112,7 @@ def list_study_tasks(settings: Settings, study: Study, protocol: Protocol) -> tu
     else:
         names = tuple(entry.task for entry in settings.suite.tasks)
         needs_training = protocol == "train_before_test"
-    return tuple(name for name in names if settings.task(name).training or not needs_training)
+    return tuple(name for name in names if settings.tasks[name].training or not needs_training)
 
 
 def list_cell_seeds(settings: Settings, study: Study, protocol: Protocol) -> tuple[int, ...]:

@@ -28,8 +28,7 @@ from workflow_scripts.settings.tables import ModelRow, Row, TaskRow, read_table
 
 Cells = dict[str, str]  # cells of a row by column
 _SOURCES = ("miniature", "huggingface")
-_NOT_ON_THE_HUB = ("miniature/", f"{LOCAL}/")
-_NOWHERE = "there is none in the working directory or beside the Snakefile"
+_GENERATED_OR_LOCAL = ("miniature/", f"{LOCAL}/")
 
 
 @dataclass(frozen=True)
@@ -55,29 +54,34 @@ class Registry:
     folders: dict[str, str] = field(default_factory=dict)  # local folders of models by name
 
 
-def find_file(path: str, workflow_folder: Path) -> Path | None:
-    """Find a file of the config: in the working directory, else in the Snakefile's folder."""
-    return next(filter(Path.is_file, (Path(path), workflow_folder / path)), None)
+def find_path(
+    path: str, workflow_folder: Path, is_kind: Callable[[Path], bool] = Path.is_file
+) -> Path | None:
+    """Find a file (or a folder) of the config: in the working directory, else in the Snakefile's folder."""
+    return next(filter(is_kind, (Path(path), workflow_folder / path)), None)
 
 
 def locate_file(path: str, workflow_folder: Path) -> Path:
-    """Find a file like `find_file`; if it does not exist, return the path at which to write it."""
-    return find_file(path, workflow_folder) or Path(path)
+    """Find a file like `find_path`; if it does not exist, return the path at which to write it."""
+    return find_path(path, workflow_folder) or Path(path)
 
 
-def _add_row(
+def read_tables(row_type: type[Row], name: str, workflow_folder: Path) -> dict[str, Row]:
+    """Read the rows of a table in config/, and those of earlier look-ups that it lacks."""
+    rows = read_table(row_type, locate_file(f"config/{name}.tsv", workflow_folder))
+    added = find_path(f"config/{name}.found.tsv", workflow_folder)
+    return (read_table(row_type, added) if added else {}) | rows
+
+
+def _require_row(
     name: str,
     rows: dict[str, Row],
     row_type: type[Row],
     path: Path,
     look_up: Callable[[str], Cells] | None,
 ) -> None:
-    """Add the row of a name that `rows` lacks: from the table of earlier look-ups at `path`, else by a look-up."""
+    """Look up the row of a name that `rows` lacks, and write it into the table at `path`."""
     if name in rows:
-        return
-    added = read_table(row_type, path) if path.is_file() else {}
-    if name in added:
-        rows[name] = added[name]
         return
     near = format_suggestion(name, rows)
     if look_up is None:
@@ -97,28 +101,27 @@ def _check_model(name: str, info: ValidationInfo) -> str:
     registry: Registry | None = info.context
     if registry is None:
         return name
+    families = {row.family for row in registry.models.values()}
     if is_folder_path(name):
-        return _add_folder(name, registry)
+        return _add_folder(name, registry, families)
     look_up = None
-    is_on_hub = registry.source == "huggingface" and not name.startswith(_NOT_ON_THE_HUB)
+    is_on_hub = registry.source == "huggingface" and not name.startswith(_GENERATED_OR_LOCAL)
     if registry.look_up and is_on_hub:
-        families = sorted({row.family for row in registry.models.values()})
-        look_up = partial(registry.look_up.model, families=families)
+        look_up = partial(registry.look_up.model, families=sorted(families))
     path = locate_file("config/models.found.tsv", registry.workflow_folder)
-    _add_row(name, registry.models, ModelRow, path, look_up)
+    _require_row(name, registry.models, ModelRow, path, look_up)
     source = registry.models[name].source
     if registry.source in _SOURCES and source not in (registry.source, LOCAL):
         raise ValueError(f"expected a model of the source {registry.source!r}; this is {source!r}")
     return name
 
 
-def _add_folder(path: str, registry: Registry) -> str:
+def _add_folder(path: str, registry: Registry, families: set[str]) -> str:
     """Add the row of a model in a local folder, and return its id."""
     folder, name = normpath(path), build_local_name(path)
     if registry.folders.setdefault(name, folder) != folder:
         raise ValueError(f"expected another name; {registry.folders[name]!r} is {name} already")
     try:
-        families = {row.family for row in registry.models.values()}
         registry.models[name] = read_folder_row(path, families)
     except UserError as error:
         raise ValueError(f"no model: {error}") from None
@@ -139,40 +142,35 @@ def _check_task(name: str, info: ValidationInfo) -> str:
     if registry is not None:
         look_up = registry.look_up.task if registry.look_up else None
         path = locate_file("config/tasks.found.tsv", registry.workflow_folder)
-        _add_row(name, registry.tasks, TaskRow, path, look_up)
+        _require_row(name, registry.tasks, TaskRow, path, look_up)
         if registry.tasks[name].harness != "lm_eval":
             raise ValueError("expected a task of the harness lm_eval")
     return name
 
 
-def _find_file(path: str, info: ValidationInfo) -> str:
-    if info.context is None:
-        return path
-    file = find_file(path, info.context.workflow_folder)
-    if file is None:
-        raise ValueError(f"expected a file; {_NOWHERE}")
-    return str(file)
+def _find(kind: str, is_kind: Callable[[Path], bool]) -> AfterValidator:
+    """Build the validator that finds a file or folder of the config."""
+
+    def find(path: str, info: ValidationInfo) -> str:
+        if info.context is None:
+            return path
+        place = find_path(path, info.context.workflow_folder, is_kind)
+        if place is None:
+            raise ValueError(
+                f"expected a {kind}; there is none in the working directory or beside the Snakefile"
+            )
+        return str(place)
+
+    return AfterValidator(find)
 
 
-def _find_folder(path: str, info: ValidationInfo) -> str:
-    """Find a folder like `_find_file`."""
-    if info.context is None:
-        return path
-    places = (Path(path), info.context.workflow_folder / path)
-    folder = next(filter(Path.is_dir, places), None)
-    if folder is None:
-        raise ValueError(f"expected a folder; {_NOWHERE}")
-    return str(folder)
-
-
+_FindFile = _find("file", Path.is_file)
 ModelName = Annotated[str, AfterValidator(_check_model)]
 CheckpointName = Annotated[str, AfterValidator(_check_checkpoint)]
 LmEvalTaskName = Annotated[str, AfterValidator(_check_task)]
-Folder = Annotated[str, AfterValidator(_find_folder), Field(min_length=1)]
+Folder = Annotated[str, _find("folder", Path.is_dir), Field(min_length=1)]
 # Snakemake reads braces as wildcards, and a line end would split the path in a log.
 PlainPath = Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")]
-CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), AfterValidator(_find_file)]
-TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), AfterValidator(_find_file)]
-DataFile = Annotated[
-    PlainPath, Field(pattern=r"\.(txt|jsonl|parquet)$"), AfterValidator(_find_file)
-]
+CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), _FindFile]
+TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), _FindFile]
+DataFile = Annotated[PlainPath, Field(pattern=r"\.(txt|jsonl|parquet)$"), _FindFile]

@@ -18,7 +18,7 @@ from workflow_scripts.core.records import (
     FailedRecord,
     read_complete_record,
     read_record,
-    sort_records,
+    read_records,
     write_record,
 )
 
@@ -111,5 +111,6 @@ def test_read_record_broken(tmp_path):
     with pytest.raises(UserError, match="broken cell: no memory"):
         read_complete_record(path)
     record = write_example(tmp_path / "cola.json")
-    records = sort_records([path, tmp_path / "cola.json"])
-    assert records == ([(tmp_path / "cola.json", record)], [FailedRecord(**fields)])
+    records = read_records([path, tmp_path / "cola.json"])
+    assert records == [(tmp_path / "cola.json", record)]
+    assert read_record(path) == FailedRecord(**fields)

@@ -14,7 +14,6 @@ from workflow_scripts.core.records import ItemsFile, Record
 from workflow_scripts.evaluation.cells import harmony_cells
 from workflow_scripts.paper.protocol_differences import (
     compute_differences,
-    make_cell,
     read_protocols,
     withhold_verdicts,
 )
@@ -53,7 +52,7 @@ def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.
 
 
 def find_decisive(record: Record, item: str | None) -> pd.DataFrame:
-    table = compute_differences([make_cell(record, item)], PROTOCOLS)
+    table = compute_differences([(record, item)], PROTOCOLS)
     return table[table["decides"] == "yes"]
 
 

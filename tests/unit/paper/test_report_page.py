@@ -34,7 +34,7 @@ def make_content(folder: Path, rows: int, **changes) -> tuple[dict, dict]:
         png = folder / f"figures/{name}.png"
         png.parent.mkdir(parents=True, exist_ok=True)
         png.write_bytes(PIXEL)
-        files[chapter] = [folder / f"tables/{name}.md", png]
+        files[chapter] = [str(folder / f"tables/{name}.md"), str(png)]
         captions[name] = f"Caption of {name}\n{EVIL}"
     provenance = {
         "studies": {"harmony": {"records": 2, "items": 10, "tokens": 100}},
@@ -51,7 +51,7 @@ def make_content(folder: Path, rows: int, **changes) -> tuple[dict, dict]:
     numbers |= {"prompts.lowest_run": EVIL, "prompts.highest_run": EVIL}
     content = read_content(numbers, files, captions) | {"provenance": provenance}
     content["sources"] = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
-    return content | {"links": {"Leaderboard": "leaderboard.html"}}, numbers
+    return content | {"pages": [folder / "leaderboard.html"]}, numbers
 
 
 def page(folder: Path, rows: int = 3, **changes) -> str:

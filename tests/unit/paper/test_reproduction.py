@@ -24,23 +24,21 @@ from workflow_scripts.render.verdict import (
     verdict,
     within,
 )
-from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
+from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import (
-    NO_DIRECT,
     compare_cells,
     compare_harmony,
 )
-from workflow_scripts.studies.harmony.requests import HarmonyComparison, describe_comparison
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
 from workflow_scripts.studies.ranking.errors import estimate_reruns
-from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, TRAINED
+from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT
+from workflow_scripts.studies.ranking.grid_settings import list_model_rows
 
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
 MODEL, LLAMA = "Qwen/Qwen2.5-0.5B-Instruct", "meta-llama/Llama-3.2-1B-Instruct"
-HARMONY = HarmonyComparison.of({"source": "huggingface"})
 read = cache(lambda name: pd.read_csv(PUBLISHED / f"{name}.csv"))
 
 
@@ -132,7 +130,7 @@ def test_prompt_runs_need_same_questions(change, limit, expected):
 
 @cache
 def estimate():
-    models = describe_comparison(load({})).models
+    models = list_model_rows(load({}), "huggingface")
     return estimate_reruns(read("harmony_leaderboard"), read("harmony_cells"), models)
 
 
@@ -146,23 +144,20 @@ def read_panel_scores() -> pd.DataFrame:
     return panel.drop(columns=list(LEADING_COLUMNS[1:])) / 100
 
 
-def read_release(protocol: str) -> pd.DataFrame:
-    cells = read("harmony_cells").query("protocol == @protocol")
-    return cells.pivot(index="model", columns="task", values="value")[list(TEST_ITEMS)]
-
-
 def test_differing_cells_and_ranks():
     own, panel = make_leaderboard(CLIPPED, read_panel_scores()), read("harmony_leaderboard")
     own = own.assign(rank=panel["rank"])
     own = own.assign(rank_low=panel["rank"] - 1, rank_high=panel["rank"] + 1)
     own.loc[0, "cola"] += 0.1
     own.loc[1, ["rank_low", "rank_high"]] = 7
-    table = make_table(compare_harmony(panel, own, HARMONY, estimate()))
+    table = make_table(compare_harmony(panel, own, "huggingface", estimate()))
     assert len(table) == 61 * 25
     differing = table[table["verdict"] == DIFFERS]
     expected = [[own.loc[0, "model"], "cola"], [own.loc[1, "model"], "rank"]]
     assert differing[["of", "item"]].to_numpy().tolist() == expected
-    rows = compare_harmony(panel, own.assign(origin="harmony_leaderboard"), HARMONY, estimate())
+    rows = compare_harmony(
+        panel, own.assign(origin="harmony_leaderboard"), "huggingface", estimate()
+    )
     assert set(make_table(rows)["because"]) == {NOT_MEASURED}
 
 
@@ -170,9 +165,8 @@ def test_differing_cells_and_ranks():
 def test_zero_shot_repeat_error(shift, expected):
     scores = read_release(DIRECT)[:6] + shift
     published = read("harmony_cells").query("model in @scores.index and task == 'sciq'")
-    for protocol, trained in ((DIRECT, NOT_MEASURED), (TRAINED, NO_DIRECT)):
-        own = make_leaderboard(protocol, scores)
-        table = make_table(compare_cells(published, own, HARMONY, estimate()))
-        is_direct = table["metric"] == DIRECT
-        assert set(table.loc[~is_direct, "because"]) == {trained}
-        assert protocol == TRAINED or set(table.loc[is_direct, "verdict"]) == {expected}
+    own = make_leaderboard(DIRECT, scores)
+    table = make_table(compare_cells(published, own, "huggingface", estimate()))
+    is_direct = table["metric"] == DIRECT
+    assert set(table.loc[~is_direct, "because"]) == {NOT_MEASURED}
+    assert set(table.loc[is_direct, "verdict"]) == {expected}

@@ -2,17 +2,15 @@
 
 import pytest
 
-from tests.records import write_example
+from tests.records import collect, write_example
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.tidy import collect, read_records
 
 
 def test_metric_rows_have_baselines(tmp_path):
     write_example(tmp_path / "a.json", model="miniature/Llama-1.4M", value=0.75)
     write_example(tmp_path / "b.json", model="org/net@k2m12+cpt+sft", value=0.25, seed=3)
-    records = read_records([tmp_path / "b.json", tmp_path / "a.json"])
-    scores = collect(record for _, record in records)
+    scores, _ = collect([tmp_path / "b.json", tmp_path / "a.json"])
     assert list(scores.columns) == list(COLUMNS)
     # The baseline is the maximum of chance (0.5) and the best constant answer (0.45).
     shown = scores[["model", "variant", "value", "n", "protocol", "baseline", "seed"]]
@@ -25,4 +23,4 @@ def test_metric_rows_have_baselines(tmp_path):
 def test_all_broken_records_are_named(tmp_path):
     (tmp_path / "a.json").write_text("{")
     with pytest.raises(UserError, match=r"(?s)a\.json.*b\.json is missing"):
-        read_records([tmp_path / "a.json", tmp_path / "b.json"])
+        collect([tmp_path / "a.json", tmp_path / "b.json"])

@@ -41,12 +41,12 @@ def hub():
 def test_look_up_once(hub, here):
     settings = load(CONFIG, hub.look_up)
     assert sorted(hub.requests) == [MODEL, CHAT, "riddles"]
-    assert settings.model(CHAT).kind == "instruct"
-    assert settings.task("riddles").dataset == "acme/questions"
+    assert settings.models[CHAT].kind == "instruct"
+    assert settings.tasks["riddles"].dataset == "acme/questions"
     assert load(CONFIG) == settings, "without a network"
     path = here / "config/models.found.tsv"
     path.write_text(path.read_text().replace("Rocket\t", "Spaceship\t"))
-    assert load(CONFIG).model(MODEL).family == "Spaceship"
+    assert load(CONFIG).models[MODEL].family == "Spaceship"
 
 
 def test_wrong_cells_unsaved(hub, here):

@@ -141,13 +141,3 @@ BAD = {
 def test_bad_conversations_are_counted(kind):
     marked, bad = tokenise(NO_SYSTEM, *BAD[kind], to_messages(ONE_TURN))
     assert len(marked) == 1 and bad == {kind: len(BAD[kind])}
-
-
-def test_long_conversations_are_cut():
-    row = {"talk": to_messages(ONE_TURN)["messages"]}
-    ((whole,), _) = tokenise(PLAIN, row, column="talk")
-    length = len(whole) - 2
-    cut = tokenise(PLAIN, row, column="talk", length=length)
-    assert cut == ([whole[:length]], {"too long, cut": 1})
-    cut = tokenise(PLAIN, row, column="talk", length=5)
-    assert cut == ([], {"too long, cut": 1, "nothing left that counts": 1})

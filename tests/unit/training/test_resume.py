@@ -133,14 +133,6 @@ def flip_bit(path):
     path.write_bytes(content)
 
 
-def test_damaged_state_is_removed(undisturbed, tmp_path, monkeypatch, capsys):
-    interrupt(tmp_path, LORA, monkeypatch, "step", 11, "before")
-    flip_bit(tmp_path / "checkpoint-9/model.safetensors")
-    resumed = train(tmp_path, LORA)
-    assert "Resuming from checkpoint-6." in capsys.readouterr().out
-    assert_same_outcome(resumed, undisturbed(LORA))
-
-
 def test_damaged_best_state_is_trained_again(undisturbed, tmp_path, monkeypatch):
     """Training resumes from a state before the damaged best one, because later states lack its weights."""
     expected = undisturbed(BEST)

@@ -1,7 +1,7 @@
 """Read the files of prompt runs; every error message names the file and the key."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +43,12 @@ def read_prompt_runs(prompts: Prompts, workflow_folder: Path) -> dict[str, Promp
     if not prompts.models:
         return {}
     files = find_runs(prompts.folder, workflow_folder)
-    return read_runs(files, files if prompts.runs is None else prompts.runs)
+    return {
+        name: read_run(files, name) for name in (files if prompts.runs is None else prompts.runs)
+    }
 
 
-def read_runs(files: dict[str, Path], names: Iterable[str]) -> dict[str, PromptRun]:
-    """Read the runs `names`, in this order."""
-    return {name: _read_run(files, name) for name in names}
-
-
-def _read_run(files: dict[str, Path], name: str) -> PromptRun:
+def read_run(files: dict[str, Path], name: str) -> PromptRun:
     content = _read_content(files, name, "prompts.runs")
     if content.get("after", name) not in (None, *files):
         after = content["after"]

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.text import is_known
 from workflow_scripts.render.verdict import (
     GENERATED,
     LIMIT,
@@ -16,10 +15,8 @@ from workflow_scripts.render.verdict import (
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
 from workflow_scripts.stats.reruns import Reruns
-from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, TRAINED
 
-NO_DIRECT = "the direct score by which it would be clipped was not measured here"
 SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
 AFTER_TRAINING = "score"  # the metric in rows of scores after training
 _CORRELATION = "cola"  # its standard error does not follow from its value
@@ -29,7 +26,7 @@ _PRINTED_TO = 1e-4
 def compare_harmony(
     published: pd.DataFrame,
     ours: pd.DataFrame | None,
-    settings: HarmonyComparison,
+    source: str,
     reruns: Reruns,
 ) -> Iterator[dict]:
     """Yield a row for each published number that has an error: one score per task, and the rank.
@@ -37,11 +34,11 @@ def compare_harmony(
     Both runs use the same test items, so scores differ only by retraining noise.
     """
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
-    cells = _index_clipped(ours)  # published scores are clipped too
+    cells = _index_models(ours, CLIPPED)  # published scores are clipped too
     same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
-    general = GENERATED if settings.source == "miniature" else None
+    general = GENERATED if source == "miniature" else None
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
     for row in published.to_dict("records"):
         model, rank = row["model"], row["rank"]
@@ -59,15 +56,15 @@ def compare_harmony(
 
 
 def compare_cells(
-    published: pd.DataFrame, ours: pd.DataFrame | None, settings: HarmonyComparison, reruns: Reruns
+    published: pd.DataFrame, ours: pd.DataFrame | None, source: str, reruns: Reruns
 ) -> Iterator[dict]:
     """Yield a row for each score of the authors' second release, direct and after training.
 
     Direct scores involve no sampling or training: only the order of floating-point sums on two devices may differ.
     Published scores after training are the higher of both scores (none is below the direct one), and so are ours.
     """
-    general = GENERATED if settings.source == "miniature" else None
-    cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_clipped(ours)}
+    general = GENERATED if source == "miniature" else None
+    cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_models(ours, CLIPPED)}
     for row in published[published["task"].isin(TEST_ITEMS)].to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
         if protocol == TRAINED:
@@ -91,8 +88,6 @@ def _compare(
 ) -> dict:
     """Compare a published score with ours; `error` is the standard error of their difference."""
     score, score_stderr = cell.get(task), cell.get(f"{task}{ERROR}")
-    if not why_not and is_known(cell.get("raw", {}).get(task)) and not is_known(score):
-        why_not = NO_DIRECT
     numbers = {"item": task, "published": value, "published_stderr": stderr}
     numbers |= {"ours": score, "ours_stderr": score_stderr}
     return numbers | verdict(
@@ -116,11 +111,3 @@ def _index_models(ours: pd.DataFrame | None, protocol: str) -> dict[str, dict]:
     rows = ours[(ours["protocol"] == protocol) & (ours["origin"] == OWN)]
     rows = rows[rows["variant"].fillna("") == ""]
     return {row["model"]: row for row in rows.to_dict("records")}
-
-
-def _index_clipped(ours: pd.DataFrame | None) -> dict[str, dict]:
-    """Index the clipped scores after training, with the raw scores, as a model may lack direct scores to clip by."""
-    clipped = _index_models(ours, CLIPPED)
-    for model, raw in _index_models(ours, TRAINED).items():
-        clipped.setdefault(model, {})["raw"] = raw
-    return clipped

@@ -19,7 +19,7 @@ from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.scores.foreign.imports import read_folder
-from workflow_scripts.scores.tidy import describe_score
+from workflow_scripts.scores.tidy import make_cell_rows
 from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
@@ -149,7 +149,7 @@ def compare_folders(
     reported = both["task"].map({task: about["metric"] for task, about in tasks.items()})
     # If a task has several pairs, prefer equal shots, then the metric that tables report.
     order = both["shots"].ne(both["shots_other"]) * 2 + both["metric"].ne(reported)
-    both = both.loc[order.sort_values(kind="stable").index].drop_duplicates("task").sort_index()
+    both = both.loc[order.groupby(both["task"]).idxmin().sort_values()]
     pair = pd.DataFrame([_compare_items(row) for row in both.to_dict("records")])
     are_low = _are_at_baseline(both[["value", "value_other"]].to_numpy(float).T, both)
     pair = pair.assign(trainings=0.0, at_baseline=are_low)
@@ -173,19 +173,19 @@ def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> 
     rows: list[dict[str, Any]] = []
     for cell, items in read_folder(Path(folder), names, tasks):
         hashes = [item.prompt_sha256 for item in items]
-        about = {"task": cell.task, "model": cell.model + cell.variant, "shots": cell.shots}
-        about["harness"] = f"{cell.harness} {cell.harness_version}"
-        about["dtype"] = cell.dtype or "unknown"
-        about["prompts"] = hash_json(hashes)[:8] if hashes and all(hashes) else "unknown"
-        for score in cell.scores:
-            if score.subset is None:
+        about = {
+            "harness": f"{cell.harness} {cell.harness_version}",
+            "dtype": cell.dtype or "unknown",
+            "prompts": hash_json(hashes)[:8] if hashes and all(hashes) else "unknown",
+        }
+        for row in make_cell_rows(cell):
+            if row["subset"] is None:
                 values = {
-                    (item.cluster or item.item, item.item): item.scores.get(score.name)
+                    (item.cluster or item.item, item.item): item.scores.get(row["metric"])
                     for item in items
                 }
-                item_scores = pd.Series(values, dtype=float)
-                rows.append(about | describe_score(score) | {"items": item_scores})
-    models = sorted({row["model"] for row in rows})
+                rows.append(row | about | {"items": pd.Series(values, dtype=float)})
+    models = sorted({row["model"] + row["variant"] for row in rows})
     if len(models) > 1:
         raise UserError(f"{folder} has results of {', '.join(models)}; expected one model.")
     return pd.DataFrame(rows)

@@ -38,7 +38,7 @@ def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
         tables = [pd.read_parquet(path) for path in paths]
     else:
         protocols = list(grid.protocols)
-        tables = [read_imported(path, settings.metrics, protocols, others=True) for path in paths]
+        tables = [read_imported(path, settings.metrics, protocols) for path in paths]
     scores = pd.concat(tables)
     bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(grid.drawn)]
     label = bits["model"] + bits["variant"].fillna("")
@@ -58,13 +58,7 @@ def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataF
 def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """Tabulate one row per text and model, sorted by bits per byte under the last protocol."""
     grid = settings.grid
-    # Keep protocols after training even if all of their cells failed.
-    protocols = [
-        key
-        for key, protocol in grid.protocols.items()
-        if key in {grid.baseline, *bits["protocol"]}
-        or (protocol.after_training and not protocol.scores_of)
-    ]
+    protocols = [key for key in grid.protocols if key in {grid.baseline, *bits["protocol"]}]
     cells = bits.groupby(["task", "label", "protocol"])
     table = cells["value"].first().unstack().reindex(columns=protocols)
     table.insert(0, "n", bits.groupby(["task", "label"])["n"].max())

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from tests.records import collect_records, make_items, record_fields
+from tests.records import collect, make_items, record_fields
 from tests.unit.settings.merged import ROOT
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.records import Metric, write_record
@@ -67,7 +67,7 @@ def make_tables(tmp_path):
                     note = {"record": str(path), "reason": "It died.", "log": "logs/x.log"}
                     write_json(path, {"broken": note})
                 records.append(path)
-        collect_records(records).to_parquet(tmp_path / "scores.parquet")
+        collect(records)[0].to_parquet(tmp_path / "scores.parquet")
         names = [f"t.{kind}" for kind in ("csv", "md", "tex", "pdf", "png")]
         files = {name: tmp_path / name for name in names}
         paths = list(files.values())

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.records import collect
 from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import COMMIT, TASKS, fail, make_entry, measure
 from workflow_scripts.scores.files import write_csv
-from workflow_scripts.scores.influences import item_errors
-from workflow_scripts.scores.tidy import collect, read_records
 from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
 from workflow_scripts.studies.suite.chapter import SUITE
@@ -40,10 +39,9 @@ def entries(here):
 @pytest.fixture
 def table(entries):
     paths = [Path(path) for entry in entries for path in entry["records"].values()]
-    records = read_records([path for path in paths if path.is_file()])
-    scores = collect(record for _, record in records)
+    scores, errors = collect([path for path in paths if path.is_file()])
     accepted = [entry for entry in entries if not entry["reason"]]
-    return make_leaderboard(scores, accepted, item_errors(records), TASKS, [FLAG])
+    return make_leaderboard(scores, accepted, errors, TASKS, [FLAG])
 
 
 def test_leaderboard(table):
