@@ -21,7 +21,7 @@ def compute_partial_orders(errors: ScoreErrors) -> np.ndarray:
         > SIGNIFICANT * errors.compute_difference_stderrs(np.full_like(models, model), models)
         for model in models
     ]
-    return np.stack(above).transpose(2, 0, 1)
+    return np.array(above, bool).reshape(*models.shape, *values.shape).transpose(2, 0, 1)
 
 
 def compute_rank_bounds(better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -52,7 +52,7 @@ from workflow_scripts.core.files import open_atomic_path
 with open_atomic_path(Path(sys.argv[1])) as temporary:
     temporary.write_text("half")
     print("writing", flush=True)
-    time.sleep(600)
+    time.sleep(20)
 """
 
 

@@ -24,7 +24,7 @@ from workflow_scripts.render.verdict import (
     verdict,
     within,
 )
-from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS
+from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import (
     compare_cells,
@@ -163,7 +163,10 @@ def test_differing_cells_and_ranks():
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.001, INCONCLUSIVE), (0.003, DIFFERS)])
 def test_zero_shot_repeat_error(shift, expected):
-    scores = read_release(DIRECT)[:6] + shift
+    cells = read("harmony_cells").query("protocol == @DIRECT")
+    scores = (
+        cells.pivot(index="model", columns="task", values="value")[list(TEST_ITEMS)][:6] + shift
+    )
     published = read("harmony_cells").query("model in @scores.index and task == 'sciq'")
     own = make_leaderboard(DIRECT, scores)
     table = make_table(compare_cells(published, own, "huggingface", estimate()))

@@ -133,6 +133,16 @@ def flip_bit(path):
     path.write_bytes(content)
 
 
+def test_damaged_state_is_removed(undisturbed, tmp_path, monkeypatch):
+    """Training resumes from the state before the damaged one: 14 of 20 steps remain, and a 15th is killed."""
+    interrupt(tmp_path, LORA, monkeypatch, "step", 11, "before")
+    flip_bit(tmp_path / "checkpoint-9/model.safetensors")
+    with monkeypatch.context() as patch:
+        schedule_kill(patch, "step", 15, "before")
+        resumed = train(tmp_path, LORA)
+    assert_same_outcome(resumed, undisturbed(LORA))
+
+
 def test_damaged_best_state_is_trained_again(undisturbed, tmp_path, monkeypatch):
     """Training resumes from a state before the damaged best one, because later states lack its weights."""
     expected = undisturbed(BEST)

@@ -19,7 +19,7 @@ from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.scores.foreign.imports import read_folder
-from workflow_scripts.scores.tidy import make_cell_rows
+from workflow_scripts.scores.tidy import describe_score
 from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.stats.significance import estimate_difference, holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
@@ -173,19 +173,19 @@ def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> 
     rows: list[dict[str, Any]] = []
     for cell, items in read_folder(Path(folder), names, tasks):
         hashes = [item.prompt_sha256 for item in items]
-        about = {
-            "harness": f"{cell.harness} {cell.harness_version}",
-            "dtype": cell.dtype or "unknown",
-            "prompts": hash_json(hashes)[:8] if hashes and all(hashes) else "unknown",
-        }
-        for row in make_cell_rows(cell):
-            if row["subset"] is None:
+        about = {"task": cell.task, "model": cell.model + cell.variant, "shots": cell.shots}
+        about["harness"] = f"{cell.harness} {cell.harness_version}"
+        about["dtype"] = cell.dtype or "unknown"
+        about["prompts"] = hash_json(hashes)[:8] if hashes and all(hashes) else "unknown"
+        for score in cell.scores:
+            if score.subset is None:
                 values = {
-                    (item.cluster or item.item, item.item): item.scores.get(row["metric"])
+                    (item.cluster or item.item, item.item): item.scores.get(score.name)
                     for item in items
                 }
-                rows.append(row | about | {"items": pd.Series(values, dtype=float)})
-    models = sorted({row["model"] + row["variant"] for row in rows})
+                item_scores = pd.Series(values, dtype=float)
+                rows.append(about | describe_score(score) | {"items": item_scores})
+    models = sorted({row["model"] for row in rows})
     if len(models) > 1:
         raise UserError(f"{folder} has results of {', '.join(models)}; expected one model.")
     return pd.DataFrame(rows)

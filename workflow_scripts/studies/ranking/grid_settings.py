@@ -42,7 +42,7 @@ def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, An
     names |= {task: row.name for task, row in grid.tasks.items()}
     metrics = {task: row.full_metric for task, row in settings.tasks.items()}
     metrics |= {task: row.metric for task, row in grid.tasks.items()}
-    categories = {task: row.category for task, row in settings.tasks.items()}
+    categories: dict[str, str] = {task: row.category for task, row in settings.tasks.items()}
     categories = grid.categories_by_task or categories | dict.fromkeys(grid.tasks, "")
     return GridSettings(
         grid=grid,
