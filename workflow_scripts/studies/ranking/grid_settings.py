@@ -2,7 +2,6 @@
 
 from typing import Any, get_args
 
-from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.settings.grids import OWN_GRID, GridFile
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe
 from workflow_scripts.settings.job_batches import list_study_tasks
@@ -21,7 +20,7 @@ class GridSettings(JobParams):
 
 def list_model_rows(settings: Settings, source: str | None = None) -> list[dict[str, Any]]:
     """List the rows of the models table, optionally only those of one source."""
-    names = set(KnownModel.model_fields)
+    names = {"model", "family", "parameters", "kind", "tokens_billion"}
     rows = [row for row in settings.models.values() if source in (None, row.source)]
     return [row.model_dump(include=names) for row in rows]
 
