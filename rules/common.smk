@@ -62,7 +62,7 @@ wildcard_constraints:
     org=r"[^/]+",
     name=r"[^/]+",
     model=match_any(CheckpointId(name).in_path for name in SETTINGS.models),
-    checkpoint=match_any(MEASURED),
+    checkpoint=r"[^/]+",  # not all names, which every output pattern would compile; MEASURED has them
     recipe=match_any(SETTINGS.training.recipes),
     run=match_any(SETTINGS.prompt_runs),
 
@@ -80,7 +80,7 @@ def get_model_name(wildcards):
 
 
 def get_checkpoint_manifest(wildcards):
-    return get_measured_manifest(CheckpointId.parse(wildcards.checkpoint))
+    return get_measured_manifest(MEASURED[wildcards.checkpoint])
 
 
 def get_measured_manifest(wanted):
