@@ -64,12 +64,12 @@ def test_comparison_uses_common_tasks():
         ((0.02, 0.03, np.nan), "a is better"),
         ((-0.03, -0.02, 0.01), "b is better"),
         ((0.02, 0.03, 0.2), "not settled"),
-        ((np.nan, np.nan, np.nan), "unknown"),
+        ((np.nan, np.nan, np.nan), "unknown: there is a single task"),
     ],
 )
 def test_describe_verdict(row, expected):
     row = dict(zip(("low", "high", "p_holm"), row, strict=True))
-    row |= {"difference": 0.02, "detectable": 0.01, "at_baseline": True}
+    row |= {"difference": 0.02, "detectable": 0.01, "at_baseline": True, "question": "tasks"}
     assert describe_verdict(row, ("a", "b")).startswith(expected)
 
 
