@@ -99,7 +99,7 @@ def _draw(axes, table: pd.DataFrame) -> None:
         axes.plot(line["batch"], line["token_faster"], label=f"{name}, {way}", **style)
     label_missing(axes, table.loc[table["way"].isna(), "model"])
     set_doubling_axis(axes, rows["batch"])
-    axes.set_xlabel("batch size")
+    axes.set_xlabel(f"batch size (medians of {rows['n'].max()} rounds)")
     axes.set_ylim(bottom=0)
     axes.set_ylabel("speedup at generation over the unchanged model")
 

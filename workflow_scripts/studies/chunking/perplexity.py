@@ -69,7 +69,8 @@ def _draw(axes, table: pd.DataFrame) -> None:
     colours = pick_model_colours(list(names.unique()))
     for name, line in lines.groupby(names, sort=False):
         style = {"color": colours[name], "marker": "o", "markersize": 4}
-        axes.plot(line["chunks"], line["ratio"], label=name, **style)
+        label = f"{name} (n = {line['n'].max()})"
+        axes.plot(line["chunks"], line["ratio"], label=label, **style)
     failed = table[table["ratio"].isna()]
     label_missing(axes, failed["model"] + " · " + failed["task"])
     axes.set_yscale("log")
