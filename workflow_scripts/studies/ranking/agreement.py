@@ -236,7 +236,7 @@ def main(
         "Models": "{models:.0f}",
         "Pairs": "{pairs:.0f}",
     }
-    title = "Agreement of tasks about models"
+    title = "Rank agreement between tasks"
     frame.write_grid_table(
         agreement, table, grid_settings, title=title, note=_NOTE, shown=shown, rows=rows
     )
