@@ -120,7 +120,8 @@ class Planner:
     def estimate_suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite
         if request.checkpoint.model not in self._settings.models:
-            return Need(_UNKNOWN_SECONDS, suite.memory_mb, gpus=int(self._on_gpus))
+            seconds = self._choose(60, _UNKNOWN_SECONDS)
+            return Need(seconds, suite.memory_mb, gpus=int(self._on_gpus))
         if request.protocol == "train_before_test":
             return self.training_before_test(request.name, tasks)
         readings = [
