@@ -3,7 +3,6 @@
 from workflow_scripts.evaluation.requests import (
     build_latency_request,
     build_perplexity_request,
-    build_stage_perplexity_request,
     build_verify_request,
     build_written_request,
 )
@@ -101,7 +100,7 @@ use rule measure_perplexity as measure_stage_perplexity with:
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        request=build_stage_perplexity_request(SETTINGS).to_params(),
+        request=build_perplexity_request(SETTINGS).to_params(),
 
 
 rule measure_written:

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -22,7 +23,13 @@ _FAILED_JOB = re.compile(
 
 
 def describe_success(since: float) -> str:
-    """Describe the results written after `since`, the paths of all results, and the failed cells."""
+    """Describe the results written after `since`, the paths of results, and the failed cells.
+
+    Result files that the command line names come first.
+    """
+    requested = [
+        name for name in sys.argv[1:] if name.startswith("results/") and Path(name).exists()
+    ]
     lines = []
     for name, describe in _SUMMARIES.items():
         path = Path("results", name)
@@ -31,7 +38,7 @@ def describe_success(since: float) -> str:
     if not lines or lines[-1] == "":
         places = {Path("results", name): words for name, words in _PLACES.items()}
         lines += [f"{place}: {words}" for place, words in places.items() if place.exists()]
-    return clean_lines("\n".join(["", *lines, *_list_failed_cells()]))
+    return clean_lines("\n".join(["", *requested, *lines, *_list_failed_cells()]))
 
 
 def _read_answer(path: Path) -> list[str]:

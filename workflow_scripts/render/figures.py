@@ -1,6 +1,6 @@
 """Draw figures in one style: readable in print, safe for colour-blind readers, reproducible byte for byte."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import log10
 from pathlib import Path
@@ -90,6 +90,12 @@ def save_both(fig, files: Sequence[Path]) -> None:
     for path, (kind, keys) in zip(files, metadata.items(), strict=True):
         with open_atomic_path(path) as temporary:
             fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys), bbox_inches=size)
+
+
+def add_counts(names: Iterable[str], counts: pd.Series) -> list[str]:
+    """Add to each name its number of items, if known."""
+    pairs = zip(names, counts.astype(float), strict=True)
+    return [f"{name} (n = {n:,.0f})" if n > 0 else name for name, n in pairs]
 
 
 def draw_placeholder(axes, sentence: str) -> None:

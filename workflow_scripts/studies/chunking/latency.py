@@ -98,7 +98,7 @@ def _draw(axes, table: pd.DataFrame) -> None:
         style["linestyle"] = "-" if way == "fused" else "--"
         axes.plot(line["batch"], line["token_faster"], label=f"{name}, {way}", **style)
     set_doubling_axis(axes, rows["batch"])
-    axes.set_xlabel("batch size")
+    axes.set_xlabel(f"batch size (medians of {rows['n'].max()} rounds)")
     axes.set_ylim(bottom=0)
     axes.set_ylabel("speedup at generation over the unchanged model")
 

@@ -69,7 +69,7 @@ def _draw(axes, table: pd.DataFrame) -> None:
     colours = pick_model_colours(list(names.unique()))
     for name, line in lines.groupby(names, sort=False):
         style = {"color": colours[name], "marker": "o", "markersize": 4}
-        axes.plot(line["chunks"], line["ratio"], label=name, **style)
+        axes.plot(line["chunks"], line["ratio"], label=f"{name} (n = {line['n'].max()})", **style)
     axes.set_yscale("log")
     set_doubling_axis(axes, table["chunks"].dropna())
     axes.set_xlabel("chunks of consecutive layers, in parallel")
