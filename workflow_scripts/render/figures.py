@@ -1,6 +1,6 @@
 """Draw figures in one style: readable in print, safe for colour-blind readers, reproducible byte for byte."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import log10
 from pathlib import Path
@@ -127,9 +127,3 @@ def save_lines(
             draw(axes, table)
             axes.set_axisbelow(True)
             draw_legend_below(fig, axes, ncols)
-
-
-def label_missing(axes, names: Iterable[str]) -> None:
-    """Add a legend entry for each name that has no line because its cell failed."""
-    for name in names:
-        axes.plot([], [], " ", label=f"{name}: not measured")
