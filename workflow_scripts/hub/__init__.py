@@ -2,6 +2,6 @@
 
 `fetch` downloads a model or dataset at its locked commit, `seal` writes its manifest, `lock_hub` freezes commits.
 `load_model` loads a model by its manifest, `build_chunked` builds a chunked checkpoint from it. `mirror` redirects
-`datasets.load_dataset` to the hub folder, `load_tasks` loads lm-eval's tasks. `look_up_model` and `look_up_task`
-fill in the rows that the tables of models and tasks lack.
+`datasets.load_dataset` to the hub folder, `load_tasks` loads lm-eval's tasks. `look_up_row` finds the
+rows that the tables of models and tasks lack.
 """

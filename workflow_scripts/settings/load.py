@@ -14,10 +14,7 @@ from workflow_scripts.settings.leaderboard_submissions import read_requests
 from workflow_scripts.settings.names import LookUp, Registry, locate_file, read_tables
 from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.settings import Settings
-from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow, WorkRow
-
-# The type of a row, by the name of the table in config/.
-_ROWS = {"models": ModelRow, "tasks": TaskRow, "work": WorkRow, "devices": DeviceRow}
+from workflow_scripts.settings.tables import TABLES
 
 
 def load_settings(
@@ -27,9 +24,7 @@ def load_settings(
 
     `look_up` looks up models and tasks that no table has.
     """
-    rows: dict[str, Any] = {
-        name: read_tables(row_type, name, workflow_folder) for name, row_type in _ROWS.items()
-    }
+    rows: dict[str, Any] = {name: read_tables(name, workflow_folder) for name in TABLES}
     source = config.get("source", "miniature")
     registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from posixpath import normpath
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
@@ -23,12 +23,11 @@ from workflow_scripts.core.files import write_text
 from workflow_scripts.core.ids import LOCAL, CheckpointId, build_local_name, is_folder_path
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.folders import read_folder_row
-from workflow_scripts.settings.tables import ModelRow, Row, TableRow, TaskRow, read_table
+from workflow_scripts.settings.tables import TABLES, ModelRow, TaskRow, read_table
 
 # Looks up the cells of a row by column; raises UserError for an unknown name.
 # Arguments: the table, models or tasks; a hub name or the name of an lm-eval task; and the existing families.
 LookUp = Callable[[str, str, set[str]], dict[str, str]]
-_ROW_TYPES: dict[str, type[TableRow]] = {"models": ModelRow, "tasks": TaskRow}
 _SOURCES = ("miniature", "huggingface")
 _GENERATED_OR_LOCAL = ("miniature/", f"{LOCAL}/")
 
@@ -63,11 +62,11 @@ def locate_file(path: str, workflow_folder: Path) -> Path:
     return find_path(path, workflow_folder) or Path(path)
 
 
-def read_tables(row_type: type[Row], name: str, workflow_folder: Path) -> dict[str, Row]:
+def read_tables(name: str, workflow_folder: Path) -> dict[str, Any]:
     """Read the rows of a table in config/, and those of earlier look-ups that it lacks."""
-    rows = read_table(row_type, locate_file(f"config/{name}.tsv", workflow_folder))
+    rows = read_table(TABLES[name], locate_file(f"config/{name}.tsv", workflow_folder))
     added = find_path(f"config/{name}.found.tsv", workflow_folder)
-    return (read_table(row_type, added) if added else {}) | rows
+    return (read_table(TABLES[name], added) if added else {}) | rows
 
 
 def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = True) -> None:
@@ -78,7 +77,7 @@ def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = 
     near = format_suggestion(name, rows)
     if registry.look_up is None or not can_look_up:
         raise ValueError(f"expected a name that the table has.{near}")
-    row_type = _ROW_TYPES[table]
+    row_type = TABLES[table]
     try:
         looked_up = registry.look_up(table, name, registry.families)
         cells = {column: plain(cell) for column, cell in looked_up.items()}

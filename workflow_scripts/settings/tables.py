@@ -152,6 +152,13 @@ class WorkRow(TableRow):
     """Where the numbers of items are from"""
 
 
+# The type of a row, by the name of the table in config/.
+TABLES: dict[str, type[TableRow]] = {
+    "models": ModelRow,
+    "tasks": TaskRow,
+    "work": WorkRow,
+    "devices": DeviceRow,
+}
 Row = TypeVar("Row", bound=TableRow)
 
 

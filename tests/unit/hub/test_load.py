@@ -10,7 +10,6 @@ from workflow_scripts.bridge.gpus import has_gpu, take_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import HardwareError, describe_hardware_error
 from workflow_scripts.hub.load import (
-    choose_best_dtype,
     choose_device,
     load_model,
 )
@@ -48,19 +47,6 @@ def test_choose_device(monkeypatch):
         assert describe_hardware_error(raised.value)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert choose_device("auto") == choose_device("cuda") == "cuda"
-
-
-@pytest.mark.parametrize(
-    ("capabilities", "dtype"),
-    [
-        ({"amx_bf16": True}, "bfloat16"),
-        ({"amx_bf16": False, "avx512_bf16": True}, "float32"),
-        ({"neon": True}, "float32"),
-    ],
-)
-def test_choose_best_dtype_of_processor(monkeypatch, capabilities, dtype):
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
-    assert choose_best_dtype("cpu") == dtype
 
 
 def test_load_model(world, model_manifest):

@@ -37,8 +37,8 @@ def read_prompt_runs(prompts: Prompts, workflow_folder: Path) -> dict[str, Promp
 
 def read_run(files: dict[str, Path], name: str) -> PromptRun:
     content = _read_content(files, name, "prompts.runs")
-    if content.get("after", name) not in (None, *files):
-        after = content["after"]
+    after = content.get("after")
+    if after not in (None, *files):
         raise UserError(f"{files[name]}: after is {after!r}; expected the name of a run.")
     return validate(PromptRun, content, f"{files[name]}: ")
 
