@@ -103,9 +103,3 @@ rule prompts:
     input:
         RECORDS.get("prompts", []),
         rules.prompt_runs.output if PROMPT_CHECKPOINTS else [],
-        # List the outputs too, so that a deleted output is regenerated even if its record exists.
-        expand(
-            rules.ask_prompt_run.output,
-            checkpoint=[checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS],
-            run=list(SETTINGS.prompt_runs),
-        ),

@@ -10,16 +10,6 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, ProtocolName, StrictModel
 
 
-class KnownModel(StrictModel):
-    """The columns of the table of models that rankings use."""
-
-    model: str
-    family: str
-    parameters: int = Field(ge=1)
-    kind: str
-    tokens_billion: float | None = Field(None, gt=0)
-
-
 class ImportedScore(Metric):
     """A metric as in a record, except that only its name and value must be known."""
 
