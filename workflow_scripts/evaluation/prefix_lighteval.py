@@ -65,12 +65,11 @@ class PrefixTransformersModel(TransformersModel):
         ]
         pairs = [pair for doc_pairs in encoded for pair in zip(*doc_pairs, strict=True)]
         settings = {"window": self.max_length}
-        stored = Answers(self.scored_items, [("loglikelihood", pair, settings) for pair in pairs])
+        questions = [("loglikelihood", pair, settings) for pair in pairs]
         scores = self.engine.loglikelihoods(
             pairs,
             window=self.max_length - 1,  # lighteval's input includes the last token
-            cached=stored.cached,
-            on_scored=stored.store,
+            answers=Answers(self.scored_items, questions),
         )
         edges = np.cumsum([0, *(len(choices) for _, choices in encoded)])
         return [
@@ -122,9 +121,7 @@ class PrefixTransformersModel(TransformersModel):
             settings |= {"seed": self.seed, "sample": 0}
             questions.append(("generation", (context,), settings))
         stored = Answers(self.scored_items, questions)
-        answers = self.engine.generate(
-            requests, options, cached=stored.cached, on_generated=stored.store
-        )
+        answers = self.engine.generate(requests, options, answers=stored)
         return [
             ModelResponse(
                 text=[self._cut_text(tokens, stops)], output_tokens=[tokens], input_tokens=context

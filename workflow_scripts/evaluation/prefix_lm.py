@@ -59,18 +59,16 @@ class PrefixLM(CachedHFLM):
             return super()._loglikelihood_tokens(requests, disable_tqdm, override_bs)
         pairs = [(context, target) for _, context, target in requests]
         settings = {"window": self.max_length}
-        stored = Answers(
+        answers = Answers(
             self.scored_items,
             [("loglikelihood", pair, settings) for pair in pairs],
             None if disable_tqdm else "Running loglikelihood requests",
         )
-        answers = self.engine.loglikelihoods(
-            pairs, window=self.max_length, cached=stored.cached, on_scored=stored.store
-        )
-        for (texts, *_), answer in zip(requests, answers, strict=True):
+        scores = self.engine.loglikelihoods(pairs, window=self.max_length, answers=answers)
+        for (texts, *_), answer in zip(requests, scores, strict=True):
             if texts is not None:  # windows of a rolling log-likelihood have no text
                 self.cache_hook.add_partial("loglikelihood", texts, answer)
-        return answers
+        return scores
 
     def loglikelihood_rolling(self, requests, disable_tqdm: bool = False) -> list[float]:
         if self._plain:
@@ -146,12 +144,10 @@ class PrefixLM(CachedHFLM):
             seed = derive_seed(self.seed, context, text_settings, repeat)
             generation_requests.append(GenerationRequest(context, new_tokens, stop, seed))
         progress = None if disable_tqdm else "Running generate_until requests"
-        stored = Answers(self.scored_items, questions, progress)
         answers = self.engine.generate(
             generation_requests,
             options | {"pad_token_id": self.tokenizer.pad_token_id},
-            cached=stored.cached,
-            on_generated=stored.store,
+            answers=Answers(self.scored_items, questions, progress),
         )
         return [
             postprocess_generated_text(

@@ -95,26 +95,25 @@ def get_score_cache_path(record: Path) -> Path:
     return record.with_name(f".{record.stem}.scored")
 
 
-class Answers:
-    """The answers to one list of requests: those cached by an earlier job, and new ones to store."""
+class Answers(dict[int, Any]):
+    """The answers to a list of requests by index: those cached by an earlier job, and new ones, which are cached."""
 
     def __init__(
         self, items: ScoreCache | None, questions: list[Question], progress: str | None = None
     ):
         """Look up the cached answers; `progress` is the label of a progress bar."""
+        super().__init__()
         self._items = items
         self._keys = [items.hash_question(question) for question in questions] if items else []
-        self.cached = {
-            index: items.values[key]
-            for index, key in enumerate(self._keys)
-            if items and key in items.values
-        }
+        for index, key in enumerate(self._keys):
+            if items and key in items.values:
+                super().__setitem__(index, items.values[key])
         self._bar = tqdm(
-            total=len(questions), initial=len(self.cached), desc=progress, disable=not progress
+            total=len(questions), initial=len(self), desc=progress, disable=not progress
         )
 
-    def store(self, index: int, value: Any) -> None:
-        """Store a new answer."""
+    def __setitem__(self, index: int, value: Any) -> None:
+        super().__setitem__(index, value)
         self._bar.update()
         if self._items is not None:
             self._items.add(self._keys[index], value)

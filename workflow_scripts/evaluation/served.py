@@ -1,7 +1,7 @@
 """Send requests to a model server: PrefixEngine's methods, implemented by lm-eval's `local-completions` client."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -40,8 +40,7 @@ class ServedEngine:
         requests: Sequence[tuple[Sequence[int], Sequence[int]]],
         *,
         window: int,
-        cached: Mapping[int, Score],
-        on_scored: Callable[[int, Score], None],
+        answers: MutableMapping[int, Score],
     ) -> list[Score]:
         """Score as PrefixEngine does."""
 
@@ -52,15 +51,14 @@ class ServedEngine:
             return self._send(prompts, generate=False, ctxlens=lengths)
 
         self.tokens += sum(len(context) + len(target) for context, target in requests)
-        return _run_batches(len(requests), _BATCH, score, cached, on_scored)
+        return _run_batches(len(requests), _BATCH, score, answers)
 
     def generate(
         self,
         requests: list[GenerationRequest],
         options: dict[str, Any],
         *,
-        cached: Mapping[int, str],
-        on_generated: Callable[[int, str], None],
+        answers: MutableMapping[int, str],
     ) -> list[str]:
         """Generate as PrefixEngine does, but return texts; all requests share `new_tokens` and `stop`."""
         samples = options["do_sample"]
@@ -84,7 +82,7 @@ class ServedEngine:
 
         # With sampling each request has its own seed, so batches have size 1.
         size = 1 if samples else _BATCH
-        texts = _run_batches(len(requests), size, generate, cached, on_generated)
+        texts = _run_batches(len(requests), size, generate, answers)
         self.tokens += sum(len(request.context) for request in requests)
         self.tokens += sum(map(len, self._tokenizer(texts)["input_ids"]))
         return texts
@@ -103,15 +101,12 @@ def _run_batches(
     number: int,
     size: int,
     run: Callable[[list[int]], list],
-    cached: Mapping[int, Any],
-    on_answer: Callable[[int, Any], None],
+    answers: MutableMapping[int, Any],
 ) -> list:
-    """Run the requests without a cached answer, batch by batch."""
-    answers = dict(cached)
+    """Run the requests that `answers` lacks, batch by batch, and add their answers to it."""
     unknown = [index for index in range(number) if index not in answers]
     for start in range(0, len(unknown), size):
         batch = unknown[start : start + size]
         for index, answer in zip(batch, run(batch), strict=True):
             answers[index] = answer
-            on_answer(index, answer)
     return [answers[index] for index in range(number)]

@@ -14,7 +14,7 @@ from workflow_scripts.evaluation.mmlu import LETTERS
 
 pytestmark = pytest.mark.slow  # importing lighteval takes ten seconds
 
-SUBJECTS, PER_SUBJECT = 6, 3
+SUBJECTS, PER_SUBJECT = 5, 2
 BLANK_LINES = {"installed": 3, "published": 1}
 
 CHILD = """

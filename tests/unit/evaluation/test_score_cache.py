@@ -51,11 +51,11 @@ def test_half_written_line(tmp_path, lost_bytes):
 def test_score_cache_changed_key(tmp_path, change):
     question = change.pop("question", QUESTION)
     with ScoreCache(tmp_path / "items", **RUN) as items:
-        Answers(items, [QUESTION]).store(0, [1.0, True])
+        Answers(items, [QUESTION])[0] = [1.0, True]
     with ScoreCache(tmp_path / "items", **RUN | change) as items:
-        assert not Answers(items, [question]).cached
+        assert not Answers(items, [question])
     with ScoreCache(tmp_path / "items", **RUN) as items:
-        assert Answers(items, [QUESTION]).cached == {0: [1.0, True]}
+        assert Answers(items, [QUESTION]) == {0: [1.0, True]}
 
 
 CHILD = """

@@ -5,7 +5,7 @@ engine.loglikelihoods([(context, continuation), ...], window=2048)
 engine.generate([...])
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -59,18 +59,18 @@ class PrefixEngine:
         pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
         *,
         window: int,
-        cached: Mapping[int, Score] | None = None,
-        on_scored: Callable[[int, Score], None] | None = None,
+        answers: MutableMapping[int, Score] | None = None,
     ) -> list[Score]:
         """Score each continuation after its context, truncated on the left to the model's window.
 
-        `cached` holds results of an earlier run of the same pairs, by index. `on_scored` is called with each new result
-        as soon as it is computed, in any order.
+        `answers` holds results of an earlier run of the same pairs, by index. Each new result is added to it as soon as
+        it is computed, in any order.
         """
         requests = [ScoreRequest.from_pair(context, target, window) for context, target in pairs]
         if not requests:
             return []
-        accumulator = LogprobAccumulator(requests, cached or {}, on_scored)
+        answers = {} if answers is None else answers
+        accumulator = LogprobAccumulator(requests, answers)
         with torch.inference_mode():
             if self.model.why_not_packed:
                 self.tokens += score_plain(self.model, requests, accumulator, self.tokens_per_call)
@@ -79,38 +79,39 @@ class PrefixEngine:
                 self.tokens += len(trie)
                 block = self._get_block(trie.longest, self.memory_budget)
                 score_packed(self.model, trie, places, requests, accumulator, block)
-        return [accumulator.get_score(index) for index in range(len(requests))]
+        scores = (answers[index] for index in range(len(requests)))
+        return [(value, is_greedy) for value, is_greedy in scores]
 
     def generate(
         self,
         requests: list[GenerationRequest],
         options: dict[str, Any] | None = None,
         *,
-        cached: Mapping[int, list[int]] | None = None,
-        on_generated: Callable[[int, list[int]], None] | None = None,
+        answers: MutableMapping[int, list[int]] | None = None,
     ) -> list[list[int]]:
         """Return the new tokens of each request, including the stop string or end token.
 
         `options` are those of transformers' generate (do_sample, temperature, ...); the defaults come
-        from the model's generation config. Beam search and similar modes are refused.
+        from the model's generation config. Beam search and similar modes are refused. `answers` is as in
+        `loglikelihoods`.
         """
         if not requests:
             return []
         rules = GenerationRules(self.model.model, options or {})
-        answers = dict(cached or {})
+        tokens_by_request = {} if answers is None else answers
 
         def keep(index: int, tokens: list[int]) -> None:
-            if index not in answers:
-                answers[index] = tokens
-                if on_generated:
-                    on_generated(index, tokens)
+            if index not in tokens_by_request:
+                tokens_by_request[index] = tokens
 
         def start_answer(index: int) -> Answer:
             return Answer(requests[index], rules, partial(keep, index))
 
         with torch.inference_mode():
             if self.model.why_not_packed:
-                unknown = [index for index in range(len(requests)) if index not in answers]
+                unknown = [
+                    index for index in range(len(requests)) if index not in tokens_by_request
+                ]
                 generate_plain(self.model, start_answer, unknown, self.tokens_per_call)
             else:
                 # Half of the memory is for the prefill and half for the rows of answers.
@@ -121,10 +122,10 @@ class PrefixEngine:
                     self.model, requests, block=block, memory=memory, rows=self.answers
                 )
                 self.tokens += packed.trie_tokens
-                packed.run(start_answer, frozenset(answers))
+                packed.run(start_answer, frozenset(tokens_by_request))
         # The last token of an answer is never an input.
-        self.tokens += sum(len(tokens) - 1 for tokens in answers.values())
-        return [answers[index] for index in range(len(requests))]
+        self.tokens += sum(len(tokens) - 1 for tokens in tokens_by_request.values())
+        return [tokens_by_request[index] for index in range(len(requests))]
 
     def _get_block(self, longest: int, memory: int) -> int:
         """Return how many tokens of a packed row fit into `memory` bytes besides the longest sequence."""

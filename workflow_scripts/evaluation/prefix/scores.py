@@ -1,6 +1,6 @@
 """Compute the log-likelihood of each continuation, and whether it is the greedy one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,18 +35,13 @@ class ScoreRequest:
 class LogprobAccumulator:
     """The sum of log-probabilities of each request; positions may arrive in any order."""
 
-    def __init__(
-        self,
-        requests: Sequence[ScoreRequest],
-        cached: Mapping[int, Score],
-        on_scored: Callable[[int, Score], None] | None,
-    ):
-        self.is_unknown = np.array([index not in cached for index in range(len(requests))])
-        self._cached = cached
+    def __init__(self, requests: Sequence[ScoreRequest], answers: MutableMapping[int, Score]):
+        """Add the score of each request that `answers` lacks to it once all positions have arrived."""
+        self.is_unknown = np.array([index not in answers for index in range(len(requests))])
+        self._answers = answers
         self._sums = np.zeros(len(requests))
         self._greedy = np.ones(len(requests), dtype=bool)
         self._missing = np.array([len(request.targets) for request in requests])
-        self._on_scored = on_scored
 
     def add(
         self, logits: torch.Tensor, rows: np.ndarray, targets: np.ndarray, requests: np.ndarray
@@ -56,16 +51,9 @@ class LogprobAccumulator:
         np.add.at(self._sums, requests, logprobs)
         np.logical_and.at(self._greedy, requests, is_best)
         np.subtract.at(self._missing, requests, 1)
-        if self._on_scored:
-            for request in np.unique(requests):
-                if self._missing[request] == 0 and self.is_unknown[request]:
-                    self._on_scored(int(request), self.get_score(int(request)))
-
-    def get_score(self, request: int) -> Score:
-        if request in self._cached:
-            value, is_greedy = self._cached[request]
-            return value, is_greedy
-        return float(self._sums[request]), bool(self._greedy[request])
+        for request in np.unique(requests).tolist():
+            if self._missing[request] == 0 and self.is_unknown[request]:
+                self._answers[request] = float(self._sums[request]), bool(self._greedy[request])
 
 
 def _compute_logprobs(

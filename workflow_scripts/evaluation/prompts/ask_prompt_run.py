@@ -126,10 +126,9 @@ def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list
         requests.append(GenerationRequest(prompt.tokens, decoding.new_tokens, stop, seed))
         settings = {"seed": seed} if decoding.method == "sample" else {}
         keys.append(("generation", (prompt.tokens,), settings))
-    stored = Answers(scored_items, keys)
     # transformers logs a warning if a model has no padding token.
     options = decoding.get_options() | {"pad_token_id": tokenizer.pad_token_id}
-    texts = engine.generate(requests, options, cached=stored.cached, on_generated=stored.store)
+    texts = engine.generate(requests, options, answers=Answers(scored_items, keys))
     answers = []
     for text in texts:
         if not isinstance(text, str):
@@ -143,9 +142,7 @@ def _score_letters(engine, prompts, scored_items) -> list[dict]:
     pairs = [(prompt.tokens, letter) for prompt in prompts for letter in prompt.continuations]
     stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
     window = max(len(context) + len(target) for context, target in pairs)
-    scores = iter(
-        engine.loglikelihoods(pairs, window=window, cached=stored.cached, on_scored=stored.store)
-    )
+    scores = iter(engine.loglikelihoods(pairs, window=window, answers=stored))
     return [
         {"loglikelihoods": [next(scores)[0] for _ in prompt.continuations]} for prompt in prompts
     ]
