@@ -8,6 +8,7 @@ from pathlib import Path
 
 from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
+from workflow_scripts.core.files import read_png_description
 
 _MAX_LINES = 12  # of scores
 _MIN_STEPS = 50  # fewer training steps hardly change the scores
@@ -39,6 +40,11 @@ def describe_success(since: float) -> str:
     if not lines or lines[-1] == "":
         places = {Path("results", name): words for name, words in _PLACES.items()}
         lines += [f"{place}: {words}" for place, words in places.items() if place.exists()]
+    empty: dict[str, list[str]] = {}
+    for path in sorted(Path("results/figures").glob("*.png")):
+        if path.stat().st_mtime >= since and (sentence := read_png_description(path)):
+            empty.setdefault(sentence, []).append(path.stem)
+    lines += [f"Not drawn: {', '.join(names)}. {sentence}" for sentence, names in empty.items()]
     return clean_lines("\n".join(["", *requested, *lines, *_list_failed_cells()]))
 
 

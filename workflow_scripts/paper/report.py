@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import clean_lines, escape_html, escape_latex
-from workflow_scripts.core.files import write_text
+from workflow_scripts.core.files import read_png_description, write_text
 from workflow_scripts.paper.numbers import PROSE
 from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import Values, fill, format_number
@@ -49,6 +49,10 @@ def read_content(
         title, paragraphs = prose.get(key, (key, []))
         paths = files.get(key, [])
         figures = {path: captions[path.stem] for path in paths if path.suffix == ".png"}
+        for path in list(figures):
+            if sentence := read_png_description(path):
+                del figures[path]
+                missing.append(f"Figure {path.stem}: {sentence}")
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}
