@@ -53,6 +53,10 @@ def _read_answer(path: Path) -> list[str]:
     return [path.read_text(encoding="utf-8")]
 
 
+def _name_file(path: Path) -> list[str]:
+    return [str(path)]
+
+
 def _read_rows(path: Path) -> list[dict[str, str]]:
     if not path.exists():
         return []
@@ -132,6 +136,8 @@ _SUMMARIES: dict[str, Callable[[Path], list[str]]] = {
     "check_cluster.txt": _read_answer,
     "requests/submitted.txt": _read_answer,
     "compare.txt": _read_answer,
+    "explained_prompt.txt": _name_file,
+    "explained_training.txt": _name_file,
     "tables/published_agreement.csv": _describe_finding,
     "tables/harmony_scores.csv": _describe_models,
 }
