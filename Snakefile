@@ -43,9 +43,9 @@ rule all:
         rules.mmlu.input,
         rules.prompts.input,
         rules.suite.input,
-        rules.leaderboard.input,
+        rules.leaderboard.output if LEADERBOARD_TABLES else [],
         rules.merge_scores.output,
-        rules.paper.input,
+        rules.paper.output,
 
 
 onstart:

@@ -63,16 +63,17 @@ for _pack in packs(SETTINGS):
         log:
             _pack.log,
         wildcard_constraints:
-            checkpoint=match_any(HARMONY_MODELS),
             row=match_any(SUITE_ROWS),
         priority: int(_pack.protocol == "train_before_test")  # the longest jobs start first
-        retries: get_retries(CELL_RETRIES[_pack.protocol])
+        retries: RETRIES
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
             **plan_resources(_pack.rule, estimate_cells(_pack)),
-            tries_left=count_remaining_tries(_pack.protocol),
+            # The last try only records that all earlier tries were killed, so that one cell that always fails
+            # does not prevent the tables of its study.
+            tries_left=lambda wildcards, attempt: TRIES - attempt,
         params:
             version=f"{_pack.base} {CELL_VERSIONS[_pack.base]}",
             compute_threads=SETTINGS.compute.threads,

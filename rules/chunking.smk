@@ -1,9 +1,13 @@
 """Build and verify chunked models, and measure them in many chunk plans before any training."""
 
+from workflow_scripts.evaluation.requests import (
+    build_latency_request,
+    build_perplexity_request,
+    build_verify_request,
+    build_written_request,
+)
+from workflow_scripts.hub.requests import build_request
 from workflow_scripts.studies.training.requests import list_untrained_text_names
-
-_MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
-_REPORT = "results/verified/{checkpoint}.json"
 
 
 rule build_chunked:
@@ -11,20 +15,21 @@ rule build_chunked:
     input:
         model=get_unchunked_manifest,
     output:
-        manifest=_MANIFEST,
+        manifest="results/checkpoints/{checkpoint}/manifest.json",
     log:
         "logs/build_chunked/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=match_any(CHECKPOINTS),
     conda:
         "../envs/lm_eval.yaml"
-    threads: 1
     resources:
         mem_mb=lambda wildcards, attempt: 8000 * attempt,
         runtime="2h",
     params:
         version="build_chunked 3",
-        request=build_params,
+        request=lambda wildcards: build_request(
+            SETTINGS, str(CheckpointId.parse(wildcards.checkpoint))
+        ).to_params(),
     script:
         "../workflow_scripts/hub/chunk.py"
 
@@ -32,10 +37,10 @@ rule build_chunked:
 rule verify_chunked:
     """Verify a chunked checkpoint's logits against a plain layer loop and its base model, and record its plan."""
     input:
-        checkpoint=_MANIFEST,
+        checkpoint=rules.build_chunked.output.manifest,
         model=get_unchunked_manifest,
     output:
-        report=_REPORT,
+        report="results/verified/{checkpoint}.json",
     log:
         "logs/verify_chunked/{checkpoint}.log",
     wildcard_constraints:
@@ -65,20 +70,37 @@ rule measure_perplexity:
         magpie_pieces="results/records/chunking/perplexity/{model}/magpie.parquet",
     log:
         "logs/measure_perplexity/{model}.log",
-    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources(
-            "measure_perplexity", estimate_plans(PLANNER.perplexity, build_perplexity_request)
-        ),
+        **plan_resources("measure_perplexity", estimate_plans(build_perplexity_request)),
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
         request=make_measure_params(build_perplexity_request),
     script:
         "../workflow_scripts/evaluation/measure_perplexity.py"
+
+
+use rule measure_perplexity as measure_stage_perplexity with:
+    """Measure perplexity of a checkpoint after its training stages, or of a model before training."""
+    input:
+        model=get_checkpoint_manifest,
+        data=[get_manifest("dataset", name) for name in MEASURED_TEXTS.values()],
+    output:
+        wikitext="results/records/training/perplexity/{checkpoint}/wikitext.json",
+        wikitext_pieces="results/records/training/perplexity/{checkpoint}/wikitext.parquet",
+        magpie="results/records/training/perplexity/{checkpoint}/magpie.json",
+        magpie_pieces="results/records/training/perplexity/{checkpoint}/magpie.parquet",
+    log:
+        "logs/measure_stage_perplexity/{checkpoint}.log",
+    resources:
+        **plan_resources("measure_stage_perplexity", get_estimate(PLANNER.perplexity)),
+    params:
+        version="measure_stage_perplexity 3",
+        compute_threads=SETTINGS.compute.threads,
+        request=build_perplexity_request(SETTINGS).to_params(),
 
 
 rule measure_written:
@@ -91,12 +113,11 @@ rule measure_written:
         responses="results/records/chunking/perplexity/{model}/written.parquet",
     log:
         "logs/measure_written/{model}.log",
-    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_written", estimate_plans(PLANNER.written, build_written_request)),
+        **plan_resources("measure_written", estimate_plans(build_written_request)),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
@@ -115,7 +136,6 @@ rule measure_latency:
         rounds="results/records/latency/latency/{model}/mmlu.parquet",
     log:
         "logs/measure_latency/{model}.log",
-    retries: get_retries(2)
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -132,7 +152,7 @@ rule measure_latency:
 rule chunking_plans:
     """Tabulate the chunked checkpoints: plan, size and numerical exactness."""
     input:
-        reports=expand(_REPORT, checkpoint=CHECKPOINTS),
+        reports=expand(rules.verify_chunked.output, checkpoint=CHECKPOINTS),
     output:
         table=multiext("results/tables/chunking_plans", ".csv", ".md", ".tex"),
     log:
@@ -240,7 +260,7 @@ UNTRAINED_PLANS = [
 rule chunking:
     """Study: build, verify and measure chunked models in many chunk plans before any training."""
     input:
-        expand(_MANIFEST, checkpoint=CHECKPOINTS),
+        expand(rules.build_chunked.output, checkpoint=CHECKPOINTS),
         RECORDS.get("chunking", []),
         RECORDS.get("latency", []),
         UNTRAINED_PLANS,

@@ -9,34 +9,48 @@ from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId, format_path_names
 from workflow_scripts.hub.lock import read_lock
-from workflow_scripts.hub.hub_lookup import look_up_model, look_up_task
+from workflow_scripts.hub.hub_lookup import look_up_row
 from workflow_scripts.planning.estimates import Planner
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
-from workflow_scripts.settings.names import LookUp, locate_file
+from workflow_scripts.settings.names import locate_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
-from workflow_scripts.studies.records import TIMED, list_import_folders, list_records
+from workflow_scripts.settings.training import SampleKeys
+from workflow_scripts.settings.training_keys import TrainingKeys
+from workflow_scripts.studies.records import TIMED, list_records
+from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 with exit_on_config_error():
-    SETTINGS = load_checked_settings(workflow, config, LookUp(look_up_model, look_up_task))
+    SETTINGS = load_checked_settings(workflow, config, look_up_row)
     LOCK_FILE = locate_file(SETTINGS.hub.lock, Path(workflow.basedir))
     read_lock(LOCK_FILE)  # report its errors before any job starts
-    GPU_REQUEST = gpu_request(workflow)
+    GPU_REQUEST = gpu_request(workflow) if SETTINGS.on_gpus else None
     PLANNER = Planner(SETTINGS)
 
 HUB = SETTINGS.hub.path
-ON_GPUS = SETTINGS.on_gpus
 # The environments of --sdm conda; with GPUs, both use the GPU environment.
-EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lm_eval'}.yaml"
-LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if ON_GPUS else 'lighteval'}.yaml"
-# The chunked checkpoints of the config, keyed by their name in paths.
+EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if SETTINGS.on_gpus else 'lm_eval'}.yaml"
+LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if SETTINGS.on_gpus else 'lighteval'}.yaml"
+# Checkpoints by their name in paths: the chunked ones before training, all trained ones, all measured ones.
 CHECKPOINTS = {
-    CheckpointId.parse(name).in_path: checkpoint
-    for name, checkpoint in SETTINGS.checkpoints().items()
+    CheckpointId.parse(name).in_path: row for name, row in SETTINGS.checkpoints().items()
+}
+TRAINED = {id.in_path: id for id in SETTINGS.list_trained_checkpoints()}
+MEASURED = {
+    id.in_path: id
+    for id in (
+        *map(CheckpointId.parse, SETTINGS.harmony.models),
+        *SETTINGS.list_mmlu_checkpoints(),
+        *SETTINGS.list_compared_checkpoints(),
+        *SETTINGS.list_prompt_checkpoints(),
+    )
 }
 # The metric that tables report for each task; imported scores are checked against it.
 METRICS_OF_TASKS = {name: row.full_metric for name, row in SETTINGS.tasks.items()}
 RECORDS = list_records(SETTINGS)
+# A killed or signalled job resumes where it stopped. Inside a job, another try would get the same memory and time.
+TRIES = 6
+RETRIES = TRIES - 1 if is_main_process(workflow) else 0
 
 
 def match_any(names):
@@ -48,22 +62,25 @@ wildcard_constraints:
     org=r"[^/]+",
     name=r"[^/]+",
     model=match_any(CheckpointId(name).in_path for name in SETTINGS.models),
+    checkpoint=r"[^/]+",  # not all names, which every output pattern would compile; MEASURED has them
+    recipe=match_any(SETTINGS.training.recipes),
+    run=match_any(SETTINGS.prompt_runs),
 
 
 def get_manifest(kind, repository):
     return f"{HUB}/{kind}s/{repository}/manifest.json"
 
 
-def get_model_row(wildcards):
-    return SETTINGS.model(CheckpointId.parse(wildcards.model).model)
-
-
 def get_model_manifest(wildcards):
-    return get_manifest("model", get_model_row(wildcards).model)
+    return get_manifest("model", get_model_name(wildcards))
+
+
+def get_model_name(wildcards):
+    return CheckpointId.parse(wildcards.model).model
 
 
 def get_checkpoint_manifest(wildcards):
-    return get_measured_manifest(CheckpointId.parse(wildcards.checkpoint))
+    return get_measured_manifest(MEASURED[wildcards.checkpoint])
 
 
 def get_measured_manifest(wanted):
@@ -89,29 +106,21 @@ def list_hub_manifests(wildcards):
     """List the manifests of every model and dataset that the studies of this config fetch."""
     if SETTINGS.source == "miniature":
         return []
-    mmlu, timed = SETTINGS.list_mmlu_checkpoints(), SETTINGS.chunking.timed_models
-    harmony = [CheckpointId.parse(name) for name in SETTINGS.harmony.models]
-    asked = [
-        *harmony,
-        *mmlu,
-        *SETTINGS.list_compared_checkpoints(),
-        *SETTINGS.list_prompt_checkpoints(),
-    ]
-    models = dict.fromkeys([*(checkpoint.model for checkpoint in asked), *timed])
-    tasks = list(SETTINGS.harmony.tasks) if harmony else []
+    tasks = list(SETTINGS.harmony.tasks) if SETTINGS.harmony.models else []
     tasks += [entry.task for entry in SETTINGS.suite.tasks] if SETTINGS.requests else []
-    datasets = [SETTINGS.task(task).dataset for task in tasks]
-    datasets += MEASURED_TEXTS.values() if SETTINGS.list_compared_checkpoints() else []
-    datasets += [QUESTIONS["mmlu"]] * bool(timed) + [MMLU_DATASET] * bool(mmlu)
-    stages = {checkpoint.stages[-1] for checkpoint in SETTINGS.list_trained_checkpoints()}
-    datasets += filter(
-        None, (SETTINGS.get_stage_recipe(stage)[1].dataset for stage in sorted(stages))
-    )
-    datasets += [name for run in SETTINGS.prompt_runs.values() for name in run.datasets]
-    return [
-        *(get_manifest("model", name) for name in models if name not in SETTINGS.served),
-        *(get_manifest("dataset", name) for name in dict.fromkeys(datasets)),
+    recipes = [SETTINGS.get_stage_recipe(id.stages[-1])[1] for id in TRAINED.values()]
+    timed = SETTINGS.chunking.timed_models
+    datasets = [
+        *(SETTINGS.tasks[task].dataset for task in tasks),
+        *(MEASURED_TEXTS.values() if "training" in RECORDS or "chunking" in RECORDS else []),
+        *([QUESTIONS["mmlu"]] if timed else []),
+        *([MMLU_DATASET] if "mmlu" in RECORDS else []),
+        *(recipe.dataset for recipe in recipes if recipe.dataset),
+        *(name for run in SETTINGS.prompt_runs.values() for name in run.datasets),
     ]
+    models = {*(id.model for id in MEASURED.values()), *timed} - {*SETTINGS.served}
+    manifests = [get_manifest("model", name) for name in sorted(models)]
+    return manifests + [get_manifest("dataset", name) for name in dict.fromkeys(datasets)]
 
 
 def list_study_records(study, wildcards):
@@ -130,24 +139,9 @@ def get_model_revision(wildcards):
     return row.revision if row else None
 
 
-def get_retries(number):
-    """Return the number of retries: 0 inside a job, where a retry would get the same memory and time limit."""
-    return number if is_main_process(workflow) else 0
-
-
-# A killed or signalled job resumes where it stopped. The last try only records that all earlier tries were killed,
-# so that one cell that always fails does not prevent the tables of its study.
-CELL_RETRIES = {"direct": 3, "few_shot": 3, "train_before_test": 5}
-
-
-def count_remaining_tries(protocol):
-    return lambda wildcards, attempt: CELL_RETRIES[protocol] + 1 - attempt
-
-
 def plan_resources(rule, need, gpu=True):
     """Return a rule's resources, computed from the estimate of each job (workflow_scripts/planning)."""
-    spelling = GPU_REQUEST if gpu and ON_GPUS else None
-    return resources(rule, need, SETTINGS.cluster, spelling)
+    return resources(rule, need, SETTINGS.cluster, GPU_REQUEST if gpu else None)
 
 
 def get_estimate(estimate, wildcard="checkpoint"):
@@ -162,27 +156,72 @@ def estimate_download(wildcards):
 def get_served_source(wildcards):
     """Return the metadata of a model on the hub, or the manifest of a local model."""
     name = f"{wildcards.org}/{wildcards.name}"
-    if SETTINGS.model(name).source == "huggingface":
+    if SETTINGS.models[name].source == "huggingface":
         return f"{HUB}/submitted/{name}@default/metadata.json"
     return get_manifest("model", name)
+
+
+def make_measure_params(build_request):
+    """Return a params function for measuring a model in its chunk plans."""
+    return lambda wildcards: build_request(SETTINGS, get_model_name(wildcards)).to_params()
+
+
+def estimate_plans(build_request):
+    """Return a function that estimates a measurement of perplexity by its number of chunk plans."""
+    params = make_measure_params(build_request)
+    return lambda wildcards: PLANNER.perplexity(wildcards.model, len(params(wildcards)["plans"]))
+
+
+def list_recipe_sources(wildcards):
+    recipe = SETTINGS.training.recipes[wildcards.recipe]
+    return [get_manifest("dataset", recipe.dataset)] if recipe.dataset else recipe.files
+
+
+def get_base_manifest(wildcards):
+    return locate_checkpoint(TRAINED[wildcards.checkpoint].before)
+
+
+def get_stage_samples(wildcards):
+    trained = TRAINED[wildcards.checkpoint]
+    recipe, _ = SETTINGS.get_stage_recipe(trained.stages[-1])
+    return f"results/samples/{recipe}/{CheckpointId(trained.model).in_path}/samples.json"
+
+
+def build_samples_request(wildcards):
+    recipe = SETTINGS.training.recipes[wildcards.recipe]
+    return SamplesRequest(
+        hub=HUB, keys=SampleKeys.select_fields(recipe), max_length=recipe.max_length
+    ).to_params()
+
+
+def build_stage_request(wildcards):
+    trained = TRAINED[wildcards.checkpoint]
+    name, recipe = SETTINGS.get_stage_recipe(trained.stages[-1])
+    return StageRequest(
+        id=str(trained),
+        recipe=name,
+        keys=TrainingKeys.select_fields(recipe),
+        validation=recipe.validation,
+        seed=SETTINGS.seed,
+        device=SETTINGS.compute.device,
+        attention=SETTINGS.get_stage_attention(trained),
+        threads=SETTINGS.compute.threads,
+    ).to_params()
 
 
 def list_prompt_datasets(wildcards):
     return [get_manifest("dataset", name) for name in SETTINGS.prompt_runs[wildcards.run].datasets]
 
 
-def get_explained_model(wildcards):
-    """Return the manifest of the first model of the prompt runs; a chunked model's base has its tokenizer."""
-    if not SETTINGS.prompt_runs:
-        raise UserError(
-            "prompts.models is an empty list; expected a model, whose tokenizer explain_prompt uses."
-        )
-    return get_measured_manifest(CheckpointId(SETTINGS.list_prompt_checkpoints()[0].model))
-
-
-def list_explained_datasets(wildcards):
+def list_explained_inputs(wildcards):
+    """Return a prompt run's datasets, and a model; a chunked model's base has its tokenizer."""
     name, _, _ = SETTINGS.explained()
-    return [get_manifest("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
+    models = [CheckpointId(id.model) for id in SETTINGS.list_prompt_checkpoints()]
+    datasets = SETTINGS.prompt_runs[name].datasets
+    return {
+        "model": get_measured_manifest(models[0]),
+        "data": [get_manifest("dataset", dataset) for dataset in datasets],
+    }
 
 
 def get_figure_files(name, category):
@@ -191,19 +230,16 @@ def get_figure_files(name, category):
     return [f"results/figures/{name}.pdf", report(png, caption=caption, category=category)]
 
 
-def list_prose_files(ending):
-    """List the hand-written prose files with a file extension such as .md.j2."""
-    folder = Path(SETTINGS.workflow_folder)
-    return sorted(map(str, folder.glob(f"workflow_scripts/*/*/*{ending}")))
+def list_tables(*names):
+    """List the CSV files of these tables, without tables that no chapter has."""
+    files = [f"results/tables/{name}.csv" for name in names]
+    return [file for file in files if any(file in chapter for chapter in CHAPTERS.values())]
 
 
-def list_report_files(outputs):
-    """List the Markdown tables and PNG figures among the outputs of a rule."""
-    return [str(path) for path in outputs if path.endswith((".md", ".png"))]
+def list_files(pattern):
+    return sorted(map(str, Path(workflow.basedir).glob(pattern)))
 
 
 # These files define inputs and parameters for the rules; after them, rule files may be included in any order.
-include: "chunking_inputs.smk"
-include: "training_inputs.smk"
 include: "harmony_inputs.smk"
 include: "scores.smk"

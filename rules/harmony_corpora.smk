@@ -16,7 +16,7 @@ rule measure_corpus:
     wildcard_constraints:
         checkpoint=match_any(HARMONY_MODELS),
         corpus=match_any(SETTINGS.harmony.corpora),
-    retries: get_retries(5)
+    retries: RETRIES
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads

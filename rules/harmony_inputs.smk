@@ -22,4 +22,4 @@ def list_explained_models(wildcards):
 
 def list_explained_data(wildcards):
     task, _ = find_explained_task(SETTINGS)
-    return [get_manifest("dataset", SETTINGS.task(task).dataset)]
+    return [get_manifest("dataset", SETTINGS.tasks[task].dataset)]

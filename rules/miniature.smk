@@ -3,9 +3,6 @@
 from workflow_scripts.core.files import hash_file
 from workflow_scripts.miniature import catalogue
 
-_FOLDER = "retrained"
-_RETRAINED = f"{_FOLDER}/{{name}}/{catalogue.MADE}"
-
 
 rule build_world:
     """Generate the datasets of the demo."""
@@ -15,7 +12,6 @@ rule build_world:
         "logs/build_world.log",
     conda:
         "../envs/miniature.yaml"
-    threads: 1
     resources:
         mem_mb=3000,
         runtime="30m",
@@ -36,7 +32,6 @@ rule place_miniature_model:
         name=match_any(catalogue.MODELS),
     conda:
         "../envs/miniature.yaml"
-    threads: 1
     resources:
         mem_mb=1000,
         runtime="30m",
@@ -58,7 +53,6 @@ rule build_faulty_models:
         "logs/build_faulty_models.log",
     conda:
         "../envs/miniature.yaml"
-    threads: 1
     resources:
         mem_mb=3000,
         runtime="30m",
@@ -70,63 +64,23 @@ rule build_faulty_models:
         "../workflow_scripts/miniature/faulty.py"
 
 
-rule build_corpus:
-    """Write the training corpus of the demo models, from the training splits, and their tokenizer."""
-    input:
-        datasets=rules.build_world.output.datasets,
-    output:
-        corpus=f"{_FOLDER}/{catalogue.CORPUS}",
-        conversations=f"{_FOLDER}/{catalogue.CONVERSATIONS}",
-        tokenizer=f"{_FOLDER}/{catalogue.TOKENIZER}",
-    log:
-        "logs/build_corpus.log",
-    conda:
-        "../envs/miniature.yaml"
-    threads: 1
-    resources:
-        mem_mb=3000,
-        runtime="30m",
-    params:
-        version="build_corpus 2",
-        arguments={"hub": Path(HUB), "folder": Path(_FOLDER)},
-        request={},
-    script:
-        "../workflow_scripts/miniature/build_corpus.py"
-
-
-rule train_miniature_model:
-    """Train a demo model from scratch, or an instruct model from its base."""
-    input:
-        texts=rules.build_corpus.output,
-        base=lambda wildcards: [
-            _RETRAINED.format(name=base)
-            for name, base in catalogue.BASE_OF.items()
-            if name == wildcards.name
-        ],
-    output:
-        made=_RETRAINED,
-    log:
-        "logs/train_miniature_model/{name}.log",
-    wildcard_constraints:
-        name=match_any(catalogue.MODELS),
-    priority: lambda wildcards: len(catalogue.MODELS) - catalogue.MODELS.index(wildcards.name)
-    conda:
-        "../envs/miniature.yaml"
-    threads: 1
-    resources:
-        mem_mb=3000,
-        runtime="8h",
-    params:
-        version="train_miniature_model 3",
-        arguments={"folder": Path(_FOLDER)},
-        compute_threads=1,
-    script:
-        "../workflow_scripts/miniature/train.py"
-
-
 # No other rule uses these models: the shipped files change only after a person compared and copied them.
 rule retrain_miniature:
     """Retrain the shipped demo models, about an hour on one core; to ship them, compare retrained/* with resources/miniature and copy all but the texts there."""
     input:
-        expand(_RETRAINED, name=catalogue.MODELS),
-    localrule: True
+        datasets=rules.build_world.output.datasets,
+    output:
+        made=expand(f"retrained/{{name}}/{catalogue.MADE}", name=catalogue.MODELS),
+    log:
+        "logs/retrain_miniature.log",
+    conda:
+        "../envs/miniature.yaml"
+    resources:
+        mem_mb=3000,
+        runtime="8h",
+    params:
+        version="retrain_miniature 1",
+        arguments={"hub": Path(HUB), "folder": Path("retrained")},
+        compute_threads=1,
+    script:
+        "../workflow_scripts/miniature/train.py"

@@ -16,9 +16,6 @@ rule evaluate_mmlu:
         answers="results/records/mmlu/few_shot/{checkpoint}/mmlu_helm.parquet",
     log:
         "logs/evaluate_mmlu/{checkpoint}.log",
-    wildcard_constraints:
-        checkpoint=match_any(checkpoint.in_path for checkpoint in MMLU_CHECKPOINTS),
-    retries: get_retries(2)
     conda:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads

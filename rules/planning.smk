@@ -1,7 +1,7 @@
 """Estimate the cost of a run, and check that the cluster accepts its jobs, before it starts."""
 
 
-# The rule has no output, so it always runs when requested.
+# The rules have no output, so they always run when requested.
 rule plan:
     """Estimate the cost of the remaining jobs (GPU hours, memory, disk) without running them."""
     log:
@@ -9,10 +9,6 @@ rule plan:
     localrule: True
     conda:
         "../envs/planning.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="plan 2",
         snakefile=str(Path(workflow.basedir, "Snakefile")),
@@ -32,13 +28,10 @@ rule check_cluster:
     localrule: True
     conda:
         "../envs/planning.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version=1,
         snakefile=str(Path(workflow.basedir, "Snakefile")),
         config=config,
+        cluster=SETTINGS.cluster.model_dump(),
     script:
         "../workflow_scripts/steps/check_cluster.py"

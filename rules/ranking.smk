@@ -281,7 +281,7 @@ rule panel:
     params:
         version=2,
         arguments=lambda wildcards: get_grid_settings(wildcards)
-        | {"families": {row.model: row.family for row in list_model_rows(SETTINGS)}},
+        | {"families": {row["model"]: row["family"] for row in list_model_rows(SETTINGS)}},
     script:
         "../workflow_scripts/studies/ranking/panel.py"
 
@@ -303,9 +303,9 @@ rule scores:
     params:
         version=2,
         arguments={
-            "tasks": [row.model_dump() for row in list_shown_tasks(SETTINGS)],
+            "tasks": list_shown_tasks(SETTINGS),
             "models": list(SETTINGS.harmony.models),
-            "known_models": list_grid_models(SETTINGS, OWN_GRID),
+            "known_models": list_grid_models(SETTINGS, GRIDS[OWN]),
             "metrics": METRICS_OF_TASKS,
         },
     script:

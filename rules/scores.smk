@@ -1,15 +1,18 @@
-"""Collect the scores of each study, and import results of other people's harnesses."""
+"""Collect the scores of each study, with results of other people's harnesses."""
 
-from workflow_scripts.scores.foreign.requests import build_import_request
+from workflow_scripts.scores.foreign.requests import describe_imports
 
 
 rule collect_scores:
-    """Collect a study's records into one tidy table of scores."""
+    """Collect a study's records and imported folders into one tidy table of scores; one invalid file rejects a folder."""
     input:
         records=lambda wildcards: list_study_records(wildcards.study, wildcards),
-        imports=lambda wildcards: (
-            list_import_folders(SETTINGS) if wildcards.study == "harmony" else []
-        ),
+        # Absolute paths, because another config in the same working directory may import what this run shares.
+        imports=lambda wildcards: [
+            Path(folder).absolute()
+            for folder in SETTINGS.imports
+            if wildcards.study == "harmony"
+        ],
     output:
         scores="results/scores/{study}.parquet",
         errors="results/scores/{study}_errors.parquet",
@@ -21,29 +24,7 @@ rule collect_scores:
     conda:
         "../envs/reporting.yaml"
     params:
-        version=4,
+        version=5,
+        arguments=lambda wildcards: describe_imports(SETTINGS, wildcards.study),
     script:
         "../workflow_scripts/scores/tidy.py"
-
-
-rule import_results:
-    """Import a folder of lm-eval, lighteval or Every Eval Ever results; one invalid file rejects the folder."""
-    input:
-        # An absolute path, because another config in the same working directory may import what this run shares.
-        folder=lambda wildcards: Path(
-            build_import_request(SETTINGS, wildcards.imported)["folder"]
-        ).absolute(),
-    output:
-        imports=directory("results/imports/{imported}"),
-    log:
-        "logs/import_results/{imported}.log",
-    wildcard_constraints:
-        imported=match_any(SETTINGS.import_folders),
-    localrule: True
-    conda:
-        "../envs/lm_eval.yaml"
-    params:
-        version=5,
-        request=lambda wildcards: build_import_request(SETTINGS, wildcards.imported),
-    script:
-        "../workflow_scripts/scores/foreign/imports.py"

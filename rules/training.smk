@@ -1,11 +1,7 @@
 """Train chunked checkpoints stage by stage, and other models in one training run."""
 
-from workflow_scripts.evaluation.requests import build_stage_perplexity_request
 from workflow_scripts.studies.records import list_trainings
 from workflow_scripts.studies.training.requests import list_text_names
-
-_PERPLEXITY = "results/records/training/perplexity/{checkpoint}"
-_TRAINING_RECORD = "results/training/{checkpoint}.json"
 
 
 rule tokenise_samples:
@@ -18,11 +14,8 @@ rule tokenise_samples:
         data="results/samples/{recipe}/{model}/samples.arrow",
     log:
         "logs/tokenise_samples/{recipe}/{model}.log",
-    wildcard_constraints:
-        recipe=match_any(SETTINGS.training.recipes),
     conda:
         "../envs/lm_eval.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime="8h",
@@ -40,12 +33,12 @@ rule train_checkpoint:
         samples=get_stage_samples,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",
-        record=_TRAINING_RECORD,
+        record="results/training/{checkpoint}.json",
     log:
         "logs/train_checkpoint/{checkpoint}.log",
     wildcard_constraints:
         checkpoint=match_any(TRAINED),
-    retries: get_retries(5)  # a job that was signalled or killed resumes where it stopped
+    retries: RETRIES
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
@@ -57,34 +50,6 @@ rule train_checkpoint:
         request=build_stage_request,
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
-
-
-rule measure_stage_perplexity:
-    """Measure perplexity of a checkpoint after its training stages, or of a model before training."""
-    input:
-        model=get_checkpoint_manifest,
-        data=[get_manifest("dataset", name) for name in MEASURED_TEXTS.values()],
-    output:
-        wikitext=f"{_PERPLEXITY}/wikitext.json",
-        wikitext_pieces=f"{_PERPLEXITY}/wikitext.parquet",
-        magpie=f"{_PERPLEXITY}/magpie.json",
-        magpie_pieces=f"{_PERPLEXITY}/magpie.parquet",
-    log:
-        "logs/measure_stage_perplexity/{checkpoint}.log",
-    wildcard_constraints:
-        checkpoint=match_any(COMPARED),
-    retries: get_retries(2)
-    conda:
-        EVALUATION_ENVIRONMENT
-    threads: SETTINGS.compute.threads
-    resources:
-        **plan_resources("measure_stage_perplexity", get_estimate(PLANNER.perplexity)),
-    params:
-        version="measure_stage_perplexity 3",
-        compute_threads=SETTINGS.compute.threads,
-        request=build_stage_perplexity_request(SETTINGS).to_params(),
-    script:
-        "../workflow_scripts/evaluation/measure_perplexity.py"
 
 
 rule training_stages:

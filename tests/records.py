@@ -20,8 +20,7 @@ from workflow_scripts.core.records import (
     TrainingFacts,
     write_record,
 )
-from workflow_scripts.scores.foreign.cells import read_cells
-from workflow_scripts.scores.tidy import COLUMNS, collect, make_cell_rows, read_records, tidy
+from workflow_scripts.scores.tidy import COLUMNS, collect_scores
 
 DIGEST = hash_text("example")
 TRAINED = TrainingFacts(
@@ -102,19 +101,10 @@ def write_example(path: Path, golds: tuple[str, ...] = ("0", "1", "0", "1"), **o
     return write_record(path, make_items(golds=golds), **record_fields(n=len(golds), **overrides))
 
 
-def collect_records(paths: Iterable[Path]):
-    """Collect the tidy scores of records."""
-    return collect(record for _, record in read_records(list(paths)))
-
-
-def make_plain_import(folder: Path) -> dict:
-    """Build the parameters that import all results in a folder under their own names."""
-    return {"name": "theirs", "folder": str(folder), "stamp": "", "names": {}, "tasks": {}}
-
-
-def read_imported_scores(folder: Path) -> pd.DataFrame:
-    """Read the tidy scores of a folder that import_results wrote."""
-    return tidy([row for cell in read_cells(folder) for row in make_cell_rows(cell)])
+def collect(records: Iterable[Path] = (), folder: Path | None = None) -> tuple[pd.DataFrame, ...]:
+    """Collect the tidy scores of records and of a folder to import, and their errors from shared items."""
+    folders = {"theirs": str(folder)} if folder else {}
+    return collect_scores(list(records), folders, {"names": {}, "tasks": {}})
 
 
 def write_lm_eval_results(

@@ -13,7 +13,7 @@ from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.scores.foreign.imports import read_folder
-from workflow_scripts.scores.foreign.requests import build_import_request
+from workflow_scripts.scores.foreign.requests import describe_tasks
 from workflow_scripts.settings.load import load_settings
 
 pytestmark = pytest.mark.real
@@ -80,9 +80,8 @@ def test_cli_scores_equal_items(hub, manifest, folder, tmp_path, task, metric):
     reference_folder = tmp_path / "theirs"
     python(change_folder + program, *words, *saving, reference_folder, **home)
     settings = load_settings(merged({"imports": [str(reference_folder)]}), ROOT)
-    request = build_import_request(settings, "theirs")
-    names, tasks = request["names"], request["tasks"]
-    ((reference, reference_items),) = read_folder(Path(reference_folder), names, tasks)
+    cells = read_folder(Path(reference_folder), **describe_tasks(settings))
+    ((reference, reference_items),) = cells
     assert (reference.model, reference.task) == (record.model.id, task)
     assert (reference.shots, len(reference_items)) == (record.task.shots, record.items.n)
     metrics = {(metric.name, metric.subset): metric for metric in record.metrics}
@@ -105,7 +104,4 @@ def test_cli_scores_equal_items(hub, manifest, folder, tmp_path, task, metric):
             differences += [abs(first - second) for first, second in both]
         else:
             assert item.prediction == own["prediction"]
-    print(
-        f"{task}: {len(own_items)} items, log-likelihoods within {max(differences, default=0):.1g}"
-    )
     assert max(differences, default=0) < 2e-3

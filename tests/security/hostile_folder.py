@@ -41,7 +41,7 @@ _REPOSITORIES: dict[str, tuple[Callable[[Files], Files], str, str]] = {
     "nested": (
         lambda good: good | {"config.json": b'{"a":' * 200_000 + b"1" + b"}" * 200_000},
         "mit",
-        "its configuration does not load",
+        "it does not load",
     ),
     "layers": (
         lambda good: _edit_config(good, num_hidden_layers=10**9),

@@ -1,7 +1,7 @@
 """Start short local jobs as forks of a process that has already imported their libraries.
 
-The process is the forkserver of Python's multiprocessing. Jobs with another number of threads, a benchmark or a conda
-environment, and jobs that use a GPU, the network or a server start as usual.
+The process is the forkserver of Python's multiprocessing. Jobs with another number of threads or a conda environment,
+and jobs that use a GPU, the network or a server start as usual.
 """
 
 import multiprocessing
@@ -65,10 +65,7 @@ def _needs_own_python(workflow, job, threads: int) -> bool:
     if callable(environment):
         environment = environment(job.wildcards)
     return bool(
-        job.container_img
-        or job.conda_env
-        or job.env_modules
-        or job.bench_record is not None
+        job.conda_env
         or Path(str(environment)).stem not in _ENVIRONMENTS
         or (getattr(job.params, "compute_threads", None) or job.threads) != threads
         or read_server_address(job)

@@ -18,7 +18,8 @@ import yaml
 from workflow_scripts.core.errors import UserError
 
 _FILE = "CHORUS_JOB_LIST"
-_CORES = "1024"  # Snakemake limits a job's threads to the cores
+# Snakemake limits a job's threads to the cores.
+_DRY_RUN = (sys.executable, "-m", "snakemake", "all", "--dry-run", "--nolock", "--cores", "1024")
 CHECKS = Path("results/requests/checks.json")
 
 
@@ -27,34 +28,24 @@ def is_listing() -> bool:
     return _FILE in os.environ
 
 
-def record_job(rule: str, wildcards, threads: int, need, request: dict[str, Any]) -> None:
+def record_job(rule: str, wildcards, threads: int, need) -> None:
     """Append a job to the list, if `list_jobs` runs; a job may be appended twice."""
     if is_listing():
         job = {"rule": rule, "wildcards": dict(wildcards.items()), "threads": threads}
-        line = json.dumps(job | {"need": asdict(need), "asked": request})
+        line = json.dumps(job | {"need": asdict(need)})
         with Path(os.environ[_FILE]).open("a", encoding="utf-8") as file:
             file.write(f"{line}\n")
 
 
-def list_jobs(snakefile: Path, config: dict[str, Any], targets: tuple[str, ...]) -> dict[str, Any]:
+def list_jobs(snakefile: Path, config: dict[str, Any]) -> tuple[list[dict[str, Any]], bool]:
     """Return the jobs, and whether they include leaderboard submissions that were not checked yet."""
     with tempfile.TemporaryDirectory() as folder:
         jobs, configfile = Path(folder, "jobs"), Path(folder, "config.yaml")
         jobs.touch()
         # Unsorted, because Snakemake compares the parameters as text.
         configfile.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-        options = ["--dry-run", "--nolock", "--cores", _CORES, "--configfile", str(configfile)]
         run = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "snakemake",
-                "--snakefile",
-                str(snakefile),
-                *options,
-                "--",
-                *targets,
-            ],
+            [*_DRY_RUN, "--snakefile", str(snakefile), "--configfile", str(configfile)],
             check=False,
             capture_output=True,
             text=True,
@@ -65,4 +56,4 @@ def list_jobs(snakefile: Path, config: dict[str, Any], targets: tuple[str, ...])
         raise UserError(f"Snakemake cannot plan this config: {(run.stdout + run.stderr).strip()}")
     listed = [json.loads(line) for line in dict.fromkeys(lines)]
     has_rows = any("row" in job["wildcards"] for job in listed)
-    return {"jobs": listed, "as_if_accepted": has_rows and not CHECKS.exists()}
+    return listed, has_rows and not CHECKS.exists()

@@ -1,6 +1,5 @@
 """Build the Snakemake resources of a rule's jobs, with GPUs in the form that the cluster requires."""
 
-import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -9,9 +8,6 @@ from workflow_scripts.bridge.snakemake_contract import get_default_resource
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.error_messages import shown
-
-_OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
-
 
 # Maps a job's wildcards to a Need of workflow_scripts.planning.estimates.
 NeedOf = Callable[[Any], Any]
@@ -27,12 +23,8 @@ def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None
         return need(wildcards).get_memory_limit_mb(attempt, cluster)
 
     def runtime(wildcards, attempt, threads):
-        job = need(wildcards)
-        minutes = job.get_time_limit_minutes(attempt, cluster)
-        request = {"mem_mb": mem_mb(wildcards, attempt), "runtime": minutes}
-        request["gpus"] = job.gpus if gpu_request else 0
-        record_job(rule, wildcards, threads, job, request)
-        return minutes
+        record_job(rule, wildcards, threads, need(wildcards))
+        return need(wildcards).get_time_limit_minutes(attempt, cluster)
 
     gpus = _request_gpus(need, gpu_request) if gpu_request else {}
     return {"mem_mb": mem_mb, "runtime": runtime, **gpus}
@@ -59,20 +51,3 @@ def _request_gpus(need: NeedOf, gpu_option: str) -> dict[str, Any]:
     # --gpus counts GPUs of the whole job, which Slurm may spread over several nodes; gres counts them per node.
     counted = {"gpu": lambda wildcards: need(wildcards).gpus, "nodes": 1}
     return counted | ({"gpu_model": kind} if kind else {})
-
-
-def list_sbatch_options(
-    threads: int, request: dict[str, int], profile: dict[str, Any]
-) -> list[str]:
-    """Return the options that the Slurm executor plugin passes to sbatch."""
-    options = [
-        f"--mem={request['mem_mb']}",
-        f"--time={request['runtime']}",
-        f"--cpus-per-task={threads}",
-    ]
-    if request["gpus"]:
-        option, *kind = profile["gpu_request"].split(":")
-        count = ":".join([*kind, str(request["gpus"])])
-        options.append(f"--gres=gpu:{count}" if option == "gres" else f"--gpus={count}")
-    options += [f"--{name}={profile[key]}" for key, name in _OPTIONS.items() if key in profile]
-    return options + shlex.split(profile.get("slurm_extra", ""))

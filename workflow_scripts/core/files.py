@@ -13,7 +13,7 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -70,14 +70,12 @@ def open_atomic_dir(target: Path | str) -> Iterator[Path]:
     temporary.mkdir()
     try:
         yield temporary
-        if target.is_dir() and not target.is_symlink():
-            retired = temporary.with_name(f"{temporary.name}-old")
-            shutil.rmtree(retired, ignore_errors=True)
-            target.replace(retired)  # a folder cannot be renamed onto one that is not empty
-            temporary.replace(target)
-            shutil.rmtree(retired)
-        else:
-            temporary.replace(target)
+        # A folder cannot be renamed onto one that is not empty.
+        retired = temporary.with_name(f"{temporary.name}-old")
+        with suppress(FileNotFoundError):
+            target.replace(retired)
+        temporary.replace(target)
+        shutil.rmtree(retired, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

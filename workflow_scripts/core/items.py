@@ -1,6 +1,6 @@
 """Read and write the items of a record in Parquet: one row per question."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
@@ -8,19 +8,18 @@ from workflow_scripts.core.files import open_atomic_path
 from workflow_scripts.core.measurement_conditions import Condition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Item:
     """A question with the model's answer; null for fields that its type of task does not have."""
 
     item: str
+    subset: str | None = None
+    # Group of items that share a premise, a passage or a paired question.
+    cluster: str | None = None
     prompt_sha256: str
     gold: str | None
     prediction: str | None
     correct: bool | None = None
-    subset: str | None = None
-    cluster: str | None = (
-        None  # group of items that share a premise, a passage or a paired question
-    )
     scores: dict[str, float] = field(default_factory=dict)
     loglikelihoods: list[float] | None = None
     text: str | None = None
@@ -29,12 +28,6 @@ class Item:
     prompt: str | None = None  # its end, if the measurement keeps texts
     choices: list[str] | None = None
     condition: Condition | None = None
-
-
-_COLUMNS = (
-    *("item", "subset", "cluster", "prompt_sha256", "gold", "prediction", "correct", "scores"),
-    *("loglikelihoods", "text", "format_met", "parser", "prompt", "choices", "condition"),
-)
 
 
 def build_items_schema():
@@ -56,7 +49,10 @@ def build_items_schema():
     }
     required = {"item", "prompt_sha256"}
     return pa.schema(
-        [pa.field(name, types.get(name, text), name not in required) for name in _COLUMNS]
+        [
+            pa.field(column.name, types.get(column.name, text), column.name not in required)
+            for column in fields(Item)
+        ]
     )
 
 

@@ -20,17 +20,42 @@ from workflow_scripts.core.provenance import list_package_versions
 class OutputCache:
     """Hard links to the outputs of a job, under a cache key of all inputs and settings.
 
-    `sound` reads the outputs and raises if they are incomplete; the last output has the checksums of the others.
+    `validate` reads the outputs and raises if they are incomplete; the last output has the checksums of the others.
+    An interrupted job resumes from `states`, each a file of scored answers or a folder of training states, unless
+    another version of its rule wrote them.
     """
 
-    def __init__(self, outputs: Sequence[Path], decides: Any, sound: Callable[[], Any]):
+    def __init__(
+        self,
+        outputs: Sequence[Path],
+        key: Any,
+        validate: Callable[[], Any],
+        states: Sequence[Path],
+        version: str,
+    ):
         self._folder = outputs[-1].parent / ".finished" / outputs[-1].stem
         # Numbered, because two outputs may have the same name in different folders.
         self._links = {
             out: self._folder / f"{number}.{out.name}" for number, out in enumerate(outputs)
         }
-        self._key, self._digest = self._folder / "key", hash_json(decides)
-        self._sound = sound
+        self._key, self._digest = self._folder / "key", hash_json(key)
+        self._validate, self._states, self._version = validate, states, version
+
+    def run(self, work: Callable[[], Any]) -> None:
+        """Restore the outputs, or run `work` and cache them; then delete the resume states."""
+        if self.restore():
+            print("Done before: the outputs are restored.", flush=True)
+        else:
+            for state in self._states:
+                # The state itself records the weights and settings that it depends on.
+                if read_json(_get_note(state)) != self._version:
+                    _delete_state(state)
+                    write_json(_get_note(state), self._version)
+            work()
+            self._keep()
+        # Last, because a killed job loses its outputs and needs the cache or the states to resume.
+        for state in self._states:
+            _delete_state(state)
 
     def restore(self) -> bool:
         """Restore the outputs if the cache key matches and they are complete; return whether that succeeded."""
@@ -40,12 +65,12 @@ class OutputCache:
             for output, link in self._links.items():
                 output.unlink(missing_ok=True)
                 os.link(link, output)
-            self._sound()
+            self._validate()
         except (OSError, UserError):
             return False
         return True
 
-    def keep(self) -> None:
+    def _keep(self) -> None:
         """Save hard links to the outputs, which use no space; save nothing on a file system without links."""
         with suppress(OSError):
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -67,29 +92,11 @@ def run_cached(
 ) -> None:
     """Restore the outputs from the cache, or run `work` and cache them; then delete the resume state."""
     digests = {str(path): hash_file(path) for path in inputs}
-    finished = OutputCache(outputs, [digests, [version, request], list_package_versions()], sound)
-    if finished.restore():
-        print("Done before: the outputs are restored.", flush=True)
-    else:
-        delete_stale_state(state, version)
-        work()
-        finished.keep()
-    # Last, because a killed job loses its outputs and needs the cache or the state to resume.
-    delete_resume_state(state)
+    key = [digests, [version, request], list_package_versions()]
+    OutputCache(outputs, key, sound, [state], version).run(work)
 
 
-def delete_stale_state(state: Path, version: str) -> None:
-    """Delete a resume state of another version of the rule, and note this version.
-
-    The state itself records the weights and settings that it depends on.
-    """
-    if read_json(_get_note(state)) != version:
-        delete_resume_state(state)
-        write_json(_get_note(state), version)
-
-
-def delete_resume_state(state: Path) -> None:
-    """Delete the resume state: a file of scored answers, or a folder of training states."""
+def _delete_state(state: Path) -> None:
     shutil.rmtree(state) if state.is_dir() else state.unlink(missing_ok=True)
     _get_note(state).unlink(missing_ok=True)
 

@@ -214,11 +214,22 @@ def read_complete_record(path: Path) -> Record:
     return record
 
 
-def sort_records(paths: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list[FailedRecord]]:
-    """Read records, and return the complete ones with their paths and the failed ones."""
-    records = [(path, read_record(path)) for path in paths]
-    complete = [(path, record) for path, record in records if isinstance(record, Record)]
-    return complete, [record for _, record in records if isinstance(record, FailedRecord)]
+def read_records(paths: Iterable[Path]) -> list[tuple[Path, Record]]:
+    """Read records; all problems are raised together, and failed cells are printed and skipped."""
+    records, problems = [], []
+    for path in paths:
+        try:
+            record = read_record(path)
+        except UserError as error:
+            problems += error.problems
+            continue
+        if isinstance(record, FailedRecord):
+            print(f"{path} is of a broken cell, and left out.")
+        else:
+            records.append((path, record))
+    if problems:
+        raise UserError(problems)
+    return records
 
 
 def read_record_numbers(path: Path) -> Record | FailedRecord:

@@ -125,7 +125,7 @@ def build_suite_cells(
 def _build_task(
     settings: Settings, name: str, metric: str | None, shots: int, max_test_items: int | None
 ) -> TaskRequest:
-    row = settings.task(name)
+    row = settings.tasks[name]
     return TaskRequest(
         harness_task=row.harness_task,
         metric=metric or row.full_metric,

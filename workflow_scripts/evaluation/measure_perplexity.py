@@ -32,19 +32,20 @@ from workflow_scripts.settings.plan_measures import MAGPIE, WIKITEXT, Perplexity
 
 
 def measure_perplexity(
-    model: Path, hub: Path, wikitext: Path, magpie: Path, request: PerplexityRequest
+    model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
 ) -> None:
     """Measure the perplexity of a text and of responses under the unchanged model and under each plan."""
-    recording, measures = Recording(), request.measures
+    recording, params = Recording(), PerplexityRequest.of(request)
+    hub, measures = get_hub_folder(data[0]), params.measures
     rows, manifest = read_rows(hub, WIKITEXT, "wikitext-103-v1", "validation")
     texts = PerplexityRecord("wikitext", WIKITEXT, manifest.commit, "validation")
     text = "\n\n".join(row["text"] for row in rows)
     rows, manifest = read_rows(hub, MAGPIE, None, "train")
     responses = PerplexityRecord("magpie", MAGPIE, manifest.commit, "train")
     pairs = {level: _select(rows, measures.responses, level) for level in measures.difficulties}
-    for varied, loaded in load_plans(model, request.plans, request.compute):
+    for varied, loaded in load_plans(model, params.plans, params.compute):
         print(f"perplexity of {loaded.manifest.repository}, {varied['plan']}", flush=True)
-        if request.study == "training":  # the checkpoint id already contains the plan
+        if params.study == "training":  # the checkpoint id already contains the plan
             varied = {}
         window = min(measures.window, loaded.model.config.max_position_embeddings)
         pieces = score_text(
@@ -68,7 +69,7 @@ def measure_perplexity(
         (magpie, responses, {"window", "responses", "difficulties"}),
     ):
         generation = measures.model_dump(mode="json", include=keys | {"perplexity_mean"})
-        record.write(path, request, loaded, recording, request.study, generation)
+        record.write(path, params, loaded, recording, params.study, generation)
 
 
 class PerplexityRecord:
@@ -129,12 +130,12 @@ def load_plans(
     del loaded
     for plan in plans:
         yield (
-            plan_condition(plan, layers),
+            build_plan_condition(plan, layers),
             load_model(model, chunking=plan.keys, **compute.loading),
         )
 
 
-def plan_condition(plan: Checkpoint, layers: int) -> dict[str, str | None]:
+def build_plan_condition(plan: Checkpoint, layers: int) -> dict[str, str | None]:
     """Return the condition fields of a plan."""
     return {
         "plan": plan.plan_name(layers),
@@ -151,13 +152,5 @@ def _select(rows: list[dict[str, Any]], number: int, level: str) -> list[tuple[s
     return [(row["instruction"], row["response"]) for row in selected[:number]]
 
 
-def main(
-    model: Path, data: list[Path], wikitext: Path, magpie: Path, request: dict[str, Any]
-) -> None:
-    measure_perplexity(
-        model, get_hub_folder(data[0]), wikitext, magpie, PerplexityRequest.of(request)
-    )
-
-
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(measure_perplexity, snakemake)

@@ -15,28 +15,25 @@ _ROWS, _TOKENS = 2, 32
 
 
 def verify_chunked(checkpoint: Path, model: Path, request: dict[str, Any], report: Path) -> None:
-    """Write the report as JSON; raise an error for a difference above the tolerance."""
-    write_json(report, parity(checkpoint, model, VerifyRequest.of(request)))
-
-
-def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, Any]:
-    """Compute parameter counts, the plan as text, and the largest differences of logits on random tokens.
+    """Report parameter counts, the plan as text, and the largest differences of logits on random tokens, as JSON.
 
     The logits of the unchanged plan must equal the base model's bit for bit, and the fused logits of any plan must
     match its plain loop within a tolerance; otherwise a UserError states the difference.
     """
     import torch
 
-    base, chunked = (load_model(path, **request.compute.loading) for path in (model, checkpoint))
-    generator = torch.Generator().manual_seed(request.seed)
+    params = VerifyRequest.of(request)
+    base, chunked = (load_model(path, **params.compute.loading) for path in (model, checkpoint))
+    generator = torch.Generator().manual_seed(params.seed)
     vocabulary = base.model.config.vocab_size
     ids = torch.randint(vocabulary, (_ROWS, _TOKENS), generator=generator).to(base.device)
+    logits = {}
     with torch.no_grad():
         expected = base.model(ids).logits.float()
-        chunked.model.config.chunk_execution = "loop"
-        loop = chunked.model(ids).logits.float()
-        chunked.model.config.chunk_execution = "fused"
-        fused = chunked.model(ids).logits.float()
+        for execution in ("loop", "fused"):
+            chunked.model.config.chunk_execution = execution
+            logits[execution] = chunked.model(ids).logits.float()
+    loop, fused = logits["loop"], logits["fused"]
     from_base = float((fused - expected).abs().max())
     from_loop = float((fused - loop).abs().max())
     name, plan = chunked.manifest.repository, chunked.model.config.plan()
@@ -52,22 +49,21 @@ def parity(checkpoint: Path, model: Path, request: VerifyRequest) -> dict[str, A
             f" at most {tolerance:.3g} in {chunked.dtype}."
         )
     parameters = dict(chunked.model.named_parameters())
-    return {
+    facts = {
         "checkpoint": name,
         "base": base.manifest.repository,
         "plan": format_plan(plan),
         "depth": len(plan.start) + len(plan.end) + (len(plan.chunks[0]) if plan.chunks else 0),
         "layers": layers,
         "parameters": chunked.model.num_parameters(),
-        "base_parameters": base.model.num_parameters(),
         "new_parameters": sum(
             parameters[name].numel() for name in parameters if "wrapped_chunk_layers" in name
         ),
         "fused_from_loop": from_loop,
         "fused_from_base": from_base,
         "dtype": chunked.dtype,
-        "device": chunked.device,
     }
+    write_json(report, facts)
 
 
 def format_plan(plan) -> str:

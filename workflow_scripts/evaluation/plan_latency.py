@@ -7,8 +7,7 @@ other load on the machine affects all of them equally; ratios are taken within a
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.core.records import Metric, write_record
-from workflow_scripts.evaluation.measure_perplexity import plan_condition
+from workflow_scripts.evaluation.measure_perplexity import build_plan_condition
 from workflow_scripts.evaluation.perplexity import format_label
 from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
 from workflow_scripts.evaluation.record_parts import build_metric, build_protocol, build_task_facts
@@ -31,46 +30,46 @@ TIMES = ("prefill_seconds", "token_seconds")
 Timings = list[tuple[float, float]]  # both TIMES of each round
 
 
-def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest) -> None:
+def measure_latency(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     """Time each plan, fused and as a loop, on each number of devices, alternating with the unchanged model."""
-    recording, measures = Recording(), request.measures
-    device = choose_device(request.compute.device)
+    recording, params = Recording(), LatencyRequest.of(request)
+    measures = params.measures
+    device = choose_device(params.compute.device)
     places = [f"cuda:{n}" if device == "cuda" else device for n in range(max(measures.devices))]
-    questions, dataset = read_questions(hub, "mmlu")
-    base = load_model(model, **request.compute.loading)
+    questions, dataset = read_questions(get_hub_folder(data[0]), "mmlu")
+    base = load_model(model, **params.compute.loading)
     layers = base.model.config.num_hidden_layers
     is_chat = measures.latency_prompts == "chat"
     prompts = [
-        format_chat(base.tokenizer, question) if is_chat else format_plain(question)
+        format_prompt(base.tokenizer, question, is_chat)
         for question in questions[: measures.questions]
     ]
     rows = [base.tokenizer(text, add_special_tokens=not is_chat)["input_ids"] for text in prompts]
     metrics: list[Metric] = []
     items: list[Item] = []
-    for plan in request.plans:
+    for plan in params.plans:
         chunks = len(plan.plan(layers).chunks)
         # A pruned model is only a shallower model; one batch size is enough to measure its speedup.
         sizes = measures.batch_sizes if chunks else measures.batch_sizes[:1]
         for devices in [number for number in measures.devices if number <= chunks] or [1]:
-            loaded = load_model(model, chunking=plan.keys, **request.compute.loading)
+            loaded = load_model(model, chunking=plan.keys, **params.compute.loading)
             if devices > 1:
                 loaded.model.spread(places[:devices])
+            variants = {"unchanged": base.model, "fused": loaded.model, "loop": loaded.model}
+            if not chunks:
+                del variants["fused"]
             for size in sizes:
-                varied = plan_condition(plan, layers) | {"batch": size}
+                varied = build_plan_condition(plan, layers) | {"batch": size}
                 varied["devices"] = devices if devices > 1 else None
                 print(f"latency of {varied}", flush=True)
                 batches = [
                     pad_left(rows[start : start + size], base.device)
                     for start in range(0, len(rows), size)
                 ]
-                runs = {
-                    way: partial(_run, variant.model, way, batches, measures.new_tokens)
-                    for way, variant in (("unchanged", base), ("fused", loaded), ("loop", loaded))
-                    if chunks or way != "fused"
-                }
-                for way, timings in time_interleaved(runs, measures.repeats).items():
+                timings = time_variants(variants, batches, measures.new_tokens, measures.repeats)
+                for way, rounds in timings.items():
                     condition = Condition(**varied, way=way)
-                    metrics += build_metrics(timings, condition)
+                    metrics += build_metrics(rounds, condition)
                     items += [
                         Item(
                             item=f"{format_label('mmlu', condition)}/{number}",
@@ -80,37 +79,39 @@ def measure_latency(model: Path, hub: Path, path: Path, request: LatencyRequest)
                             prediction=None,
                             scores=dict(zip(TIMES, seconds, strict=True)),
                         )
-                        for number, seconds in enumerate(timings)
+                        for number, seconds in enumerate(rounds)
                     ]
-            del loaded  # so that at most two models are in memory
+            del loaded, variants  # so that at most two models are in memory
     tokens = sum(len(row) + measures.new_tokens - 1 for row in rows)
     write_record(
-        path,
+        record,
         items,
         study="latency",
         task=build_task_facts("mmlu", dataset.repository, dataset.commit, "test"),
         protocol=build_protocol(
             "latency",
             base,
-            seed=request.seed,
+            seed=params.seed,
             batch_size=max(measures.batch_sizes),
             chat_template=is_chat,
             generation=measures.model_dump(mode="json", exclude={"repeats"}),
         ),
         metrics=tuple(metrics),
-        **recording.parts(request, base, tokens * len(items), [*map(_name_device, places)]),
+        **recording.parts(params, base, tokens * len(items), [*map(_name_device, places)]),
     )
 
 
-def time_interleaved(
-    variants: Mapping[str, Callable[[], tuple[float, float]]], rounds: int
+def time_variants(
+    variants: Mapping[str, Any], batches: list, new_tokens: int, rounds: int
 ) -> dict[str, Timings]:
-    """Time each variant once per round; a variant returns its seconds for prefill and per token."""
-    timings: dict[str, Timings] = {name: [] for name in variants}
+    """Time the model of each way of running once per round."""
+    timings: dict[str, Timings] = {way: [] for way in variants}
     for _ in range(WARM_UPS + rounds):
-        for name, measure in variants.items():
-            timings[name].append(measure())
-    return {name: seconds[WARM_UPS:] for name, seconds in timings.items()}
+        for way, model in variants.items():
+            if way != "unchanged":
+                model.config.chunk_execution = way
+            timings[way].append(time_greedy_generation(model, batches, new_tokens))
+    return {way: seconds[WARM_UPS:] for way, seconds in timings.items()}
 
 
 def build_metrics(timings: Timings, condition: Condition) -> list[Metric]:
@@ -177,12 +178,6 @@ def _name_device(device: str) -> str:
     return device if device == "cpu" else f"{device} {torch.cuda.get_device_name(device)}"
 
 
-def _run(model: Any, way: str, batches: list, new_tokens: int) -> tuple[float, float]:
-    if way != "unchanged":
-        model.config.chunk_execution = way
-    return time_greedy_generation(model, batches, new_tokens)
-
-
 def _get_time(model) -> float:
     if model.device.type == "cuda":
         import torch
@@ -191,22 +186,14 @@ def _get_time(model) -> float:
     return time.perf_counter()
 
 
-def format_plain(question: Question) -> str:
-    """Format a question with its choices."""
-    choices = zip(LETTERS, question.choices, strict=False)
-    lines = [f"{letter}. {choice}" for letter, choice in choices]
-    return "\n".join([question.text, *lines, "Answer:"])
-
-
-def format_chat(tokenizer: Any, question: Question) -> str:
-    """Format a question without its choices as a user's turn, with the template's default system message."""
-    turns = [{"role": "user", "content": question.text}]
-    return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
-
-
-def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
-    measure_latency(model, get_hub_folder(data[0]), record, LatencyRequest.of(request))
+def format_prompt(tokenizer: Any, question: Question, is_chat: bool) -> str:
+    """Format a question with its choices; as a chat, without them, after the template's system message."""
+    if is_chat:
+        turns = [{"role": "user", "content": question.text}]
+        return tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)
+    choices = map("{}. {}".format, LETTERS, question.choices)
+    return "\n".join([question.text, *choices, "Answer:"])
 
 
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(measure_latency, snakemake)

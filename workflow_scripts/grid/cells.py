@@ -9,6 +9,7 @@ again for another cell.
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from workflow_scripts.core.failed_cells import get_note_path
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.items import write_items
-from workflow_scripts.core.output_cache import OutputCache, delete_resume_state, delete_stale_state
+from workflow_scripts.core.output_cache import OutputCache
 from workflow_scripts.core.records import FailedRecord, read_complete_record
 from workflow_scripts.evaluation.score_cache import get_score_cache_path
 
@@ -46,20 +47,13 @@ class GridCell:
         return self.record.with_suffix(".parquet")
 
     @property
-    def states(self) -> list[Path]:
-        """Paths of the state to resume from: the score cache and the training checkpoints."""
-        return [get_score_cache_path(self.record), get_training_state(self.record)]
-
-    @property
     def cache(self) -> OutputCache:
         """The cache of the cell's outputs; its key covers everything that they depend on."""
         decides = {"version": self.version, **self.decides}
         outputs = [self.items, self.record]
-        return OutputCache(outputs, decides, lambda: read_complete_record(self.record))
-
-    def forget_states(self) -> None:
-        for state in self.states:
-            delete_resume_state(state)
+        states = [get_score_cache_path(self.record), get_training_state(self.record)]
+        validate = partial(read_complete_record, self.record)
+        return OutputCache(outputs, decides, validate, states, self.version)
 
 
 def get_training_state(record: Path) -> Path:
@@ -70,18 +64,9 @@ def get_training_state(record: Path) -> Path:
 def run_cells(cells: Iterable[GridCell], measure: Callable[[GridCell], Any]) -> None:
     """Measure each cell or restore it from the cache; record an error as the cell's outcome, except hardware errors."""
     for cell in cells:
-        if cell.cache.restore():
-            print(f"{cell.name}: finished before, and kept", flush=True)
-            cell.forget_states()
-            continue
-        for state in cell.states:
-            delete_stale_state(state, cell.version)
         print(cell.name, flush=True)
         try:
-            measure(cell)
-            cell.cache.keep()
-            # Only now: a killed job loses its record, and needs the cache or the state to resume from.
-            cell.forget_states()
+            cell.cache.run(partial(measure, cell))
         except Interrupted:
             raise
         except Exception as error:
@@ -100,9 +85,7 @@ def mark_failed(cells: Iterable[GridCell]) -> None:
 
 
 def _write_broken(cell: GridCell, error: Exception) -> None:
-    reason = str(error).strip() or type(error).__name__
-    if not isinstance(error, UserError):
-        reason = f"{type(error).__name__}: {reason}"
+    reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
     failed = FailedRecord(record=str(cell.record), reason=reason, log=str(cell.log)).model_dump()
     write_items(cell.items, [])
     write_json(cell.record, {"broken": failed})

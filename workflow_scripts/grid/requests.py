@@ -21,7 +21,7 @@ class ExplainTrainingRequest(JobParams):
 def build_explain_request(settings: Settings) -> ExplainTrainingRequest:
     task, number = find_explained_task(settings)
     return ExplainTrainingRequest(
-        task=settings.task(task).harness_task,
+        task=settings.tasks[task].harness_task,
         number=number,
         recipe=settings.harmony.get_task_recipe(settings.source),
         chat_template=settings.harmony.chat_template,
@@ -56,7 +56,7 @@ def build_corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
 def find_explained_task(settings: Settings) -> tuple[str, int]:
     """Return the task's name in the tasks table, and the number of the training item."""
     named, _, number = (settings.explain or "").partition("/")
-    trained = [name for name in settings.harmony.tasks if settings.task(name).training]
+    trained = [name for name in settings.harmony.tasks if settings.tasks[name].training]
     task = named or next(iter(trained), settings.harmony.tasks[0])
     row = settings.tasks.get(task)
     if row is None or not row.training or not (number or "0").isdecimal():

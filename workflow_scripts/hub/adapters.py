@@ -11,22 +11,19 @@ def merge_adapters(model) -> None:
     from peft.tuners.tuners_utils import BaseTunerLayer
     from peft.utils.other import AuxiliaryTrainingWrapper
 
-    for name, module in list(model.named_modules()):
+    for name, module in reversed(list(model.named_modules())):  # children before their parents
         if isinstance(module, BaseTunerLayer):
             module.merge(safe_merge=True)
-            _set_module(model, name, module.get_base_layer())
-    for name, module in list(model.named_modules()):
-        if isinstance(module, AuxiliaryTrainingWrapper):  # modules that were trained in full
+            merged = module.get_base_layer()
+        elif isinstance(module, AuxiliaryTrainingWrapper):  # modules that were trained in full
             merged = module.unload_and_optionally_merge_module(
                 merge=True, safe_merge=True, adapter_names=None
             )
-            _set_module(model, name, merged)
+        else:
+            continue
+        parent, _, last = name.rpartition(".")
+        setattr(model.get_submodule(parent), last, merged)
     model._hf_peft_config_loaded = False
     del model.peft_config
     # Saving would invert this mapping of the adapters' names.
     model._weight_conversions = []
-
-
-def _set_module(model, name: str, module) -> None:
-    parent, _, last = name.rpartition(".")
-    setattr(model.get_submodule(parent), last, module)

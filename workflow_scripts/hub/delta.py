@@ -5,6 +5,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
+from workflow_scripts.hub.served import OFFLINE
 
 
 def add_base(model: Any, manifest: Manifest, base_manifest: Path, dtype: Any) -> Manifest:
@@ -18,11 +19,7 @@ def add_base(model: Any, manifest: Manifest, base_manifest: Path, dtype: Any) ->
     base = read_manifest(base_manifest)
     require_unchanged(base_manifest.parent, base)
     base_model = AutoModelForCausalLM.from_pretrained(
-        base_manifest.parent,
-        dtype=torch.float32,
-        use_safetensors=True,
-        local_files_only=True,
-        trust_remote_code=False,
+        base_manifest.parent, dtype=torch.float32, use_safetensors=True, **OFFLINE
     )
     deltas, weights = dict(model.named_parameters()), dict(base_model.named_parameters())
     if {name: delta.shape for name, delta in deltas.items()} != {

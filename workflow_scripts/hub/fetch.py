@@ -9,7 +9,6 @@ from pathlib import Path
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.model_files import is_plain
 from workflow_scripts.hub.hub_api import (
     RepoType,
     download,
@@ -24,7 +23,7 @@ from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_model_metadat
 def fetch(
     kind: RepoType, repository: str, revision: str | None, folder: Path, commit: str | None = None
 ) -> Manifest:
-    """Download the permitted files of one commit into `folder`, delete any other, and write the manifest.
+    """Download the permitted files of one commit into `folder`, and write the manifest.
 
     `revision` is from the config and `commit` from the lock. The manifest's `revision` is always the
     config's, so locking a commit does not change the manifest and reruns nothing.
@@ -38,14 +37,9 @@ def fetch(
         listing = read_listing(kind, repository, commit or revision)
         require_complete(kind, repository, listing)
         (folder / MANIFEST).unlink(missing_ok=True)
-        for path in folder.rglob("*"):
-            name = path.relative_to(folder).as_posix()
-            if path.is_file() and is_plain(name) and name not in listing.files:
-                path.unlink()
-        files = download(kind, repository, listing, listing.files, folder)
+        download(kind, repository, listing, listing.files, folder)
     return seal(
         folder,
-        files,
         kind=kind,
         source="huggingface",
         repository=repository,

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import escape
-from json import JSONDecodeError
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,30 +15,29 @@ from huggingface_hub.errors import (
     FileMetadataError,
     GatedRepoError,
     HfHubHTTPError,
-    HFValidationError,
     LocalEntryNotFoundError,
     OfflineModeIsEnabled,
 )
 from huggingface_hub.hf_api import RepoSibling
-from huggingface_hub.utils.sha import git_hash
 
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
-from workflow_scripts.core.files import is_outside_folder
 from workflow_scripts.core.model_files import (
     ABOUT,
     find_missing_files,
     is_plain,
     select_model_files,
 )
-from workflow_scripts.hub.manifest import HubFile, list_files
 
 RepoType = Literal["model", "dataset"]
 # An allowlist keeps out code and pickles whatever their names.
 _DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
 _DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
 _NO_ANSWER = (
-    *(httpx2.RequestError, OfflineModeIsEnabled, LocalEntryNotFoundError, FileMetadataError),
+    httpx2.RequestError,
+    OfflineModeIsEnabled,
+    LocalEntryNotFoundError,
+    FileMetadataError,
 )
 
 
@@ -50,9 +48,7 @@ class Listing:
     commit: str
     licence: str | None
     files: dict[str, RepoSibling]
-    parameters: int | None  # as counted by the hub
-    is_gated: bool
-    has_base_model: bool
+    info: Any  # huggingface_hub's ModelInfo or DatasetInfo
 
 
 @contextmanager
@@ -60,7 +56,8 @@ def translate_errors(kind: RepoType, repository: str) -> Iterator[None]:
     """Raise the client's errors as UserError, or as Unreachable if the hub did not answer."""
     try:
         yield
-    except (*_NO_ANSWER, HfHubHTTPError, HFValidationError, JSONDecodeError) as error:
+    # The client raises ValueError for names of repositories and files that it refuses, and for answers without JSON.
+    except (*_NO_ANSWER, HfHubHTTPError, ValueError) as error:
         problem = f"The {kind} {repository} cannot be had from {constants.ENDPOINT}: {error}"
         is_unreachable = isinstance(error, _NO_ANSWER)
         if isinstance(error, GatedRepoError):
@@ -77,12 +74,6 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
         repository, repo_type=kind, revision=revision, files_metadata=True, timeout=60
     )
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or []}
-    for path in siblings:
-        if is_outside_folder(path):
-            raise UserError(
-                f"{repository} lists the file {path!r}, which would be written outside its folder; nothing"
-                " was fetched. Do not trust this repository."
-            )
     if kind == "model":
         paths = select_model_files(siblings)
     else:
@@ -91,14 +82,12 @@ def read_listing(kind: RepoType, repository: str, revision: str | None) -> Listi
     licence = card.get("license")
     if licence == "other":
         licence = card.get("license_name") or licence
-    safetensors = info.safetensors if kind == "model" else None
+    licence = ", ".join(map(str, licence)) if isinstance(licence, list) else licence
     return Listing(
         commit=info.sha,
-        licence=format_licence(licence),
+        licence=None if licence is None else shorten_text(str(licence)),
         files={path: siblings[path] for path in sorted(paths)},
-        parameters=safetensors and safetensors.total,
-        is_gated=bool(info.gated),
-        has_base_model=bool(card.get("base_model")),
+        info=info,
     )
 
 
@@ -118,36 +107,17 @@ def require_complete(kind: RepoType, repository: str, listing: Listing) -> None:
 
 def download(
     kind: RepoType, repository: str, listing: Listing, paths: Collection[str], folder: Path
-) -> tuple[HubFile, ...]:
-    """Download files of a commit into a folder, check each against the hub's checksum, and list them."""
-    snapshot_download(
-        repository,
-        repo_type=kind,
-        revision=listing.commit,
-        local_dir=folder,
-        allow_patterns=[escape(path) for path in paths],
-    )
-    files = list_files(folder, only=paths)
-    intact = {file.path for file in files if _is_intact(folder, file, listing.files[file.path])}
-    altered = sorted(set(paths) - intact)
-    for path in altered:
-        (folder / path).unlink(missing_ok=True)
+) -> None:
+    """Download files of a commit into a folder, check their checksums, and delete any that the commit lacks."""
+    commit: dict[str, Any] = {"repo_type": kind, "revision": listing.commit, "local_dir": folder}
+    snapshot_download(repository, **commit, allow_patterns=[escape(path) for path in paths])
+    report = HfApi(endpoint=constants.ENDPOINT).verify_repo_checksums(repository, **commit)
+    altered = [mismatch["path"] for mismatch in report.mismatches]
+    for path in (*report.extra_paths, *altered):
+        (folder / path).unlink()
     if altered:
         raise UserError(
             f"{altered[0]} of {repository} is not what the hub announced and was removed; something in"
             " between (a proxy or a mirror?) may alter files. Run again, or use another network."
         )
     shutil.rmtree(folder / ".cache", ignore_errors=True)
-    return files
-
-
-def format_licence(licence: Any) -> str | None:
-    """Format the licence field of a card, which may be of any type."""
-    names = licence if isinstance(licence, list) else [licence]
-    return None if licence is None else shorten_text(", ".join(map(str, names)))
-
-
-def _is_intact(folder: Path, file: HubFile, sibling: RepoSibling) -> bool:
-    if sibling.lfs:
-        return file.sha256 == sibling.lfs.sha256
-    return git_hash((folder / file.path).read_bytes()) == sibling.blob_id

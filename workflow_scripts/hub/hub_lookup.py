@@ -6,21 +6,24 @@ The Snakefile imports this each time it is parsed, so slow imports are inside th
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.model_files import read_json_object
-from workflow_scripts.hub.tasks import read_task_definitions
-from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, make_model_cells
+from workflow_scripts.hub.tasks import read_task_definition
+from workflow_scripts.settings.folders import read_model_cells
 
-_SMALL = {"config.json", "tokenizer_config.json"}
+_SMALL = {"config.json", "tokenizer_config.json", "chat_template.jinja"}
 _BY_HAND = "; add its row of the table by hand"
 # The metrics of the published rankings, by preference; a task without them gets lm-eval's first.
 _PREFERRED = ("acc_norm", "acc", "bits_per_byte")
 
 
-def look_up_model(name: str, families: list[str]) -> dict[str, str]:
+def look_up_row(table: str, name: str, families: set[str]) -> dict[str, str]:
+    """Look up the cells of a row of the table of models or tasks."""
+    return look_up_model(name, families) if table == "models" else look_up_task(name)
+
+
+def look_up_model(name: str, families: set[str]) -> dict[str, str]:
     """Look up the cells of a model's row in its card, file list and configuration."""
     from huggingface_hub import constants
 
@@ -41,54 +44,38 @@ def look_up_model(name: str, families: list[str]) -> dict[str, str]:
         folder = Path(temporary)
         listing = read_listing("model", name, None)
         require_complete("model", name, listing)
-        if listing.parameters is None:
+        info = listing.info
+        if info.safetensors is None:
             raise UserError(f"The hub does not say how many parameters {name} has{_BY_HAND}.")
         download("model", name, listing, _SMALL & listing.files.keys(), folder)
-        tokenizer = read_json_object(folder / "tokenizer_config.json")
-        files = ModelFiles(
-            config=read_json_object(folder / "config.json"),
-            has_chat_template=has_chat_template(listing.files, tokenizer),
-            parameters=listing.parameters,
-            licence=listing.licence,
-            is_gated=listing.is_gated,
-            made_from=listing.has_base_model,
-        )
-    return make_model_cells(name, "huggingface", files, families)
+        is_derived = bool((info.card_data or {}).get("base_model"))
+        cells = read_model_cells(folder, name, families, is_derived)
+    licence = " ".join((listing.licence or "").replace('"', "").split()) or "not stated"
+    return cells | {
+        "source": "huggingface",
+        "parameters": str(info.safetensors.total),
+        "licence": licence,
+        "gated": "yes" if info.gated else "no",
+    }
 
 
 def look_up_task(name: str) -> dict[str, str]:
-    """Look up the cells of a task's row in lm-eval's definition; for a group, values that its members share."""
-    members, group = read_task_definitions(name)
-    datasets = {str(member.get("dataset_path")) for member in members}
-    dataset = datasets.pop()
-    if datasets or dataset.count("/") != 1:
-        raise UserError(
-            f"lm-eval's task {name} is of {len(datasets) + 1} datasets ({dataset}); name its members as tasks."
-        )
-    metric, filter_ = _choose_metric(name, members[0], group)
+    """Look up the cells of a task's row in lm-eval's definition."""
+    task = read_task_definition(name)
+    # A custom metric is a function, written as file and name.
+    metrics = [str(entry["metric"]).rpartition(".")[2] for entry in task.get("metric_list", ())]
+    dataset = str(task.get("dataset_path"))
+    if not metrics or dataset.count("/") != 1:
+        raise UserError(f"lm-eval's {name} names no metric or no dataset of the hub{_BY_HAND}.")
+    filters = [entry["name"] for entry in task.get("filter_list", ())]
     return {
         "task": name,
         "harness": "lm_eval",
         "harness_task": name,
         "dataset": dataset,
-        "metric": metric,
-        "filter": filter_,
-        "training": "yes" if all(member.get("training_split") for member in members) else "no",
+        "metric": next((metric for metric in _PREFERRED if metric in metrics), metrics[0]),
+        "filter": next(iter(filters), "none"),
+        "training": "yes" if task.get("training_split") else "no",
         "category": "Other",
         "display_name": name,
     }
-
-
-def _choose_metric(
-    name: str, task: dict[str, Any], group: dict[str, Any] | None
-) -> tuple[str, str]:
-    """Choose the metric and filter that tables report; for a group, those that it averages."""
-    metrics = group.get("aggregate_metric_list") if group else task.get("metric_list")
-    if not metrics:
-        raise UserError(f"lm-eval's definition of {name} names no metric{_BY_HAND}.")
-    metrics = [metrics] if isinstance(metrics, dict) else metrics
-    # A custom metric is a function, written as file and name.
-    names = [str(metric["metric"]).rpartition(".")[2] for metric in metrics]
-    filters = [entry["name"] for entry in task.get("filter_list") or [{"name": "none"}]]
-    metric = next((metric for metric in _PREFERRED if metric in names), names[0])
-    return metric, filters[0]

@@ -13,13 +13,12 @@ from workflow_scripts.hub.adapters import merge_adapters
 from workflow_scripts.hub.chunk import build_chunked_config
 from workflow_scripts.hub.delta import add_base
 from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
-from workflow_scripts.hub.served import AS_SERVED, load_served
+from workflow_scripts.hub.served import AS_SERVED, OFFLINE, load_served
 from workflow_scripts.planning.memory import BYTES, get_free_memory
 from workflow_scripts.settings.compute import FLASH, QUANTIZED
 
 _AMPERE = (8, 0)
 _SHARE_OF_WEIGHTS = 0.85  # of one GPU's memory; larger weights are spread over several GPUs
-_OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def load_model(
             dtype=torch.float32 if base else getattr(torch, "float16" if is_quantized else dtype),
             attn_implementation=choose_attention(attention, manifest.architecture, dtype),
             use_safetensors=True,
-            **_OFFLINE,
+            **OFFLINE,
             **options,
         )
     except (OSError, ValueError, ImportError) as error:
@@ -103,7 +102,7 @@ def load_tokenizer(manifest_path: Path) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        return AutoTokenizer.from_pretrained(manifest_path.parent, **_OFFLINE)
+        return AutoTokenizer.from_pretrained(manifest_path.parent, **OFFLINE)
     except (OSError, ValueError) as error:
         name = read_manifest(manifest_path).repository
         raise UserError(f"The tokenizer of {name} cannot be loaded: {error}") from error

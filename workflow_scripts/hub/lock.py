@@ -3,8 +3,7 @@
 The Snakefile reads it each time it is parsed, so this module has no slow imports.
 """
 
-import csv
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,9 +12,8 @@ from pydantic import Field
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import read_json, write_text
-from workflow_scripts.settings.error_messages import validate
-from workflow_scripts.settings.names import find_file
-from workflow_scripts.settings.tables import HubName, TableRow
+from workflow_scripts.settings.names import find_path
+from workflow_scripts.settings.tables import HubName, TableRow, read_table
 
 if TYPE_CHECKING:
     from workflow_scripts.hub.manifest import Manifest
@@ -28,24 +26,20 @@ class LockRow(TableRow):
     repository: HubName
     commit: Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
 
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.kind, self.repository
+
 
 def read_lock(path: Path) -> dict[tuple[str, str], str]:
     """Read (kind, repository) -> commit; empty if there is no lock file."""
-    if not path.exists():
-        return {}
-    rows = csv.DictReader(path.read_text(encoding="utf-8").splitlines(), delimiter="\t")
-    commits: dict[tuple[str, str], str] = {}
-    for line, cells in enumerate(rows, start=2):
-        row = validate(LockRow, cells, f"{path}, line {line}: ")
-        if (row.kind, row.repository) in commits:
-            raise UserError(f"{path}, line {line}: {row.repository} is there a second time.")
-        commits[row.kind, row.repository] = row.commit
-    return commits
+    rows = read_table(LockRow, path) if path.exists() else {}
+    return {key: row.commit for key, row in rows.items()}
 
 
 def find_locked_commit(lock: str | None, kind: str, repository: str) -> str | None:
     """Return the commit of a repository in the lock file that the config names, or None."""
-    path = find_file(lock, Path(__file__).parents[2]) if lock else None
+    path = find_path(lock, Path(__file__).parents[2]) if lock else None
     return read_lock(path).get((kind, repository)) if path else None
 
 
@@ -74,24 +68,20 @@ def main(manifests: list[Path], lock: str) -> None:
     write_lock(Path(lock), map(read_manifest, manifests))
 
 
-def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> list[str]:
-    """Describe each folder of the hub folder that holds another commit than the locked one.
+def find_lock_conflicts(lock: Path, hub: Path, named: Collection[str] = ()) -> Iterator[str]:
+    """Describe each manifest of the hub folder that is of another commit than the locked one.
 
     `named` are the command line's arguments: manifests among them are about to be fetched again.
     """
-    problems = []
     for (kind, repository), commit in read_lock(lock).items():
         path = hub / f"{kind}s" / repository / "manifest.json"
-        if not path.is_file() or str(path) in named:
-            continue
-        present = (read_json(path) or {}).get("commit")
-        if present != commit:
-            problems.append(
-                f"{path.parent} holds commit {present}, but {lock} says {commit}: add"
-                f" `--forcerun {path}` to your command to fetch the locked one and make again what"
-                " depends on it, or delete that row, and the target lock_hub locks what is there."
+        is_checked = path.is_file() and str(path) not in named
+        if is_checked and (read_json(path) or {}).get("commit") != commit:
+            yield (
+                f"{path} is not of the commit {commit} that {lock} says: add `--forcerun {path}` to your command to"
+                " fetch that commit and make again what depends on it, or delete the row, and the target lock_hub"
+                " locks what is there."
             )
-    return problems
 
 
 if "snakemake" in globals():

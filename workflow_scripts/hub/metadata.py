@@ -18,37 +18,36 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.hub.hub_api import download, read_listing, translate_errors
 from workflow_scripts.hub.lock import find_locked_commit
-from workflow_scripts.hub.manifest import HubFile, Manifest, read_manifest, seal
+from workflow_scripts.hub.manifest import HubFile, Manifest, list_files, read_manifest, seal
 from workflow_scripts.settings.leaderboard_submissions import MOST_SMALL_BYTES, MOST_SMALL_FILES
 
 METADATA = "metadata.json"
-_MAX_BYTES = 50_000_000  # per file; a tokenizer of 250,000 tokens takes 35 MB
 
 
 def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manifest:
-    """Fetch the files that `fetch` would, except weights and large files; write the manifest last."""
+    """Fetch the files that `fetch` would, except weights; write the manifest last."""
     with translate_errors("model", repository):
         listing = read_listing("model", repository, revision)
-        weights = {path for path in listing.files if path.endswith(".safetensors")}
         small = {
-            path: listing.files[path].size or 0
-            for path in listing.files.keys() - weights
-            if (listing.files[path].size or 0) <= _MAX_BYTES
+            path: file.size or 0
+            for path, file in listing.files.items()
+            if not path.endswith(".safetensors")
         }
-        if len(small) > MOST_SMALL_FILES or sum(small.values()) > MOST_SMALL_BYTES:
+        size = sum(small.values())
+        if len(small) > MOST_SMALL_FILES or size > MOST_SMALL_BYTES:
             raise UserError(
-                f"{repository} has {len(small):,} small files of {sum(small.values()):,} bytes; expected at"
-                f" most {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}."
+                f"{repository} has {len(small):,} small files of {size:,} bytes; expected at most"
+                f" {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}."
             )
-        files = download("model", repository, listing, small, folder)
-    listed = [
+        download("model", repository, listing, small, folder)
+    weights = [
         HubFile(path=path, size=file.size or 0, sha256=file.lfs.sha256)
-        for path in sorted(weights)
-        if (file := listing.files[path]).lfs
+        for path, file in listing.files.items()
+        if path not in small and file.lfs
     ]
     return seal(
         folder,
-        (*files, *listed),
+        (*list_files(folder), *weights),
         METADATA,
         kind="model",
         source="huggingface",
@@ -68,9 +67,8 @@ def refuse(metadata: Path, error: UserError, log: Path) -> None:
         "record": str(metadata),
         "reason": shorten_text(str(error)),
         "log": str(log),
+        "unreachable": isinstance(error, Unreachable),
     }
-    if isinstance(error, Unreachable):
-        note["unreachable"] = True
     write_json(metadata, {"broken": note})
     write_json(get_note_path(metadata), note)
 
@@ -80,7 +78,7 @@ def read_metadata(path: Path) -> Manifest:
     if path.name == METADATA:
         note = json.loads(path.read_text(encoding="utf-8")).get("broken")
         if note:
-            raise (Unreachable if "unreachable" in note else UserError)(note["reason"])
+            raise (Unreachable if note["unreachable"] else UserError)(note["reason"])
     return read_manifest(path)
 
 

@@ -6,7 +6,7 @@ canonical names.
 """
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +15,8 @@ from typing import Any
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.manifest import MANIFEST, Manifest, read_manifest
 
-# By hub folder: the manifests read in each open `mirror` block, innermost last.
-_OPEN: dict[Path, list[dict[str, Manifest]]] = {}
+# By hub folder: the manifests read in its innermost open `mirror` block; None without one.
+_OPEN: dict[Path, Any] = {}
 
 
 @contextmanager
@@ -26,14 +26,14 @@ def mirror(hub: Path) -> Iterator[dict[str, Manifest]]:
     Nested blocks of the same folder share one cache: an outer block around several models prepares each dataset
     once. Manifests are added only to the innermost block.
     """
+    outer = _OPEN.get(hub)
     manifests: dict[str, Manifest] = {}
-    blocks = _OPEN.setdefault(hub, [])
-    with ExitStack() as stack:
-        if not blocks:
-            stack.enter_context(_redirect(hub))
-        blocks.append(manifests)
-        stack.callback(blocks.pop)
-        yield manifests
+    _OPEN[hub] = manifests
+    try:
+        with _redirect(hub) if outer is None else nullcontext():
+            yield manifests
+    finally:
+        _OPEN[hub] = outer
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def _redirect(hub: Path) -> Iterator[None]:
         if key not in modules:
             modules[key] = read_manifest(file), original(str(file.parent), **options)
         manifest, module = modules[key]
-        _OPEN[hub][-1][path] = manifest
+        _OPEN[hub][path] = manifest
         # `datasets` modifies the builder's arguments, so they are copied.
         return replace(module, hash=manifest.commit, builder_kwargs=dict(module.builder_kwargs))
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_json
-from workflow_scripts.core.model_files import select_model_files
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import seal
 from workflow_scripts.hub.metadata import read_metadata
 from workflow_scripts.settings.served import Served
 
+OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 AS_SERVED = "as served"  # dtype and attention, which the API does not name
 
 
@@ -32,20 +32,16 @@ def main(source: Path, manifest: Path, model: str, served: dict[str, Any]) -> No
     server = Served.model_validate(served | {"name": served["name"] or model})
     described = read_metadata(source)
     rmtree(folder, ignore_errors=True)
-    names = [path.relative_to(source.parent).as_posix() for path in source.parent.rglob("*")]
-    for name in select_model_files(names) - {source.name}:
-        if not name.endswith(".safetensors"):
-            link_or_copy(source.parent / name, folder / name)
+    for file in described.files:
+        if not file.path.endswith(".safetensors"):
+            link_or_copy(source.parent / file.path, folder / file.path)
     seal(
         folder,
-        kind="model",
+        **described.model_dump(include={"kind", "licence", "parameters", "architecture"}),
         source="served",
         repository=model,
         revision=None,
         commit=hash_json([described.commit, server.model_dump()])[:40],
-        licence=described.licence,
-        parameters=described.parameters,
-        architecture=described.architecture,
         served=server,
     )
 
@@ -55,9 +51,8 @@ def load_served(folder: Path, served: Served) -> tuple[ServedModel, Any]:
     import torch
     from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
-    offline = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = AutoTokenizer.from_pretrained(folder, **offline)
-    config = AutoConfig.from_pretrained(folder, **offline)
+    tokenizer = AutoTokenizer.from_pretrained(folder, **OFFLINE)
+    config = AutoConfig.from_pretrained(folder, **OFFLINE)
     # The context of a server includes the last token, which we do not read, and one generated token.
     if hasattr(config, "max_position_embeddings"):
         config.max_position_embeddings -= 2

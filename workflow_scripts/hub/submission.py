@@ -14,6 +14,7 @@ from workflow_scripts.core.errors import Unreachable, UserError
 from workflow_scripts.hub.manifest import Manifest
 from workflow_scripts.hub.metadata import read_metadata
 from workflow_scripts.hub.sandbox import SECONDS, SandboxError, run_sandboxed
+from workflow_scripts.hub.served import OFFLINE
 from workflow_scripts.planning.memory import estimate_submitted_mb
 from workflow_scripts.settings.compute import QUANTIZED
 from workflow_scripts.settings.leaderboard_submissions import (
@@ -22,7 +23,6 @@ from workflow_scripts.settings.leaderboard_submissions import (
     Request,
 )
 
-_OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 _ADAPTER = "adapter_config.json"
 _OTHER_BYTES = 100_000_000  # allowance for weight files beyond their parameters
 Verdict = dict[str, Any]
@@ -142,30 +142,24 @@ def _check_repository(model: Manifest, folder: Path, rules: Rules) -> int:
     return parameters
 
 
-def _import_libraries() -> Any:
+def _import_libraries() -> None:
     """Import transformers' Auto classes with the chunked architectures, and PyTorch."""
     import torch  # noqa: F401
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer  # noqa: F401
-    from transformers.models import auto
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
-
-    return auto
 
 
 def _count_parameters(folder: Path) -> int:
     """Count the parameters of the model that the Auto classes build from a folder; raise UserError if they fail."""
     import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    auto = _import_libraries()
-    part = "configuration"
     try:
-        config = auto.AutoConfig.from_pretrained(folder, **_OFFLINE)
-        part = "tokenizer"
-        auto.AutoTokenizer.from_pretrained(folder, **_OFFLINE)
-        part = "model"
+        config = AutoConfig.from_pretrained(folder, **OFFLINE)
+        AutoTokenizer.from_pretrained(folder, **OFFLINE)
         with torch.device("meta"):
-            return auto.AutoModelForCausalLM.from_config(config).num_parameters()
+            return AutoModelForCausalLM.from_config(config).num_parameters()
     except MemoryError:
         raise
     except Exception as error:  # untrusted files may make the libraries raise anything
@@ -174,5 +168,5 @@ def _count_parameters(folder: Path) -> int:
             text = "it needs trust_remote_code, and code of a repository is never run."
         else:
             sentence = text.split(". ")[0].rstrip(".")[:300]
-            text = f"its {part} does not load with the Auto classes ({sentence})."
+            text = f"it does not load with the Auto classes ({sentence})."
         raise UserError(text) from error

@@ -20,30 +20,14 @@ def load_tasks(names: list[str]) -> dict[str, Any]:
     return _build_manager(names).load(names)["tasks"]
 
 
-def read_task_definitions(name: str) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """Read lm-eval's definition of a task without its data; for a group, its members' and its own."""
-    index = _build_manager([name]).task_index
-
-    def list_members(item: str | dict[str, Any], changes: dict[str, Any]) -> list[dict[str, Any]]:
-        if isinstance(item, dict):  # a member with overridden fields
-            changes = changes | item
-            item = item.get("group") or item["task"]
-        entry = index.get(item)
-        if entry and entry.kind.name == "TASK":
-            return [entry.cfg | changes]
-        if entry and entry.kind.name == "GROUP":
-            names = entry.cfg["task"]
-        elif entry and entry.kind.name == "TAG" and item != name:
-            names = sorted(entry.tags)
-        else:
-            raise UserError(
-                f"lm-eval's {name} is no task with a definition that can be read ({item}); add a row of the"
-                " table of tasks by hand, or name its members where it is a list of tasks."
-            )
-        return [task for member in names for task in list_members(member, changes)]
-
-    members = list_members(name, {})
-    return members, index[name].cfg if index[name].kind.name == "GROUP" else None
+def read_task_definition(name: str) -> dict[str, Any]:
+    """Read lm-eval's definition of a task without its data."""
+    entry = _build_manager([name]).task_index[name]
+    if entry.kind.name != "TASK":
+        raise UserError(
+            f"lm-eval's {name} is a group of tasks; name its members, or add a row of the table of tasks by hand."
+        )
+    return entry.cfg
 
 
 def _build_manager(names: list[str]) -> Any:

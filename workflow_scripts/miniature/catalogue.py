@@ -15,10 +15,7 @@ DATASETS = (
     "truthfulqa/truthful_qa",
 )  # fmt: skip
 
-# The base model of each instruct model.
-BASE_OF = {"Qwen2-1M-Instruct": "Qwen2-1M", "Llama-1.4M-Instruct": "Llama-1.4M"}
-
-# Longest training first, so that two parallel processes end at about the same time.
+# In the order of their training: each base model before its instruct model.
 MODELS = (
     "Llama-1.4M", "Qwen2-1M", "Pythia-1M", "Llama-0.3M", "Qwen2-0.2M", "Qwen2-1M-Instruct",
     "Pythia-0.1M", "Llama-1.4M-Instruct",

@@ -1,4 +1,4 @@
-"""Train one miniature model in a plain loop on one thread; the same CPU gives byte-identical weights."""
+"""Train the miniature models, each in a plain loop on one thread; the same CPU gives byte-identical weights."""
 
 import time
 from collections import deque
@@ -12,10 +12,10 @@ from transformers import AutoModelForCausalLM, PretrainedConfig, PreTrainedModel
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.seeds import derive_seed, seed_everything
-from workflow_scripts.miniature import catalogue, shipped
+from workflow_scripts.miniature import catalogue, conversations, corpus, shipped
 from workflow_scripts.miniature.reading import Batch, Library
 from workflow_scripts.miniature.specs import SPECS, STAGES, Spec
-from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer
+from workflow_scripts.miniature.tokenizer import EMBEDDING_ROWS, load_tokenizer, train_tokenizer
 from workflow_scripts.miniature.world import SEED
 
 WARM_UP = 0.03
@@ -56,6 +56,13 @@ def make_model(config: PretrainedConfig) -> PreTrainedModel:
             if name.removesuffix(".weight").endswith(writes_to_residual):
                 parameter /= (2 * config.num_hidden_layers) ** 0.5
     return model
+
+
+def build_texts(hub: Path, folder: Path) -> None:
+    """Write the corpus from the training splits in the hub folder, the conversations and the tokenizer."""
+    texts = corpus.build_corpus(hub, folder / catalogue.CORPUS)
+    train_tokenizer(texts, folder / catalogue.TOKENIZER)
+    conversations.write_conversations(folder / catalogue.CONVERSATIONS)
 
 
 def train_model(folder: Path, name: str) -> None:
@@ -155,5 +162,12 @@ def _compute_loss(model: PreTrainedModel, batch: Batch) -> tuple[torch.Tensor, l
     return loss, right.tolist()
 
 
+def main(hub: Path, folder: Path) -> None:
+    """Train all models; the base models come first."""
+    build_texts(hub, folder)
+    for name in catalogue.MODELS:
+        train_model(folder, name)
+
+
 if "snakemake" in globals():
-    run_job(train_model, snakemake)
+    run_job(main, snakemake)

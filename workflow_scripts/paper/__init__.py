@@ -1,5 +1,5 @@
 """Outputs over all studies: the report, the leaderboard page, the reproduction tables, and shared files.
 
-Each script belongs to a rule of rules/paper.smk: `report` (a page, and paper.tex), `collect_numbers`,
-`reproduction`, `protocol_differences`, `leaderboard` and `share` (Every Eval Ever).
+Each script belongs to a rule of rules/paper.smk: `report` (rule paper: a page, and paper.tex), `reproduction`,
+`protocol_differences`, `leaderboard` and `share` (Every Eval Ever).
 """

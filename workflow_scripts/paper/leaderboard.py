@@ -7,7 +7,6 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import write_text
 from workflow_scripts.render.web.board import render_board
 from workflow_scripts.studies.harmony.board import make_harmony_tab
-from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
 
 _ABOUT = {
@@ -37,8 +36,7 @@ def main(
         tabs.append(make_suite_tab(made["suite_leaderboard"], suite))
         texts = render_texts(suite)
     if "harmony_leaderboard" in made:
-        ranked = [RankedTask.model_validate(task) for task in tasks]
-        tabs.append(make_harmony_tab(made["harmony_leaderboard"], ranked, protocols))
+        tabs.append(make_harmony_tab(made["harmony_leaderboard"], tasks, protocols))
     write_text(page, render_board("Chorus leaderboard", _ABOUT[source], tabs, texts))
 
 

@@ -27,30 +27,18 @@ NOTE = (
 MAX_CHARACTERS = 100  # of a value in the tables
 _COLUMNS = ["study", "of", "item", "protocol", "what", "published", "ours", "decides", "because"]
 _COLUMNS += ["known_from"]
-# A record, its task or prompt run (None for MMLU over all subjects), and the record's values.
-Cell = tuple[Record, str | None, dict[str, Any]]
+# A record, and its task or prompt run; None for MMLU over all subjects.
+Cell = tuple[Record, str | None]
 
 
-def make_cell(record: Record, item: str | None) -> Cell:
-    values = record.model_dump(mode="json")
-    values["stages"] = CheckpointId.parse(record.model.id).stages or None
-    if record.study in ("harmony", "suite"):
-        (values["request"]["task"],) = record.request["tasks"].values()
-    if record.training and record.training.keys.get("precision") == "auto":
-        # Training on a CPU records no precision, as it runs in float32.
-        precision = (record.training.ran or {}).get("precision", "float32")
-        values["training"]["keys"]["precision"] = precision
-    return record, item, values
-
-
-def read_cells(
-    paths: Iterable[Path], checkpoints: Collection[str], runs: Mapping[str, str]
+def select_cells(
+    records: Iterable[Record | FailedRecord], checkpoints: Collection[str], runs: Mapping[str, str]
 ) -> Iterator[Cell]:
-    """Read the cells that have a published number or script.
+    """Select the cells that have a published number or script.
 
     `checkpoints` are the MMLU checkpoints with a published number, `runs` maps each prompt run to the published run.
     """
-    for record in map(read_record_numbers, paths):
+    for record in records:
         if isinstance(record, FailedRecord):
             continue
         task, protocol = record.task.name, record.protocol.name
@@ -59,45 +47,60 @@ def read_cells(
             "mmlu": (record.model.id in checkpoints, None),
             "prompts": (task in runs, f"run {runs.get(task)}"),
             "suite": (task in LEADERBOARD_TASKS, task),
-        }.get(record.study, (True, task))
+        }.get(record.study, (record.study in ("chunking", "latency"), task))
         if is_published:
-            yield make_cell(record, item)
+            yield record, item
 
 
 def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> pd.DataFrame:
     """Compute one row per difference of a cell from its study's published protocol."""
     rows = [
         (
-            *(record.study, record.model.id, item, record.protocol.name, what),
-            *(_format_value(published), _format_value(ours)),
-            "yes" if fact.get("decides", True) else "no",
-            *(fact.get("because"), fact.get("known_from")),
+            *(record.study, record.model.id, item, record.protocol.name, fact["what"]),
+            *(_format_value(fact["is"]), _format_value(ours)),
+            *("yes" if fact.get("decides", True) else "no", fact.get("because")),
+            fact["known_from"],
         )
-        for record, item, values in cells
-        for fact in protocols[record.study]["facts"]
-        for what, published, ours in _compare_fact(fact, record.model.id, item, values)
-        if published != ours
+        for record, item in cells
+        for fact, ours in _list_facts(record, item, protocols[record.study]["facts"])
+        if fact["is"] != ours
     ]
     return pd.DataFrame(rows, columns=_COLUMNS).fillna("").drop_duplicates(ignore_index=True)
 
 
-def _compare_fact(
-    fact: dict[str, Any], model: str, item: str | None, values: dict[str, Any]
-) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the description, the published value and our value of a fact or of each of its parts."""
-    key = fact.get("key", "")
-    root = key.partition(".")[0]
-    if (root and values.get(root) is None) or item not in fact.get("only", [item]):
-        return
-    if "each" in fact:
-        for name, value in fact["each"].items():
-            yield f"{fact['what']}: {name}", value, get_value(values, f"{key}.{name}")
-        return
-    published = fact.get("is")
-    for name, value in fact.get("differing", {}).items():
-        if name == item or model.startswith(name):
-            published = value
-    yield fact["what"], published, fact["ours"] if "ours" in fact else get_value(values, key)
+def _list_facts(
+    record: Record, item: str | None, facts: list[dict[str, Any]]
+) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield each published fact that concerns a cell, with our value."""
+    values = _read_values(record)
+    for fact in facts:
+        key = fact.get("key", "")
+        root = key.partition(".")[0]
+        if (root and values.get(root) is None) or item not in fact.get("only", [item]):
+            continue
+        for name, published in fact.get("each", {}).items():
+            part = {"what": f"{fact['what']}: {name}", "is": published}
+            yield fact | part, get_value(values, f"{key}.{name}")
+        if "each" not in fact:
+            published = fact["is"]
+            for name, value in fact.get("differing", {}).items():
+                if name == item or record.model.id.startswith(name):
+                    published = value
+            ours = fact["ours"] if "ours" in fact else get_value(values, key)
+            yield fact | {"is": published}, ours
+
+
+def _read_values(record: Record) -> dict[str, Any]:
+    """Return a record's values, with its training stages and the parameters of its task."""
+    values = record.model_dump(mode="json")
+    values["stages"] = CheckpointId.parse(record.model.id).stages or None
+    if record.study in ("harmony", "suite"):
+        (values["request"]["task"],) = record.request["tasks"].values()
+    if record.training and record.training.keys.get("precision") == "auto":
+        # Training on a CPU records no precision, as it runs in float32.
+        precision = (record.training.ran or {}).get("precision", "float32")
+        values["training"]["keys"]["precision"] = precision
+    return values
 
 
 def get_value(values: Any, path: str) -> Any:
@@ -164,7 +167,7 @@ def main(
     checkpoints: Collection[str],
     runs: Mapping[str, str],
 ) -> None:
-    cells = read_cells(records, checkpoints, runs)
+    cells = select_cells(map(read_record_numbers, records), checkpoints, runs)
     results = compute_differences(cells, read_protocols(protocols))
     title = "Where this run's protocol is not the published one"
     write_table(results, table, title=title, note=NOTE, shown=format_columns(results))

@@ -7,7 +7,7 @@ from typing import Any
 from workflow_scripts.core.records import FailedRecord, read_record_numbers
 
 
-def gather(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
+def collect_provenance(records: list[Path], config: dict[str, Any]) -> dict[str, Any]:
     """Collect one sorted dictionary from all records, so that equal records give equal bytes.
 
     Items are not read, since `collect_scores` has checked them. `seen` has the fields that may differ between

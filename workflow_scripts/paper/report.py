@@ -1,4 +1,4 @@
-"""Write the report of a run: the chapters of its studies, as one HTML page or as a paper in LaTeX.
+"""Write the report of a run: the chapters of its studies, as one HTML page and as a paper in LaTeX.
 
 The page needs no network and no other file. The paper includes figures and tables from sibling folders. Equal results
 give equal bytes of both.
@@ -6,7 +6,6 @@ give equal bytes of both.
 
 import base64
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,38 +16,46 @@ from markupsafe import Markup
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import clean_lines, escape_html, escape_latex
-from workflow_scripts.core.files import read_png_description, write_text
-from workflow_scripts.paper.numbers import PROSE
+from workflow_scripts.core.files import read_png_description, write_json, write_text
+from workflow_scripts.paper.numbers import PROSE, compute_run_numbers
+from workflow_scripts.paper.provenance import collect_provenance
 from workflow_scripts.paper.studies import STUDIES
-from workflow_scripts.render.numbers import Values, fill, format_number
+from workflow_scripts.render.numbers import Values, fill, format_number, select_computed
 from workflow_scripts.render.prose import render_prose
-from workflow_scripts.render.tables import ShownTable, read_markdown
+from workflow_scripts.render.tables import ShownTable, read_markdown, read_table
 from workflow_scripts.render.web.policy import policy
 
 WEB = Path(__file__).parents[1] / "render/web"
 MAX_ROWS = 60  # per table in the paper
 MAX_WIDTHS = {"upright": 100, "landscape": 190}  # characters that fit across a page
-_JINJA = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
 _LATEX_MARKS = {
-    f"{kind}_{end}_string": mark
-    for kind, ends in (("block", "<% %>"), ("variable", "<< >>"), ("comment", "<# #>"))
-    for end, mark in zip(("start", "end"), ends.split(), strict=True)
+    "block_start_string": "<%",
+    "block_end_string": "%>",
+    "variable_start_string": "<<",
+    "variable_end_string": ">>",
+    "comment_start_string": "<#",
+    "comment_end_string": "#>",
 }
 
 
 def read_content(
-    numbers: Values, files: Mapping[str, Sequence[Path]], captions: Mapping[str, str]
+    numbers: Values, chapters: Mapping[str, Sequence[str]], captions: Mapping[str, str]
 ) -> dict[str, Any]:
     """Read the chapters that have content, and describe the run and its missing parts.
 
-    `files` has the Markdown tables and PNG figures of each chapter, `captions` the caption of each figure.
+    Tables and figures are the Markdown and PNG files of `chapters`. All grids share the captions of their figures, so
+    that the caption `agreement` is the one of `<grid>_agreement`.
     """
-    chapters, missing = [], []
+    shown, missing = [], []
     prose = {study.key: (study.title, render_prose(study.prose, numbers)) for study in STUDIES}
-    for key in dict.fromkeys([*prose, *files]):
+    for key in dict.fromkeys([*prose, *chapters]):
         title, paragraphs = prose.get(key, (key, []))
-        paths = files.get(key, [])
-        figures = {path: captions[path.stem] for path in paths if path.suffix == ".png"}
+        paths = list(map(Path, chapters.get(key, [])))
+        figures = {
+            path: next(text for name, text in captions.items() if path.stem.endswith(name))
+            for path in paths
+            if path.suffix == ".png"
+        }
         for path in list(figures):
             if sentence := read_png_description(path):
                 del figures[path]
@@ -56,12 +63,12 @@ def read_content(
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}
-            chapters.append(chapter | {"figures": figures, "tables": tables})
+            shown.append(chapter | {"figures": figures, "tables": tables})
         else:
             missing.append(f"“{title}”: not part of this config.")
     is_miniature = numbers["run.source"] == "miniature"
     return {
-        "chapters": chapters,
+        "chapters": shown,
         "run": " ".join(render_prose(PROSE / "run.md.j2", numbers)),
         "miniature": is_miniature and bool(numbers["run.records"]),
         "missing": [*missing, *render_prose(PROSE / "missing.md.j2", numbers)],
@@ -69,8 +76,13 @@ def read_content(
 
 
 def make_environment(**options: Any) -> Environment:
-    loader = FileSystemLoader(Path(__file__).parent / "templates")
-    return Environment(loader=loader, **_JINJA, **options)
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        **options,
+    )
 
 
 def write_page(path: Path, content: dict[str, Any], numbers: Values) -> None:
@@ -121,32 +133,36 @@ def choose_layout(table: ShownTable) -> str | None:
 
 
 def main(
-    numbers: Path,
-    provenance: Path,
+    records: list[Path],
+    pages: list[Path],
     sources: Path,
-    report: Path,
+    captions: list[Path],
+    reports: list[Path],
+    facts: list[Path],
     chapters: Mapping[str, Sequence[str]],
-    captions: Mapping[str, str],
-    links: Mapping[str, str],
+    config: dict[str, Any],
 ) -> None:
-    """Write the report: the paper if `report` is a .tex file, else the page.
+    """Write the report as a page and as a paper, the numbers of its text, and their provenance.
 
-    `chapters` has the Markdown tables and PNG figures of each chapter, `captions` the file of each figure's caption,
-    `links` other pages by title.
+    `chapters` has the files of each chapter, `pages` are other pages that the report links to.
     """
-    values = json.loads(numbers.read_text(encoding="utf-8"))
-    files = {chapter: [Path(path) for path in paths] for chapter, paths in chapters.items()}
-    texts = {
-        figure: " ".join(Path(file).read_text("utf-8").split()) for figure, file in captions.items()
-    }
-    content = read_content(values, files, texts)
-    content["provenance"] = json.loads(provenance.read_text(encoding="utf-8"))
-    if report.suffix == ".tex":
-        write_paper(report, content, values)
-        return
-    with sources.open(encoding="utf-8", newline="") as file:
-        content |= {"sources": list(csv.DictReader(file)), "links": links}
-    write_page(report, content, values)
+    page, paper = reports
+    numbers, provenance = facts
+    origin = collect_provenance(records, config)
+    files = [Path(path) for paths in chapters.values() for path in paths]
+    tables = {path.stem: read_table(path) for path in files if path.suffix == ".csv"}
+    values = compute_run_numbers(origin)
+    for study in STUDIES:
+        values |= study.values(tables)
+    values = select_computed(values)
+    write_json(numbers, values)
+    write_json(provenance, origin)
+    texts = {path.stem: " ".join(path.read_text("utf-8").split()) for path in captions}
+    with sources.open(encoding="utf-8", newline="") as lines:
+        content = {"sources": list(csv.DictReader(lines)), "pages": pages, "provenance": origin}
+    content |= read_content(values, chapters, texts)
+    write_page(page, content, values)
+    write_paper(paper, content, values)
 
 
 if "snakemake" in globals():

@@ -14,12 +14,10 @@ from workflow_scripts.render.verdict import (
     BY_LUCK,
     LIMIT,
     NOT_COMPARABLE,
-    apply_margins,
-    make_table,
+    judge_numbers,
 )
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
-from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
@@ -43,21 +41,22 @@ def compare_published(
     ours: Mapping[str, pd.DataFrame],
     mmlu: MmluComparison,
     prompts: PromptComparison,
-    harmony: HarmonyComparison,
+    harmony: Mapping[str, Any],
+    margins: dict[str, float],
 ) -> pd.DataFrame:
     """Compare each published number with ours; `ours` has our tables that exist, by name."""
     leaderboard = published.pop("harmony_leaderboard")
     runs = published.pop("prompt_runs")
     cells = published.pop("harmony_cells")
-    reruns = estimate_reruns(leaderboard, cells, harmony.models)
+    reruns = estimate_reruns(leaderboard, cells, harmony["models"])
     our_leaderboard = ours.get("harmony_leaderboard")
     rows = [
         *compare_mmlu(published, ours.get("mmlu_by_subject"), mmlu),
         *compare_prompts(runs, ours.get("prompt_runs"), prompts),
-        *compare_harmony(leaderboard, our_leaderboard, harmony, reruns),
-        *compare_cells(cells, our_leaderboard, harmony, reruns),
+        *compare_harmony(leaderboard, our_leaderboard, harmony["source"], reruns),
+        *compare_cells(cells, our_leaderboard, harmony["source"], reruns),
     ]
-    return make_table(rows)
+    return judge_numbers(rows, margins)
 
 
 def format_columns(table: pd.DataFrame) -> pd.DataFrame:
@@ -111,14 +110,12 @@ def main(
         {path.stem: read_table(path) for path in ours},
         MmluComparison.of(comparison["mmlu"]),
         PromptComparison.of(comparison["prompts"]),
-        HarmonyComparison.of(comparison["harmony"]),
+        comparison["harmony"],
+        margins,
     )
-    compared = withhold_verdicts(
+    results = withhold_verdicts(
         compared, read_table(differences).fillna(""), read_protocols(protocols)
     )
-    is_rank = compared["metric"].eq("rank")
-    limits = is_rank.map({True: margins["ranks"], False: margins["scores"]})
-    results = apply_margins(compared, limits)
     write_table(
         results,
         table,

@@ -5,17 +5,16 @@ from typing import Any
 from workflow_scripts.settings.grids import OWN_GRID
 from workflow_scripts.settings.mmlu import MmluComparison, find_published_table
 from workflow_scripts.settings.settings import Settings
-from workflow_scripts.studies.harmony.requests import describe_comparison
 from workflow_scripts.studies.prompts.requests import build_prompt_comparison
-from workflow_scripts.studies.ranking.grid_settings import list_shown_tasks
+from workflow_scripts.studies.ranking.grid_settings import list_model_rows, list_shown_tasks
 from workflow_scripts.studies.suite.table_requests import describe_suite_page
 
 
-def leaderboard_page(settings: Settings, *, measures: bool) -> dict[str, Any]:
+def describe_leaderboard(settings: Settings, *, measures: bool) -> dict[str, Any]:
     """Build the parameters of the leaderboard page; `measures` is false if all scores are imported."""
     return {
         "source": settings.source if measures else None,
-        "tasks": [task.model_dump(mode="json") for task in list_shown_tasks(settings)],
+        "tasks": list_shown_tasks(settings),
         "protocols": dict(settings.grids[OWN_GRID].names),
         "suite": describe_suite_page(settings),
     }
@@ -43,7 +42,10 @@ def describe_comparisons(settings: Settings) -> dict[str, Any]:
         "comparison": {
             "mmlu": mmlu.to_params(),
             "prompts": build_prompt_comparison(settings).to_params(),
-            "harmony": describe_comparison(settings).to_params(),
+            "harmony": {
+                "source": settings.source,
+                "models": list_model_rows(settings, "huggingface"),
+            },
         },
         "margins": settings.margins.model_dump(),
     }

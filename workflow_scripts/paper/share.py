@@ -21,10 +21,9 @@ from workflow_scripts.core.files import (
     write_text,
 )
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import Metric, Record
+from workflow_scripts.core.records import Metric, Record, read_records
 from workflow_scripts.scores.errors import RANGES, strip_filter
-from workflow_scripts.scores.foreign.every_eval_ever import VERSION, check_schema
-from workflow_scripts.scores.tidy import read_records
+from workflow_scripts.scores.foreign.every_eval_ever import VERSION
 
 LOWER_IS_BETTER = ("perplexity", "per_byte", "empty_answers", "truncated_prompts")
 
@@ -48,11 +47,13 @@ def write_evaluation(record: Record, path: Path, root: Path) -> None:
     content = describe_evaluation(record)
     name = uuid.UUID(hex=hash_text(content["evaluation_id"])[:32], version=4)
     file = root / f"data/chorus-{record.study}" / record.model.id / f"{name}.json"
-    lines = list(list_lines(record, path, content["evaluation_id"]))
+    lines = [
+        json.dumps(line, ensure_ascii=False) + "\n"
+        for line in list_lines(record, path, content["evaluation_id"])
+    ]
     if lines:
         items = file.with_name(f"{file.stem}_samples.jsonl")
-        check_schema(items, lines[0], "instance_level_eval")
-        write_text(items, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+        write_text(items, "".join(lines))
         content["detailed_evaluation_results"] = {
             "format": "jsonl",
             "file_path": items.relative_to(root).as_posix(),
@@ -60,7 +61,6 @@ def write_evaluation(record: Record, path: Path, root: Path) -> None:
             "checksum": hash_file(items),
             "total_rows": len(lines),
         }
-    check_schema(file, content)
     write_json(file, content)
 
 
@@ -69,34 +69,22 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
     task, protocol, model = record.task, record.protocol, record.model
     finished = str(int(datetime.fromisoformat(record.volatile.finished).timestamp()))
     name = f"{record.study}-{protocol.name}-{task.name}-{protocol.dtype}-seed{protocol.seed}"
-    settings = {
-        "task": task.name,
-        "protocol": protocol.name,
-        "num_fewshot": str(task.shots),
-        "seed": str(protocol.seed),
-    }
     is_served = (protocol.engine or "").startswith("served")
-    details = {
-        "deployment_type": "externally_managed" if is_served else "self_deployed",
-        "model_availability": "unknown" if is_served else "open_weights",
-        "commit": model.commit,
-        "weights_sha256": model.weights_sha256,
-        "dtype": protocol.dtype,
+    evaluated = {
+        "source_data": {
+            "dataset_name": task.dataset,
+            "source_type": "other",
+            "additional_details": {"commit": task.dataset_commit, "split": task.split},
+        },
+        "generation_config": {
+            "additional_details": {
+                "task": task.name,
+                "protocol": protocol.name,
+                "num_fewshot": str(task.shots),
+                "seed": str(protocol.seed),
+            }
+        },
     }
-    source = {"commit": task.dataset_commit, "split": task.split}
-    results = [
-        {
-            "evaluation_name": get_name(record, metric.subset),
-            "source_data": {
-                "dataset_name": task.dataset,
-                "source_type": "other",
-                "additional_details": source,
-            },
-            "generation_config": {"additional_details": settings},
-            **describe_score(metric),
-        }
-        for metric in record.metrics
-    ]
     return {
         "schema_version": VERSION,
         "evaluation_id": f"{name}/{model.id}/{finished}",
@@ -112,9 +100,20 @@ def describe_evaluation(record: Record) -> dict[str, Any]:
             "name": model.id,
             "id": model.id,
             "developer": model.id.partition("/")[0],
-            "additional_details": details,
+            "additional_details": {
+                "deployment_type": "externally_managed" if is_served else "self_deployed",
+                "model_availability": "unknown" if is_served else "open_weights",
+                "commit": model.commit,
+                "weights_sha256": model.weights_sha256,
+                "dtype": protocol.dtype,
+            },
         },
-        "evaluation_results": results,
+        "evaluation_results": [
+            {"evaluation_name": get_name(record, metric.subset)}
+            | evaluated
+            | describe_score(metric)
+            for metric in record.metrics
+        ],
     }
 
 
@@ -135,8 +134,8 @@ def describe_score(metric: Metric) -> dict[str, Any]:
         "metric_parameters": metric.model_dump(include={"best_constant", "chance"}) | condition,
     }
     if name in RANGES:
-        limits = zip(("min_score", "max_score"), RANGES[name], strict=True)
-        config |= {"score_type": "continuous", **dict(limits)}
+        low, high = RANGES[name]
+        config |= {"score_type": "continuous", "min_score": low, "max_score": high}
     uncertainty: dict[str, Any] = {"num_samples": metric.n}
     if metric.stderr is not None:
         uncertainty["standard_error"] = {"value": metric.stderr}
@@ -152,33 +151,33 @@ def list_lines(record: Record, path: Path, evaluation_id: str) -> Iterator[dict[
     if any(metric.condition for metric in record.metrics):
         return
     for item in read_items(path.with_name(record.items.file)).to_pylist():
+        prediction = item["prediction"]
+        output = prediction if item["text"] is None else item["text"]
         answer = {
             "turn_idx": 0,
             "source": "output.raw",
             "extraction_method": record.task.harness,
-            "extracted_value": item["prediction"],
+            "extracted_value": prediction,
             "is_terminal": True,
         }
-        output = item["prediction"] if item["text"] is None else item["text"]
-        line = {
-            "schema_version": VERSION,
-            "evaluation_id": evaluation_id,
-            "model_id": record.model.id,
-            "evaluation_name": get_name(record),
-            "sample_id": item["item"],
-            "interaction_type": "single_turn",
-            "input": {
-                "raw": item["prompt"] or f"sha256 {item['prompt_sha256']}",
-                "reference": [] if item["gold"] is None else [item["gold"]],
-                "choices": item["choices"],
-            },
-            "output": {"raw": [] if output is None else [output]},
-            "answer_attribution": [] if item["prediction"] is None else [answer],
-        }
-        is_correct = bool(item["correct"])
         for name, score in item["scores"]:
-            evaluation = {"score": score, "is_correct": is_correct}
-            yield line | {"evaluation_result_id": name, "evaluation": evaluation}
+            yield {
+                "schema_version": VERSION,
+                "evaluation_id": evaluation_id,
+                "model_id": record.model.id,
+                "evaluation_name": get_name(record),
+                "sample_id": item["item"],
+                "interaction_type": "single_turn",
+                "input": {
+                    "raw": item["prompt"] or f"sha256 {item['prompt_sha256']}",
+                    "reference": [] if item["gold"] is None else [item["gold"]],
+                    "choices": item["choices"],
+                },
+                "output": {"raw": [] if output is None else [output]},
+                "answer_attribution": [] if prediction is None else [answer],
+                "evaluation_result_id": name,
+                "evaluation": {"score": score, "is_correct": bool(item["correct"])},
+            }
 
 
 if "snakemake" in globals():

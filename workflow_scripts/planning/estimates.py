@@ -140,13 +140,7 @@ class Planner:
             Workload(tokens / measures.stride, measures.window),
             Workload(responses, self._choose(10, 500)),
         ]
-        return self._read(checkpoint, readings * (plans + 1), measures.window)
-
-    def written(self, checkpoint: str, plans: int) -> Need:
-        """Estimate generation from prompts by `plans` plans and by the unchanged model."""
-        prompts, tokens = len(self._measures.written_prompts), self._measures.written_tokens or 0
-        reading = Workload(prompts, 2 * tokens, tokens, rows=1)
-        return self._read(checkpoint, [reading] * (plans + 1), tokens, models=2)
+        return self._read(checkpoint, readings, measures.window, repeats=plans + 1)
 
     def latency(self, checkpoint: str) -> Need:
         """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""
@@ -159,7 +153,8 @@ class Planner:
             Workload(measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
         ]
-        return self._read(checkpoint, readings * rounds, models=2, gpus=max(measures.devices))
+        gpus = max(measures.devices)
+        return self._read(checkpoint, readings, models=2, gpus=gpus, repeats=rounds)
 
     # Training
 
@@ -262,12 +257,14 @@ class Planner:
         length: int = 500,
         models: int = 1,
         gpus: int = 1,
+        repeats: int = 1,
     ) -> Need:
         """Estimate loading models and running batches, on several GPUs if one has too little memory.
 
         A model on a server needs neither a GPU nor weights in the job.
         """
-        seconds = _START_SECONDS + sum(self._read_seconds(checkpoint, item) for item in readings)
+        once = sum(self._read_seconds(checkpoint, reading) for reading in readings)
+        seconds = _START_SECONDS + repeats * once
         if CheckpointId.parse(checkpoint).model in self._settings.served:
             return Need(seconds, LIBRARIES_MB)
         seconds += self._load_seconds(checkpoint)
@@ -320,7 +317,7 @@ class Planner:
 
     @cache
     def _get_row(self, checkpoint: str) -> ModelRow:
-        return self._settings.model(CheckpointId.parse(checkpoint).model)
+        return self._settings.models[CheckpointId.parse(checkpoint).model]
 
     def _count_weights_mb(self, checkpoint: str) -> float:
         return self._get_row(checkpoint).parameters * BYTES[self._dtype] / MB

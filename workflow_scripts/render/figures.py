@@ -137,9 +137,3 @@ def save_lines(
             draw(axes, table)
             axes.set_axisbelow(True)
             draw_legend_below(fig, axes, ncols)
-
-
-def label_missing(axes, names: Iterable[str]) -> None:
-    """Add a legend entry for each name that has no line because its cell failed."""
-    for name in names:
-        axes.plot([], [], " ", label=f"{name}: not measured")

@@ -58,9 +58,29 @@ def write_table(
     right = [_is_numeric(strings[column]) for column in strings]
     if len(strings) > ROWS_READ:
         note = f"{note} The first {ROWS_READ:,} of {len(strings):,} rows; all are in the CSV."
-    table = ShownTable(title, note, list(strings), right, strings[:ROWS_READ].to_numpy().tolist())
-    write_text(markdown, _format_markdown(table))
-    write_text(latex, _format_latex(table))
+    strings = strings[:ROWS_READ]
+    text = _escape(strings, escape_markdown).to_markdown(
+        index=False,
+        disable_numparse=True,
+        colalign=["right" if is_right else "left" for is_right in right],
+    )
+    write_text(markdown, f"# {plain(title)}\n\n{clean_lines(note)}\n\n{text}\n")
+    # A longtable, since a grid of models and tasks may exceed one page.
+    text = _escape(strings, escape_latex).to_latex(
+        index=False,
+        longtable=True,
+        caption=f"{escape_latex(title)}. {escape_latex(note)}",
+        column_format="".join("r" if is_right else "l" for is_right in right),
+    )
+    write_text(latex, f"% needs the packages booktabs and longtable\n{text}")
+
+
+def _escape(strings: pd.DataFrame, escape: Callable[[str], str]) -> pd.DataFrame:
+    return strings.map(escape).rename(columns=escape)
+
+
+def _is_numeric(column: pd.Series) -> bool:
+    return column.str.fullmatch(r"[-−+]?([\d.,]+|∞)( ± [\d.]+)?|—").all()
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -95,32 +115,3 @@ def read_markdown(path: Path) -> ShownTable:
 def _split_row(line: str) -> list[str]:
     cells = re.findall(r"((?:\\.|[^|\\])*)\|", line[1:])
     return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in cells]
-
-
-def _is_numeric(column: pd.Series) -> bool:
-    return column.str.fullmatch(r"[-−+]?([\d.,]+|∞)( ± [\d.]+)?|—").all()
-
-
-def _format_markdown(table: ShownTable) -> str:
-    text = _escape_cells(table, escape_markdown).to_markdown(
-        index=False,
-        disable_numparse=True,
-        colalign=["right" if is_right else "left" for is_right in table.right],
-    )
-    return "\n".join([f"# {plain(table.title)}", "", clean_lines(table.note), "", text, ""])
-
-
-def _escape_cells(table: ShownTable, escape: Callable[[str], str]) -> pd.DataFrame:
-    head = list(map(escape, table.head))
-    return pd.DataFrame([list(map(escape, row)) for row in table.rows], columns=head)
-
-
-def _format_latex(table: ShownTable) -> str:
-    """Format as a longtable, since a grid of models and tasks may exceed one page."""
-    text = _escape_cells(table, escape_latex).to_latex(
-        index=False,
-        longtable=True,
-        caption=f"{escape_latex(table.title)}. {escape_latex(table.note)}",
-        column_format="".join("r" if is_right else "l" for is_right in table.right),
-    )
-    return f"% needs the packages booktabs and longtable\n{text}"

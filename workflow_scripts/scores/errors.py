@@ -11,11 +11,19 @@ RANGES = {
     **dict.fromkeys(("acc_strict", "format_met"), (0.0, 1.0)),
     "mcc": (-1.0, 1.0),
 }
+TOLERANCE = 1e-6  # of rounded scores, and between a score and the mean over its items
 
 
 def strip_filter(metric: str) -> str:
     """Strip lm-eval's filter from the name of a metric."""
     return metric.split(",")[0]
+
+
+def check_range(metric: str, value: float) -> None:
+    """Raise ValueError if a value is outside of the range of its metric."""
+    low, high = RANGES.get(strip_filter(metric), (-np.inf, np.inf))
+    if not low - TOLERANCE <= value <= high + TOLERANCE:
+        raise ValueError(f"{metric} is {value:g}; expected {low:g} to {high:g}")
 
 
 def get_metric_minimum(metrics: pd.Series) -> pd.Series:

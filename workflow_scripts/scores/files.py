@@ -14,9 +14,7 @@ def read_external_csv(path: Path, expected: str, **how: Any) -> pd.DataFrame:
     """Read a CSV file with pandas; raise UserError if it has no rows."""
     try:
         table = pd.read_csv(path, **how)
-    except pd.errors.EmptyDataError:
-        raise UserError(f"{path} is empty; expected {expected}.") from None
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
+    except (OSError, ValueError) as error:  # also pandas' errors and undecodable bytes
         raise UserError(f"{path} cannot be read as a CSV file ({error}).") from None
     if table.empty:
         raise UserError(f"{path} has no line below its header; expected {expected}.")

@@ -10,27 +10,23 @@ from pydantic import Field, FiniteFloat, ValidationError, ValidationInfo, model_
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.measurement_conditions import Condition
 from workflow_scripts.scores.columns import COLUMNS
-from workflow_scripts.scores.errors import RANGES, replace_zero_stderr, strip_filter
+from workflow_scripts.scores.errors import check_range, replace_zero_stderr, strip_filter
 from workflow_scripts.scores.files import read_external_csv
 from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
     PROTOCOL,
     TEST_ITEMS,
-    is_leaderboard,
 )
 from workflow_scripts.settings.harmony import Protocol
 
-# Studies in results/scores.csv that rankings do not use.
-UNRANKED = ("chunking", "mmlu", "prompts", "suite", "training")
-RANKED = "harmony"  # the study that rankings use
+MEASURED = ("harmony", "corpora")  # the studies in results/scores.csv that rankings use
 BITS = "bits_per_byte"  # the metric of plain texts
-_CELL = ["model", "variant", "task", "subset", "protocol"]
+_CELL = ["model", "variant", "task", "subset", "protocol", "shots", "metric", "seed"]
 
 
 class ImportedRow(Condition):
     """A line of the file: a score as a fraction, with its full metric name."""
 
-    line: int
     model: str
     task: str
     protocol: str
@@ -52,42 +48,44 @@ class ImportedRow(Condition):
         """Check the score against the task and its metric."""
         context: Any = info.context
         metrics, protocols = context["metrics"], context["protocols"]
-        metric = strip_filter(self.metric)
         # Plain texts are not in the table of tasks.
-        if self.task not in metrics and metric != BITS:
+        if self.task not in metrics and self.metric != BITS:
             hint = format_suggestion(self.task, metrics)
             raise ValueError(f"the task {self.task!r} is unknown.{hint}")
         if self.protocol not in protocols:
             raise ValueError(f"protocol is {self.protocol!r}; expected one of {list(protocols)}")
         reported = metrics.get(self.task, self.metric)
-        if self.metric not in (reported, strip_filter(reported)):
+        if self.metric != reported:
             raise ValueError(f"metric is {self.metric!r}; tables report {reported!r}")
-        if metric in RANGES:
-            low, high = RANGES[metric]
-            if not low <= self.value <= high:
-                raise ValueError(f"value is {self.value:g}; expected {low:g} to {high:g}")
+        check_range(self.metric, self.value)
         return self
 
 
+def read_all_imported(
+    paths: Sequence[Path], metrics: Mapping[str, str], taken: set[str]
+) -> list[pd.DataFrame]:
+    """Read the scores of each file; `taken` are names of studies that no file may have."""
+    names = [*taken, *(path.stem for path in paths)]
+    for path in paths:
+        if names.count(path.stem) > 1:
+            raise UserError(f"{path}: other scores go by the name {path.stem!r}; rename the file.")
+    return [read_imported(path, metrics) for path in paths]
+
+
 def read_imported(
-    path: Path,
-    metrics: Mapping[str, str],
-    protocols: Sequence[str] = get_args(Protocol),
-    *,
-    others: bool = False,
+    path: Path, metrics: Mapping[str, str], protocols: Sequence[str] = get_args(Protocol)
 ) -> pd.DataFrame:
     """Read the scores of one file; `metrics` maps every known task to the metric that tables report.
 
-    With `others`, further metrics of a task are dropped, as they are from a run's own scores; without it
-    they are errors.
+    Further metrics of a task that has the reported one are dropped.
     """
     expected = "a header with model, task, protocol, metric and value, and a line for each score"
     frame = read_external_csv(path, expected, dtype=object, keep_default_na=False, na_values=[""])
-    frame["line"] = frame.index + 2
-    if is_leaderboard(list(frame.columns)):
+    frame.index += 2  # lines of the file
+    if set(LEADING_COLUMNS) <= set(frame):
         frame = _melt_leaderboard(frame, metrics)
-    if "study" in frame:
-        frame, others = _select_ranked(frame), True
+    if "study" in frame:  # results/scores.csv of another run
+        frame = frame[frame["study"].isin(MEASURED)].drop(columns="study")
     required = {"model", "task", "protocol", "metric", "value"}
     wrong = (required - set(frame)) | (set(frame) - set(ImportedRow.model_fields))
     if wrong:
@@ -95,60 +93,51 @@ def read_imported(
         raise UserError(f"{path} has missing or unknown columns: {', '.join(sorted(wrong))}.{hint}")
     if frame.empty:
         raise UserError(f"{path} has no score of a task.")
-    if others:
-        frame = _select_reported(frame, metrics)
-    scores = pd.DataFrame(_check_rows(path, frame, {"metrics": metrics, "protocols": protocols}))
-    scores = scores.reindex(columns=list(COLUMNS))
-    repeated = scores.duplicated([*_CELL, "shots", "metric", "seed"])
-    if repeated.any():
-        line = frame["line"].iloc[int(repeated.to_numpy().argmax())]
-        raise UserError(f"{path}, line {line}: this score stands here a second time.")
-    return replace_zero_stderr(scores.assign(study=path.stem).astype(COLUMNS))
+    frame = _select_reported(frame, metrics)
+    rows = _check_rows(path, frame, {"metrics": metrics, "protocols": protocols})
+    scores = pd.DataFrame(rows, frame.index, list(COLUMNS))
+    repeated = scores.index[scores.duplicated(_CELL)]
+    if len(repeated):
+        raise UserError(f"{path}, line {repeated[0]}: this score stands here a second time.")
+    scores = scores.reset_index(drop=True).assign(study=path.stem)
+    return replace_zero_stderr(scores.astype(COLUMNS))
 
 
 def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> list[dict[str, Any]]:
     """Validate each line; all problems are raised together."""
     rows, problems = [], []
-    for record in frame.to_dict("records"):
+    for line, record in zip(frame.index, frame.to_dict("records"), strict=True):
         values = {str(name): value for name, value in record.items() if not pd.isna(value)}
         try:
             row = ImportedRow.model_validate(values, context=context)
         except ValidationError as error:
             for problem in error.errors():
                 name = ".".join(map(str, problem["loc"])) or record["task"]
-                problems.append(f"{path}, line {record['line']}: {name}: {problem['msg']}.")
+                problems.append(f"{path}, line {line}: {name}: {problem['msg']}.")
             continue
-        rows.append(row.model_dump() | {"metric": context["metrics"].get(row.task, row.metric)})
+        rows.append(row.model_dump())
     if problems:
         raise UserError(problems)
     return rows
 
 
-def _select_ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Select the ranked scores of results/scores.csv; measured scores take precedence over imported ones."""
-    ranked = frame[~frame["study"].isin(UNRANKED)]
-    own = ranked["study"] == RANKED
-    cells = ranked[[name for name in _CELL if name in ranked]].fillna("").agg(tuple, axis=1)
-    return ranked[own | ~cells.isin(cells[own])].drop(columns="study")
-
-
 def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """Drop other metrics of tasks that have the reported metric."""
-    reported = frame["task"].map(dict(metrics))
-    is_reported = (frame["metric"] == reported) | (
-        frame["metric"] == reported.map(strip_filter, "ignore")
-    )
+    """Name metrics with their filter, and drop other metrics of tasks that have the reported one."""
+    reported = frame["task"].map(dict(metrics)).fillna(frame["metric"])
+    short = reported.map(strip_filter, "ignore")
+    is_reported = (frame["metric"] == reported) | (frame["metric"] == short)
+    metric = frame["metric"].mask(is_reported, reported)
     has_reported = is_reported.groupby(frame["task"], dropna=False).transform("any")
-    return frame[is_reported | ~has_reported]
+    return frame.assign(metric=metric)[is_reported | ~has_reported]
 
 
 def _melt_leaderboard(wide: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
     """Melt the wide table of a leaderboard (in percent) into one line per score, without blank cells."""
     wide = wide.drop(columns=list(LEADING_COLUMNS[1:]))
-    long = wide.melt(["model", "line"], var_name="task").dropna(subset="value")
+    long = wide.melt("model", var_name="task", ignore_index=False).dropna(subset="value")
     return long.assign(
         protocol=PROTOCOL,
         metric=long["task"].map(dict(metrics)).fillna("unknown"),
         value=pd.to_numeric(long["value"], errors="coerce") / 100,
         n=long["task"].map(TEST_ITEMS),
-    ).sort_values("line", kind="stable")
+    ).sort_index(kind="stable")

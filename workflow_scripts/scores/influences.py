@@ -1,92 +1,79 @@
 """Compute the covariance of scores from sampling a task's items, by task and metric."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import Metric, Record
-from workflow_scripts.scores.columns import describe_record
-from workflow_scripts.scores.errors import strip_filter
-from workflow_scripts.scores.foreign.cells import ImportedCell, ImportedScore
+from workflow_scripts.core.records import Metric
+from workflow_scripts.scores.errors import TOLERANCE, strip_filter
 from workflow_scripts.stats.item_errors import ItemErrors, build_measured_errors
 
-_ROW = ("study", "protocol", "model", "variant", "dtype", "commit")
-COLUMNS = {
-    **dict.fromkeys((*_ROW, "task", "metric"), "string"),
-    "items": "int64",
-    "clusters": "int64",
+_ROW = ["study", "protocol", "model", "variant", "dtype", "commit"]
+COLUMNS = dict.fromkeys((*_ROW, "task", "metric"), "string") | {
     "own": "float64",
     "shared": "object",
 }
-TOLERANCE = 1e-6  # between the score computed from items and the record's
 
 
 class Influences(NamedTuple):
     """The influence of each item cluster on a score, and the variance that these items do not show."""
 
+    task: str
+    metric: str
+    row: tuple[str, ...]
+    """Values of `_ROW`."""
     by_cluster: pd.Series
     hidden: float
-    items: int
 
 
-def item_errors(
-    records: Iterable[tuple[Path, Record]], imported: Iterable[tuple[Path, ImportedCell]] = ()
-) -> pd.DataFrame:
-    """Compute a row of errors for each whole-task score that is a mean over items or Matthews' coefficient.
+def list_influences(
+    fields: Mapping[str, Any], metrics: Iterable[Metric], items: pd.DataFrame
+) -> Iterator[Influences]:
+    """Compute the influence of items on each whole-task score that is a mean over them or Matthews' coefficient.
+
+    `fields` has the columns that the scores share.
+    """
+    row = tuple(fields[name] or "" for name in _ROW)
+    for metric in metrics:
+        if len(items) and metric.subset is None and metric.condition is None:
+            influences = compute_influences(items, metric)
+            if influences is not None:
+                yield Influences(fields["task"], metric.name, row, *influences)
+
+
+def item_errors(influences: Iterable[Influences]) -> pd.DataFrame:
+    """Compute a row of errors for each score.
 
     All models and protocols of one task and metric, measured or imported, share one covariance, as they answer
-    the same items. Training runs of a cell with several seeds are averaged, as their scores are. `imported` has each
-    cell with its folder.
+    the same items. Training runs of a cell with several seeds are averaged, as their scores are.
     """
-    by_score: dict[tuple[str, str], Any] = defaultdict(lambda: defaultdict(list))
-    for path, fields, metrics in _list_scored(records, imported):
-        items = read_items(path).to_pandas()
-        row = tuple(fields[name] or "" for name in _ROW)
-        for metric in metrics:
-            if metric.subset is None and metric.condition is None:
-                influences = compute_influences(items, metric)
-                if influences is not None:
-                    by_score[fields["task"], metric.name][row].append(influences)
+    by_score = defaultdict(list)
+    for influence in influences:
+        by_score[influence.task, influence.metric].append(influence)
     tables = [_build_table(*key, by_score[key]) for key in sorted(by_score)]
     empty = pd.DataFrame(columns=list(COLUMNS))
     return pd.concat(tables or [empty], ignore_index=True).astype(COLUMNS)
 
 
-def _list_scored(
-    records: Iterable[tuple[Path, Record]], imported: Iterable[tuple[Path, ImportedCell]]
-) -> Iterator[tuple[Path, dict[str, Any], Sequence[Metric | ImportedScore]]]:
-    """Yield items file, description and scores of each record and of each imported cell that has items."""
-    for path, record in records:
-        yield path.with_name(record.items.file), describe_record(record), record.metrics
-    for folder, cell in imported:
-        if cell.items:
-            yield folder / cell.items.file, cell.model_dump(), cell.scores
+def _build_table(task: str, metric: str, influences: Sequence[Influences]) -> pd.DataFrame:
+    rows = pd.MultiIndex.from_tuples([influence.row for influence in influences], names=_ROW)
+    by_cluster = pd.concat([influence.by_cluster for influence in influences], axis=1).fillna(0.0)
+    by_cluster = by_cluster.T.set_axis(rows).groupby(level=_ROW).mean()
+    hidden = pd.Series([influence.hidden for influence in influences], rows)
+    hidden = hidden.groupby(level=_ROW).mean()
+    errors = build_measured_errors(by_cluster.to_numpy(), hidden.to_numpy())
+    table = by_cluster.index.to_frame(index=False).assign(task=task, metric=metric)
+    return table.assign(own=errors.own, shared=list(errors.shared))
 
 
-def _build_table(task: str, metric: str, by_row: dict[tuple, list[Influences]]) -> pd.DataFrame:
-    rows = sorted(by_row)
-    seeds = [by_row[row] for row in rows]
-    means = [sum(seed.by_cluster for seed in group) / len(group) for group in seeds]
-    by_cluster = pd.concat(means, axis=1)
-    hidden = np.array([np.mean([seed.hidden for seed in group]) for group in seeds])
-    errors = build_measured_errors(by_cluster.fillna(0.0).to_numpy().T, hidden)
-    return pd.DataFrame(rows, columns=list(_ROW)).assign(
-        task=task,
-        metric=metric,
-        items=[group[0].items for group in seeds],
-        clusters=by_cluster.notna().sum().to_numpy(),
-        own=errors.own,
-        shared=list(errors.shared),
-    )
+def compute_influences(items: pd.DataFrame, metric: Metric) -> tuple[pd.Series, float] | None:
+    """Compute the influence of item clusters on a score, and the variance that these items do not show.
 
-
-def compute_influences(items: pd.DataFrame, metric: Metric | ImportedScore) -> Influences | None:
-    """Compute the influence of items on a score; None for metrics that are no mean over items, such as perplexity."""
+    Return None for metrics that are no mean over items, such as perplexity.
+    """
     if strip_filter(metric.name) == "mcc":
         value, influence, least = compute_matthews(items["gold"], items["prediction"])
     else:
@@ -104,8 +91,7 @@ def compute_influences(items: pd.DataFrame, metric: Metric | ImportedScore) -> I
     clusters = items["cluster"].fillna(items["subset"]).fillna(items["item"])
     by_cluster = pd.Series(influence).groupby(clusters.to_numpy(), sort=False).sum()
     # Shortfall of the items' variance from the least variance: 0 unless nearly all items are alike.
-    hidden = max(0.0, least - float((influence**2).sum()))
-    return Influences(by_cluster, hidden, len(influence))
+    return by_cluster, max(0.0, least - float((influence**2).sum()))
 
 
 def compute_least_variance(share: float, n: int) -> float:
@@ -141,9 +127,10 @@ def _compute_changes(counts: np.ndarray) -> np.ndarray:
 
 
 def _compute_coefficient(counts: np.ndarray) -> float:
-    n, gold, predicted = counts.sum(), counts.sum(axis=1), counts.sum(axis=0)
-    spread = (n**2 - gold @ gold) * (n**2 - predicted @ predicted)
-    return float((np.trace(counts) * n - gold @ predicted) / np.sqrt(spread)) if spread else 0.0
+    from sklearn.metrics import matthews_corrcoef  # slow to import, used only here
+
+    gold, prediction = np.indices(counts.shape).reshape(2, -1)
+    return matthews_corrcoef(gold, prediction, sample_weight=counts.ravel())
 
 
 def get_row_errors(table: pd.DataFrame, columns: list[str]) -> tuple[pd.MultiIndex, ItemErrors]:

@@ -8,7 +8,8 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.scores.columns import COLUMNS
 from workflow_scripts.scores.files import write_csv
-from workflow_scripts.scores.tidy import read_all_imported, sort_scores, write_parquet
+from workflow_scripts.scores.imported import read_all_imported
+from workflow_scripts.scores.tidy import sort_scores, write_parquet
 
 
 def merge(

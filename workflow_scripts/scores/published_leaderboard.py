@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.scores.files import read_external_csv
 
 LEADING_COLUMNS = ("model", "rank", "pc1")
@@ -44,17 +43,9 @@ COLA = (721, 322)
 def read_panel(path: Path) -> pd.DataFrame:
     """Read the scores as fractions, with models in rows and tasks in columns."""
     expected = "the column model, a column for each task, and a line for each model"
-    wide = read_external_csv(path, expected)
-    if "model" not in wide:
-        raise UserError(f"{path} has the columns {', '.join(map(str, wide))}; expected {expected}.")
-    return convert_to_fractions(wide.set_index("model"))
+    return convert_to_fractions(read_external_csv(path, expected, index_col="model"))
 
 
 def convert_to_fractions(wide: pd.DataFrame) -> pd.DataFrame:
     """Return only the scores, as fractions, with the model as index."""
-    return wide.drop(columns=[c for c in LEADING_COLUMNS if c in wide]) / 100
-
-
-def is_leaderboard(columns: list[str]) -> bool:
-    """Return whether a CSV file with these columns is the wide leaderboard table."""
-    return tuple(columns[: len(LEADING_COLUMNS)]) == LEADING_COLUMNS
+    return wide.drop(columns=list(LEADING_COLUMNS), errors="ignore") / 100

@@ -1,6 +1,5 @@
 """Describe one chunked variant of a model in a config, and derive its id."""
 
-from decimal import Decimal
 from typing import Any, Self
 
 from pydantic import Field, ValidationInfo, model_validator
@@ -72,7 +71,7 @@ class Checkpoint(Section):
     """Train towards the hidden states of the same weights run unchunked."""
     logits_distillation: bool = False
     """Train towards the logits of the same weights run unchunked."""
-    temperature: float = Field(USUAL_TEMPERATURE, gt=0)
+    temperature: float = Field(USUAL_TEMPERATURE, ge=0.01, le=100)
     """Temperature of the logits' distillation."""
     distillation_loss: DistillationLoss = Field("own", exclude_if=lambda loss: loss == "own")
     """How the losses of distillation are taken. own: over the tokens that have a label; of hidden
@@ -128,7 +127,7 @@ class Checkpoint(Section):
         """Build the id, with a mark for each choice that differs from the default."""
         plan = self.plan(layers)
         if self.mode == "prune":
-            dropped = "-".join(map(str, sorted(set(self.layers_to_prune))))
+            dropped = "-".join(map(str, sorted(self.layers_to_prune)))
             marks = [self._distillation] if self._distillation else []
             return CheckpointId(self.model, f"prune{dropped}", tuple(marks))
         if not plan.chunks:
@@ -155,10 +154,7 @@ class Checkpoint(Section):
         if self.distillation_loss == "published":
             parts.append(PUBLISHED_LOSS)
         if self.logits_distillation and self.temperature != USUAL_TEMPERATURE:
-            digits = (
-                f"{Decimal(repr(self.temperature)):f}"  # no exponent, because "-" separates marks
-            )
-            parts.append(f"t{digits.removesuffix('.0')}")
+            parts.append(f"t{self.temperature:g}")
         return ".".join(parts)
 
     @model_validator(mode="after")

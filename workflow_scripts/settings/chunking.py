@@ -1,10 +1,12 @@
 """Configure chunked variants of models: k parallel chunks of m layers."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Literal, Self
 
 from pydantic import Field, ValidationInfo, model_validator
 
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.names import ModelName
 from workflow_scripts.settings.plan_measures import (
@@ -13,7 +15,13 @@ from workflow_scripts.settings.plan_measures import (
     PerplexityMeasures,
     WrittenMeasures,
 )
-from workflow_scripts.settings.section import Count, Listed, NonNegative, Section
+from workflow_scripts.settings.section import (
+    Count,
+    Listed,
+    NonNegative,
+    Section,
+    refuse_repeated,
+)
 
 
 class MeasuredPlans(Section):
@@ -48,7 +56,7 @@ class MeasuredPlans(Section):
             if chunks > 1 and layers % chunks == 0
             for aggregation in self.aggregations
         ]
-        return _drop_duplicates([*sequential, *self._list_pruned_plans(model, layers)], layers)
+        return _select_possible([*sequential, *self._list_pruned_plans(model)], layers)
 
     def build_latency_plans(
         self, model: str, layers: int, checkpoints: Iterable[Checkpoint] = ()
@@ -59,34 +67,35 @@ class MeasuredPlans(Section):
         Further pruned plans are timed only for models with checkpoints, because their latency is shown with perplexity.
         """
         variants = [entry.timed_variant for entry in checkpoints if entry.model == model]
-        k = self.latency_chunks
         grid = [
             Checkpoint(
                 model=model,
-                num_chunks=k,
+                num_chunks=self.latency_chunks,
                 num_layers_per_chunk=m,
                 aggregation_mode=self.latency_aggregation,
                 use_adapters=False,
             )
             for m in self.latency_layers
-            if m > 0 and layers - k * m >= 0 and (layers - k * m) % 2 == 0
         ]
         chunked = [variant for variant in variants if variant.plan(layers).chunks]
         pruned = [variant for variant in variants if variant.mode == "prune"]
-        pruned += self._list_pruned_plans(model, layers) if variants else []
-        return _drop_duplicates([*grid, *chunked, *pruned], layers)
+        pruned += self._list_pruned_plans(model) if variants else []
+        return _select_possible([*grid, *chunked, *pruned], layers)
 
-    def _list_pruned_plans(self, model: str, layers: int) -> list[Checkpoint]:
+    def _list_pruned_plans(self, model: str) -> list[Checkpoint]:
         return [
             Checkpoint(model=model, mode="prune", layers_to_prune=dropped)
             for dropped in self.pruned
-            if max(dropped) <= layers and len(set(dropped)) < layers
         ]
 
 
-def _drop_duplicates(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
-    """Drop plans with the same id, which the config may name in two ways."""
-    return tuple({plan.id(layers): plan for plan in plans}.values())
+def _select_possible(plans: list[Checkpoint], layers: int) -> tuple[Checkpoint, ...]:
+    """Select the plans that are possible with `layers` layers; the config may name one in two ways."""
+    possible = {}
+    for plan in plans:
+        with suppress(UserError):
+            possible[plan.id(layers)] = plan
+    return tuple(possible.values())
 
 
 class Measures(WrittenMeasures, PerplexityMeasures, LatencyMeasures, MeasuredPlans):
@@ -115,9 +124,7 @@ class Chunking(Section):
         if info.context is not None:
             rows = info.context.models
             ids = [str(entry.id(rows[entry.model].layers)) for entry in self.checkpoints]
-            for id in ids:
-                if ids.count(id) > 1:
-                    raise ValueError(f"checkpoints has {id!r} twice")
+            refuse_repeated(tuple(ids))
             for model in self.timed_models:
                 if not self.measures.build_latency_plans(
                     model, rows[model].layers, self.checkpoints

@@ -10,7 +10,7 @@ from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
 from workflow_scripts.settings.imports import Imports, import_name
 from workflow_scripts.settings.mmlu import Mmlu
-from workflow_scripts.settings.names import PlainPath
+from workflow_scripts.settings.names import ModelName, PlainPath
 from workflow_scripts.settings.prompts.section import Prompts
 from workflow_scripts.settings.section import Count, NonNegative, Section
 from workflow_scripts.settings.served import Served
@@ -52,7 +52,7 @@ class Config(Section):
     """Where models and datasets lie."""
     compute: Compute = Compute()
     """How models are run."""
-    served: dict[str, Served] = Field({})
+    served: dict[ModelName, Served] = Field({})
     """Models that a server answers for, by name or by folder, each with at least its `endpoint`."""
     cluster: Cluster = Cluster()
     """The machines: what jobs ask for is computed from this."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from reprlib import Repr
 from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -11,7 +12,9 @@ from workflow_scripts.core.errors import UserError, format_suggestion
 
 Model = TypeVar("Model", bound=BaseModel)
 
-_MAX_LENGTH = 80
+_REPR = Repr()
+_REPR.maxstring = _REPR.maxother = 80
+shown = _REPR.repr  # truncates long values
 _SECRET_KEY = re.compile(
     r"token(?!s|iz)|passw|passphrase|secret|credential|(?:api|access|private)[_-]?key",
     re.IGNORECASE,
@@ -45,26 +48,19 @@ def validate(kind: type[Model], content: Any, where: str = "", context: Any = No
     raise UserError(plain(where + problem) for problem in problems)
 
 
-def shown(value: object) -> str:
-    """Return the repr of a value, truncated to 80 characters."""
-    text = repr(value)
-    return text if len(text) <= _MAX_LENGTH else text[:_MAX_LENGTH] + "…"
-
-
 def _describe(problem: Any, keys: list[str]) -> str:
     """Format a pydantic error: key, value, message and, for an unknown name, the most similar one."""
-    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"])
-    key, value = key.removeprefix("."), problem["input"]
-    message = problem["msg"].removeprefix("Value error, ").removesuffix(".")
-    near = ""
+    key, value, near = _format_key(problem["loc"]), problem["input"], ""
+    message = problem["msg"].removeprefix("Value error, ")
+    if not message.endswith((".", "?")):
+        message += "."
     if problem["type"] == "extra_forbidden":
         near = format_suggestion(re.sub(r"\[\d+]", "", key), keys)
     elif problem["type"] == "literal_error":
         near = format_suggestion(str(value), re.findall(r"'([^']*)'", message))
     if isinstance(value, str | int | float | None):
         key = f"{key} is {shown(value)}".strip()
-    end = "" if message.endswith("?") else "."
-    return f"{key}: {message}{end}{near}" if key else f"{message}{end}{near}"
+    return f"{key}: {message}{near}" if key else message + near
 
 
 def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:
@@ -76,20 +72,19 @@ def _list_keys(kind: type[BaseModel], prefix: str = "") -> Iterator[str]:
                 yield from _list_keys(inner, f"{prefix}{name}.")
 
 
-def _find_secrets(content: Any) -> Iterator[str]:
+def _find_secrets(content: Any, path: tuple[Any, ...] = ()) -> Iterator[str]:
     """Describe each key that names a secret, and each key or value that looks like a secret."""
-    for key, value in _list_values(content):
-        if _SECRET_KEY.search(key) or _SECRET.search(f"{key} {value}"):
-            yield f"{_SECRET.sub('<hidden>', key)} names or holds a secret; {_REMEDY}"
+    if isinstance(content, dict | list):
+        parts = content.items() if isinstance(content, dict) else enumerate(content)
+        for name, value in parts:
+            yield from _find_secrets(value, (*path, name))
+        return
+    key = _format_key(path)
+    if _SECRET_KEY.search(key) or _SECRET.search(f"{key} {content}"):
+        yield f"{_SECRET.sub('<hidden>', key)} names or holds a secret; {_REMEDY}"
 
 
-def _list_values(content: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """List all scalar values with their dotted keys."""
-    if isinstance(content, dict):
-        for name, value in content.items():
-            yield from _list_values(value, f"{key}.{name}")
-    elif isinstance(content, list):
-        for position, value in enumerate(content):
-            yield from _list_values(value, f"{key}[{position}]")
-    else:
-        yield key.removeprefix("."), content
+def _format_key(path: tuple[Any, ...]) -> str:
+    """Format a key with its sections and positions: a.b[0]."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
+    return "".join(parts).removeprefix(".")

@@ -1,18 +1,21 @@
-"""Read models in local folders: the files to copy and the row of the models table."""
+"""Describe a model by its small files: the files to copy from a local folder, and the row of the models table."""
 
-from collections.abc import Iterable
+import re
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import build_local_name
+from workflow_scripts.core.ids import LOCAL, build_local_name
 from workflow_scripts.core.model_files import (
     count_header_parameters,
     find_missing_files,
     read_json_object,
     select_model_files,
 )
-from workflow_scripts.settings.model_facts import ModelFiles, has_chat_template, make_model_cells
 from workflow_scripts.settings.tables import ModelRow
+
+_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+# Words in the name of a model that was tuned for chat.
+_TUNED = {"instruct", "chat", "it", "sft", "dpo", "orpo", "kto", "rlhf", "ppo", "assistant"}
 
 
 def list_model_files(folder: Path) -> list[str]:
@@ -33,28 +36,55 @@ def list_model_files(folder: Path) -> list[str]:
     return sorted(files)
 
 
-def read_folder_row(path: str, families: Iterable[str]) -> ModelRow:
+def read_folder_row(path: str, families: set[str]) -> ModelRow:
     folder = Path(path)
-    files = list_model_files(folder)
-    facts = ModelFiles(
-        config=read_json_object(folder / "config.json"),
-        has_chat_template=has_chat_template(
-            files, read_json_object(folder / "tokenizer_config.json")
-        ),
-        parameters=sum(
-            count_header_parameters(folder / file)
-            for file in files
-            if file.endswith(".safetensors")
-        ),
-        licence=None,
-        made_from=True,
-    )
-    return ModelRow.model_validate(
-        make_model_cells(build_local_name(path), "local", facts, families)
-    )
+    weights = [file for file in list_model_files(folder) if file.endswith(".safetensors")]
+    cells = read_model_cells(folder, build_local_name(path), families, is_derived=True)
+    parameters = sum(count_header_parameters(folder / file) for file in weights)
+    facts = {"source": LOCAL, "parameters": parameters, "licence": "not stated", "gated": False}
+    return ModelRow.model_validate(cells | facts)
 
 
-def list_file_stats(path: str) -> dict[str, list[int]]:
-    """Return size and modification time of each file to copy, by path, to detect changes."""
-    stats = {file: Path(path, file).stat() for file in list_model_files(Path(path))}
-    return {str(Path(path, file)): [stat.st_size, stat.st_mtime_ns] for file, stat in stats.items()}
+def list_modification_times(path: str) -> dict[str, int]:
+    """Return the modification time of each file to copy, by path, to detect changes."""
+    files = [Path(path, file) for file in list_model_files(Path(path))]
+    return {str(file): file.stat().st_mtime_ns for file in files}
+
+
+def read_model_cells(
+    folder: Path, name: str, families: set[str], is_derived: bool
+) -> dict[str, str]:
+    """Read the cells of a model's row from its config and tokenizer; `is_derived` means made from another model.
+
+    `instruct` needs more than a chat template, because many base models have one too. The family is the one that a
+    word of the name begins with, or of a local folder, which may have any name, its `model_type`.
+    """
+    config = read_json_object(folder / "config.json")
+    decoder = config.get("text_config") or config
+    layers = next((decoder[key] for key in _LAYERS if key in decoder), None)
+    if layers is None:
+        raise UserError(
+            f"config.json of {name} does not say how many layers it has ({_LAYERS[0]}); add a row of the table"
+            " of models by hand."
+        )
+    is_local = name.startswith(f"{LOCAL}/")
+    words = re.split("[-_]", name.split("/")[-1])
+    lower = [word.lower() for word in words]
+    is_tuned = is_derived or not _TUNED.isdisjoint(lower)
+    has_template = (
+        bool(read_json_object(folder / "tokenizer_config.json").get("chat_template"))
+        or (folder / "chat_template.jinja").is_file()
+    )
+    kinds = [str(config.get("model_type") or "unknown")] if is_local else words
+    matches = (
+        family
+        for word in kinds
+        for family in sorted(sorted(families), key=len, reverse=True)
+        if word.lower().startswith(family.lower().replace("-", ""))
+    )
+    return {
+        "model": name,
+        "family": next(matches, kinds[0]),
+        "layers": str(layers),
+        "kind": "instruct" if has_template and is_tuned and "base" not in lower else "base",
+    }

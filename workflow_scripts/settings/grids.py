@@ -177,14 +177,11 @@ def read_grid_files(workflow_folder: Path, tasks: Collection[str]) -> dict[str, 
 
 def list_grid_files(grid: GridFile, workflow_folder: Path) -> dict[str, list[str]]:
     """Return the input files of the grid's analyses, by the names of their inputs."""
-    files = {
-        "scores": grid.scores,
-        "attributes": [grid.attributes.file] if grid.attributes else [],
-        "release": [grid.release.file] if grid.release else [],
-        "correlations": [CORRELATIONS],
-    }
+    files = {"scores": grid.scores, "correlations": (CORRELATIONS,)}
+    for name, part in {"attributes": grid.attributes, "release": grid.release}.items():
+        if part:
+            files[name] = (part.file,)
     return {
         name: [str(locate_file(path, workflow_folder)) for path in paths]
         for name, paths in files.items()
-        if paths
     }

@@ -25,13 +25,9 @@ def list_imported_paths(folder: Path) -> list[Path]:
 
 
 def hash_imported_files(folder: str) -> str:
-    """Hash the paths, sizes and modification times of a folder's files, to detect changes."""
-    stats = {
-        path.relative_to(folder).as_posix(): path.stat()
-        for path in list_imported_paths(Path(folder))
-        if path.exists()
-    }
-    return hash_json({name: [stat.st_size, stat.st_mtime_ns] for name, stat in stats.items()})
+    """Hash the paths and modification times of a folder's files, to detect changes."""
+    paths = [path for path in list_imported_paths(Path(folder)) if path.exists()]
+    return hash_json([[str(path), path.stat().st_mtime_ns] for path in paths])
 
 
 def _refuse_shared_names(folders: tuple[str, ...]) -> tuple[str, ...]:

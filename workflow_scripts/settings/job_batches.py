@@ -86,8 +86,8 @@ def list_harmony_records(settings: Settings, models: list[str]) -> list[str]:
 
 def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
     """Return the record of each task of a leaderboard row."""
-    whole = _build_whole(settings, "suite", protocol)
-    return dict(zip(whole.tasks, [path.format(row=row) for path in whole.records()], strict=True))
+    tasks = list_study_tasks(settings, "suite", protocol)
+    return {task: f"results/records/suite/{protocol}/{row}/{task}.json" for task in tasks}
 
 
 def _build_whole(settings: Settings, study: Study, protocol: Protocol) -> TaskBatch:
@@ -112,7 +112,7 @@ def list_study_tasks(settings: Settings, study: Study, protocol: Protocol) -> tu
     else:
         names = tuple(entry.task for entry in settings.suite.tasks)
         needs_training = protocol == "train_before_test"
-    return tuple(name for name in names if settings.task(name).training or not needs_training)
+    return tuple(name for name in names if settings.tasks[name].training or not needs_training)
 
 
 def list_cell_seeds(settings: Settings, study: Study, protocol: Protocol) -> tuple[int, ...]:

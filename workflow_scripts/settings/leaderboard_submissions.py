@@ -91,11 +91,11 @@ class Request(Section):
 
 
 def read_requests(
-    folder: Path, source: str, made: Collection[str], local: Collection[str] = ()
+    folder: Path, source: str, checkpoints: Collection[str], local: Collection[str] = ()
 ) -> tuple[dict[str, Request], dict[str, str]]:
     """Read a folder: the valid requests by file, and the reasons for refusing the other files.
 
-    Requests for the demo's models are skipped if the source is the hub. `made` are the checkpoints that this
+    Requests for the demo's models are skipped if the source is the hub. `checkpoints` are those that this
     config builds, `local` the only local folders that an untrusted request may name.
     """
     requests, refused = {}, {}
@@ -103,33 +103,26 @@ def read_requests(
         try:
             request = _read_request(path)
             if source == "miniature" or not request.name.startswith(GENERATED):
-                _refuse_unavailable(request, source, made, local)
+                if expected := _describe_available(request, source, checkpoints, local):
+                    raise UserError(f"name is {request.name!r}; expected {expected}.")
                 requests[path.name] = request
         except (UserError, OSError) as error:
             refused[plain(path.name)] = shorten_text(str(error))
     return requests, refused
 
 
-def _refuse_unavailable(
-    request: Request, source: str, made: Collection[str], local: Collection[str]
-) -> None:
-    """Refuse a model that this config does not have."""
+def _describe_available(
+    request: Request, source: str, checkpoints: Collection[str], local: Collection[str]
+) -> str | None:
+    """Describe the models that this config has if the request names another."""
     if request.is_local:
-        if request.checkpoint.model not in local:
-            raise UserError(
-                f"name is {request.name!r}, a folder on this machine; expected one that suite.local_models of the"
-                " config names."
-            )
-        return
+        is_listed = request.checkpoint.model in local
+        return None if is_listed else "a folder that suite.local_models of the config names"
     if source == "miniature" and not request.name.startswith(GENERATED):
-        raise UserError(
-            f"name is {request.name!r}, a model of the hub; this config's source is miniature."
-        )
-    if request.name != request.checkpoint.model and request.name not in made:
-        raise UserError(
-            f"name is {request.name!r}; expected a checkpoint that chunking.checkpoints names, at a stage of"
-            " training, or <model>+tuned of one that training.models names."
-        )
+        return "a model of the demo, as this config's source is miniature"
+    if request.name in (request.checkpoint.model, *checkpoints):
+        return None
+    return "a checkpoint that chunking.checkpoints or training.models of the config names"
 
 
 def _read_request(path: Path) -> Request:

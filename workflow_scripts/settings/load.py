@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.core.errors import UserError, format_suggestion
-from workflow_scripts.core.ids import CheckpointId, build_checkpoint_name
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.flags import read_flags
 from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.leaderboard_submissions import read_requests
-from workflow_scripts.settings.names import LookUp, Registry, locate_file
+from workflow_scripts.settings.names import LookUp, Registry, locate_file, read_tables
 from workflow_scripts.settings.prompts.files import read_prompt_runs
 from workflow_scripts.settings.settings import Settings
-from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow, WorkRow, read_table
+from workflow_scripts.settings.tables import DeviceRow, ModelRow, TaskRow, WorkRow
 
 # The type of a row, by the name of the table in config/.
 _ROWS = {"models": ModelRow, "tasks": TaskRow, "work": WorkRow, "devices": DeviceRow}
@@ -28,8 +28,7 @@ def load_settings(
     `look_up` looks up models and tasks that no table has.
     """
     rows: dict[str, Any] = {
-        name: read_table(row_type, locate_file(f"config/{name}.tsv", workflow_folder))
-        for name, row_type in _ROWS.items()
+        name: read_tables(row_type, name, workflow_folder) for name, row_type in _ROWS.items()
     }
     source = config.get("source", "miniature")
     registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
@@ -38,9 +37,8 @@ def load_settings(
     # The demo gives equal numbers on all machines.
     if source == "miniature" and compute.dtype == "auto":
         compute = compute.model_copy(update={"dtype": "float32"})
-    served = {build_checkpoint_name(name): section for name, section in checked.served.items()}
     settings = Settings.model_construct(
-        **dict(checked) | {"served": served, "compute": compute},
+        **dict(checked) | {"compute": compute},
         **rows,
         folders=registry.folders,
         prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),
@@ -51,18 +49,16 @@ def load_settings(
     if problems := list(_check_names(settings)):
         raise UserError(problems)
     # Requests come last, because the rest of the config determines the checkpoints that they may name.
+    checkpoints = list(map(str, settings.list_compared_checkpoints()))
     requests, refused = read_requests(
-        Path(settings.suite.requests),
-        source,
-        settings.own_checkpoints,
-        settings.suite.local_models,
+        Path(settings.suite.requests), source, checkpoints, settings.suite.local_models
     )
     return settings.model_copy(update={"requests": requests, "refused_requests": refused})
 
 
 def _check_names(settings: Settings) -> Iterator[str]:
     """Yield the problems of names: unknown models and devices, and models to train that have no local weights."""
-    variants = settings.own_checkpoints
+    variants = list(map(str, settings.list_compared_checkpoints()))
     for section in ("harmony", "mmlu", "prompts"):
         for name in getattr(settings, section).models:
             if name not in settings.models and name not in variants:
@@ -75,9 +71,6 @@ def _check_names(settings: Settings) -> Iterator[str]:
     trains = "train_before_test" in harmony.protocols or harmony.corpora
     need_weights = [*settings.mmlu.models, *(harmony.models if trains else ())]
     for name in settings.served:
-        if name not in settings.models:
-            near = format_suggestion(name, settings.models)
-            yield f"served has {name!r}; expected a model that a study or the table names.{near}"
         if name in need_weights:
             yield (
                 f"served has {name!r}, whose weights stay with its server; expected others in mmlu.models, and in"

@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from posixpath import normpath
 from typing import Annotated
@@ -24,23 +23,14 @@ from workflow_scripts.core.files import write_text
 from workflow_scripts.core.ids import LOCAL, CheckpointId, build_local_name, is_folder_path
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.folders import read_folder_row
-from workflow_scripts.settings.tables import ModelRow, Row, TaskRow, read_table
+from workflow_scripts.settings.tables import ModelRow, Row, TableRow, TaskRow, read_table
 
-Cells = dict[str, str]  # cells of a row by column
+# Looks up the cells of a row by column; raises UserError for an unknown name.
+# Arguments: the table, models or tasks; a hub name or the name of an lm-eval task; and the existing families.
+LookUp = Callable[[str, str, set[str]], dict[str, str]]
+_ROW_TYPES: dict[str, type[TableRow]] = {"models": ModelRow, "tasks": TaskRow}
 _SOURCES = ("miniature", "huggingface")
-_NOT_ON_THE_HUB = ("miniature/", f"{LOCAL}/")
-_NOWHERE = "there is none in the working directory or beside the Snakefile"
-
-
-@dataclass(frozen=True)
-class LookUp:
-    """The functions that look up models and tasks; each raises UserError for an unknown name.
-
-    Only the main Snakemake process has a LookUp, because jobs may have no network.
-    """
-
-    model: Callable[..., Cells]  # arguments: a hub name, and the existing families
-    task: Callable[[str], Cells]  # argument: the name of an lm-eval task
+_GENERATED_OR_LOCAL = ("miniature/", f"{LOCAL}/")
 
 
 @dataclass(frozen=True)
@@ -51,42 +41,51 @@ class Registry:
     source: str
     models: dict[str, ModelRow]
     tasks: dict[str, TaskRow]
-    look_up: LookUp | None = None
+    look_up: LookUp | None = (
+        None  # only in the main process of Snakemake, because jobs may have no network
+    )
     folders: dict[str, str] = field(default_factory=dict)  # local folders of models by name
 
+    @property
+    def families(self) -> set[str]:
+        return {row.family for row in self.models.values()}
 
-def find_file(path: str, workflow_folder: Path) -> Path | None:
-    """Find a file of the config: in the working directory, else in the Snakefile's folder."""
-    return next(filter(Path.is_file, (Path(path), workflow_folder / path)), None)
+
+def find_path(
+    path: str, workflow_folder: Path, is_kind: Callable[[Path], bool] = Path.is_file
+) -> Path | None:
+    """Find a file (or a folder) of the config: in the working directory, else in the Snakefile's folder."""
+    return next(filter(is_kind, (Path(path), workflow_folder / path)), None)
 
 
 def locate_file(path: str, workflow_folder: Path) -> Path:
-    """Find a file like `find_file`; if it does not exist, return the path at which to write it."""
-    return find_file(path, workflow_folder) or Path(path)
+    """Find a file like `find_path`; if it does not exist, return the path at which to write it."""
+    return find_path(path, workflow_folder) or Path(path)
 
 
-def _add_row(
-    name: str,
-    rows: dict[str, Row],
-    row_type: type[Row],
-    path: Path,
-    look_up: Callable[[str], Cells] | None,
-) -> None:
-    """Add the row of a name that `rows` lacks: from the table of earlier look-ups at `path`, else by a look-up."""
+def read_tables(row_type: type[Row], name: str, workflow_folder: Path) -> dict[str, Row]:
+    """Read the rows of a table in config/, and those of earlier look-ups that it lacks."""
+    rows = read_table(row_type, locate_file(f"config/{name}.tsv", workflow_folder))
+    added = find_path(f"config/{name}.found.tsv", workflow_folder)
+    return (read_table(row_type, added) if added else {}) | rows
+
+
+def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = True) -> None:
+    """Look up a name that the table lacks, and write its row into the table of look-ups."""
+    rows = getattr(registry, table)
     if name in rows:
         return
-    added = read_table(row_type, path) if path.is_file() else {}
-    if name in added:
-        rows[name] = added[name]
-        return
     near = format_suggestion(name, rows)
-    if look_up is None:
+    if registry.look_up is None or not can_look_up:
         raise ValueError(f"expected a name that the table has.{near}")
+    row_type = _ROW_TYPES[table]
     try:
-        cells = {column: plain(cell) for column, cell in look_up(name).items()}
+        looked_up = registry.look_up(table, name, registry.families)
+        cells = {column: plain(cell) for column, cell in looked_up.items()}
         rows[name] = validate(row_type, cells)
     except (UserError, ModuleNotFoundError) as error:
         raise ValueError(f"{error}{near}") from None
+    path = locate_file(f"config/{table}.found.tsv", registry.workflow_folder)
     text = path.read_text(encoding="utf-8") if path.is_file() else "\t".join(row_type.model_fields)
     line = "\t".join(cells.get(column, "") for column in text.splitlines()[0].split("\t"))
     write_text(path, text.rstrip("\n") + f"\n{line}\n")
@@ -99,13 +98,8 @@ def _check_model(name: str, info: ValidationInfo) -> str:
         return name
     if is_folder_path(name):
         return _add_folder(name, registry)
-    look_up = None
-    is_on_hub = registry.source == "huggingface" and not name.startswith(_NOT_ON_THE_HUB)
-    if registry.look_up and is_on_hub:
-        families = sorted({row.family for row in registry.models.values()})
-        look_up = partial(registry.look_up.model, families=families)
-    path = locate_file("config/models.found.tsv", registry.workflow_folder)
-    _add_row(name, registry.models, ModelRow, path, look_up)
+    is_on_hub = registry.source == "huggingface" and not name.startswith(_GENERATED_OR_LOCAL)
+    _require_row(name, "models", registry, is_on_hub)
     source = registry.models[name].source
     if registry.source in _SOURCES and source not in (registry.source, LOCAL):
         raise ValueError(f"expected a model of the source {registry.source!r}; this is {source!r}")
@@ -118,8 +112,7 @@ def _add_folder(path: str, registry: Registry) -> str:
     if registry.folders.setdefault(name, folder) != folder:
         raise ValueError(f"expected another name; {registry.folders[name]!r} is {name} already")
     try:
-        families = {row.family for row in registry.models.values()}
-        registry.models[name] = read_folder_row(path, families)
+        registry.models[name] = read_folder_row(path, registry.families)
     except UserError as error:
         raise ValueError(f"no model: {error}") from None
     return name
@@ -137,42 +130,35 @@ def _check_checkpoint(name: str, info: ValidationInfo) -> str:
 def _check_task(name: str, info: ValidationInfo) -> str:
     registry: Registry | None = info.context
     if registry is not None:
-        look_up = registry.look_up.task if registry.look_up else None
-        path = locate_file("config/tasks.found.tsv", registry.workflow_folder)
-        _add_row(name, registry.tasks, TaskRow, path, look_up)
+        _require_row(name, "tasks", registry)
         if registry.tasks[name].harness != "lm_eval":
             raise ValueError("expected a task of the harness lm_eval")
     return name
 
 
-def _find_file(path: str, info: ValidationInfo) -> str:
-    if info.context is None:
-        return path
-    file = find_file(path, info.context.workflow_folder)
-    if file is None:
-        raise ValueError(f"expected a file; {_NOWHERE}")
-    return str(file)
+def _find(kind: str, is_kind: Callable[[Path], bool]) -> AfterValidator:
+    """Build the validator that finds a file or folder of the config."""
+
+    def find(path: str, info: ValidationInfo) -> str:
+        if info.context is None:
+            return path
+        place = find_path(path, info.context.workflow_folder, is_kind)
+        if place is None:
+            raise ValueError(
+                f"expected a {kind}; there is none in the working directory or beside the Snakefile"
+            )
+        return str(place)
+
+    return AfterValidator(find)
 
 
-def _find_folder(path: str, info: ValidationInfo) -> str:
-    """Find a folder like `_find_file`."""
-    if info.context is None:
-        return path
-    places = (Path(path), info.context.workflow_folder / path)
-    folder = next(filter(Path.is_dir, places), None)
-    if folder is None:
-        raise ValueError(f"expected a folder; {_NOWHERE}")
-    return str(folder)
-
-
+_FindFile = _find("file", Path.is_file)
 ModelName = Annotated[str, AfterValidator(_check_model)]
 CheckpointName = Annotated[str, AfterValidator(_check_checkpoint)]
 LmEvalTaskName = Annotated[str, AfterValidator(_check_task)]
-Folder = Annotated[str, AfterValidator(_find_folder), Field(min_length=1)]
+Folder = Annotated[str, _find("folder", Path.is_dir), Field(min_length=1)]
 # Snakemake reads braces as wildcards, and a line end would split the path in a log.
 PlainPath = Annotated[str, Field(pattern=r"^[^{}\x00-\x1f]+$")]
-CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), AfterValidator(_find_file)]
-TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), AfterValidator(_find_file)]
-DataFile = Annotated[
-    PlainPath, Field(pattern=r"\.(txt|jsonl|parquet)$"), AfterValidator(_find_file)
-]
+CsvFile = Annotated[PlainPath, Field(pattern=r"\.csv$"), _FindFile]
+TextFile = Annotated[PlainPath, Field(pattern=r"\.txt$"), _FindFile]
+DataFile = Annotated[PlainPath, Field(pattern=r"\.(txt|jsonl|parquet)$"), _FindFile]

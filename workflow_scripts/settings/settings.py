@@ -1,5 +1,6 @@
 """Define the settings: the checked config, the rows of its tables, and values derived from both."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -53,12 +54,6 @@ class Settings(Config):
     workflow_folder: str
     """Where the Snakefile lies."""
 
-    def model(self, name: str) -> ModelRow:
-        return self.models[name]
-
-    def task(self, name: str) -> TaskRow:
-        return self.tasks[name]
-
     def resource(self, name: str) -> str:
         """Return the path of a file in resources: in the working directory, else in the Snakefile's folder."""
         return str(locate_file(f"resources/{name}", Path(self.workflow_folder)))
@@ -105,12 +100,6 @@ class Settings(Config):
         return [checkpoint for checkpoint in self.list_compared_checkpoints() if checkpoint.stages]
 
     @property
-    def own_checkpoints(self) -> dict[str, CheckpointId]:
-        """Return all checkpoints that this config builds, by name."""
-        checkpoints = [*self.list_staged_checkpoints(), *self.list_trained_checkpoints()]
-        return {str(checkpoint): checkpoint for checkpoint in checkpoints}
-
-    @property
     def on_gpus(self) -> bool:
         """Return whether jobs request GPUs; the demo needs none and would only block one."""
         return self.source != "miniature" and self.compute.finds_gpus
@@ -121,8 +110,10 @@ class Settings(Config):
         name = self.training.get_recipe_name(kind, self.source)
         assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
         recipe = self.training.recipes[name]
-        if tokens:
-            recipe = self.training.limit_tokens(recipe, int(tokens.removesuffix("k")))
+        if tokens:  # all samples of a text have equal length
+            step = recipe.batch_size * recipe.max_length
+            steps = math.ceil(int(tokens.removesuffix("k")) * 1000 / step)
+            recipe = recipe.model_copy(update={"max_steps": steps})
         return name, recipe
 
     def get_stage_attention(self, trained: CheckpointId) -> str:
@@ -136,11 +127,12 @@ class Settings(Config):
         """List the checkpoints of the prompt runs."""
         return [CheckpointId.parse(name) for name in self.prompts.models]
 
-    def explained(self) -> tuple[str | None, str | None, int]:
+    def explained(self) -> tuple[str, str | None, int]:
         """Return run, subject and number of the question that `explain` names."""
-        run, subject, number = [*(self.explain or "").split("/"), "", ""][:3]
-        if run and self.prompt_runs and run not in self.prompt_runs:
+        run, subject, number = f"{self.explain or ''}//".split("/")[:3]
+        run = run or next(iter(self.prompt_runs), "")
+        if run not in self.prompt_runs:
             raise UserError(
                 f"explain is {self.explain!r}; expected a prompt run, as in run6/anatomy/3."
             )
-        return run or next(iter(self.prompt_runs), None), subject or None, int(number or 0)
+        return run, subject or None, int(number or 0)

@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import describe_hub_name_problem
@@ -38,14 +38,14 @@ CATEGORIES: tuple[str, ...] = get_args(Category)
 
 
 class TableRow(Section):
-    """A row of text cells; a blank cell is a missing value."""
+    """A row of text cells."""
 
     model_config = ConfigDict(strict=False)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_blank_cells(cls, cells: Any) -> Any:
-        return {key: cell for key, cell in dict(cells).items() if cell not in ("", None)}
+    @property
+    def key(self) -> Any:
+        """Return the key of the row in its table: the first cell."""
+        return getattr(self, next(iter(type(self).model_fields)))
 
 
 class ModelRow(TableRow):
@@ -152,11 +152,11 @@ class WorkRow(TableRow):
     """Where the numbers of items are from"""
 
 
-Row = TypeVar("Row", ModelRow, TaskRow, DeviceRow, WorkRow)
+Row = TypeVar("Row", bound=TableRow)
 
 
-def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
-    """Read a table as rows by their first column, in the order of the file."""
+def read_table(row_type: type[Row], path: Path) -> dict[Any, Row]:
+    """Read a table as rows by their keys, in the order of the file; a blank cell is a missing value."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -164,12 +164,11 @@ def read_table(row_type: type[Row], path: Path) -> dict[str, Row]:
         raise UserError(
             f"{path} cannot be read as a tab-separated UTF-8 table ({error})."
         ) from None
-    rows = dict[str, Row]()
+    rows: dict[Any, Row] = {}
     for number, cells in enumerate(lines, start=2):
         where = f"{path}, line {number}: "
-        row = validate(row_type, cells, where)
-        name = getattr(row, next(iter(row_type.model_fields)))
-        if name in rows:
-            raise UserError(f"{where}{name} is there a second time.")
-        rows[name] = row
+        row = validate(row_type, {key: cell for key, cell in cells.items() if cell}, where)
+        if row.key in rows:
+            raise UserError(f"{where}{row.key} is there a second time.")
+        rows[row.key] = row
     return rows

@@ -1,6 +1,5 @@
 """Configure training: the stages of a checkpoint, their recipes and their data."""
 
-import math
 from collections.abc import Iterator
 from typing import Literal
 
@@ -100,11 +99,6 @@ class Training(Section):
             yield f"cpt is {self.cpt!r}; expected a recipe of text, as cpt_tokens is not empty."
         if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
             yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
-
-    def limit_tokens(self, recipe: Recipe, thousands: int) -> Recipe:
-        """Limit the recipe to the steps for `thousands` * 1000 tokens; all samples of a text have equal length."""
-        step = recipe.batch_size * recipe.max_length
-        return recipe.model_copy(update={"max_steps": math.ceil(thousands * 1000 / step)})
 
     def get_recipe_name(self, stage: str, source: str) -> str | None:
         """Return the name of a stage's recipe; `usual` depends on `source`."""

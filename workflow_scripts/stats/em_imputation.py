@@ -50,14 +50,21 @@ def _fill(
     standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fill the gaps of the rows; also return the inverse of each row's C_oo, with zeros for the gaps."""
+    weights, inverses = _solve(standard, mean, covariance)
+    return np.where(np.isnan(standard), mean + weights @ covariance, standard), inverses
+
+
+def _solve(
+    standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute C_oo^-1 (x_o - m_o) and C_oo^-1 of each row, with zeros for the gaps."""
     observed = ~np.isnan(standard)
     inside = observed[:, :, None] & observed[:, None, :]
     # Ones on the diagonal of the gaps make the blocks invertible.
     blocks = np.where(inside, covariance, ~observed[:, None] * np.eye(standard.shape[1]))
     inverses = np.where(inside, np.linalg.inv(blocks), 0.0)
     centred = np.where(observed, standard - mean, 0.0)
-    expected = mean + np.einsum("ma,mab->mb", centred, inverses) @ covariance
-    return np.where(observed, standard, expected), inverses
+    return np.einsum("ma,mab->mb", centred, inverses), inverses
 
 
 def _fit(standard: np.ndarray, shrinkage: float, rounds: int) -> tuple[np.ndarray, np.ndarray]:
@@ -109,9 +116,7 @@ def _choose(standard: np.ndarray) -> tuple[float, float]:
 
 def _predict_known(standard: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """Compute the error and its standard deviation of each known cell, predicted from the others of its row."""
-    _, inverses = _fill(standard, mean, covariance)
+    weights, inverses = _solve(standard, mean, covariance)
     observed = ~np.isnan(standard)
-    centred = np.where(observed, standard - mean, 0.0)
     precision = np.diagonal(inverses, axis1=1, axis2=2)[observed]
-    errors = np.einsum("mab,mb->ma", inverses, centred)[observed] / precision
-    return np.stack([errors, precision**-0.5])
+    return np.stack([weights[observed] / precision, precision**-0.5])

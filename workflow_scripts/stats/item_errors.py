@@ -8,9 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# A covariance of more than _MAX_EXACT rows is stored as _FACTORS factors and independent remainders.
-_MAX_EXACT, _FACTORS = 512, 64
-
 
 @dataclass(frozen=True)
 class ItemErrors:
@@ -63,13 +60,9 @@ def build_measured_errors(influences: np.ndarray, hidden: np.ndarray) -> ItemErr
     """
     clusters = influences.shape[1]
     influences = influences * np.sqrt(clusters / max(clusters - 1, 1))
-    if len(influences) <= _MAX_EXACT:
-        # The symmetric square root, because it is unique.
-        eigenvalues, vectors = np.linalg.eigh(influences @ influences.T)
-        shared = (vectors * np.sqrt(eigenvalues.clip(0))) @ vectors.T
-    else:
-        left, singular, _ = np.linalg.svd(influences, full_matrices=False)
-        shared = (left * singular)[:, :_FACTORS]
+    # The symmetric square root, because it is unique.
+    eigenvalues, vectors = np.linalg.eigh(influences @ influences.T)
+    shared = (vectors * np.sqrt(eigenvalues.clip(0))) @ vectors.T
     own = (influences**2).sum(axis=1) + hidden - (shared**2).sum(axis=1)
     return ItemErrors(shared, np.sqrt(own.clip(0)))
 

@@ -5,7 +5,6 @@ import pandas as pd
 
 from workflow_scripts.stats.score_errors import ScoreErrors
 
-_MAX_PAIRS = 50_000  # pairs with errors in memory at once
 SIGNIFICANT = 1.96  # standard errors of a significant difference at the 5% level
 
 
@@ -16,16 +15,13 @@ def compute_partial_orders(errors: ScoreErrors) -> np.ndarray:
     and j above k imply v_i - v_k > z (d_ij + d_jk) >= z d_ik, so i is above k. A model without an error is neither
     above nor below another.
     """
-    values = errors.scores.to_numpy(dtype=float)
-    count, tasks = values.shape
-    above = np.empty((tasks, count, count), bool)
-    for rows in np.array_split(np.arange(count), count**2 // _MAX_PAIRS + 1):
-        first, second = np.repeat(rows, count), np.tile(np.arange(count), len(rows))
-        better = values[first] - values[second] > SIGNIFICANT * errors.compute_difference_stderrs(
-            first, second
-        )
-        above[:, rows] = better.T.reshape(tasks, len(rows), count)
-    return above
+    values, models = errors.scores.to_numpy(dtype=float), np.arange(len(errors.scores))
+    above = [
+        values[model] - values
+        > SIGNIFICANT * errors.compute_difference_stderrs(np.full_like(models, model), models)
+        for model in models
+    ]
+    return np.array(above, bool).reshape(*models.shape, *values.shape).transpose(2, 0, 1)
 
 
 def compute_rank_bounds(better: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

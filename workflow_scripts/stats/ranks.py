@@ -26,17 +26,14 @@ def compute_rank_ranges(errors: ScoreErrors, draws: int, seed: int = 0) -> pd.Da
     taken, rounded to whole ranks and extended to include the measured rank. The coverage of 95% is per model, not
     joint. NaN if any score lacks an error. With many models there are fewer samples.
     """
+    from scipy.stats import rankdata  # slow to import, used only here
+
     labels = errors.scores.index
     if not errors.are_known:
         return pd.DataFrame(np.nan, labels, ["low", "high"])
     draws = min(draws, max(_MAX_RANKS // max(len(labels), 1), FEWEST_DRAWS))
-    samples = [_rank(compute_first_component(sample)) for sample in errors.drawn(draws, seed)]
-    low, high = np.rint(np.quantile(samples, TAILS, axis=0))
+    samples = [-compute_first_component(sample) for sample in errors.drawn(draws, seed)]
+    low, high = np.rint(np.quantile(rankdata(samples, "min", axis=1), TAILS, axis=0))
     measured = ranks(pd.Series(compute_first_component(errors.scores.to_numpy()))).to_numpy()
     ends = {"low": np.minimum(low, measured), "high": np.maximum(high, measured)}
     return pd.DataFrame(ends, labels)
-
-
-def _rank(values: np.ndarray) -> np.ndarray:
-    """Return 1 plus the number of larger values."""
-    return 1 + len(values) - np.searchsorted(np.sort(values), values, "right")

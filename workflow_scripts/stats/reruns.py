@@ -25,7 +25,6 @@ _BOOTSTRAP_DRAWS, _SEED = 200, 0
 class Reruns:
     """Estimates from a pair of runs, in the units of the scores."""
 
-    differences: pd.DataFrame  # models in rows, tasks in columns; NaN where there is no second run
     usual: pd.Series  # by task, the 80 % quantile of the absolute differences
     strays: pd.Series  # by model, the factor of its family and size on the usual difference
     limit: float  # a fraction _TAIL_SHARE of differences exceeds this multiple of the usual one
@@ -116,7 +115,6 @@ def estimate_rerun_errors(differences: pd.DataFrame, models: pd.DataFrame) -> Re
         without = _estimate_factors(others, kinds)
         held_out.append(values[row] / without[row] / _shrink(others / without[:, None], variances))
     return Reruns(
-        differences=differences,
         usual=usual,
         strays=pd.Series(factors, index),
         limit=float(np.nanquantile(held_out, 1 - _TAIL_SHARE)),

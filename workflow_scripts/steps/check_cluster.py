@@ -12,10 +12,34 @@ from typing import Any
 
 from workflow_scripts.bridge.job import run_job
 
+_OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
 
-def main(snakefile: str, config: dict[str, Any], resources: dict[str, Any]) -> None:
+
+def list_sbatch_options(
+    job: dict[str, Any], cluster: dict[str, Any], profile: dict[str, Any]
+) -> list[str]:
+    """Return the options that the Slurm executor plugin passes to sbatch for a job of `list_jobs`."""
+    from workflow_scripts.planning.estimates import Need
+    from workflow_scripts.settings.cluster import Cluster
+
+    need, limits = Need(**job["need"]), Cluster.model_validate(cluster)
+    options = [
+        f"--mem={need.get_memory_limit_mb(1, limits)}",
+        f"--time={need.get_time_limit_minutes(1, limits)}",
+        f"--cpus-per-task={job['threads']}",
+    ]
+    if need.gpus:
+        option, *kind = profile["gpu_request"].split(":")
+        count = ":".join([*kind, str(need.gpus)])
+        options.append(f"--gres=gpu:{count}" if option == "gres" else f"--gpus={count}")
+    options += [f"--{name}={profile[key]}" for key, name in _OPTIONS.items() if key in profile]
+    return options + shlex.split(profile.get("slurm_extra", ""))
+
+
+def main(
+    snakefile: str, config: dict[str, Any], cluster: dict[str, Any], resources: dict[str, Any]
+) -> None:
     from workflow_scripts.bridge.job_list import list_jobs
-    from workflow_scripts.bridge.resources import list_sbatch_options
     from workflow_scripts.core.errors import UserError
     from workflow_scripts.core.files import write_text
     from workflow_scripts.settings.job_batches import strip_batch_number
@@ -26,9 +50,9 @@ def main(snakefile: str, config: dict[str, Any], resources: dict[str, Any]) -> N
             " submits jobs: snakemake check_cluster --profile slurm"
         )
     rules: dict[tuple[str, ...], set[str]] = {}
-    jobs = list_jobs(Path(snakefile), config, ("all",))["jobs"]
+    jobs, _ = list_jobs(Path(snakefile), config)
     for job in jobs:
-        request = tuple(list_sbatch_options(job["threads"], job["asked"], resources))
+        request = tuple(list_sbatch_options(job, cluster, resources))
         rules.setdefault(request, set()).add(strip_batch_number(job["rule"]))
     refused = []
     for request, names in rules.items():

@@ -15,11 +15,11 @@ def main(snakefile: str, settings: dict[str, Any]) -> None:
     from workflow_scripts.planning.plan import format_plan, sum_by_rule
     from workflow_scripts.settings.cluster import Cluster
 
-    listed = list_jobs(Path(snakefile), settings["config"], ("all",))
+    jobs, unchecked = list_jobs(Path(snakefile), settings["config"])
     checked = Cluster.model_validate(settings["cluster"])
-    table = sum_by_rule(listed["jobs"], checked)
+    table = sum_by_rule(jobs, checked)
     write_text(Path("results/plan.csv"), table.to_csv())
-    text = format_plan(table, checked, settings["gpu_gb"], unchecked=listed["as_if_accepted"])
+    text = format_plan(table, checked, settings["gpu_gb"], unchecked=unchecked)
     write_text(Path("results/plan.txt"), text)
 
 

@@ -77,8 +77,3 @@ def has_texts(settings: Settings) -> Any:
 def _has_requests(settings: Settings) -> Any:
     """Return whether the leaderboard has requests (as a truthy value)."""
     return settings.requests or settings.refused_requests
-
-
-def list_import_folders(settings: Settings) -> list[str]:
-    """List the folders of imported results."""
-    return [f"results/imports/{name}" for name in settings.import_folders]

@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import pytest
 from snakemake.resources import Resources
 
-from workflow_scripts.bridge.resources import gpu_request, list_sbatch_options, resources
+from workflow_scripts.bridge.resources import gpu_request, resources
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.planning.estimates import Need
 from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.steps.check_cluster import list_sbatch_options
 
-REST = ["--mem=2000", "--time=30", "--cpus-per-task=4"]
+REST = ["--mem=1000", "--time=12", "--cpus-per-task=4"]
 
 
 @pytest.mark.parametrize(
@@ -28,9 +29,9 @@ def test_resources(spelling, expected, options):
     assert values.pop("mem_mb")({}, attempt=1) == 1_000
     assert values.pop("runtime")({}, attempt=1, threads=1) == 12
     assert {n: v({}) if callable(v) else v for n, v in values.items()} == expected
-    request = {"mem_mb": 2_000, "runtime": 30, "gpus": 2 if spelling else 0}
+    job = {"need": {"seconds": 60, "mem_mb": 1_000, "gpus": 2 if spelling else 0}, "threads": 4}
     profile = {"gpu_request": spelling, "slurm_account": "me", "slurm_extra": "--nice"}
-    assert list_sbatch_options(4, request, profile) == [*REST, *options, "--account=me", "--nice"]
+    assert list_sbatch_options(job, {}, profile) == [*REST, *options, "--account=me", "--nice"]
 
 
 def test_wrong_gpu_request():

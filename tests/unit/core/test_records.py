@@ -18,7 +18,7 @@ from workflow_scripts.core.records import (
     FailedRecord,
     read_complete_record,
     read_record,
-    sort_records,
+    read_records,
     write_record,
 )
 
@@ -111,5 +111,9 @@ def test_read_record_broken(tmp_path):
     with pytest.raises(UserError, match="broken cell: no memory"):
         read_complete_record(path)
     record = write_example(tmp_path / "cola.json")
-    records = sort_records([path, tmp_path / "cola.json"])
-    assert records == ([(tmp_path / "cola.json", record)], [FailedRecord(**fields)])
+    records = read_records([path, tmp_path / "cola.json"])
+    assert records == [(tmp_path / "cola.json", record)]
+    (tmp_path / "rte.json").write_text("{")
+    with pytest.raises(UserError, match=r"(?s)rte\.json.*mnli\.json is missing"):
+        read_records([tmp_path / "rte.json", tmp_path / "mnli.json"])
+    assert read_record(path) == FailedRecord(**fields)

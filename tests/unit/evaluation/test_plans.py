@@ -64,7 +64,7 @@ def test_written_perplexity_equals_plain(manifest, tokenizer, tmp_path, scored, 
     path = tmp_path / "written.json"
     measures = WrittenMeasures(written_tokens=7, written_prompts=PROMPTS, written_scored=scored)
     request = WrittenRequest(plans=(CHUNKED,), measures=measures, perplexity_mean=mean, **COMPUTE)
-    measure_written(manifest, path, request)
+    measure_written(manifest, path, request.to_params())
     record = read_complete_record(path)
     base = AutoModelForCausalLM.from_pretrained(manifest.parent).eval()
     chunked = load_model(manifest, chunking=CHUNKED.keys, **COMPUTE["compute"].loading).model
@@ -94,7 +94,8 @@ def test_latency_conditions(world, chunkable, tmp_path):
     request = LatencyRequest(
         plans=(CHUNKED, PRUNED), measures=measures, compute=Loading(device="cpu"), seed=0
     )
-    measure_latency(chunkable, world, tmp_path / "mmlu.json", request)
+    data = [world / "datasets/cais/mmlu/manifest.json"]
+    measure_latency(chunkable, data, tmp_path / "mmlu.json", request.to_params())
     record = read_complete_record(tmp_path / "mmlu.json")
     conditions = {metric.condition for metric in record.metrics}
     chunked = product(("unchanged", "fused", "loop"), (1, 2), (None, 2))

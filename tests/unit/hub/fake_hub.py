@@ -9,9 +9,8 @@ import json
 import random
 import struct
 import threading
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
@@ -22,23 +21,12 @@ LARGE = (".safetensors", ".parquet")
 PARAMETERS = 500_000  # this hub reports it for every model
 
 
-@dataclass
-class Fault:
-    """A fault of the next `times` requests with `path` in their path."""
-
-    path: str
-    times: int = 1
-    status: int | None = None
-    stall_after: int | None = None  # bytes after which sending stops, with the connection open
-    alter: Callable[[bytes], bytes] = bytes
-
-
 class FakeHub:
     def __init__(self):
         self.answers: dict[str, bytes] = {}  # by path
         self.gated: set[str] = set()  # names of repositories
         self.commits: dict[tuple[str, str], str] = {}  # newest commit by kind and name
-        self.faults: list[Fault] = []
+        self.altered = Counter[str]()  # times that a file is still sent with another last byte
         self.requests: list[SimpleNamespace] = []
 
     def __enter__(self) -> "FakeHub":
@@ -110,25 +98,20 @@ class _Handler(BaseHTTPRequestHandler):
         account = self.headers.get("Authorization")
         self.seen = SimpleNamespace(server=self.role, path=path, authorization=account, sent=0)
         self.hub.requests.append(self.seen)
-        faults = [f for f in self.hub.faults if f.path in path and f.times > 0]
-        self.fault = faults[0] if faults and self.command == "GET" and not redirects else Fault("")
-        self.fault.times -= 1
         body = self.hub.answers.get(path)
         repository = path.partition("/resolve/")[0].removeprefix("/datasets").strip("/")
-        if self.fault.status:
-            self._reply(self.fault.status)
-        elif self.role == "hub" and repository in self.hub.gated:
+        if self.role == "hub" and repository in self.hub.gated:
             self._reply(403 if account else 401, headers={"X-Error-Code": "GatedRepo"})
         elif body is None:
             self._reply(404, headers={"X-Error-Code": "RepoNotFound"})
         elif path.startswith("/api/"):
             self._reply(200, body)
         else:
-            self._send_file(body, path.partition("/resolve/")[2].partition("/")[0], redirects)
+            self._send_file(body, *path.partition("/resolve/")[2].split("/", 1), redirects)
 
     do_HEAD = do_GET
 
-    def _send_file(self, body: bytes, commit: str, redirects: bool) -> None:
+    def _send_file(self, body: bytes, commit: str, name: str, redirects: bool) -> None:
         headers = {"ETag": f'"{git_hash(body)}"', "X-Repo-Commit": commit}
         if redirects:
             headers |= {
@@ -137,7 +120,9 @@ class _Handler(BaseHTTPRequestHandler):
                 "X-Linked-Etag": f'"{hashlib.sha256(body).hexdigest()}"',
             }
             return self._reply(302, b"", headers)
-        body = self.fault.alter(body)
+        if self.command == "GET" and self.hub.altered[name] > 0:
+            self.hub.altered[name] -= 1
+            body = body[:-1] + b"?"
         first = int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")[0])
         headers["Content-Range"] = f"bytes {first}-{len(body) - 1}/{len(body)}"
         return self._reply(206 if first else 200, body[first:], headers)
@@ -148,11 +133,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         if self.command == "GET":
-            part = body[: self.fault.stall_after]
-            self.wfile.write(part)
-            self.seen.sent += len(part)
-            if self.fault.stall_after is not None:
-                time.sleep(60)
+            self.wfile.write(body)
+            self.seen.sent += len(body)
 
 
 def _describe(path: str, body: bytes) -> dict:

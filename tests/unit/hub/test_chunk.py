@@ -1,5 +1,7 @@
 """Test building chunked checkpoints from hard links, and their layer plans."""
 
+import json
+
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -9,7 +11,7 @@ from tests.tiny_models import base_model, put_in_hub
 from tests.tiny_tokenizers import smallest_tokenizer
 from tests.unit.chunked.reference import fresh_ids
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.evaluation.parity import parity
+from workflow_scripts.evaluation.parity import verify_chunked
 from workflow_scripts.evaluation.requests import VerifyRequest
 from workflow_scripts.hub.chunk import NEW_WEIGHTS, build_chunked
 from workflow_scripts.hub.load import load_model
@@ -75,12 +77,17 @@ def test_adapter_init(tmp_path):
     }
 
 
-def test_parity(tmp_path):
-    request = VerifyRequest(compute=COMPUTE, seed=0)
+def test_verify_chunked(tmp_path):
+    def write_report(checkpoint) -> dict:
+        request = VerifyRequest(compute=COMPUTE, seed=0).to_params()
+        verify_chunked(checkpoint, manifest, request, tmp_path / "report.json")
+        return json.loads((tmp_path / "report.json").read_text())
+
     _, manifest = make_hub_model(tmp_path / "base")
-    report = parity(build(manifest, tmp_path / "built"), manifest, request)
+    report = write_report(build(manifest, tmp_path / "built"))
     assert report["plan"] == "0 → [1 3 | 2 4] → 5"
     assert report["depth"] == 4 and report["fused_from_loop"] < 1e-5
-    assert report["parameters"] - report["base_parameters"] == report["new_parameters"] > 0
+    base = AutoModelForCausalLM.from_pretrained(manifest.parent).num_parameters()
+    assert report["parameters"] - base == report["new_parameters"] > 0
     same = build(manifest, tmp_path / "same", num_layers_per_chunk=0, num_chunks=0)
-    assert parity(same, manifest, request)["fused_from_base"] == 0
+    assert write_report(same)["fused_from_base"] == 0

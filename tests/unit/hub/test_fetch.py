@@ -1,23 +1,19 @@
 """Test fetching with the real client from a fake hub with injected faults."""
 
-import multiprocessing
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants
 
 from tests.processes import ROOT
-from tests.unit.hub.fake_hub import Fault, model_files
-from tests.waiting import wait_until
-from workflow_scripts.core.errors import Unreachable, UserError
+from tests.unit.hub.fake_hub import model_files
+from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.fetch import fetch
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest, verify
 
-MODEL, DATASET = "Qwen/Qwen2.5-0.5B", "cais/mmlu"
+MODEL = "Qwen/Qwen2.5-0.5B"
 TOKEN = "hf_plantedTokenThatMustNotBeWritten"
 
 
@@ -37,12 +33,12 @@ def list_names(folder: Path) -> set[str]:
             "model",
             model_files() | {"LICENSE": b"yes", "model.safetensors.index.json": b"{}"},
             "pytorch_model.bin pytorch_model.bin.index.json modeling.py a.pkl c.h5 LICENSE.py"
-            " onnx/model.safetensors consolidated.safetensors model.fp16.safetensors manifest.json",
+            " onnx/model.safetensors consolidated.safetensors model.fp16.safetensors manifest.json a/../../x.json",
         ),
         (
             "dataset",
             {"README.md": b"# MMLU", "all/train[1].parquet": b"PAR1", "dev.jsonl.gz": b"three"},
-            "mmlu.py data.tar x.pkl .hidden/a.json sub/manifest.json",
+            "mmlu.py data.tar x.pkl .hidden/a.json sub/manifest.json a/../../x.json",
         ),
     ],
 )
@@ -83,21 +79,21 @@ def test_fetch_revisions_and_lock(hub, folder):
     [
         ("model", {"config.json": b"{}", "pytorch_model.bin": b""}),
         ("dataset", {"mmlu.py": b""}),
-        ("model", model_files() | {"a/../../x.json": b"gotcha"}),
+        ("dataset", {"/etc/x.json": b"gotcha"}),
     ],
 )
 def test_fetch_refuses_repository(hub, folder, kind, files):
     hub.add(kind, MODEL, [files])
     with pytest.raises(UserError):
         fetch(kind, MODEL, None, folder)
-    assert not folder.exists() and not hub.get_fetched()
+    assert MANIFEST not in list_names(folder) and not hub.get_fetched()
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
 def test_fetch_altered_file(hub, folder, name):
     """Corruption during download is detected, and corruption on disk is repaired by the next fetch."""
     hub.add("model", MODEL, [model_files()])
-    hub.faults.append(Fault(name, alter=lambda body: body[:-1] + b"?"))
+    hub.altered[name] = 1
     with pytest.raises(UserError, match=name):
         fetch("model", MODEL, None, folder)
     assert not {name, MANIFEST} & list_names(folder)
@@ -107,47 +103,6 @@ def test_fetch_altered_file(hub, folder, name):
     hub.requests.clear()
     assert fetch("model", MODEL, None, folder) == manifest
     assert verify(folder, manifest) == [] and name in hub.get_fetched()
-
-
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        (Fault("/api/", times=99, status=429), Unreachable),
-        ("gated", UserError),
-        ("offline", Unreachable),
-    ],
-    ids=lambda value: str(value)[:30],
-)
-def test_fetch_faults(hub, folder, monkeypatch, fault, error):
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-    hub.add("model", MODEL, [model_files()], gated=fault == "gated")
-    if isinstance(fault, Fault):
-        hub.faults.append(fault)
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", fault == "offline")
-    with pytest.raises(UserError) as raised:
-        fetch("model", MODEL, None, folder)
-    assert type(raised.value) is error
-    assert not (folder / MANIFEST).exists()
-
-
-def test_fetch_killed(hub, folder):
-    """After a kill, the next run fetches only the missing files."""
-    files = model_files(3_000_000)
-    hub.add("model", MODEL, [files])
-    hub.faults.append(Fault("model.safetensors", stall_after=2_000_000))
-    context = multiprocessing.get_context("fork")
-    process = context.Process(target=fetch, args=("model", MODEL, None, folder))
-    process.start()
-    small = {*files} - {".gitattributes", "model.safetensors"}
-    wait_until(lambda: hub.count_sent() and not small - list_names(folder), "files come")
-    time.sleep(0.5)  # the client writes a file's metadata after renaming it
-    process.kill()
-    process.join()
-    assert not {MANIFEST, "model.safetensors"} & list_names(folder)
-    hub.requests.clear()
-    fetch("model", MODEL, None, folder)
-    assert hub.get_fetched() == ["model.safetensors"]
-    assert list_names(folder) == {*files, MANIFEST} - {".gitattributes"}
 
 
 RUN_STEP = """
@@ -163,10 +118,9 @@ runpy.run_path("workflow_scripts/hub/fetch.py", init_globals={"snakemake": snake
 """
 
 
-@pytest.mark.parametrize("gated", [False, True])
-def test_fetch_token(hub, tmp_path, folder, gated):
-    """The token is sent to the hub but not to the redirect host; a refusal is one sentence in the log."""
-    hub.add("model", MODEL, [model_files()], gated=gated)
+def test_fetch_token(hub, tmp_path, folder):
+    """The token is sent to the hub but not to the redirect host, and written nowhere."""
+    hub.add("model", MODEL, [model_files()])
     log = tmp_path / "logs/fetch_model.log"
     # HF_DEBUG makes the client log every request with its headers.
     tokens = {"HF_TOKEN": TOKEN, "HF_DEBUG": "1", "HOME": str(tmp_path / "home")}
@@ -177,9 +131,8 @@ def test_fetch_token(hub, tmp_path, folder, gated):
         capture_output=True,
         text=True,
     )
-    assert (step.returncode == 1) == gated
+    assert step.returncode == 0
     sent = {(r.server, r.authorization) for r in hub.requests if MODEL in r.path}
-    assert sent - {("cdn", None)} == {("hub", f"Bearer {TOKEN}")}
-    assert ("Accept its licence" in log.read_text()) == gated
+    assert sent == {("cdn", None), ("hub", f"Bearer {TOKEN}")}
     written = [path.read_text(errors="replace") for path in tmp_path.rglob("*") if path.is_file()]
     assert not [text for text in (*written, step.stdout, step.stderr) if TOKEN in text]

@@ -10,7 +10,6 @@ from workflow_scripts.bridge.gpus import has_gpu, take_gpus
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import HardwareError, describe_hardware_error
 from workflow_scripts.hub.load import (
-    choose_attention,
     choose_best_dtype,
     choose_device,
     load_model,
@@ -19,20 +18,6 @@ from workflow_scripts.hub.mirror import read_rows
 
 CPU = {"device": "cpu", "dtype": "float32", "attention": "auto"}
 FLASH = "flash_attention_2"
-
-
-@pytest.mark.parametrize(
-    ("attention", "architecture", "dtype", "expected"),
-    [
-        ("auto", "Qwen2ForCausalLM", "bfloat16", None),
-        ("auto", "Gemma2ForCausalLM", "bfloat16", "eager"),
-        (FLASH, "Gemma2ForCausalLM", "bfloat16", FLASH),
-        (FLASH, "LlamaForCausalLM", "float32", None),
-        ("published", "GemmaForCausalLM", "float32", "eager"),
-    ],
-)
-def test_choose_attention(attention, architecture, dtype, expected):
-    assert choose_attention(attention, architecture, dtype) == expected
 
 
 @pytest.fixture

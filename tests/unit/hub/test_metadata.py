@@ -3,7 +3,7 @@
 import pytest
 
 from tests.unit.hub.conftest import point_client
-from tests.unit.hub.fake_hub import Fault, model_files
+from tests.unit.hub.fake_hub import model_files
 from workflow_scripts.core.failed_cells import list_failed_cells
 from workflow_scripts.hub.metadata import METADATA, fetch_metadata, main, read_metadata
 from workflow_scripts.hub.submission import Rules, check
@@ -18,9 +18,9 @@ def folder(here):
 
 
 def test_fetch_metadata(hub, folder):
-    """Weights, code, pickles and large files are not fetched, but the file list has the weights."""
+    """Weights, code and pickles are not fetched, but the file list has the weights."""
     left_out = {"pytorch_model.bin": b"pickle", "modeling.py": b"raise SystemExit"}
-    files = model_files() | left_out | {"hoard.json": bytes(50_000_001)}
+    files = model_files() | left_out
     [commit] = hub.add("model", MODEL, [files], card={"license": "mit"})
     fetch_metadata(MODEL, None, folder)
     metadata = read_metadata(folder / METADATA)
@@ -40,7 +40,7 @@ def test_fetch_metadata_hides_account(hub, folder, tmp_path, monkeypatch, capsys
     point_client(monkeypatch, url.replace("://", "://my-name:my-password@"))
     hub.add("model", MODEL, [model_files()], card={"license": "mit"}, gated=fault == "gated")
     if fault == "altered":
-        hub.faults.append(Fault("config.json", times=9, alter=lambda body: b"x" * len(body)))
+        hub.altered["config.json"] = 9
     main(MODEL, "default", folder / METADATA, folder / "log", None, None)
     request = Request(name=MODEL, precision="float32", model_type="pretrained")
     sources = {"a.yaml": [folder / METADATA]}

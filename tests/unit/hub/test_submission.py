@@ -62,7 +62,7 @@ REFUSED = [
     ({"name": "Pickled"}, "it holds no safetensors weights"),
     ({"name": "Closed"}, "its licence 'cc-by-nc-4.0' is not among suite.open_licences"),
     ({"name": "Own-Code"}, "it needs trust_remote_code"),
-    ({"name": "Misspelt"}, "its configuration does not load with the Auto classes"),
+    ({"name": "Misspelt"}, "it does not load with the Auto classes"),
     ({"name": "Colossal"}, "it needs 281,012 MB for 69,503,033,344 parameters in bfloat16"),
     ({"base": "Colossal"}, "69,503,033,344, so they cannot be added"),
     ({"licence": "MIT"}, "licence is 'MIT', but its card says 'apache-2.0'."),
@@ -87,7 +87,7 @@ def add_auto_map(path):
 @pytest.mark.parametrize(
     ("file", "change", "words"),
     [
-        ("config.json", lambda path: path.write_text("{"), "its configuration does not load"),
+        ("config.json", lambda path: path.write_text("{"), "it does not load"),
         ("config.json", add_auto_map, None),  # transformers supports its model_type
         ("adapter_config.json", lambda path: path.write_text("{}"), "weight_type is 'original'"),
         ("model.safetensors", lambda path: os.truncate(path, 200_000_000), "its weights have 200,"),

@@ -7,11 +7,10 @@ import pytest
 
 from workflow_scripts.core.files import hash_file
 from workflow_scripts.miniature import catalogue
-from workflow_scripts.miniature.build_corpus import build_texts
 from workflow_scripts.miniature.reading import Library
 from workflow_scripts.miniature.specs import SPECS, STAGES, TOKENS_PER_BATCH, Spec
 from workflow_scripts.miniature.tokenizer import load_tokenizer
-from workflow_scripts.miniature.train import read_by_stages, train_model
+from workflow_scripts.miniature.train import build_texts, read_by_stages, train_model
 
 SMALL = "Pythia-0.1M"
 

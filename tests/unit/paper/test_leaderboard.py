@@ -8,7 +8,7 @@ import pytest
 from tests.browser.boards import make_hostile_page
 from tests.unit.settings.merged import load
 from workflow_scripts.paper.leaderboard import main
-from workflow_scripts.paper.requests import leaderboard_page
+from workflow_scripts.paper.requests import describe_leaderboard
 
 
 def test_hostile_text_stays_in_data():
@@ -22,7 +22,7 @@ def test_hostile_text_stays_in_data():
 
 @pytest.mark.parametrize("measures", [True, False])
 def test_missing_study_has_no_tab(tmp_path, measures):
-    main([], tmp_path / "leaderboard.html", **leaderboard_page(load({}), measures=measures))
+    main([], tmp_path / "leaderboard.html", **describe_leaderboard(load({}), measures=measures))
     page = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
     assert not re.findall(r'<section id="(\w+)"', page)
     assert ("its models are tiny" in page) == measures

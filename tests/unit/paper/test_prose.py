@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow_scripts.render.numbers import format_number, select_computed
+from workflow_scripts.render.numbers import select_computed
 from workflow_scripts.render.prose import render_prose
 
 ROOT = Path(__file__).parents[3]
@@ -61,21 +61,6 @@ def test_words_follow_values(tmp_path, text, values, expected):
 def test_template_types_no_number(path):
     source = path.read_text().partition("\n")[2]
     assert not re.search(r"\d", re.sub(r"(?s)\{.*?\}|bfloat16|texts of 2025|95% CI", "", source))
-
-
-@pytest.mark.parametrize(
-    ("value", "kind", "text"),
-    [
-        (14_042, ":count", "14,042"),
-        (0.3, ":.3f", "0.300"),
-        (-0.25, ":.2f", "−0.25"),
-        (0.25, ":percent", "25%"),
-        (0.999, ":percent", "99.9%"),
-        ("a & b", "", "a & b"),
-    ],
-)
-def test_number_formats(value, kind, text):
-    assert format_number(f"a.x{kind}", {"a.x": value}) == text
 
 
 def test_uncomputed_numbers_are_left_out():

@@ -14,11 +14,10 @@ from workflow_scripts.core.records import ItemsFile, Record
 from workflow_scripts.evaluation.cells import harmony_cells
 from workflow_scripts.paper.protocol_differences import (
     compute_differences,
-    make_cell,
     read_protocols,
     withhold_verdicts,
 )
-from workflow_scripts.render.verdict import AGREES, OTHER_PROTOCOL, make_table
+from workflow_scripts.render.verdict import AGREES, OTHER_PROTOCOL
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 PROTOCOLS = read_protocols(ROOT / "resources/published/protocols.yaml")
@@ -53,7 +52,7 @@ def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.
 
 
 def find_decisive(record: Record, item: str | None) -> pd.DataFrame:
-    table = compute_differences([make_cell(record, item)], PROTOCOLS)
+    table = compute_differences([(record, item)], PROTOCOLS)
     return table[table["decides"] == "yes"]
 
 
@@ -93,7 +92,7 @@ def test_difference_withholds_affected_verdicts():
         row | {"metric": metric, "item": item, "verdict": AGREES, "because": None}
         for metric, item in cases
     ]
-    table = withhold_verdicts(make_table(rows), run_exact(keys={"epochs": 3}), PROTOCOLS)
+    table = withhold_verdicts(pd.DataFrame(rows), run_exact(keys={"epochs": 3}), PROTOCOLS)
     assert table["verdict"].tolist() == [OTHER_PROTOCOL, AGREES, AGREES, OTHER_PROTOCOL]
     assert table.loc[0, "because"] == "training: epochs (3 here, 5 there)"
     assert table["z"].isna().tolist() == [True, False, False, True]

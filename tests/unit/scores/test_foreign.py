@@ -6,12 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.records import read_imported_scores, write_lm_eval_results
+from tests.records import collect, write_lm_eval_results
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.items import read_items
 from workflow_scripts.evaluation.names import hash_cluster
-from workflow_scripts.scores.foreign.cells import read_cells
-from workflow_scripts.scores.foreign.imports import import_results, read_folder
+from workflow_scripts.scores.foreign.imports import read_folder
 
 DATE = "2026-01-02T03-04-05.000006"
 NAMES = {"lm_eval": {"rte": "rte"}, "lighteval": {"mmlu": "mmlu_helm"}}
@@ -25,23 +23,20 @@ def folder(tmp_path):
     return tmp_path / "other"
 
 
-def run_import(folder, target):
-    request = {"name": "other", "folder": str(folder), "names": NAMES, "tasks": TASKS}
-    import_results(request, target)
-    return target
+def read(folder):
+    return list(read_folder(folder, NAMES, TASKS))
 
 
-def test_lm_eval_scores_and_items(folder, tmp_path):
-    target = run_import(folder, tmp_path / "out")
-    (cell,) = read_cells(target)
-    shown = (cell.study, cell.file, cell.model, cell.dtype, cell.commit)
-    assert shown == ("other", "net/results_rte.json", "org/net", "bfloat16", None)
-    items = read_items(target / cell.items.file).to_pydict()
-    assert items["gold"] == ["0", "1"] * 5
-    assert items["prediction"] == ["0", "1", "0", "1", "0", "1", "0", "0", "1", "0"]
-    assert items["cluster"][1] == hash_cluster({"question": "q1"}, ["question"])
-    row = read_imported_scores(target)[["value", "stderr", "n", "baseline", "chance"]]
+def test_lm_eval_scores_and_items(folder):
+    ((cell, items),) = read(folder)
+    assert (cell.model, cell.dtype, cell.commit) == ("org/net", "bfloat16", None)
+    assert [item.gold for item in items] == ["0", "1"] * 5
+    assert "".join(item.prediction for item in items) == "0101010010"
+    assert items[1].cluster == hash_cluster({"question": "q1"}, ["question"])
+    scores, errors = collect(folder=folder)
+    row = scores[["value", "stderr", "n", "baseline", "chance"]]
     assert row.to_numpy().tolist() == [[0.7, 0.1, 10, 0.5, 0.5]]
+    assert errors["own"].item() + sum(errors["shared"].item()) > 0
 
 
 def test_lm_eval_group_score(tmp_path):
@@ -58,7 +53,7 @@ def test_lm_eval_group_score(tmp_path):
         "model_name": "/fast/models/Yi-6B/",
     }
     (tmp_path / "mmlu.json").write_text(json.dumps(content))
-    ((cell, _),) = read_folder(tmp_path, NAMES, TASKS)
+    ((cell, _),) = read(tmp_path)
     assert (cell.model, cell.task, cell.shots) == ("local/fast.models.Yi-6B", "mmlu", 5)
     (score,) = cell.scores
     assert (score.name, score.value, score.stderr, score.n) == ("acc", 0.6, 0.004, 8)
@@ -71,24 +66,23 @@ def test_lm_eval_group_score(tmp_path):
         ("results_rte.json", "0.7", "0.5", r"its items is 0\.7"),
         ("results_rte.json", "0.7", "70.0", r"acc is 70; expected 0 to 1"),
         ("samples_rte_rte.jsonl", "doc_id", "id", "cannot be read"),
-        ("results_rte.json", "0.7", '"N/A"', "rte has no number"),
+        ("results_rte.json", "0.7", '"N/A"', "at least 1 item"),
         ("results_rte.json", "n-shot", "shots", "is no result file of lm-eval"),
     ],
 )
-def test_broken_results_are_refused(folder, tmp_path, file, old, new, message):
+def test_broken_results_are_refused(folder, file, old, new, message):
     path = folder / "net" / file
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(UserError, match=message):
-        run_import(folder, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+        read(folder)
 
 
-def test_incomplete_folders_are_refused(folder, tmp_path):
+def test_incomplete_folders_are_refused(folder):
     complete = (folder / "net/results_rte.json").read_text()
     for content, message in (("{", "cannot be read"), (complete, r"org/net on rte is in .* too")):
         (folder / "other.json").write_text(content)
         with pytest.raises(UserError, match=message):
-            list(read_folder(folder, NAMES, TASKS))
+            read(folder)
 
 
 def test_lighteval_subjects_become_one_task(tmp_path):
@@ -114,7 +108,7 @@ def test_lighteval_subjects_become_one_task(tmp_path):
             for number, score in enumerate(part)
         ]
         pq.write_table(pa.Table.from_pylist(rows), details / f"details_{key}_{DATE}.parquet")
-    ((cell, items),) = read_folder(tmp_path, NAMES, TASKS)
+    ((cell, items),) = read(tmp_path)
     assert (cell.model, cell.task, cell.shots) == ("org/net", "mmlu_helm", 5)
     assert [item.item for item in items][:3] == ["anatomy/0", "anatomy/1", "virology/0"]
     assert (items[0].gold, items[0].prediction, items[0].subset) == ("B", "B", "anatomy")
@@ -123,4 +117,4 @@ def test_lighteval_subjects_become_one_task(tmp_path):
     assert score.stderr == pytest.approx(0.1 * (1 / 9 + 4 / 9) ** 0.5)
     (details / f"details_mmlu:anatomy|5_{DATE}.parquet").unlink()
     with pytest.raises(UserError, match="mmlu has parts without details"):
-        list(read_folder(tmp_path, NAMES, TASKS))
+        read(tmp_path)

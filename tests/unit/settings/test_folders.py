@@ -3,17 +3,11 @@
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.unit.hub.fake_hub import safetensors
 from tests.unit.settings.merged import load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import (
-    build_checkpoint_name,
-    build_local_name,
-    describe_hub_name_problem,
-)
+from workflow_scripts.core.ids import build_checkpoint_name
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -48,13 +42,8 @@ def test_folder_model(here):
     settings = load({"harmony": harmony, "chunking": {"checkpoints": [checkpoint]}})
     assert settings.folders == {NAME: "runs/seed1/checkpoint-500"}
     assert settings.harmony.models == (NAME, f"{NAME}@k2m4")
-    row = settings.model(NAME)
+    row = settings.models[NAME]
     assert (row.layers, row.parameters, row.family, row.kind) == (12, 500, "Qwen", "instruct")
-
-
-@given(st.text(st.characters(codec="utf-8"), min_size=1))
-def test_build_local_name(text):
-    assert describe_hub_name_problem(build_local_name(f"./{text}")) is None
 
 
 def test_two_folders_same_name(here):

@@ -33,7 +33,9 @@ def test_request_folder_outside_config(tmp_path, put):
         assert [request.row.in_path for request in requests.values()] == [
             "local--runs.mine~float32"
         ]
-        assert ["a folder on this machine" in reason for reason in refused.values()] == [True] * 3
+        assert [
+            "expected a folder that suite.local_models" in reason for reason in refused.values()
+        ] == [True] * 3
 
 
 @pytest.mark.parametrize(("keys", "texts"), load_cases(__file__, "bad_requests.txt"))

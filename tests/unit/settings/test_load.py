@@ -67,28 +67,3 @@ def test_load_imports():
     code = "import sys, workflow_scripts.settings.load; print(*sys.modules)"
     heavy = {"torch", "transformers", "numpy", "pandas", "snakemake"}
     assert heavy & set(python(code).split()) == set()
-
-
-def test_miniature_is_float32():
-    """The demo evaluates and trains in float32, so that its numbers are the same on every machine."""
-    settings = load({})
-    recipes = {**settings.training.recipes, **settings.harmony.recipes}
-    precisions = {keys.precision for name, keys in recipes.items() if "miniature" in name}
-    assert {settings.compute.dtype, *precisions} == {"float32"}
-    assert load({"compute": {"dtype": "bfloat16"}}).compute.dtype == "bfloat16"
-
-
-@pytest.mark.parametrize(
-    ("source", "device", "program", "on_gpus"),
-    [
-        ("huggingface", "cpu", "nvidia-smi", False),
-        ("huggingface", "auto", "sbatch", True),  # a login node
-        ("huggingface", "auto", "bash", False),  # a laptop
-        ("miniature", "cuda", "nvidia-smi", False),
-    ],
-)
-def test_on_gpus(source, device, program, on_gpus, monkeypatch, tmp_path):
-    (tmp_path / program).touch(mode=0o755)
-    settings = load({"compute": {"device": device}}).model_copy(update={"source": source})
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert settings.on_gpus == on_gpus

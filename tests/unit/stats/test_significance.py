@@ -19,15 +19,10 @@ from workflow_scripts.stats.significance import (
 )
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_mcnemar_matches_binomial_test(seed):
-    first, second = np.random.default_rng(seed).random((2, 80)) < [[0.6], [0.4 + 0.1 * seed]]
+def test_mcnemar_and_z_test():
+    first, second = np.random.default_rng(0).random((2, 80)) < [[0.6], [0.4]]
     b, c = (first & ~second).sum(), (second & ~first).sum()
-    expected = (b, c, pytest.approx(binomtest(b, b + c).pvalue))
-    assert run_mcnemar_test(first.tolist(), second) == expected
-
-
-def test_z_test_matches_normal():
+    assert run_mcnemar_test(first, second) == (b, c, pytest.approx(binomtest(b, b + c).pvalue))
     z, p = run_z_test(np.array([0.1, 0.0, 0.1, 0.1]), np.array([0.05, 0.0, 0.0, np.nan]))
     assert z == pytest.approx([2, 0, np.nan, np.nan], nan_ok=True)
     assert p == pytest.approx([2 * norm.sf(2), 1, np.nan, np.nan], nan_ok=True)

@@ -1,6 +1,5 @@
 """Test the list of records that a config needs."""
 
-from tests.processes import python
 from tests.unit.settings.merged import load
 from workflow_scripts.studies.records import list_records
 
@@ -10,13 +9,6 @@ NOTHING = {
     "chunking": {"checkpoints": []},
     "suite": {"requests": "none"},
 }
-
-
-def test_listing_imports_nothing_heavy():
-    """The import is light, because each Snakemake process of a run repeats it."""
-    code = "import sys, workflow_scripts.studies.records; print(*sys.modules)"
-    heavy = {"pandas", "numpy", "torch", "matplotlib", "scipy", "transformers", "pyarrow"}
-    assert heavy & set(python(code).split()) == set()
 
 
 def test_records_are_distinct():

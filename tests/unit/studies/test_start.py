@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.processes import python
 
 ROOT = Path(__file__).parents[3]
@@ -27,6 +29,16 @@ def test_table_scripts_import_no_models():
     assert (MODELS | {"matplotlib"}) & list_imports(*modules) == set()
 
 
-def test_miniature_models_import_no_classes():
-    modules = list_imports("workflow_scripts.miniature.shipped")
-    assert modules & {"torch", "transformers.modeling_utils", "datasets"} == set()
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        (
+            "workflow_scripts.miniature.shipped",
+            {"torch", "transformers.modeling_utils", "datasets"},
+        ),
+        # Each Snakemake process of a run imports it.
+        ("workflow_scripts.studies.records", {"pandas", "numpy", "scipy", "pyarrow", *MODELS}),
+    ],
+)
+def test_module_imports_nothing_heavy(module, heavy):
+    assert heavy & list_imports(module) == set()

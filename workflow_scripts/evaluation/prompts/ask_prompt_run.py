@@ -6,7 +6,7 @@ from typing import Any
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_text
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import Record, write_record
+from workflow_scripts.core.records import write_record
 from workflow_scripts.core.seeds import derive_seed
 from workflow_scripts.evaluation.build_engine import build_engine
 from workflow_scripts.evaluation.prompts.questions import (
@@ -35,45 +35,46 @@ _STOP_LOOKBACK = 2  # tokens decoded before a stop string
 _SAMPLING = ("do_sample", "temperature", "top_p", "top_k")
 
 
-def ask_prompt_run(manifest_path: Path, hub: Path, path: Path, request: PromptRequest) -> Record:
+def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[str, Any]) -> None:
     """Run all questions and write the outputs; resume from the answers of a killed job."""
-    spec, recording = request.asking, Recording()
-    loading = request.compute.loading
-    loaded = load_model(manifest_path, **loading | {"dtype": spec.dtype or loading["dtype"]})
+    recording, params = Recording(), PromptRequest.of(request)
+    hub, spec, loading = get_hub_folder(data[0]), params.asking, params.compute.loading
+    loaded = load_model(model, **loading | {"dtype": spec.dtype or loading["dtype"]})
     questions, dataset = read_questions(hub, spec.questions)
-    questions = select_questions(questions, spec.first, request.max_items_per_subject)
+    questions = select_questions(questions, spec.first, params.max_items_per_subject)
     renderer = build_renderer(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
     harness = f"{HARNESS} {HARNESS_VERSION}"
     with ScoreCache.open_for_record(
-        path, loaded, harness=harness, decoding=decoding
+        answers, loaded, harness=harness, decoding=decoding
     ) as scored_items:
-        outputs, engine = run_prompts(loaded, spec, questions, prompts, request.seed, scored_items)
+        outputs, engine = run_prompts(loaded, spec, questions, prompts, params.seed, scored_items)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
     defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
     split = "latest" if spec.questions == "vendor" else "test"
-    return write_record(
-        path,
+    write_record(
+        answers,
         outputs,
         study="prompts",
         task=build_task_facts(
-            request.run, dataset.repository, dataset.commit, split, shots=spec.shots.number
+            params.run, dataset.repository, dataset.commit, split, shots=spec.shots.number
         ),
         protocol=build_protocol(
             "prompt_run",
             loaded,
-            seed=request.seed,
+            seed=params.seed,
             batch_size=1,
             attention=engine.model.attention,
             engine=engine.description,
             chat_template=spec.messages is not None,
-            max_items=request.max_items_per_subject,
+            max_items=params.max_items_per_subject,
             generation=decoding | {"model_generation_config": defaults},
         ),
         metrics=(build_metric("truncated_prompts", truncated, len(outputs)),),
-        **recording.parts(request, loaded, engine.tokens),
+        **recording.parts(params, loaded, engine.tokens),
     )
+    get_score_cache_path(answers).unlink()
 
 
 def build_renderer(spec: Asking, tokenizer: Any, config: Any, hub: Path) -> Renderer:
@@ -150,10 +151,5 @@ def _score_letters(engine, prompts, scored_items) -> list[dict]:
     ]
 
 
-def main(model: Path, data: list[Path], answers: Path, request: dict[str, Any]) -> None:
-    ask_prompt_run(model, get_hub_folder(data[0]), answers, PromptRequest.of(request))
-    get_score_cache_path(answers).unlink(missing_ok=True)
-
-
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(ask_prompt_run, snakemake)

@@ -33,5 +33,5 @@ def build_prompt_request(settings: Settings, run: str) -> PromptRequest:
 def build_explain_arguments(settings: Settings) -> dict[str, Any]:
     """Return run, subject and number of the question named by the config key `explain`, and its prompt."""
     run, subject, number = settings.explained()
-    asking = Asking.select_fields(settings.prompt_runs[run or ""]).model_dump(mode="json")
+    asking = Asking.select_fields(settings.prompt_runs[run]).model_dump(mode="json")
     return {"run": run, "subject": subject, "number": number, "asking": asking}

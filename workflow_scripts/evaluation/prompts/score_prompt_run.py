@@ -11,7 +11,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import hash_json
 from workflow_scripts.core.items import Item, read_items
-from workflow_scripts.core.records import Metric, Record, read_complete_record, write_record
+from workflow_scripts.core.records import Metric, read_complete_record, write_record
 from workflow_scripts.evaluation.baselines import Baseline
 from workflow_scripts.evaluation.lm_eval_results import (
     NO_BASELINE,
@@ -23,18 +23,19 @@ from workflow_scripts.evaluation.prompts.questions import LETTERS
 from workflow_scripts.settings.prompts.spec import LETTER_PARSERS, Reading
 
 
-def score_prompt_run(outputs_path: Path, record_path: Path, spec: Reading) -> Record:
+def score_prompt_run(generations: Path, record: Path, read: dict[str, Any]) -> None:
     """Score the outputs with the run's current parsers and write the record and its items."""
-    stored = read_complete_record(outputs_path)
-    rows = read_items(outputs_path.with_name(stored.items.file)).to_pylist()
+    spec = Reading.model_validate(read)
+    stored = read_complete_record(generations)
+    rows = read_items(generations.with_name(stored.items.file)).to_pylist()
     outputs = [Item(**row | {"scores": dict(row["scores"])}) for row in rows]
     items = [judge_output(output, spec) for output in outputs]
     reading = {"read": spec.model_dump(mode="json")}
     request = stored.request | reading
     generation = stored.protocol.generation | reading
     names = ("study", "model", "task", "cost", "volatile")
-    return write_record(
-        record_path,
+    write_record(
+        record,
         items,
         request=request,
         protocol=stored.protocol.model_copy(update={"generation": generation}),
@@ -125,9 +126,5 @@ def compute_baseline(outputs: list[Item], spec: Reading) -> Baseline:
     return Baseline(constants, float(np.mean([np.mean(row) for row in scores])))
 
 
-def main(generations: Path, record: Path, read: dict[str, Any]) -> None:
-    score_prompt_run(generations, record, Reading.model_validate(read))
-
-
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(score_prompt_run, snakemake)

@@ -1,4 +1,4 @@
 """Readers of external result files: lm-eval, lighteval and Every Eval Ever.
 
-`imports.import_results` reads a folder with the reader for its format and writes `cells.ImportedCell`s.
+`imports.read_folder` reads a folder with the reader for its format into `cells.ImportedCell`s and their items.
 """

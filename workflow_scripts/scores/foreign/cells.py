@@ -1,36 +1,20 @@
-"""The schema of an imported measurement: model, task, scores and items file."""
+"""The schema of an imported measurement: model, task, scores and items."""
 
 from pathlib import Path
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import build_local_name, describe_hub_name_problem
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import ItemsFile, ProtocolName, StrictModel, name_file_in_errors
-
-CELLS = "cells.json"
+from workflow_scripts.core.records import Metric, ProtocolName, StrictModel
 
 
-class KnownModel(StrictModel):
-    """The columns of the table of models that rankings use."""
+class ImportedScore(Metric):
+    """A metric as in a record, except that only its name and value must be known."""
 
-    model: str
-    family: str
-    parameters: int = Field(ge=1)
-    kind: str
-    tokens_billion: float | None = Field(None, gt=0)
-
-
-class ImportedScore(StrictModel):
-    """A metric as in a record, except that the number of items may be unknown."""
-
-    name: str
-    subset: str | None = None
-    condition: None = None
-    value: float
-    stderr: float | None = Field(None, ge=0)
-    n: int | None = Field(None, ge=1)
+    stderr: NonNegativeFloat | None = None
+    n: PositiveInt | None = None  # type: ignore[assignment]
     best_constant: float | None = None
     chance: float | None = None
 
@@ -38,8 +22,6 @@ class ImportedScore(StrictModel):
 class ImportedCell(StrictModel):
     """The scores of one model on one task; null where the file has no value."""
 
-    study: str = Field("", description="The name of the folder, by which its scores are told apart")
-    file: str
     harness: str
     harness_version: str | None
     model: str
@@ -48,20 +30,14 @@ class ImportedCell(StrictModel):
     commit: str | None
     dtype: str | None
     task: str
-    protocol: ProtocolName
     shots: int = Field(ge=0)
-    scores: tuple[ImportedScore, ...]
-    items: ItemsFile | None = None
+    protocol: ProtocolName = Field(
+        default_factory=lambda fields: "few_shot" if fields["shots"] else "direct"
+    )
+    scores: tuple[ImportedScore, ...] = Field(min_length=1)
 
 
 Measured = tuple[ImportedCell, list[Item]]
-
-
-def read_cells(folder: Path) -> tuple[ImportedCell, ...]:
-    """Read the cells of an imported folder."""
-    with name_file_in_errors(folder / CELLS):
-        cells = TypeAdapter(tuple[ImportedCell, ...])
-        return cells.validate_json((folder / CELLS).read_bytes())
 
 
 def get_model_name(name: object, path: Path) -> str:

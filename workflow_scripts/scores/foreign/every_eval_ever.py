@@ -60,20 +60,17 @@ def read(
         generation = result.get("generation_config") or {}
         settings[evaluation] = generation.get("additional_details") or {}
     for evaluation, keys in settings.items():
-        shots = int(keys["num_fewshot"])
         cell = ImportedCell(
-            file=str(path),
             harness=content["eval_library"]["name"],
             harness_version=content["eval_library"]["version"],
             model=checkpoint.model,
             variant=checkpoint.variant,
-            seed=int(keys["seed"]) if "seed" in keys else None,
             commit=details.get("commit") or details.get("sha"),
             dtype=details.get("dtype"),
             task=keys.get("task", evaluation),
-            protocol=keys.get("protocol") or ("few_shot" if shots else "direct"),
-            shots=shots,
+            shots=keys["num_fewshot"],
             scores=tuple(scores[evaluation]),
+            **{name: keys[name] for name in ("seed", "protocol") if name in keys},
         )
         yield cell, []
 
@@ -84,7 +81,7 @@ def _read_score(result: dict[str, Any], parameters: dict[str, Any]) -> ImportedS
     return ImportedScore(
         name=metric.get("metric_name") or metric.get("metric_id") or "score",
         subset=parameters.get("subset"),
-        value=float(score["score"]),
+        value=score["score"],
         stderr=(uncertainty.get("standard_error") or {}).get("value"),
         n=uncertainty.get("num_samples"),
         best_constant=parameters.get("best_constant"),

@@ -1,4 +1,4 @@
-"""Import a folder of external results with one schema and one check for all harnesses."""
+"""Read a folder of external results with one schema and one check for all harnesses."""
 
 import json
 import math
@@ -8,40 +8,20 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.files import hash_file, open_atomic_dir, write_json
-from workflow_scripts.core.items import Item, write_items
-from workflow_scripts.core.records import ItemsFile
-from workflow_scripts.scores.errors import RANGES, strip_filter
+from workflow_scripts.core.items import Item
+from workflow_scripts.scores.errors import TOLERANCE, check_range
 from workflow_scripts.scores.foreign import every_eval_ever, lighteval_files, lm_eval_files
-from workflow_scripts.scores.foreign.cells import CELLS, ImportedCell, ImportedScore, Measured
+from workflow_scripts.scores.foreign.cells import ImportedScore, Measured
 from workflow_scripts.settings.imports import list_imported_paths
 
 READERS: tuple[Any, ...] = (lm_eval_files, lighteval_files, every_eval_ever)
-TOLERANCE = 1e-6  # between the mean of the items and the reported score
-
-
-def import_results(request: dict[str, Any], imports: Path) -> None:
-    """Write the cells of a folder with their scores and, where available, their items."""
-    folder = Path(request["folder"])
-    cells: list[ImportedCell] = []
-    with open_atomic_dir(imports) as target:
-        for cell, items in read_folder(folder, request["names"], request["tasks"]):
-            file = Path(cell.file).relative_to(folder).as_posix()
-            update: dict[str, Any] = {"study": request["name"], "file": file}
-            if items:
-                path = target / f"{len(cells):05}.parquet"
-                write_items(path, items)
-                update["items"] = ItemsFile(file=path.name, sha256=hash_file(path), n=len(items))
-            cells.append(cell.model_copy(update=update))
-        write_json(target / CELLS, [cell.model_dump(mode="json") for cell in cells])
 
 
 def read_folder(
     folder: Path, names: dict[str, dict[str, str]], tasks: dict[str, dict[str, Any]]
 ) -> Iterator[Measured]:
-    """Read the cells of all JSON files of a folder.
+    """Read the cells of all JSON files of a folder, with their items where available.
 
     `names` maps each harness's task names to ours; `tasks` has the metric and clusters of each of our tasks.
     """
@@ -56,10 +36,14 @@ def read_folder(
                 key = (cell.model, cell.variant, cell.task, cell.protocol, cell.seed)
                 if files.setdefault(key, path) != path:
                     raise UserError(f"{path}: {cell.model} on {cell.task} is in {files[key]} too.")
-                if cell.task in tasks:  # other tasks may be in percent
-                    check_ranges(cell)
-                scores = [check_score(cell, score, items) for score in cell.scores]
-                yield cell.model_copy(update={"scores": tuple(scores)}), items
+                try:
+                    if cell.task in tasks:  # others may be in percent
+                        for score in cell.scores:
+                            check_range(score.name, score.value)
+                    scores = tuple(check_score(score, items) for score in cell.scores)
+                except ValueError as error:
+                    raise UserError(f"{path}: {cell.task}: {error}.") from None
+                yield cell.model_copy(update={"scores": scores}), items
         except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
             problem = f"{path} cannot be read ({type(error).__name__}: {error})."
             raise UserError(problem) from error
@@ -80,33 +64,22 @@ def _read_file(
     raise UserError(f"{path} is no result file of lm-eval, lighteval or Every Eval Ever.")
 
 
-def check_ranges(cell: ImportedCell) -> None:
-    for score in cell.scores:
-        low, high = RANGES.get(strip_filter(score.name), (-math.inf, math.inf))
-        if not low - TOLERANCE <= score.value <= high + TOLERANCE:
-            where = f"{cell.file}: {cell.task}: {score.name} is {score.value:g}"
-            raise UserError(f"{where}; expected {low:g} to {high:g}.")
-
-
-def check_score(cell: ImportedCell, score: ImportedScore, items: Sequence[Item]) -> ImportedScore:
+def check_score(score: ImportedScore, items: Sequence[Item]) -> ImportedScore:
     """Check a score against its items, and fill in its n and baselines from them."""
     if not items:
         return score
-    where = f"{cell.file}: {cell.task}: {score.name} is {score.value:g}"
     if score.n not in (None, len(items)):
-        raise UserError(f"{where}; of {score.n} items, and {len(items)} are there.")
+        raise ValueError(f"{score.name} is of {score.n} items, and {len(items)} are there")
     # The score of a task group may be the mean of its members' scores and not of its items.
     if len({item.subset for item in items}) == 1:
         mean = fmean(item.scores.get(score.name, math.nan) for item in items)
         if abs(mean - score.value) > TOLERANCE:
-            raise UserError(f"{where}; and the mean over its items is {mean:.6g}.")
+            raise ValueError(
+                f"{score.name} is {score.value:g}; the mean over its items is {mean:.6g}"
+            )
     update: dict[str, Any] = {"n": len(items)}
     if all(item.choices for item in items):
         golds = Counter(item.gold for item in items)
         update["chance"] = fmean(1 / len(item.choices or ()) for item in items)
         update["best_constant"] = max(golds.values()) / len(items)
     return score.model_copy(update=update)
-
-
-if "snakemake" in globals():
-    run_job(import_results, snakemake)

@@ -1,10 +1,11 @@
 """Read lighteval's results_*.json and the Parquet files of its details folder."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_text
@@ -43,14 +44,12 @@ def read(
                 " results (--save-details)."
             )
         cell = ImportedCell(
-            file=str(path),
             harness="lighteval",
             harness_version=None if version == "?" else version or None,  # "?" if unknown
             model=get_model_name(config.get("model_name") or general.get("model_name"), path),
             commit=general.get("model_sha") or None,
             dtype=config.get("dtype") or general.get("model_dtype") or None,
             task=task,
-            protocol="few_shot" if shots else "direct",
             shots=shots,
             scores=tuple(_average([results[key] for key in keys], list(map(len, items)))),
         )
@@ -60,15 +59,18 @@ def read(
 def _average(parts: list[dict[str, float]], sizes: list[int]) -> Iterator[ImportedScore]:
     """Average the scores of a task's parts, weighted by their numbers of questions."""
     total = sum(sizes)
-    weights = [size / total for size in sizes] if total else [1.0]
+    weights = np.array(sizes) / total if total else np.ones(1)
     for name in parts[0]:
         if not name.endswith("_stderr"):
-            errors = [part.get(f"{name}_stderr", math.nan) for part in parts]
-            stderr = math.hypot(*map(math.prod, zip(weights, errors, strict=True)))
+            values, errors = (
+                weights * [part.get(key, np.nan) for part in parts]
+                for key in (name, f"{name}_stderr")
+            )
+            stderr = float(np.linalg.norm(errors))
             yield ImportedScore(
                 name=name,
-                value=sum(weight * part[name] for weight, part in zip(weights, parts, strict=True)),
-                stderr=None if math.isnan(stderr) else stderr,
+                value=values.sum(),
+                stderr=None if np.isnan(stderr) else stderr,
                 n=total or None,
             )
 
@@ -109,6 +111,5 @@ def _read_item(name: str, subset: str | None, rows: list[dict[str, Any]]) -> Ite
         prediction=text.strip() if text else None,
         subset=subset,
         scores=scores,
-        text=text,
         choices=choices or None,
     )

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import format_canonical_json
 from workflow_scripts.core.items import Item
 from workflow_scripts.evaluation.names import hash_cluster, metric_name
@@ -18,7 +17,6 @@ from workflow_scripts.scores.foreign.cells import (
 )
 
 KEYS = ("results", "n-samples", "n-shot")
-_UNKNOWN_TASK: dict[str, Any] = {"cluster": []}
 
 
 def read(
@@ -34,27 +32,21 @@ def read(
     members = {name for group in scored for name in _list_members(group, groups)}
     config, counts = content["config"], content["n-samples"]
     for task in [name for name in results if name in scored - members]:
-        spec = tasks.get(names.get("lm_eval", {}).get(task, ""), _UNKNOWN_TASK)
+        clusters = tasks.get(names.get("lm_eval", {}).get(task, ""), {}).get("cluster", [])
         leaves = [leaf for leaf in (task, *_list_members(task, groups)) if leaf in counts]
-        scores = tuple(
-            _read_scores(results[task], sum(counts[leaf]["effective"] for leaf in leaves))
-        )
-        if not scores:
-            raise UserError(f"{path}: {task} has no number for a score.")
+        n = sum(counts[leaf]["effective"] for leaf in leaves)
         (shots,) = {content["n-shot"][leaf] for leaf in leaves}
         cell = ImportedCell(
-            file=str(path),
             harness="lm_eval",
             harness_version=content.get("lm_eval_version"),
             model=get_model_name(content["model_name"], path),
             commit=config.get("model_sha") or None,
             dtype=config.get("model_dtype", "").removeprefix("torch.") or None,
             task=task,
-            protocol="few_shot" if shots else "direct",
             shots=shots,
-            scores=scores,
+            scores=tuple(_read_scores(results[task], n)),
         )
-        items = [item for leaf in leaves for item in _read_items(path, leaf, spec)]
+        items = [item for leaf in leaves for item in _read_items(path, leaf, clusters)]
         if leaves != [task]:
             items = [replace(item, subset=item.item.rpartition("/")[0]) for item in items]
         yield cell, items
@@ -72,14 +64,15 @@ def _read_scores(scores: dict[str, Any], n: int) -> Iterator[ImportedScore]:
     for key, value in numbers.items():
         metric, comma, filter_name = key.partition(",")
         if comma and not metric.endswith("_stderr"):
-            name, stderr = (
-                metric_name(metric, filter_name),
-                numbers.get(f"{metric}_stderr,{filter_name}"),
+            yield ImportedScore(
+                name=metric_name(metric, filter_name),
+                value=value,
+                stderr=numbers.get(f"{metric}_stderr,{filter_name}"),
+                n=n,
             )
-            yield ImportedScore(name=name, value=value, stderr=stderr, n=n)
 
 
-def _read_items(path: Path, task: str, spec: dict[str, Any]) -> list[Item]:
+def _read_items(path: Path, task: str, clusters: list[str]) -> list[Item]:
     """Read the items of a task, or none if lm-eval did not log them; each filter has its own samples."""
     file = path.with_name(f"samples_{task}_{path.stem.removeprefix('results_')}.jsonl")
     if not file.is_file():
@@ -88,10 +81,10 @@ def _read_items(path: Path, task: str, spec: dict[str, Any]) -> list[Item]:
     with file.open(encoding="utf-8") as lines:
         for sample in map(json.loads, lines):
             by_item.setdefault(sample["doc_id"], []).append(sample)
-    return [_read_item(task, samples, spec) for samples in by_item.values()]
+    return [_read_item(task, samples, clusters) for samples in by_item.values()]
 
 
-def _read_item(task: str, samples: list[dict[str, Any]], spec: dict[str, Any]) -> Item:
+def _read_item(task: str, samples: list[dict[str, Any]], clusters: list[str]) -> Item:
     first = samples[0]
     target = first["target"]
     scores = {
@@ -105,7 +98,7 @@ def _read_item(task: str, samples: list[dict[str, Any]], spec: dict[str, Any]) -
         prompt_sha256=first.get("prompt_hash", ""),  # old versions do not write it
         gold=target if isinstance(target, str) else format_canonical_json(target),
         prediction=str(first["filtered_resps"][0]),
-        cluster=hash_cluster(first["doc"], spec["cluster"]),
+        cluster=hash_cluster(first["doc"], clusters),
         scores=scores,
     )
     continuations = [list(arguments.values())[-1] for arguments in first["arguments"].values()]

@@ -1,4 +1,4 @@
-"""Build the parameters of the rules import_results and compare, with each harness's task names."""
+"""Build the parameters of the rules collect_scores and compare, with each harness's task names."""
 
 from pathlib import Path
 from typing import Any
@@ -12,22 +12,18 @@ def describe_tasks(settings: Settings) -> dict[str, Any]:
     names: dict[str, dict[str, str]] = {}
     tasks = {}
     for row in settings.tasks.values():
-        # If several rows share a harness task, the first counts, unless one has the harness's own name.
-        by_harness = names.setdefault(row.harness, {})
-        if row.task == row.harness_task or row.harness_task not in by_harness:
-            by_harness[row.harness_task] = row.task
+        names.setdefault(row.harness, {})[row.harness_task] = row.task
         tasks[row.task] = {"metric": row.full_metric, "cluster": (row.cluster or "").split()}
     return {"names": names, "tasks": tasks}
 
 
-def build_import_request(settings: Settings, name: str) -> dict[str, Any]:
-    """Build the parameters for one import folder; a hash of its files makes Snakemake rerun when one changes."""
-    folder = settings.import_folders[name]
+def describe_imports(settings: Settings, study: str) -> dict[str, Any]:
+    """Build the parameters of a study's import folders; a hash of their files reruns the job when one changes."""
+    folders = settings.import_folders if study == "harmony" else {}
     return {
-        "name": name,
-        "folder": folder,
-        "stamp": hash_imported_files(folder),
-        **describe_tasks(settings),
+        "folders": folders,
+        "stamps": list(map(hash_imported_files, folders.values())),
+        "harness_tasks": describe_tasks(settings) if folders else {},
     }
 
 

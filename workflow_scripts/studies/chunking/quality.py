@@ -10,7 +10,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import sort_records
+from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
     draw_legend_below,
     drawing,
@@ -115,7 +115,7 @@ def _find_speedups(
 def read_letters(records: Iterable[Path]) -> dict[str, pd.Series]:
     """Read the likeliest letter of each question from the records of MMLU, by checkpoint."""
     letters = {}
-    for path, record in sort_records(records)[0]:
+    for path, record in read_records(records):
         items = read_items(path.with_name(record.items.file))
         likeliest = np.argmax(np.array(items["loglikelihoods"].to_pylist()), axis=1)
         letters[record.model.id] = pd.Series(likeliest, items["item"].to_pylist())

@@ -7,7 +7,6 @@ from workflow_scripts.render.frames import cells
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.grid_settings import RankedTask
 from workflow_scripts.studies.ranking.leaderboard import describe_missing
 
 # The tab ranks models by the first of these protocols that has scores.
@@ -15,12 +14,12 @@ _PROTOCOLS = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT, frame.CLIPPED)
 
 
 def make_harmony_tab(
-    leaderboard: Path, tasks: Sequence[RankedTask], names: Mapping[str, str]
+    leaderboard: Path, tasks: Sequence[Mapping[str, str]], names: Mapping[str, str]
 ) -> Tab:
     """Build the tab from the leaderboard table; `names` are the titles of the protocols."""
     table = read_table(leaderboard)
     shown, *others = [name for name in _PROTOCOLS if name in set(table["protocol"])]
-    titles = {task.task: task.display_name for task in tasks}
+    titles = {task["task"]: task["display_name"] for task in tasks}
     ranks = table.pivot(index="label", columns="protocol", values="rank")[others]
     models = table[table["protocol"] == shown].join(ranks.add_prefix("rank_"), on="label")
     rows = [row | {"note": describe_missing(row, titles)} for row in cells(models)]
@@ -42,9 +41,9 @@ def make_harmony_tab(
                 for name in others
             ),
             *(
-                Column(task.task, task.display_name, "score", f"{task.metric}, {names[shown]}.")
-                for task in tasks
-                if task.task in models and models[task.task].notna().any()
+                Column(name, titles[name], "score", f"{task['metric']}, {names[shown]}.")
+                for name, task in zip(titles, tasks, strict=True)
+                if name in models and models[name].notna().any()
             ),
             Column("kind", "Kind", "choice", shown=False),
             Column("family", "Family", "choice", shown=False),

@@ -9,21 +9,10 @@ from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.agreement_by_size import add_keys, summarize_sizes
+from workflow_scripts.studies.ranking.agreement import summarize_agreement
+from workflow_scripts.studies.ranking.agreement_by_size import summarize_sizes
+from workflow_scripts.studies.ranking.components import summarize_components
 from workflow_scripts.studies.ranking.variance import summarize_variance
-
-_AGREEMENT = {
-    frame.MEAN: "agreement",
-    frame.CEILING: "ceiling",
-    frame.DIFFERENCE: "difference",
-}
-_ENDS = {
-    "": "value",
-    "_low": "families_low",
-    "_high": "families_high",
-    "_items_low": "items_low",
-    "_items_high": "items_high",
-}
 
 
 def _describe_scores(table: pd.DataFrame) -> Values:
@@ -36,38 +25,21 @@ def _describe_scores(table: pd.DataFrame) -> Values:
     }
 
 
-def _describe_agreement(table: pd.DataFrame) -> Values:
-    rows = add_keys(table[table["statistic"].isin(list(_AGREEMENT))])
+def _describe_ranking(table: pd.DataFrame) -> Values:
+    table = table[table["protocol"] != frame.CLIPPED]
+    missing = table.loc[table["origin"] == frame.OWN, "missing"].dropna().astype(str)
+    first = table[table["rank"] == 1].drop_duplicates("protocol", keep=False)
     return {
-        f"harmony.{row['key']}.{_AGREEMENT[row['statistic']]}{end}": row[column]
-        for row in rows.to_dict("records")
-        for end, column in _ENDS.items()
+        "harmony.missing": int(missing.str.split().map(len).sum()),
+        **frame.name_numbers(first, "harmony", ["protocol"], ["label", "rank_high"]),
     }
 
 
-def _describe_ranking(table: pd.DataFrame) -> Values:
-    table = add_keys(table)
-    missing = table.loc[table["origin"] == frame.OWN, "missing"].dropna().astype(str)
-    values: Values = {"harmony.missing": int(missing.str.split().map(len).sum())}
-    for key, rows in table.groupby("key"):
-        first = rows[rows["rank"] == 1]
-        if len(first) == 1:
-            values[f"harmony.{key}.first"] = first["label"].item()
-            values[f"harmony.{key}.first_last"] = first["rank_high"].item()
-    return values
-
-
-def _describe_components(table: pd.DataFrame) -> Values:
-    first = add_keys(table[table["component"] == frame.FIRST_COMPONENT]).set_index("key")
-    return {f"harmony.{key}.component_share": share for key, share in first["share"].items()}
-
-
 def _describe_significance(table: pd.DataFrame) -> Values:
-    values: Values = {}
-    for key, pairs in add_keys(table[table["task"] == frame.OVERALL]).groupby("key"):
-        values[f"harmony.{key}.pairs"] = len(pairs)
-        values[f"harmony.{key}.pairs_differ"] = (pairs["p_holm"] < LEVEL).sum()
-    return values
+    overall = table[table["task"] == frame.OVERALL]
+    differ = (overall["p_holm"] < LEVEL).groupby(overall["protocol"])
+    counts = differ.agg(pairs="size", pairs_differ="sum").reset_index()
+    return frame.name_numbers(counts, "harmony", ["protocol"], ["pairs", "pairs_differ"])
 
 
 def _describe_panel(table: pd.DataFrame) -> Values:
@@ -89,10 +61,10 @@ HARMONY = Study(
     prose=Path(__file__).with_name("chapter.md.j2"),
     computed=(
         ("harmony_scores", _describe_scores),
-        ("harmony_agreement", _describe_agreement),
+        ("harmony_agreement", partial(summarize_agreement, study="harmony")),
         ("harmony_agreement_by_size", partial(summarize_sizes, study="harmony")),
         ("harmony_leaderboard", _describe_ranking),
-        ("harmony_components", _describe_components),
+        ("harmony_components", partial(summarize_components, study="harmony")),
         ("harmony_variance", partial(summarize_variance, study="harmony")),
         ("harmony_significance", _describe_significance),
         ("harmony_panel", _describe_panel),

@@ -4,22 +4,17 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.text import is_known
 from workflow_scripts.render.verdict import (
     GENERATED,
     LIMIT,
     NOT_MEASURED,
     compute_repeat_error,
-    verdict,
-    within,
 )
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
 from workflow_scripts.stats.reruns import Reruns
-from workflow_scripts.studies.harmony.requests import HarmonyComparison
 from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT, ERROR, OWN, TRAINED
 
-NO_DIRECT = "the direct score by which it would be clipped was not measured here"
 SOURCE, CELLS = "harmony_leaderboard", "harmony_cells"
 AFTER_TRAINING = "score"  # the metric in rows of scores after training
 _CORRELATION = "cola"  # its standard error does not follow from its value
@@ -29,7 +24,7 @@ _PRINTED_TO = 1e-4
 def compare_harmony(
     published: pd.DataFrame,
     ours: pd.DataFrame | None,
-    settings: HarmonyComparison,
+    source: str,
     reruns: Reruns,
 ) -> Iterator[dict]:
     """Yield a row for each published number that has an error: one score per task, and the rank.
@@ -37,67 +32,65 @@ def compare_harmony(
     Both runs use the same test items, so scores differ only by retraining noise.
     """
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
-    cells = _index_clipped(ours)  # published scores are clipped too
+    cells = _index_models(ours, CLIPPED)  # published scores are clipped too
     same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
-    general = GENERATED if settings.source == "miniature" else None
+    general = GENERATED if source == "miniature" else None
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
-    for row in published.to_dict("records"):
-        model, rank = row["model"], row["rank"]
+    for line in published.to_dict("records"):
+        model, rank = line["model"], line["rank"]
         cell, base = cells.get(model, {}), {"source": SOURCE, "of": model}
         for task in tasks:
-            value, stderr = row[task] / 100, None
+            value, stderr = line[task] / 100, None
             if task != _CORRELATION:
                 stderr = float(compute_share_stderr(value, TEST_ITEMS[task] - 1))
             error = _compute_training_error(reruns, task, model, value)
-            numbers = _compare(cell, task, value, stderr, error, general, _PRINTED_TO)
-            yield base | {"metric": AFTER_TRAINING} | numbers
-        why_not = general or (grid if cell else NOT_MEASURED)
-        numbers = {"item": "rank", "metric": "rank", "published": rank, "ours": cell.get("rank")}
-        yield base | numbers | within(rank, cell.get("rank_low"), cell.get("rank_high"), why_not)
+            row = {"metric": AFTER_TRAINING, "published": value, "published_stderr": stderr}
+            row |= {"error": error, "printed_to": _PRINTED_TO, "because": general}
+            yield base | row | _get_score(cell, task)
+        yield base | {
+            "item": "rank",
+            "metric": "rank",
+            "published": rank,
+            "ours": cell.get("rank"),
+            "low": cell.get("rank_low"),
+            "high": cell.get("rank_high"),
+            "because": general or (grid if cell else NOT_MEASURED),
+        }
 
 
 def compare_cells(
-    published: pd.DataFrame, ours: pd.DataFrame | None, settings: HarmonyComparison, reruns: Reruns
+    published: pd.DataFrame, ours: pd.DataFrame | None, source: str, reruns: Reruns
 ) -> Iterator[dict]:
     """Yield a row for each score of the authors' second release, direct and after training.
 
     Direct scores involve no sampling or training: only the order of floating-point sums on two devices may differ.
     Published scores after training are the higher of both scores (none is below the direct one), and so are ours.
     """
-    general = GENERATED if settings.source == "miniature" else None
-    cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_clipped(ours)}
+    general = GENERATED if source == "miniature" else None
+    cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_models(ours, CLIPPED)}
     for row in published[published["task"].isin(TEST_ITEMS)].to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
         if protocol == TRAINED:
             error = _compute_training_error(reruns, task, model, value)
         else:
             error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
-        base = {"source": CELLS, "of": model}
-        base["metric"] = AFTER_TRAINING if protocol == TRAINED else DIRECT
-        cell = cells[protocol].get(model, {})
-        yield base | _compare(cell, task, value, row["stderr"], error, general, 0)
+        yield {
+            "source": CELLS,
+            "of": model,
+            "metric": AFTER_TRAINING if protocol == TRAINED else DIRECT,
+            "published": value,
+            "published_stderr": row["stderr"],
+            "error": error,
+            "printed_to": 0,
+            "because": general,
+            **_get_score(cells[protocol].get(model, {}), task),
+        }
 
 
-def _compare(
-    cell: dict,
-    task: str,
-    value: float,
-    stderr: float | None,
-    error: float,
-    why_not: str | None,
-    printed_to: float,
-) -> dict:
-    """Compare a published score with ours; `error` is the standard error of their difference."""
-    score, score_stderr = cell.get(task), cell.get(f"{task}{ERROR}")
-    if not why_not and is_known(cell.get("raw", {}).get(task)) and not is_known(score):
-        why_not = NO_DIRECT
-    numbers = {"item": task, "published": value, "published_stderr": stderr}
-    numbers |= {"ours": score, "ours_stderr": score_stderr}
-    return numbers | verdict(
-        value, stderr, score, score_stderr, why_not, printed_to=printed_to, error=error
-    )
+def _get_score(cell: dict, task: str) -> dict:
+    return {"item": task, "ours": cell.get(task), "ours_stderr": cell.get(f"{task}{ERROR}")}
 
 
 def _compute_training_error(reruns: Reruns, task: str, model: str, value: float) -> float:
@@ -116,11 +109,3 @@ def _index_models(ours: pd.DataFrame | None, protocol: str) -> dict[str, dict]:
     rows = ours[(ours["protocol"] == protocol) & (ours["origin"] == OWN)]
     rows = rows[rows["variant"].fillna("") == ""]
     return {row["model"]: row for row in rows.to_dict("records")}
-
-
-def _index_clipped(ours: pd.DataFrame | None) -> dict[str, dict]:
-    """Index the clipped scores after training, with the raw scores, as a model may lack direct scores to clip by."""
-    clipped = _index_models(ours, CLIPPED)
-    for model, raw in _index_models(ours, TRAINED).items():
-        clipped.setdefault(model, {})["raw"] = raw
-    return clipped

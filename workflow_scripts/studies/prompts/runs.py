@@ -11,7 +11,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
-from workflow_scripts.core.records import sort_records
+from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
     add_counts,
     draw_legend_below,
@@ -61,7 +61,7 @@ _MARKS = {
 def read_correct_answers(records: Iterable[Path]) -> Right:
     """Read whether each question was answered correctly, by checkpoint and run, without failed cells."""
     right = {}
-    for path, record in sort_records(records)[0]:
+    for path, record in read_records(records):
         items = read_items(path.with_name(record.items.file)).select(["item", "correct"])
         frame = items.to_pandas().set_index("item")
         right[record.model.id, record.task.name] = frame["correct"].astype(bool)

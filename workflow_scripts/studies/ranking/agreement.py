@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
+from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.text import intervals, number
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.stats.agreement import (
@@ -111,9 +112,8 @@ def _name_tasks(statistic: str, values: pd.Series) -> list[dict[str, Any]]:
 
 def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """List each pair of categories with the mean over their pairs of tasks and the number of those."""
-    category = {task.task: task.category for task in settings.tasks}
-    means = average_by_category(matrix, category)
-    sizes = matrix.columns.map(category).value_counts()
+    means = average_by_category(matrix, settings.categories)
+    sizes = matrix.columns.map(settings.categories).value_counts()
     rows = []
     for first, second in combinations_with_replacement(means, 2):
         others = sizes[second] if first != second else (sizes[first] - 1) / 2
@@ -169,6 +169,13 @@ def _compare_with_direct(
     return [{"models": len(before), "pairs": pairs} | row for row in rows]
 
 
+def summarize_agreement(table: pd.DataFrame, study: str) -> Values:
+    """Return the named statistics over all pairs of tasks."""
+    keys = [name for name in ("protocol", "measure", "statistic") if name in table]
+    columns = ["value", "families_low", "families_high", "items_low", "items_high", "pairs"]
+    return frame.name_numbers(table[table["first"].isna()], study, keys, columns)
+
+
 def format_intervals(table: pd.DataFrame) -> list[str | None]:
     """Format intervals over families, with the number of families."""
     ends = intervals(table["families_low"], table["families_high"])
@@ -184,8 +191,10 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path
         table = table[table["measure"] == "kendall"]
     pairs = table[table["statistic"] == frame.PAIR]
     present = {*pairs["first"], *pairs["second"]}
-    tasks = [row for row in settings.in_categories if row.task in present]
-    categories = [row.category for row in tasks]
+    order = [*(settings.grid.categories or CATEGORIES), ""]
+    tasks = [task for task in settings.names if task in present]
+    tasks.sort(key=lambda task: order.index(settings.categories[task]))
+    categories = [settings.categories[task] for task in tasks]
     borders = [n for n in range(1, len(tasks)) if categories[n] != categories[n - 1]]
     titles = dict(settings.grid.names)
     for row in table[table["statistic"] == frame.MEAN].dropna(subset="families_low").itertuples():
@@ -194,7 +203,7 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path
             f", {row.models:.0f} models\nmean agreement {number(row.value)}"
             f"\n({low} to {high} over {row.groups:.0f} {row.of})"
         )
-    names = {row.task: row.display_name for row in tasks}
+    names = {task: settings.names[task] for task in tasks}
     squares = plots.pivot_pairs(pairs, titles, settings.grid, names)
     plots.plot_heat_maps(squares, files, "Kendall's tau-b of two tasks", borders)
 

@@ -122,29 +122,22 @@ def name_groups(table: pd.DataFrame) -> list[str]:
 
 
 def find_largest_band(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of each protocol's band with the most models, with the protocol's key in named numbers."""
-    bands = add_keys(table[table["group"] == BAND])
+    """Return the rows of each protocol's band with the most models."""
+    bands = table[table["group"] == BAND]
     largest = bands["smallest"][bands["models"] == bands["models"].max()]
     return bands[bands["smallest"].isin(largest.iloc[:1])]
 
 
-def add_keys(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(key=table["protocol"].map(frame.KEYS)).dropna(subset=["key"])
-
-
 def summarize_sizes(table: pd.DataFrame, study: str) -> Values:
     """Return the named mean agreement over pairs of similar size and within the band with the most models."""
-    like, band = add_keys(table[table["group"] == LIKE]), find_largest_band(table)
-    values: Values = {}
-    for row in like.itertuples():
-        key = f"{study}.{row.key}.like"
-        values |= {key: row.value, f"{key}_low": row.families_low, f"{key}_high": row.families_high}
-        values[f"{study}.like_pairs"] = like["pairs_of_models"].max()
-    for name, row in zip(name_groups(band), band.itertuples(), strict=True):
-        key = f"{study}.{row.key}.within"
-        values |= {f"{study}.size_band": name, f"{study}.size_models": row.models}
-        values |= {key: row.value, f"{key}_ceiling": row.ceiling, f"{key}_rising": row.rising}
-    return values
+    like, band = table[table["group"] == LIKE], find_largest_band(table)
+    columns = ["value", "families_low", "families_high", "ceiling", "rising"]
+    return {
+        f"{study}.like_pairs": like["pairs_of_models"].max(),
+        f"{study}.size_band": next(iter(name_groups(band)), None),
+        f"{study}.size_models": band["models"].max(),
+        **frame.name_numbers(pd.concat([like, band]), study, ["protocol", "group"], columns),
+    }
 
 
 def main(

@@ -12,13 +12,12 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.files import read_external_csv
-from workflow_scripts.scores.imported import read_imported
-from workflow_scripts.scores.tidy import read_all_imported
+from workflow_scripts.scores.imported import read_all_imported, read_imported
 from workflow_scripts.settings.grids import GridAttributes
 from workflow_scripts.stats.proportions import compute_share_stderr
+from workflow_scripts.stats.reruns import Reruns
 from workflow_scripts.studies.ranking.errors import (
     Cells,
-    KnownErrors,
     combine_errors,
     estimate_trainings,
     read_releases,
@@ -32,20 +31,27 @@ _MODEL = ["model", "variant", "origin"]
 RequestedCells = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol: models and tasks
 
 
+def read_score_files(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
+    """Read the scores of a run, or of a grid's imported files, unchanged."""
+    if settings.grid.run:
+        tables = [pd.read_parquet(path) for path in paths]
+    else:
+        protocols = list(settings.grid.protocols)
+        tables = [read_imported(path, settings.metrics, protocols) for path in paths]
+    return pd.concat(tables, ignore_index=True)
+
+
 def read_scores(
     paths: Sequence[Path], imported: Sequence[Path], settings: GridSettings
 ) -> pd.DataFrame:
-    """Read all scores unchanged; `study` is the name of the imported file or the run's study."""
-    grid, metrics = settings.grid, settings.metrics
-    if grid.run:
-        others = read_all_imported(imported, metrics, taken={STUDY})
-        return pd.concat([*map(pd.read_parquet, paths), *others], ignore_index=True)
-    tables = [read_imported(path, metrics, list(grid.protocols), others=True) for path in paths]
-    scores = pd.concat(tables, ignore_index=True)
+    """Read all scores; `study` is the name of the imported file or the run's study."""
+    others = read_all_imported(imported, settings.metrics, taken={STUDY})
+    scores = pd.concat([read_score_files(paths, settings), *others], ignore_index=True)
     models = scores["model"].nunique()
-    if grid.models not in (None, models):
+    if settings.grid.models not in (None, models):
         files = ", ".join(map(str, paths))
-        raise UserError(f"{files}: there are {models} models; expected {grid.models} models.")
+        expected = f"{settings.grid.models} models"
+        raise UserError(f"{files}: there are {models} models; expected {expected}.")
     return scores
 
 
@@ -55,10 +61,8 @@ def add_attributes(models: pd.DataFrame, path: Path, attributes: GridAttributes)
     expected = f"a header with {', '.join(columns.values())}, and a line for each model, once"
     table = read_external_csv(path, expected, sep="\t" if path.suffix == ".tsv" else ",")
     table = table[list(columns.values())].set_axis(list(columns), axis=1)
-    if table["model"].duplicated().any():
-        raise UserError(f"{path} has a model twice; expected {expected}.")
     models = models.drop(columns=attributes.columns, errors="ignore")
-    models = models.join(table.set_index("model"), how="outer")
+    models = models.join(table.set_index("model"), how="outer", validate="1:1")
     if "parameters_billion" in models:
         models["parameters"] = models["parameters"].fillna(1e9 * models["parameters_billion"])
     return models
@@ -81,9 +85,14 @@ def make_grids(
     settings: GridSettings,
     requested: RequestedCells,
     models: pd.DataFrame,
-    sources: KnownErrors,
+    correlations: Mapping[str, float],
+    measured: pd.DataFrame | None = None,
+    reruns: Reruns | None = None,
 ) -> Grids:
-    """Build a grid for each protocol with measured or requested scores, clipped if the grid's settings say so."""
+    """Build a grid for each protocol with measured or requested scores, clipped if the grid's settings say so.
+
+    The last three arguments are those of `combine_errors`.
+    """
     scores = select_reported(scores[scores["subset"].isna()], settings)
     scores["origin"] = scores["study"].where(scores["study"] != STUDY, OWN)
     means, protocols = average_seeds(scores), settings.grid.protocols
@@ -94,7 +103,7 @@ def make_grids(
         for key in protocols
         if key in present
     }
-    errors = combine_errors(parts, settings, sources)
+    errors = combine_errors(parts, settings, correlations, measured, reruns)
     grids: Grids = {}
     for key, protocol in protocols.items():
         if key in parts:
@@ -198,12 +207,16 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         protocols = described.baseline, described.release.protocol
         cells = select_reported(tidy, grid_settings)
         releases = read_releases(pd.read_csv(release), cells, *protocols)
-    sources = KnownErrors(
-        correlations=pd.read_csv(correlations).set_index("task")["correlation"].to_dict(),
-        measured=select_reported(pd.read_parquet(errors), grid_settings) if errors else None,
-        reruns=estimate_trainings(*releases, about) if releases else None,
+    grids = make_grids(
+        tidy,
+        grid_settings,
+        requested,
+        about,
+        pd.read_csv(correlations).set_index("task")["correlation"].to_dict(),
+        select_reported(pd.read_parquet(errors), grid_settings) if errors else None,
+        estimate_trainings(*releases, about) if releases else None,
     )
-    write_grids(make_grids(tidy, grid_settings, requested, about, sources), grid)
+    write_grids(grids, grid)
 
 
 if "snakemake" in globals():

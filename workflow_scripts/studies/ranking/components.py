@@ -8,6 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import draw_legend_below, rule
+from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.missing import Completed
 from workflow_scripts.stats.principal import (
@@ -82,6 +83,13 @@ def _compute_shares(
         table[ends] = table[ends].add(sum(draws) / _IMPUTED - shares, axis=0).clip(0, 1)
     loadings = components.loadings.T.add_prefix(frame.LOADING)
     return table.join(loadings).rename_axis("component").reset_index()
+
+
+def summarize_components(table: pd.DataFrame, study: str) -> Values:
+    """Return the named share of the first component of each group of models, in the grid's own scores."""
+    keys = ["protocol", "group"]
+    first = table[table["component"] == frame.FIRST_COMPONENT].drop_duplicates(keys)
+    return frame.name_numbers(first, study, keys, ["share", "models", "tasks"])
 
 
 def _name_group(group: str) -> str:

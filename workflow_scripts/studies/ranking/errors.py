@@ -1,12 +1,11 @@
 """Estimate the errors of a grid's scores: from the items that models share, and from independent training runs."""
 
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.scores.foreign.cells import KnownModel
 from workflow_scripts.scores.influences import get_row_errors
 from workflow_scripts.scores.published_leaderboard import convert_to_fractions
 from workflow_scripts.stats.item_errors import (
@@ -40,23 +39,23 @@ class Cells(NamedTuple):
     absent: pd.DataFrame
 
 
-class KnownErrors(NamedTuple):
-    """Information on a grid's errors in addition to the standard errors of its scores."""
-
-    correlations: Mapping[str, float]
-    """By task, the correlation of two models' correctness over published items."""
-    measured: pd.DataFrame | None = None
-    """Errors from items: one row per protocol, label and task, from `scores.influences`."""
-    reruns: Reruns | None = None
-    """Retraining noise from two releases of one grid, used if each cell is trained once."""
-
-
 def combine_errors(
-    parts: Mapping[str, Cells], settings: GridSettings, sources: KnownErrors
+    parts: Mapping[str, Cells],
+    settings: GridSettings,
+    correlations: Mapping[str, float],
+    measured: pd.DataFrame | None,
+    reruns: Reruns | None,
 ) -> dict[str, ScoreErrors]:
-    """Combine the errors by protocol; all protocols share the items of a task."""
+    """Combine the errors by protocol; all protocols share the items of a task.
+
+    `correlations` has by task the correlation of two models' correctness over published items, `measured` the errors
+    from items, one row per protocol, label and task. `reruns` is used if each cell is trained once.
+    """
     tasks = dict.fromkeys(task for cells in parts.values() for task in cells.value)
-    items = {task: _combine_items(task, parts, sources) for task in tasks}
+    usual = float(np.median(list(correlations.values() or [0.0])))
+    items = {
+        task: _combine_items(task, parts, correlations.get(task, usual), measured) for task in tasks
+    }
     combined = {}
     for stream, (protocol, cells) in enumerate(parts.items()):
         rows = pd.MultiIndex.from_product([[protocol], cells.value.index])
@@ -67,31 +66,27 @@ def combine_errors(
         training = cells.value * 0.0
         if (cells.seeds > 1).to_numpy().any():
             training = estimate_seed_errors(cells.between, cells.seeds)
-        elif sources.reruns and settings.grid.protocols[protocol].after_training:
-            training = sources.reruns.spread(cells.models["model"], list(cells.value))
+        elif reruns and settings.grid.protocols[protocol].after_training:
+            training = reruns.spread(cells.models["model"], list(cells.value))
         training = training.reindex_like(cells.value).fillna(0.0)
         combined[protocol] = ScoreErrors(cells.value, by_task, training, stream)
     return combined
 
 
 def _combine_items(
-    task: str, parts: Mapping[str, Cells], sources: KnownErrors
+    task: str, parts: Mapping[str, Cells], correlation: float, measured: pd.DataFrame | None
 ) -> tuple[pd.MultiIndex, ItemErrors]:
     """Combine one task's item errors of all protocols; rows are protocol and label."""
     columns = {key: cells.stderr[task] for key, cells in parts.items() if task in cells.stderr}
     others = pd.concat(columns, names=_ROW)
-    usual = np.median(list(sources.correlations.values() or [0.0]))
-    correlation = sources.correlations.get(task, float(usual))
-    measured = sources.measured
     if measured is None or task not in set(measured["task"]):
         return others.index, build_assumed_errors(others.to_numpy(), correlation)
     index, errors = get_row_errors(measured[measured["task"] == task], _ROW)
     others = others[~others.index.isin(index)]
     if others.empty:
         return index, errors
-    return index.append(others.index), append_unmeasured_models(
-        errors, others.to_numpy(), correlation
-    )
+    errors = append_unmeasured_models(errors, others.to_numpy(), correlation)
+    return index.append(others.index), errors
 
 
 def estimate_seed_errors(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataFrame:
@@ -110,17 +105,15 @@ def estimate_seed_errors(between: pd.DataFrame, seeds: pd.DataFrame) -> pd.DataF
 
 
 def estimate_reruns(
-    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: Iterable[KnownModel]
+    leaderboard: pd.DataFrame, cells: pd.DataFrame, models: list[dict[str, Any]]
 ) -> Reruns:
     """Estimate the retraining noise from the authors' two releases of the published grid.
 
     The releases are two runs of 61 models on 24 tasks. `leaderboard` is the wide table of their README, in percent;
     `cells` is the long table published with their code, in fractions.
     """
-    about = pd.DataFrame(map(dict, models)).set_index("model")
-    return estimate_rerun_errors(
-        compute_rerun_differences(*read_releases(leaderboard, cells)), about
-    )
+    differences = compute_rerun_differences(*read_releases(leaderboard, cells))
+    return estimate_rerun_errors(differences, pd.DataFrame(models).set_index("model"))
 
 
 def estimate_trainings(

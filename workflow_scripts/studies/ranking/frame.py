@@ -1,12 +1,13 @@
 """Shared parts of a grid's tables: names of protocols and statistics, titles and notes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Formatter
 from typing import Any
 
 import pandas as pd
 
+from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -16,8 +17,6 @@ OWN = "own"  # the origin of our scores; for imported scores it is their file's 
 # The protocols of a run in config/grids/own.yaml.
 DIRECT, FEW_SHOT, TRAINED = "direct", "few_shot", "train_before_test"
 CLIPPED = "train_before_test_clipped"
-# Their keys in named numbers.
-KEYS = {DIRECT: "direct", FEW_SHOT: "few_shot", TRAINED: "trained"}
 # Note under every table of a run's ranking.
 RAW_AND_MISSING = (
     " train-before-test has our raw scores, and imported ones as their source has them; clipped is the"
@@ -64,6 +63,17 @@ def format_rows(rows: pd.DataFrame, columns: Mapping[str, Any]) -> dict[str, Any
                 for record, complete in zip(records, is_complete, strict=True)
             ]
     return shown
+
+
+def name_numbers(
+    table: pd.DataFrame, prefix: str, keys: Sequence[str], columns: Sequence[str]
+) -> Values:
+    """Name the numbers in `columns` by the prefix, the values of `keys` in their row, and their column."""
+    return {
+        ".".join([prefix, *(str(row[key]) for key in keys), column]).lower(): row[column]
+        for row in table.to_dict("records")
+        for column in columns
+    }
 
 
 def write_grid_table(

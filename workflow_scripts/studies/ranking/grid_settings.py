@@ -1,103 +1,66 @@
 """Build the parameters of the ranking scripts from the config: a grid with its tasks, and the known models."""
 
-from collections.abc import Iterable
 from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict
-
-from workflow_scripts.scores.foreign.cells import KnownModel
-from workflow_scripts.settings.grids import OWN_GRID, GridFile
+from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe
 from workflow_scripts.settings.job_batches import list_study_tasks
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.settings import Settings
-from workflow_scripts.settings.tables import CATEGORIES, TaskRow
 
-
-class RankedTask(BaseModel):
-    """A row of the tasks table, with its metric named as in records, including the filter."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    task: str
-    display_name: str
-    category: str
-    metric: str
+# The columns of the table of models that rankings use.
+_MODEL = {"model", "family", "parameters", "kind", "tokens_billion"}
 
 
 class GridSettings(JobParams):
-    """A grid and its tasks."""
+    """A grid, and by task the display name, the metric that tables report, and the category."""
 
     grid: GridFile
-    tasks: tuple[RankedTask, ...]
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Return the display name of each task."""
-        return {row.task: row.display_name for row in self.tasks}
-
-    @property
-    def metrics(self) -> dict[str, str]:
-        """Return the metric that tables report for each task."""
-        return {row.task: row.metric for row in self.tasks}
-
-    @property
-    def in_categories(self) -> tuple[RankedTask, ...]:
-        """Return the tasks ordered by category."""
-        order = list(self.grid.categories or CATEGORIES)
-        return tuple(sorted(self.tasks, key=lambda row: order.index(row.category)))
+    names: dict[str, str]
+    metrics: dict[str, str]
+    categories: dict[str, str]
 
 
-def list_ranked_tasks(rows: Iterable[TaskRow]) -> tuple[RankedTask, ...]:
-    return tuple(
-        RankedTask(
-            task=row.task,
-            display_name=row.display_name,
-            category=row.category,
-            metric=row.full_metric,
-        )
-        for row in rows
-    )
-
-
-def list_model_rows(settings: Settings, source: str | None = None) -> tuple[KnownModel, ...]:
+def list_model_rows(settings: Settings, source: str | None = None) -> list[dict[str, Any]]:
     """List the rows of the models table, optionally only those of one source."""
-    names = set(KnownModel.model_fields)
     rows = [row for row in settings.models.values() if source in (None, row.source)]
-    return tuple(KnownModel(**row.model_dump(include=names)) for row in rows)
+    return [row.model_dump(include=_MODEL) for row in rows]
 
 
-def list_shown_tasks(settings: Settings) -> tuple[RankedTask, ...]:
+def list_shown_tasks(settings: Settings) -> list[dict[str, str]]:
     """List the study's tasks; without models to measure, all known tasks, for imported scores."""
     harmony = settings.harmony
-    rows = map(settings.task, harmony.tasks) if harmony.models else settings.tasks.values()
-    return list_ranked_tasks(rows)
+    tasks = harmony.tasks if harmony.models else settings.tasks
+    rows = [settings.tasks[task] for task in tasks]
+    names = {"task", "display_name", "category"}
+    return [row.model_dump(include=names) | {"metric": row.full_metric} for row in rows]
 
 
-def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, Any]:
+def read_grid_settings(settings: Settings, grid: GridFile) -> dict[str, Any]:
     """Build the parameters that every script of a grid gets, as plain values."""
-    grid = settings.grids[name]
-    tasks = {row.task: row for row in list_ranked_tasks(settings.tasks.values())}
-    for task, row in grid.tasks.items():
-        tasks[task] = RankedTask(task=task, display_name=row.name, category="", metric=row.metric)
-    if grid.categories:
-        tasks = {
-            task: tasks[task].model_copy(update={"category": category})
-            for task, category in grid.categories_by_task.items()
-        }
-    return GridSettings(grid=grid, tasks=tuple(tasks.values())).to_params()
+    names = {task: row.display_name for task, row in settings.tasks.items()}
+    names |= {task: row.name for task, row in grid.tasks.items()}
+    metrics = {task: row.full_metric for task, row in settings.tasks.items()}
+    metrics |= {task: row.metric for task, row in grid.tasks.items()}
+    categories: dict[str, str] = {task: row.category for task, row in settings.tasks.items()}
+    categories = grid.categories_by_task or categories | dict.fromkeys(grid.tasks, "")
+    return GridSettings(
+        grid=grid,
+        names={task: names[task] for task in categories},
+        metrics={task: metrics[task] for task in categories},
+        categories=categories,
+    ).to_params()
 
 
-def list_grid_models(settings: Settings, name: str) -> list[dict[str, Any]]:
+def list_grid_models(settings: Settings, grid: GridFile) -> list[dict[str, Any]]:
     """List the known models of a grid as plain values; for imported grids only those of the Hugging Face hub."""
-    source = None if settings.grids[name].run else "huggingface"
-    return [model.model_dump(mode="json") for model in list_model_rows(settings, source)]
+    return list_model_rows(settings, None if grid.run else "huggingface")
 
 
-def list_requested_cells(settings: Settings, name: str) -> dict[str, dict[str, list[str]]]:
+def list_requested_cells(settings: Settings, grid: GridFile) -> dict[str, dict[str, list[str]]]:
     """List by protocol the models and tasks that this run measures; empty for imported grids."""
     harmony = settings.harmony
-    if not settings.grids[name].run or not harmony.models:
+    if not grid.run or not harmony.models:
         return {}
     return {
         protocol: {
@@ -109,9 +72,9 @@ def list_requested_cells(settings: Settings, name: str) -> dict[str, dict[str, l
     }
 
 
-def choose_task_pair(settings: Settings, name: str) -> list[str]:
+def choose_task_pair(settings: Settings, grid: GridFile) -> list[str]:
     """Choose two tasks; an empty list means the first two with scores, as imported scores may have other tasks."""
-    grid, harmony = settings.grids[name], settings.harmony
+    harmony = settings.harmony
     if not grid.run:
         return list(grid.pair)
     return list(harmony.task_pair or (harmony.tasks[:2] if harmony.models else ()))

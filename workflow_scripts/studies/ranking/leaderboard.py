@@ -78,12 +78,11 @@ def format_ranks(
     rank: pd.Series, low: pd.Series, high: pd.Series, marks: pd.Series | str = ""
 ) -> pd.Series:
     """Format ranks with their interval in brackets, if known."""
-    place, first, last = (
-        end.astype(float).map("{:.0f}".format).astype(object) for end in (rank, low, high)
-    )
-    text = place + marks
-    text = text.where(low.isna(), text + " (" + first + "–" + last + ")")
-    return text.where(rank.notna(), None)
+    ranges = [
+        "" if pd.isna(first) else f" ({first:.0f}–{last:.0f})"
+        for first, last in zip(low, high, strict=True)
+    ]
+    return (rank.map("{:.0f}".format) + marks + ranges).where(rank.notna(), None)
 
 
 def describe_missing(row: frames.Cells, names: Mapping[str, str]) -> str:

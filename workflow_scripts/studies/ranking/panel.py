@@ -61,7 +61,7 @@ def main(
     # The grid may know the families of further panel models.
     of_grids = pd.concat([grid.models.set_index("model")["family"] for grid in grids.values()])
     all_families = pd.Series(of_grids.dropna().to_dict() | families, dtype=object)
-    scores = read_panel_scores(panel, grid_settings.metrics).scores
+    scores = read_panel_scores(panel, grid_settings.metrics)
     placed = place_models(grids, scores, all_families)
     shown = {
         "Protocol": "{protocol}",

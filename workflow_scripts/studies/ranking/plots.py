@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workflow_scripts.render.figures import PALETTE, draw_legend_below, draw_placeholder, drawing
+from workflow_scripts.render.figures import (
+    PALETTE,
+    draw_legend_below,
+    draw_placeholder,
+    drawing,
+    rule,
+)
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.studies.ranking import frame
 
@@ -64,6 +70,21 @@ def choose_looks(names: Iterable[str]) -> dict[str, tuple[str, str]]:
 def measure_ends(values: pd.Series, low: pd.Series, high: pd.Series) -> list[pd.Series]:
     """Return the lengths of the error bars below and above each value; 0 if there is no interval."""
     return [end.clip(lower=0).fillna(0) for end in (values - low, high - values)]
+
+
+def draw_intervals(
+    axes, table: pd.DataFrame, colours: Mapping[str, object], labels: pd.Index
+) -> None:
+    """Draw each `value` with its interval in the row of its `label`, top to bottom, in the colour of its `name`."""
+    step = 0.7 / max(len(colours), 1)
+    for place, (name, colour) in enumerate(colours.items()):
+        rows = table[(table["name"] == name) & table["value"].notna()]
+        down = labels.get_indexer(rows["label"]) + (place - (len(colours) - 1) / 2) * step
+        ends = measure_ends(rows["value"], rows["low"], rows["high"])
+        axes.errorbar(rows["value"], down, xerr=ends, fmt="o", color=colour, label=name)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    rule(axes, "x")
 
 
 def pivot_pairs(

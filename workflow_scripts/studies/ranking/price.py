@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.numbers import Values
 from workflow_scripts.scores.published_leaderboard import read_panel
 from workflow_scripts.stats.agreement import kendall_matrix
 from workflow_scripts.stats.principal import principal_components
@@ -117,16 +116,6 @@ def _place(
 
 def _compute_tau(first: pd.Series, second: pd.Series) -> float:
     return float(kendall_matrix(pd.concat([first, second], axis=1)).iloc[0, 1])
-
-
-def summarize_price(table: pd.DataFrame, study: str) -> Values:
-    """Return the named tau of a tenth of the training, of all training repeated, and of none."""
-    tau = table.set_index(["way", "budget"])["tau"]
-    return {
-        f"{study}.price_tenth": tau.get((CHOSEN, 0.1)),
-        f"{study}.price_again": tau.get((ALL, 1.0)),
-        f"{study}.price_none": tau.get((NONE, 0.0)),
-    }
 
 
 def main(

@@ -7,24 +7,22 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
+from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
     add_counts,
     draw_legend_below,
     drawing,
     pick_model_colours,
-    rule,
 )
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
-from workflow_scripts.scores.tidy import read_all_imported, read_records
+from workflow_scripts.scores.imported import read_all_imported
 from workflow_scripts.stats.proportions import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED, format_rows
-from workflow_scripts.studies.ranking.grid_settings import RankedTask
-from workflow_scripts.studies.ranking.plots import IMPORTED, measure_ends
+from workflow_scripts.studies.ranking.plots import IMPORTED, draw_intervals
 
 _NAMED = 16  # most models that get separate colours; beyond this, colours show families
 _NOTE = (
@@ -32,11 +30,8 @@ _NOTE = (
     " task and metric. Chance: answering at random."
     " Baseline: the better of chance and the best constant answer. Above baseline: by so many standard errors of a"
     f" model that is at the baseline; below {CLEAR} nothing is shown. Origin, where there are imported"
-    " scores: own, or their file."
-)
-_TRAINED_NOTE = (
-    " Fine-tuned: the score after training on the task. Steps: of the optimiser."
-    " Answers changed: by this training, of all items."
+    " scores: own, or their file. Fine-tuned: the score after training on the task. Steps: of the optimiser. Answers"
+    " changed: by this training, of all items."
 )
 _KEY = ["origin", "model", "task"]
 _SCORE = ["value", "stderr", "n", "chance", "baseline"]
@@ -45,30 +40,30 @@ _TRAINED = ["trained_value", "trained_stderr", "steps", "changed"]
 
 def compare_answers(paths: Sequence[Path]) -> pd.DataFrame:
     """Compute the steps of each training run before a test, and the fraction of zero-shot answers that it changed."""
-    rows = []
-    for path, record in read_records(paths):
-        training = record.training
-        if training is None:
-            continue
-        zero_shot = Path(str(path).replace(TRAINED, DIRECT)).with_name(
-            f"{record.task.name}.parquet"
-        )
-        changed = None
-        if zero_shot.is_file():
-            before, after = (
-                read_items(file).column("prediction").to_pandas()
-                for file in (zero_shot, path.with_suffix(".parquet"))
-            )
-            changed = before.ne(after).mean()
-        steps = max(state["step"] for state in [training.selected, *training.evaluations])
-        rows.append((OWN, record.model.id, record.task.name, steps, changed))
+    rows, records = [], read_records(paths)
+    zero_shot = {
+        (record.model.id, record.task.name): path
+        for path, record in records
+        if record.protocol.name == DIRECT
+    }
+    for path, record in records:
+        if training := record.training:
+            key, changed = (record.model.id, record.task.name), None
+            if key in zero_shot:
+                changed = _read_predictions(zero_shot[key]).ne(_read_predictions(path)).mean()
+            steps = max(state["step"] for state in [training.selected, *training.evaluations])
+            rows.append((OWN, *key, steps, changed))
     columns = [*_KEY, "steps", "changed"]
     return pd.DataFrame(rows, columns=columns).groupby(_KEY, as_index=False).mean()
 
 
+def _read_predictions(record: Path) -> pd.Series:
+    return read_items(record.with_suffix(".parquet")).column("prediction").to_pandas()
+
+
 def compute_scores(
     scores: pd.DataFrame,
-    tasks: Sequence[RankedTask],
+    tasks: Sequence[Mapping[str, str]],
     models: Sequence[str],
     about: pd.DataFrame,
     trainings: pd.DataFrame,
@@ -78,23 +73,22 @@ def compute_scores(
     `about` has the family and parameters of models by name; a checkpoint has those of its base. `trainings` is the
     result of `compare_answers`.
     """
-    rows = pd.DataFrame([task.model_dump() for task in tasks]).set_index("task")
+    rows = pd.DataFrame(tasks).set_index("task")
     scores = scores[
         scores["subset"].isna() & (scores["metric"] == scores["task"].map(rows["metric"]))
     ]
     origin = scores["study"].where(scores["study"] != STUDY, OWN)
-    names = scores["model"] + scores["variant"]
-    scores = scores.assign(base=scores["model"], model=names, origin=origin)
-    direct = scores[scores["protocol"] == DIRECT]
+    scores = scores.assign(model=scores["model"] + scores["variant"], origin=origin)
+    direct = scores.loc[scores["protocol"] == DIRECT, [*_KEY, *_SCORE]]
     trained = scores[scores["protocol"] == TRAINED].groupby(_KEY, as_index=False, observed=True)
     trained = trained[["value", "stderr"]].mean().set_axis([*_KEY, *_TRAINED[:2]], axis=1)
     own = pd.MultiIndex.from_product([[OWN], models, rows.index], names=_KEY).to_frame(index=False)
-    own["base"] = [CheckpointId.parse(name).model for name in own["model"]]
-    own = own.merge(direct[[*_KEY, *_SCORE]], "left", _KEY)
-    imported = direct.loc[direct["origin"] != OWN, [*own]]
-    table = pd.concat([own, imported], ignore_index=True)
+    imported = direct[direct["origin"] != OWN]
+    table = pd.concat([own.merge(direct, "left", _KEY), imported], ignore_index=True)
     table = table.merge(trained, "left", _KEY).merge(trainings, "left", _KEY)
-    table = table.join(rows, on="task").join(about[["parameters", "family"]], on="base")
+    base = table["model"].str.partition("@")[0]
+    about = about[["parameters", "family"]].reindex(base).set_axis(table.index)
+    table = table.join(rows, on="task").join(about)
     table[[*_SCORE, *_TRAINED]] = table[[*_SCORE, *_TRAINED]].apply(pd.to_numeric)
     value, error, n, baseline = (table[name] for name in ("value", "stderr", "n", "baseline"))
     table["z"] = compute_baseline_z(value, error, baseline, n, get_metric_minimum(table["metric"]))
@@ -115,23 +109,17 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
     name = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED)
     if name.nunique() > _NAMED:
         name = table["family"].fillna("other")
-    table = table.assign(name=name, low=low, high=high).sort_values("parameters", kind="stable")
+    table = table.assign(name=name, label=table["task"], low=low, high=high)
+    table = table.sort_values("parameters", kind="stable")
     colours = pick_model_colours(list(table["name"].unique()))
-    step = 0.7 / max(len(colours), 1)
     with drawing(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)) as (fig, axes):
-        for place, (name, colour) in enumerate(colours.items()):
-            rows = table[(table["name"] == name) & table["value"].notna()]
-            down = tasks.get_indexer(rows["task"]) + (place - (len(colours) - 1) / 2) * step
-            ends = measure_ends(rows["value"], rows["low"], rows["high"])
-            axes.errorbar(rows["value"], down, xerr=ends, fmt="o", color=colour, label=name)
+        draw_intervals(axes, table, colours, tasks)
         baselines = table.groupby("task")["baseline"].max().dropna()
         down = tasks.get_indexer(baselines.index)
         axes.vlines(baselines, down - 0.42, down + 0.42, color="0.45", label="baseline")
         counts = table.groupby("task")["n"].max().reindex(tasks)
         axes.set_yticks(range(len(tasks)), add_counts(tasks, counts))
-        axes.set_ylim(len(tasks) - 0.4, -0.6)  # top to bottom, as in the table
         axes.set_xlabel("score, with its 95% confidence interval")
-        rule(axes, "x")
         draw_legend_below(fig, axes, 4)
 
 
@@ -139,7 +127,7 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     scores: list[Path],
     table: list[Path],
     figure: list[Path],
-    tasks: list[dict[str, Any]],
+    tasks: list[dict[str, str]],
     models: list[str],
     known_models: list[dict[str, Any]],
     metrics: Mapping[str, str],
@@ -150,28 +138,26 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
     others = read_all_imported(imported, metrics, taken={STUDY})
     tidy = pd.concat([*map(pd.read_parquet, scores), *others], ignore_index=True)
     about = pd.DataFrame(known_models).set_index("model")
-    ranked = [RankedTask(**task) for task in tasks]
-    direct = compute_scores(tidy, ranked, models, about, compare_answers(records))
+    results = compute_scores(tidy, tasks, models, about, compare_answers(records))
     shown = {
         "Task": "{task}",
         "Model": "{model}",
         "Origin": "{origin}",
         "Parameters": "{parameters:,.0f}",
         "Metric": "{metric}",
-        "Score": format_with_errors(direct["value"], direct["stderr"]),
+        "Score": format_with_errors(results["value"], results["stderr"]),
         "n": "{n:.0f}",
         "Chance": "{chance:.3f}",
         "Baseline": "{baseline:.3f}",
         "Above baseline (SE)": "{z:+.1f}",
+        "Fine-tuned": format_with_errors(results["trained_value"], results["trained_stderr"]),
+        "Steps": "{steps:.0f}",
+        "Answers changed": "{changed:.0%}",
     }
-    title, note = "Zero-shot scores", _NOTE
-    if direct["trained_value"].notna().any():
-        title, note = "Zero-shot and fine-tuned scores", note + _TRAINED_NOTE
-        shown["Fine-tuned"] = format_with_errors(direct["trained_value"], direct["trained_stderr"])
-        shown |= {"Steps": "{steps:.0f}", "Answers changed": "{changed:.0%}"}
-    shown = format_rows(direct, shown)
-    write_table(direct.drop(columns="family"), table, title=title, note=note, shown=shown)
-    plot_scores(direct, figure)
+    shown = format_rows(results, shown)
+    title = "Zero-shot and fine-tuned scores"
+    write_table(results.drop(columns="family"), table, title=title, note=_NOTE, shown=shown)
+    plot_scores(results, figure)
 
 
 if "snakemake" in globals():

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.scores.imported import BITS, read_imported
+from workflow_scripts.scores.imported import BITS
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.stats.agreement import compute_cross_agreement
+from workflow_scripts.studies.ranking.build_grid import read_score_files
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -33,14 +34,8 @@ _AGREEMENT_NOTE = (
 
 def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
     """Read one row per text, model label and protocol shown in figures."""
-    grid = settings.grid
-    if grid.run:
-        tables = [pd.read_parquet(path) for path in paths]
-    else:
-        protocols = list(grid.protocols)
-        tables = [read_imported(path, settings.metrics, protocols, others=True) for path in paths]
-    scores = pd.concat(tables)
-    bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(grid.drawn)]
+    scores = read_score_files(paths, settings)
+    bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(settings.grid.drawn)]
     label = bits["model"] + bits["variant"].fillna("")
     return bits.assign(label=label, value=bits["value"].astype(float))
 
@@ -58,13 +53,7 @@ def pivot_bits(bits: pd.DataFrame, settings: GridSettings) -> dict[str, pd.DataF
 def compute_bits(bits: pd.DataFrame, settings: GridSettings) -> pd.DataFrame:
     """Tabulate one row per text and model, sorted by bits per byte under the last protocol."""
     grid = settings.grid
-    # Keep protocols after training even if all of their cells failed.
-    protocols = [
-        key
-        for key, protocol in grid.protocols.items()
-        if key in {grid.baseline, *bits["protocol"]}
-        or (protocol.after_training and not protocol.scores_of)
-    ]
+    protocols = [key for key in grid.protocols if key in {grid.baseline, *bits["protocol"]}]
     cells = bits.groupby(["task", "label", "protocol"])
     table = cells["value"].first().unstack().reindex(columns=protocols)
     table.insert(0, "n", bits.groupby(["task", "label"])["n"].max())

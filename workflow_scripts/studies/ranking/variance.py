@@ -17,12 +17,11 @@ from workflow_scripts.stats.variance import (
 )
 from workflow_scripts.studies.ranking.agreement_by_size import (
     ALL,
-    add_keys,
     find_largest_band,
     group_models,
     name_groups,
 )
-from workflow_scripts.studies.ranking.frame import write_grid_table
+from workflow_scripts.studies.ranking.frame import name_numbers, write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
@@ -78,14 +77,8 @@ def compute_variance(
 
 def summarize_variance(table: pd.DataFrame, study: str) -> Values:
     """Return named variance fractions and needed tasks, for all models and for the band with the most models."""
-    columns = {"enough_tasks": _TASKS_FOR[RELIABLE], **{f"variance_{part}": part for part in PARTS}}
-    groups = {"": add_keys(table[table["group"] == ALL]), "within_": find_largest_band(table)}
-    return {
-        f"{study}.{row['key']}.{prefix}{name}": row[column]
-        for prefix, rows in groups.items()
-        for row in rows.to_dict("records")
-        for name, column in columns.items()
-    }
+    rows = pd.concat([table[table["group"] == ALL], find_largest_band(table)])
+    return name_numbers(rows, study, ["protocol", "group"], [*PARTS, _TASKS_FOR[RELIABLE]])
 
 
 def main(

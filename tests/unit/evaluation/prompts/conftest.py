@@ -7,7 +7,7 @@ from tests.unit.settings.merged import ROOT
 from workflow_scripts.evaluation.prompts.ask_prompt_run import build_renderer
 from workflow_scripts.evaluation.prompts.rendering import Renderer
 from workflow_scripts.hub.load import load_model
-from workflow_scripts.settings.prompts.files import find_runs, read_runs
+from workflow_scripts.settings.prompts.files import find_runs, read_run
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +23,7 @@ def loaded(chat_manifest):
 @pytest.fixture(scope="session")
 def runs():
     files = find_runs("config/prompts", ROOT)
-    return read_runs(files, files)
+    return {name: read_run(files, name) for name in files}
 
 
 @pytest.fixture(scope="session")

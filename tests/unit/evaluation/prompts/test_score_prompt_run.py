@@ -4,7 +4,7 @@ import pytest
 
 from tests.records import DIGEST, record_fields
 from workflow_scripts.core.items import Item
-from workflow_scripts.core.records import write_record
+from workflow_scripts.core.records import read_complete_record, write_record
 from workflow_scripts.evaluation.prompts.score_prompt_run import (
     compute_baseline,
     judge_output,
@@ -71,7 +71,8 @@ def test_score_prompt_run(tmp_path):
     fields["metrics"] = (build_metric("truncated_prompts", 0, 6),)
     stored = tmp_path / "outputs/run5.json"
     write_record(stored, outputs, **fields)
-    record = score_prompt_run(stored, tmp_path / "run5.json", RUN5)
+    score_prompt_run(stored, tmp_path / "run5.json", RUN5.model_dump(mode="json"))
+    record = read_complete_record(tmp_path / "run5.json")
     metrics = {(metric.name, metric.subset): metric for metric in record.metrics}
     expected = {"acc": 3 / 6, "acc_macro": 5 / 8, "acc_strict": 2 / 6, "format_met": 3 / 6}
     for name, value in (expected | {"read": 5 / 6}).items():

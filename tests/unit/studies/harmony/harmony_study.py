@@ -8,8 +8,6 @@ import pandas as pd
 
 from tests.records import make_scores
 from tests.unit.settings.merged import load
-from workflow_scripts.settings.grids import read_grid_files
-from workflow_scripts.settings.tables import TaskRow, read_table
 from workflow_scripts.studies.ranking import (
     agreement,
     agreement_by_size,
@@ -22,21 +20,21 @@ from workflow_scripts.studies.ranking import (
     variance,
 )
 from workflow_scripts.studies.ranking.build_grid import make_grids
-from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.grid import Grid, write_grids
 from workflow_scripts.studies.ranking.grid_settings import (
     GridSettings,
     list_model_rows,
-    list_ranked_tasks,
+    list_shown_tasks,
+    read_grid_settings,
 )
 
 ROOT = Path(__file__).parents[4]
 LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
-_TASKS = read_table(TaskRow, ROOT / "config/tasks.tsv")
-METRICS = {name: row.full_metric for name, row in _TASKS.items()}
-TASK_ROWS = list_ranked_tasks(_TASKS.values())
-MODEL_ROWS = list_model_rows(load({}))
-MODEL_TABLE = pd.DataFrame(map(dict, MODEL_ROWS)).set_index("model")
+CONFIG = load({"harmony": {"models": []}})
+MODEL_ROWS, TASK_ROWS = list_model_rows(CONFIG), list_shown_tasks(CONFIG)
+MODEL_TABLE = pd.DataFrame(MODEL_ROWS).set_index("model")
+SETTINGS = GridSettings.of(read_grid_settings(CONFIG, CONFIG.grids["own"]))
+METRICS, PROTOCOLS = SETTINGS.metrics, SETTINGS.grid.names
 MODELS = [
     "miniature/Qwen2-0.2M",
     "miniature/Qwen2-1M",
@@ -47,20 +45,21 @@ MODELS = [
 ]
 TASKS = ["cola", "mnli", "rte", "arc_easy", "gsm8k"]
 BOTH = ("direct", "train_before_test")
-GRID = read_grid_files(ROOT, _TASKS)["own"]
-SETTINGS = GridSettings(grid=GRID, tasks=TASK_ROWS)
-PROTOCOLS = GRID.names
 OF_OWN_GRID = (agreement, agreement_by_size, components, compute, leaderboard)
 OF_OWN_GRID = (*OF_OWN_GRID, panel, significance, task_pair, variance)
-NO_ERRORS = KnownErrors(correlations={})
 
 
 def build_grids(
-    scores: pd.DataFrame, imported=(), protocols=BOTH, models=MODELS, tasks=TASKS, errors=NO_ERRORS
+    scores: pd.DataFrame, imported=(), protocols=BOTH, models=MODELS, tasks=TASKS, measured=None
 ) -> dict[str, Grid]:
     requests = {name: {"models": models, "tasks": tasks} for name in protocols}
     return make_grids(
-        pd.concat([scores, *imported], ignore_index=True), SETTINGS, requests, MODEL_TABLE, errors
+        pd.concat([scores, *imported], ignore_index=True),
+        SETTINGS,
+        requests,
+        MODEL_TABLE,
+        {},
+        measured,
     )
 
 
@@ -85,9 +84,7 @@ def make_study(protocols=BOTH, models=MODELS) -> pd.DataFrame:
 def drop_cell(scores: pd.DataFrame, model: str, task: str, protocol: str) -> pd.DataFrame:
     """Leave out one cell of the study."""
     name = scores["model"] + scores["variant"]
-    cell = (name == model) & (scores["task"] == task) & (scores["protocol"] == protocol)
-    assert cell.sum() == 1
-    return scores[~cell]
+    return scores[(name != model) | (scores["task"] != task) | (scores["protocol"] != protocol)]
 
 
 def run_script(module, folder: Path, arguments: dict) -> None:
@@ -106,6 +103,6 @@ def run_all(grids: dict[str, Grid], folder: Path) -> None:
     arguments = {"grid": folder / "grid.parquet", "settings": SETTINGS.to_params()}
     arguments |= {"num_bootstrap": 10, "seed": 0, "panel": LEADERBOARD, "release": None}
     arguments |= {"task_pair": ["rte", "mnli"]}
-    arguments |= {"families": {row.model: row.family for row in MODEL_ROWS}}
+    arguments |= {"families": MODEL_TABLE["family"].to_dict()}
     for module in OF_OWN_GRID:
         run_script(module, folder, arguments)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tests.records import make_items, record_fields
+from tests.records import collect, make_items, record_fields
 from tests.unit.stories import write_story
 from tests.unit.studies.harmony.harmony_study import (
     METRICS,
@@ -16,9 +16,8 @@ from tests.unit.studies.harmony.harmony_study import (
 )
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.items import write_items
-from workflow_scripts.core.records import FailedRecord, Metric, Protocol, write_record
+from workflow_scripts.core.records import FailedRecord, write_record
 from workflow_scripts.render.tables import read_table
-from workflow_scripts.scores.tidy import collect_scores
 from workflow_scripts.studies.harmony.board import make_harmony_tab
 from workflow_scripts.studies.harmony.chapter import HARMONY
 from workflow_scripts.studies.ranking import build_grid, scores
@@ -41,10 +40,10 @@ def write_cell(path, protocol, model, task, number):
         return
     golds = tuple("01"[(number * item + len(task)) % 3 == 0] for item in range(12))
     fields = record_fields(model=model, task=task, n=len(golds))
-    fields["protocol"] = Protocol(**fields["protocol"].model_dump() | {"name": protocol})
-    value, baselines = golds.count("0") / len(golds), {"best_constant": 0.6, "chance": 0.5}
-    metric = Metric(name=METRICS[task], value=value, stderr=0.1, n=len(golds), **baselines)
-    write_record(path, make_items(golds=golds), **fields | {"metrics": (metric,)})
+    fields["protocol"] = fields["protocol"].model_copy(update={"name": protocol})
+    changes = {"name": METRICS[task], "value": golds.count("0") / len(golds), "best_constant": 0.6}
+    fields["metrics"] = (fields["metrics"][0].model_copy(update=changes),)
+    write_record(path, make_items(golds=golds), **fields)
 
 
 def test_broken_cells_are_named_everywhere(tmp_path):
@@ -54,8 +53,9 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         records.append(tmp_path / f"{protocol}/{number}/{task}.json")
         write_cell(records[-1], protocol, model, task, number)
     outputs = {name: tmp_path / f"{name}.parquet" for name in ("scores", "errors")}
-    collect_scores(records, **outputs)
-    options = {"known_models": [row.model_dump() for row in MODEL_ROWS]}
+    for table, path in zip(collect(records), outputs.values(), strict=True):
+        table.to_parquet(path)
+    options = {"known_models": MODEL_ROWS}
     build_grid.main(
         [outputs["scores"]],
         CORRELATIONS,
@@ -70,7 +70,7 @@ def test_broken_cells_are_named_everywhere(tmp_path):
         [outputs["scores"]],
         table=[tmp_path / f"scores.{kind}" for kind in ("csv", "md", "tex")],
         figure=[tmp_path / f"scores.{kind}" for kind in ("pdf", "png")],
-        tasks=[row.model_dump() for row in TASK_ROWS if row.task in TASKS],
+        tasks=[row for row in TASK_ROWS if row["task"] in TASKS],
         models=MODELS[:2],
         metrics=METRICS,
         **options,

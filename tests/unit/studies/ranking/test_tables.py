@@ -3,16 +3,15 @@
 from itertools import combinations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from tests.records import make_scores, write_example
+from tests.records import collect, make_scores, write_example
 from tests.unit.studies.harmony.harmony_study import (
     BOTH,
     LEADERBOARD,
     METRICS,
-    MODEL_ROWS,
+    MODEL_TABLE,
     MODELS,
     SETTINGS,
     build_grids,
@@ -20,13 +19,9 @@ from tests.unit.studies.harmony.harmony_study import (
     make_score,
     make_study,
 )
-from workflow_scripts.scores.influences import item_errors
 from workflow_scripts.scores.panel import read_panel_scores
-from workflow_scripts.scores.tidy import collect
 from workflow_scripts.studies.ranking.agreement import compute_agreement
-from workflow_scripts.studies.ranking.errors import KnownErrors
 from workflow_scripts.studies.ranking.frame import OVERALL
-from workflow_scripts.studies.ranking.leaderboard import compute_leaderboard
 from workflow_scripts.studies.ranking.panel import place_models
 from workflow_scripts.studies.ranking.significance import compute_significance
 
@@ -34,18 +29,6 @@ from workflow_scripts.studies.ranking.significance import compute_significance
 def compute_mean_tau(values):
     pairs = (values[list(pair)].dropna().to_numpy().T for pair in combinations(values, 2))
     return np.mean([kendalltau(*pair).statistic for pair in pairs])
-
-
-def test_missing_cell_estimated_for_ranks():
-    table = compute_leaderboard(
-        build_grids(drop_cell(make_study(), MODELS[2], "rte", "train_before_test")), 30, 0
-    )
-    trained = table[table["protocol"] == "train_before_test"].set_index("label")
-    estimated = trained.loc[MODELS[2]]
-    assert estimated[["filled", "missing", "reason"]].tolist() == ["rte", "rte", ""]
-    assert np.isnan(estimated["rte"])
-    assert sorted(trained["rank"]) == [1, 2, 3, 4, 5, 6]
-    assert estimated["rank_low"] <= 4 <= estimated["rank_high"], "by how it was made"
 
 
 def test_agreement_matches_scipy():
@@ -60,7 +43,7 @@ def test_agreement_matches_scipy():
 
 
 def test_differences_are_paired_by_item(tmp_path):
-    """Compare the standard error of a difference with the paired one over items, and without items the unpaired one."""
+    """Compare the standard error of a difference with the paired one over items."""
     golds = [
         tuple("01"[(5 * item + model * item) % (3 + model) == 0] for item in range(30))
         for model in (0, 1)
@@ -69,29 +52,26 @@ def test_differences_are_paired_by_item(tmp_path):
     records = []
     for model, answers, value in zip(MODELS, golds, right.mean(axis=1), strict=False):
         path = tmp_path / f"{len(records)}.json"
-        record = write_example(path, model=model, task="rte", golds=answers, value=float(value))
-        records.append((path, record))
-    scores = collect(record for _, record in records)
-    errors = KnownErrors({}, item_errors(records).assign(label=MODELS[:2]))
+        write_example(path, model=model, task="rte", golds=answers, value=float(value))
+        records.append(path)
+    scores, errors = collect(records)
+    errors = errors.assign(label=MODELS[:2])
     cells = {"protocols": ("direct",), "models": MODELS[:2], "tasks": ["rte"]}
-    table = compute_significance(build_grids(scores, **cells, errors=errors)).set_index("task")
+    table = compute_significance(build_grids(scores, **cells, measured=errors)).set_index("task")
     differences = right[0] - right[1]
     assert table["stderr"][OVERALL] == table["stderr"]["rte"]
     assert table["stderr"]["rte"] == pytest.approx(differences.std(ddof=1) / 30**0.5, rel=0.02)
     assert abs(table["difference"]["rte"]) == pytest.approx(abs(differences.mean()))
-    unpaired = compute_significance(build_grids(scores, **cells))
-    assert unpaired["stderr"].tolist() == pytest.approx([2**0.5 * 0.1] * 2)
 
 
 def test_panel_model_keeps_its_rank():
-    panel = read_panel_scores(LEADERBOARD, METRICS).scores
-    families = pd.Series({row.model: row.family for row in MODEL_ROWS})
+    panel = read_panel_scores(LEADERBOARD, METRICS)
     name = "google/gemma-2-2b"
     retrained = make_scores(
         make_score(name, task, "train_before_test", float(value) + 1e-3)
         for task, value in panel.loc[name].items()
     )
-    placed = place_models(build_grids(retrained, protocols=()), panel, families)
+    placed = place_models(build_grids(retrained, protocols=()), panel, MODEL_TABLE["family"])
     (row,) = placed.to_dict("records")
     assert row["low"] < 175.76 < row["high"]
     assert abs(row["rank"] - 31) <= 1
