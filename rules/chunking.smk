@@ -117,7 +117,7 @@ rule measure_written:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_written", estimate_plans(build_written_request)),
+        **plan_resources("measure_written", estimate_plans(build_written_request, models=2)),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,

@@ -166,10 +166,12 @@ def make_measure_params(build_request):
     return lambda wildcards: build_request(SETTINGS, get_model_name(wildcards)).to_params()
 
 
-def estimate_plans(build_request):
+def estimate_plans(build_request, models=1):
     """Return a function that estimates a measurement of perplexity by its number of chunk plans."""
     params = make_measure_params(build_request)
-    return lambda wildcards: PLANNER.perplexity(wildcards.model, len(params(wildcards)["plans"]))
+    return lambda wildcards: PLANNER.perplexity(
+        wildcards.model, len(params(wildcards)["plans"]), models
+    )
 
 
 def list_recipe_sources(wildcards):
@@ -215,6 +217,8 @@ def list_prompt_datasets(wildcards):
 
 def list_explained_inputs(wildcards):
     """Return a prompt run's datasets, and a model; a chunked model's base has its tokenizer."""
+    if not SETTINGS.prompts.models:
+        raise UserError("prompts.models is an empty list; expected a model, whose tokenizer is used.")
     name, _, _ = SETTINGS.explained()
     models = [CheckpointId(id.model) for id in SETTINGS.list_prompt_checkpoints()]
     datasets = SETTINGS.prompt_runs[name].datasets

@@ -131,8 +131,11 @@ class Planner:
         ]
         return self._read(request.name, readings)
 
-    def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
-        """Estimate the perplexity of the texts in the checkpoint's own plan and in `plans` other plans."""
+    def perplexity(self, checkpoint: str, plans: int = 0, models: int = 1) -> Need:
+        """Estimate the perplexity of the texts in the checkpoint's own plan and in `plans` other plans.
+
+        It is an upper bound for generated texts, for which the unchanged model is loaded too.
+        """
         measures = self._measures
         tokens = _limit(self._choose(9_000, 290_000), measures.text_tokens)
         responses = measures.responses * len(measures.difficulties)
@@ -140,7 +143,7 @@ class Planner:
             Workload(tokens / measures.stride, measures.window),
             Workload(responses, self._choose(10, 500)),
         ]
-        return self._read(checkpoint, readings, measures.window, repeats=plans + 1)
+        return self._read(checkpoint, readings, measures.window, models, repeats=plans + 1)
 
     def latency(self, checkpoint: str) -> Need:
         """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""
