@@ -8,6 +8,7 @@ from pathlib import Path
 
 from workflow_scripts.core.clean_text import clean_lines
 from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_cells
+from workflow_scripts.core.files import read_png_description
 
 _MAX_LINES = 12  # of scores
 _MIN_STEPS = 50  # fewer training steps hardly change the scores
@@ -38,12 +39,21 @@ def describe_success(since: float) -> str:
     if not lines or lines[-1] == "":
         places = {Path("results", name): words for name, words in _PLACES.items()}
         lines += [f"{place}: {words}" for place, words in places.items() if place.exists()]
+    empty: dict[str, list[str]] = {}
+    for path in sorted(Path("results/figures").glob("*.png")):
+        if path.stat().st_mtime >= since and (sentence := read_png_description(path)):
+            empty.setdefault(sentence, []).append(path.stem)
+    lines += [f"Not drawn: {', '.join(names)}. {sentence}" for sentence, names in empty.items()]
     return clean_lines("\n".join(["", *requested, *lines, *_list_failed_cells()]))
 
 
 def _read_answer(path: Path) -> list[str]:
     """Read the text that a target writes for the terminal."""
     return [path.read_text(encoding="utf-8")]
+
+
+def _name_file(path: Path) -> list[str]:
+    return [str(path)]
 
 
 def _read_rows(path: Path) -> list[dict[str, str]]:
@@ -126,6 +136,8 @@ _SUMMARIES: dict[str, Callable[[Path], list[str]]] = {
     "check_cluster.txt": _read_answer,
     "requests/submitted.txt": _read_answer,
     "compare.txt": _read_answer,
+    "explained_prompt.txt": _name_file,
+    "explained_training.txt": _name_file,
     "tables/published_agreement.csv": _describe_finding,
     "tables/harmony_scores.csv": _describe_models,
 }

@@ -97,6 +97,12 @@ def read_json(path: Path) -> Any:
         return None
 
 
+def read_png_description(path: Path) -> str:
+    """Read the sentence that a PNG without a plot has as its description; empty for other figures."""
+    match = re.search(rb"tEXtDescription\0([^.]+\.)", path.read_bytes())
+    return match[1].decode() if match else ""
+
+
 def write_text(target: Path | str, text: str) -> None:
     with open_atomic_path(target) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import clean_lines, escape_html, escape_latex
-from workflow_scripts.core.files import write_json, write_text
+from workflow_scripts.core.files import read_png_description, write_json, write_text
 from workflow_scripts.paper.numbers import PROSE, compute_run_numbers
 from workflow_scripts.paper.provenance import collect_provenance
 from workflow_scripts.paper.studies import STUDIES
@@ -56,6 +56,10 @@ def read_content(
             for path in paths
             if path.suffix == ".png"
         }
+        for path in list(figures):
+            if sentence := read_png_description(path):
+                del figures[path]
+                missing.append(f"Figure {path.stem}: {sentence}")
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}

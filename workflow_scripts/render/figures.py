@@ -86,10 +86,13 @@ def save_both(fig, files: Sequence[Path]) -> None:
 
     fig.draw_without_rendering()  # computes the layout
     size = Bbox.union([fig.bbox_inches, fig.get_tightbbox()])
-    metadata = {"pdf": ("CreationDate", "Producer", "Creator"), "png": ("Software",)}
-    for path, (kind, keys) in zip(files, metadata.items(), strict=True):
+    metadata = {
+        "pdf": dict.fromkeys(("CreationDate", "Producer", "Creator")),
+        "png": {"Software": None, "Description": fig.get_label() or None},
+    }
+    for path, (kind, texts) in zip(files, metadata.items(), strict=True):
         with open_atomic_path(path) as temporary:
-            fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys), bbox_inches=size)
+            fig.savefig(temporary, format=kind, metadata=texts, bbox_inches=size)
 
 
 def add_counts(names: Iterable[str], counts: pd.Series) -> list[str]:
@@ -99,7 +102,8 @@ def add_counts(names: Iterable[str], counts: pd.Series) -> list[str]:
 
 
 def draw_placeholder(axes, sentence: str) -> None:
-    """Write a sentence in place of a plot that has no data."""
+    """Write a sentence in place of a plot that has no data, and into the description of the PNG."""
+    axes.figure.set_label(sentence)
     axes.set_axis_off()
     axes.text(0.5, 0.5, sentence, ha="center", va="center", wrap=True, transform=axes.transAxes)
 
