@@ -9,7 +9,7 @@ from workflow_scripts.paper.requests import (
 from workflow_scripts.settings.mmlu import PUBLISHED
 
 # The files of each chapter of the report, in this order; it shows the tables and figures among them.
-CHAPTERS = {grid: list_results(grid) for grid in OTHERS if SETTINGS.grids[GRIDS[grid]].in_report}
+CHAPTERS = {grid: list_results(grid) for grid in OTHERS if GRIDS[grid].in_report}
 for chapter, outputs in (
     ("harmony", RANKED),
     ("chunking", rules.chunking_quality.output if CHECKPOINTS else []),
@@ -71,7 +71,9 @@ rule reproduction:
         "../workflow_scripts/paper/reproduction.py"
 
 
-CHAPTERS["reproduction"] = [*rules.reproduction.output, *rules.protocol_differences.output]
+CHAPTERS["reproduction"] = [
+    str(path) for path in (*rules.reproduction.output, *rules.protocol_differences.output)
+]
 LEADERBOARD_TABLES = list_tables("suite_leaderboard", "harmony_leaderboard")
 
 

@@ -305,7 +305,7 @@ rule scores:
         arguments={
             "tasks": list_shown_tasks(SETTINGS),
             "models": list(SETTINGS.harmony.models),
-            "known_models": list_grid_models(SETTINGS, OWN_GRID),
+            "known_models": list_grid_models(SETTINGS, GRIDS[OWN]),
             "metrics": METRICS_OF_TASKS,
         },
     script:

@@ -13,15 +13,15 @@ from workflow_scripts.studies.ranking.grid_settings import (
     read_grid_settings,
 )
 
-# The name of each grid in config/grids, keyed by the prefix of its result files.
-GRIDS = {grid.files or name: name for name, grid in SETTINGS.grids.items()}
+# The grids in config/grids, keyed by the prefix of their result files.
+GRIDS = {grid.files or name: grid for name, grid in SETTINGS.grids.items()}
 OWN = SETTINGS.grids[OWN_GRID].files
 OTHERS = [grid for grid in GRIDS if grid != OWN]
 COMPARED, COMPARED_FOLDERS = list_compared(SETTINGS)
 # `compare` uses these files if they exist; it does not build them.
 OWN_GRID_PRESENT = [str(path) for path in Path("results/grids").glob(f"{OWN}.parquet")]
 OWN_SCORES_PRESENT = [str(path) for path in Path("results/scores").glob("harmony.parquet")]
-GRID_SETTINGS = {grid: read_grid_settings(SETTINGS, name) for grid, name in GRIDS.items()}
+GRID_SETTINGS = {name: read_grid_settings(SETTINGS, grid) for name, grid in GRIDS.items()}
 
 
 wildcard_constraints:
@@ -30,7 +30,7 @@ wildcard_constraints:
 
 def list_grids_with(key):
     """List the imported grids that have this config key."""
-    return [grid for grid in OTHERS if getattr(SETTINGS.grids[GRIDS[grid]], key)]
+    return [grid for grid in OTHERS if getattr(GRIDS[grid], key)]
 
 
 GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *list_grids_with("texts")]
@@ -39,8 +39,7 @@ GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *list_grids_with("t
 def get_grid_sources(wildcards):
     """Return the input files of a grid, keyed by name."""
     if wildcards.grid != OWN:
-        grid = SETTINGS.grids[GRIDS[wildcards.grid]]
-        files = list_grid_files(grid, Path(SETTINGS.workflow_folder))
+        files = list_grid_files(GRIDS[wildcards.grid], Path(SETTINGS.workflow_folder))
         return {name: paths if name == "scores" else paths[0] for name, paths in files.items()}
     published = ["published/harmony_leaderboard.csv", "published/harmony_cells.csv"]
     is_real = SETTINGS.source == "huggingface"  # training noise from the published releases

@@ -85,9 +85,7 @@ def mark_failed(cells: Iterable[GridCell]) -> None:
 
 
 def _write_broken(cell: GridCell, error: Exception) -> None:
-    reason = str(error).strip() or type(error).__name__
-    if not isinstance(error, UserError):
-        reason = f"{type(error).__name__}: {reason}"
+    reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
     failed = FailedRecord(record=str(cell.record), reason=reason, log=str(cell.log)).model_dump()
     write_items(cell.items, [])
     write_json(cell.record, {"broken": failed})

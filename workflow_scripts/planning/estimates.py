@@ -130,7 +130,8 @@ class Planner:
     def estimate_suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite
         if request.checkpoint.model not in self._settings.models:
-            return Need(_UNKNOWN_SECONDS, suite.memory_mb, gpus=int(self._on_gpus))
+            seconds = self._choose(60, _UNKNOWN_SECONDS)
+            return Need(seconds, suite.memory_mb, gpus=int(self._on_gpus))
         if request.protocol == "train_before_test":
             return self.training_before_test(request.name, tasks)
         readings = [
@@ -152,12 +153,6 @@ class Planner:
             Workload(responses, self._choose(10, 500)),
         ]
         return self._read(checkpoint, readings, measures.window, 1 + bool(plans), repeats=plans + 1)
-
-    def written(self, checkpoint: str, plans: int) -> Need:
-        """Estimate generation from prompts by `plans` plans and by the unchanged model."""
-        prompts, tokens = len(self._measures.written_prompts), self._measures.written_tokens or 0
-        reading = Workload(prompts, 2 * tokens, tokens, rows=1)
-        return self._read(checkpoint, [reading], tokens, models=2, repeats=plans + 1)
 
     def latency(self, checkpoint: str) -> Need:
         """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""

@@ -9,8 +9,6 @@ from workflow_scripts.render.verdict import (
     LIMIT,
     NOT_MEASURED,
     compute_repeat_error,
-    verdict,
-    within,
 )
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
@@ -40,19 +38,26 @@ def compare_harmony(
     )
     general = GENERATED if source == "miniature" else None
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
-    for row in published.to_dict("records"):
-        model, rank = row["model"], row["rank"]
+    for line in published.to_dict("records"):
+        model, rank = line["model"], line["rank"]
         cell, base = cells.get(model, {}), {"source": SOURCE, "of": model}
         for task in tasks:
-            value, stderr = row[task] / 100, None
+            value, stderr = line[task] / 100, None
             if task != _CORRELATION:
                 stderr = float(compute_share_stderr(value, TEST_ITEMS[task] - 1))
             error = _compute_training_error(reruns, task, model, value)
-            numbers = _compare(cell, task, value, stderr, error, general, _PRINTED_TO)
-            yield base | {"metric": AFTER_TRAINING} | numbers
-        why_not = general or (grid if cell else NOT_MEASURED)
-        numbers = {"item": "rank", "metric": "rank", "published": rank, "ours": cell.get("rank")}
-        yield base | numbers | within(rank, cell.get("rank_low"), cell.get("rank_high"), why_not)
+            row = {"metric": AFTER_TRAINING, "published": value, "published_stderr": stderr}
+            row |= {"error": error, "printed_to": _PRINTED_TO, "because": general}
+            yield base | row | _get_score(cell, task)
+        yield base | {
+            "item": "rank",
+            "metric": "rank",
+            "published": rank,
+            "ours": cell.get("rank"),
+            "low": cell.get("rank_low"),
+            "high": cell.get("rank_high"),
+            "because": general or (grid if cell else NOT_MEASURED),
+        }
 
 
 def compare_cells(
@@ -71,28 +76,21 @@ def compare_cells(
             error = _compute_training_error(reruns, task, model, value)
         else:
             error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
-        base = {"source": CELLS, "of": model}
-        base["metric"] = AFTER_TRAINING if protocol == TRAINED else DIRECT
-        cell = cells[protocol].get(model, {})
-        yield base | _compare(cell, task, value, row["stderr"], error, general, 0)
+        yield {
+            "source": CELLS,
+            "of": model,
+            "metric": AFTER_TRAINING if protocol == TRAINED else DIRECT,
+            "published": value,
+            "published_stderr": row["stderr"],
+            "error": error,
+            "printed_to": 0,
+            "because": general,
+            **_get_score(cells[protocol].get(model, {}), task),
+        }
 
 
-def _compare(
-    cell: dict,
-    task: str,
-    value: float,
-    stderr: float | None,
-    error: float,
-    why_not: str | None,
-    printed_to: float,
-) -> dict:
-    """Compare a published score with ours; `error` is the standard error of their difference."""
-    score, score_stderr = cell.get(task), cell.get(f"{task}{ERROR}")
-    numbers = {"item": task, "published": value, "published_stderr": stderr}
-    numbers |= {"ours": score, "ours_stderr": score_stderr}
-    return numbers | verdict(
-        value, stderr, score, score_stderr, why_not, printed_to=printed_to, error=error
-    )
+def _get_score(cell: dict, task: str) -> dict:
+    return {"item": task, "ours": cell.get(task), "ours_stderr": cell.get(f"{task}{ERROR}")}
 
 
 def _compute_training_error(reruns: Reruns, task: str, model: str, value: float) -> float:

@@ -31,20 +31,27 @@ _MODEL = ["model", "variant", "origin"]
 RequestedCells = Mapping[str, Mapping[str, Sequence[str]]]  # by protocol: models and tasks
 
 
+def read_score_files(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
+    """Read the scores of a run, or of a grid's imported files, unchanged."""
+    if settings.grid.run:
+        tables = [pd.read_parquet(path) for path in paths]
+    else:
+        protocols = list(settings.grid.protocols)
+        tables = [read_imported(path, settings.metrics, protocols) for path in paths]
+    return pd.concat(tables, ignore_index=True)
+
+
 def read_scores(
     paths: Sequence[Path], imported: Sequence[Path], settings: GridSettings
 ) -> pd.DataFrame:
-    """Read all scores unchanged; `study` is the name of the imported file or the run's study."""
-    grid, metrics = settings.grid, settings.metrics
-    if grid.run:
-        others = read_all_imported(imported, metrics, taken={STUDY})
-        return pd.concat([*map(pd.read_parquet, paths), *others], ignore_index=True)
-    tables = [read_imported(path, metrics, list(grid.protocols)) for path in paths]
-    scores = pd.concat(tables, ignore_index=True)
+    """Read all scores; `study` is the name of the imported file or the run's study."""
+    others = read_all_imported(imported, settings.metrics, taken={STUDY})
+    scores = pd.concat([read_score_files(paths, settings), *others], ignore_index=True)
     models = scores["model"].nunique()
-    if grid.models not in (None, models):
+    if settings.grid.models not in (None, models):
         files = ", ".join(map(str, paths))
-        raise UserError(f"{files}: there are {models} models; expected {grid.models} models.")
+        expected = f"{settings.grid.models} models"
+        raise UserError(f"{files}: there are {models} models; expected {expected}.")
     return scores
 
 

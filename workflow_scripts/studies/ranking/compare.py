@@ -14,7 +14,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import hash_json, write_text
 from workflow_scripts.core.ids import build_checkpoint_name
-from workflow_scripts.render.figures import PALETTE, draw_legend_below, drawing, rule
+from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import fixed
 from workflow_scripts.render.words import CLEAR, LEVEL
@@ -25,12 +25,18 @@ from workflow_scripts.stats.significance import estimate_difference, holm, run_z
 from workflow_scripts.studies.ranking.frame import OVERALL, OWN
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
-from workflow_scripts.studies.ranking.plots import measure_ends
+from workflow_scripts.studies.ranking.plots import draw_intervals
 
 QUESTIONS = {
     "items": "other test items",
     "trainings": "other test items and both fine-tuned again",
     "tasks": "other tasks of the kind",
+}
+# Why the error of a question may be unknown.
+_UNKNOWN = {
+    "items": "a score has no standard error",
+    "trainings": "neither seeds nor releases show how far a second training would move the scores",
+    "tasks": "there is a single task",
 }
 _NOTE = (
     "{} minus {}, in percentage points. Uncertainty: what might have been otherwise; other tasks by Student's t."
@@ -206,7 +212,7 @@ def _compare_items(row: dict[str, Any]) -> dict[str, float]:
 def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     """Describe the difference, the better model if there is one, and whether both are at the baseline."""
     if np.isnan(row["low"]):
-        return "unknown: no standard error"
+        return f"unknown: {_UNKNOWN[row['question']]}"
     difference, low, high, detectable = (
         fixed(100 * row[key], ".2f") for key in ("difference", "low", "high", "detectable")
     )
@@ -228,23 +234,17 @@ def read_baselines(paths: Sequence[str], tasks: dict[str, Any]) -> pd.DataFrame:
 
 def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path]) -> None:
     """Plot the difference on each task and on their mean with its 95% interval, coloured by protocol."""
-    means = "mean, " + table.loc[table["task"] == OVERALL, "question"].map(QUESTIONS)
-    table = table.assign(label=means.reindex(table.index).fillna(table["task"]))
-    labels = list(dict.fromkeys([*means, *table["label"]]))
-    groups = table.groupby(["scores", "protocol"], sort=False)
-    with drawing(files, 6.5, 1.4 + 0.22 * len(labels) + 0.2 * len(groups)) as (fig, axes):
-        for index, (group, rows) in enumerate(groups):
-            down = rows["label"].map(labels.index) + 0.6 * ((index + 0.5) / len(groups) - 0.5)
-            points = 100 * rows[["difference", "low", "high"]]
-            ends = measure_ends(points["difference"], points["low"], points["high"])
-            look = {"fmt": "o", "markersize": 3, "color": PALETTE[index % len(PALETTE)]}
-            axes.errorbar(points["difference"], down, xerr=ends, label=", ".join(group), **look)
+    is_mean = table["task"] == OVERALL
+    label = ("mean, " + table["question"].map(QUESTIONS)).where(is_mean, table["task"])
+    points = 100 * table[["difference", "low", "high"]].rename(columns={"difference": "value"})
+    points = points.assign(label=label, name=table["scores"] + ", " + table["protocol"])
+    labels = pd.Index([*label[is_mean], *label]).unique()
+    colours = pick_model_colours(list(points["name"].unique()))
+    with drawing(files, 6.5, 1.4 + 0.22 * len(labels) + 0.2 * len(colours)) as (fig, axes):
+        draw_intervals(axes, points, colours, labels)
         axes.axvline(0, color="0.4", linewidth=0.8)
-        axes.set_yticks(range(len(labels)), labels, fontsize=8)
-        axes.set_ylim(len(labels) - 0.4, -0.6)
         axes.set_xlabel("percentage points, with the 95% confidence interval")
         fig.suptitle("\nminus ".join(names), fontsize=8)
-        rule(axes, "x")
         draw_legend_below(fig, axes, 2)
 
 

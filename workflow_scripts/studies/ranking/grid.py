@@ -72,16 +72,16 @@ def write_grids(grids: Grids, path: Path) -> None:
         models = grid.models.assign(protocol=protocol)
         tables.append(models)
         for task, errors in grid.errors.items.items():
-            columns = {
-                "task": task,
-                "value": grid.values[task],
-                "training": grid.errors.training[task],
-                "absent": grid.absent[task],
-                "shared": list(errors.shared),
-                "own": errors.own,
-                "stream": grid.errors.stream,
-            }
-            tables.append(models.assign(**columns))
+            cells = models.assign(
+                task=task,
+                value=grid.values[task],
+                training=grid.errors.training[task],
+                absent=grid.absent[task],
+                shared=list(errors.shared),
+                own=errors.own,
+                stream=grid.errors.stream,
+            )
+            tables.append(cells)
     with open_atomic_path(path) as temporary:
         pd.concat(tables).rename_axis("label").reset_index().to_parquet(temporary)
 

@@ -2,11 +2,14 @@
 
 from typing import Any, get_args
 
-from workflow_scripts.settings.grids import OWN_GRID, GridFile
+from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.settings.harmony import Protocol, TaskRecipe
 from workflow_scripts.settings.job_batches import list_study_tasks
 from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.settings import Settings
+
+# The columns of the table of models that rankings use.
+_MODEL = {"model", "family", "parameters", "kind", "tokens_billion"}
 
 
 class GridSettings(JobParams):
@@ -20,9 +23,8 @@ class GridSettings(JobParams):
 
 def list_model_rows(settings: Settings, source: str | None = None) -> list[dict[str, Any]]:
     """List the rows of the models table, optionally only those of one source."""
-    names = {"model", "family", "parameters", "kind", "tokens_billion"}
     rows = [row for row in settings.models.values() if source in (None, row.source)]
-    return [row.model_dump(include=names) for row in rows]
+    return [row.model_dump(include=_MODEL) for row in rows]
 
 
 def list_shown_tasks(settings: Settings) -> list[dict[str, str]]:
@@ -34,9 +36,8 @@ def list_shown_tasks(settings: Settings) -> list[dict[str, str]]:
     return [row.model_dump(include=names) | {"metric": row.full_metric} for row in rows]
 
 
-def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, Any]:
+def read_grid_settings(settings: Settings, grid: GridFile) -> dict[str, Any]:
     """Build the parameters that every script of a grid gets, as plain values."""
-    grid = settings.grids[name]
     names = {task: row.display_name for task, row in settings.tasks.items()}
     names |= {task: row.name for task, row in grid.tasks.items()}
     metrics = {task: row.full_metric for task, row in settings.tasks.items()}
@@ -51,16 +52,15 @@ def read_grid_settings(settings: Settings, name: str = OWN_GRID) -> dict[str, An
     ).to_params()
 
 
-def list_grid_models(settings: Settings, name: str) -> list[dict[str, Any]]:
+def list_grid_models(settings: Settings, grid: GridFile) -> list[dict[str, Any]]:
     """List the known models of a grid as plain values; for imported grids only those of the Hugging Face hub."""
-    source = None if settings.grids[name].run else "huggingface"
-    return list_model_rows(settings, source)
+    return list_model_rows(settings, None if grid.run else "huggingface")
 
 
-def list_requested_cells(settings: Settings, name: str) -> dict[str, dict[str, list[str]]]:
+def list_requested_cells(settings: Settings, grid: GridFile) -> dict[str, dict[str, list[str]]]:
     """List by protocol the models and tasks that this run measures; empty for imported grids."""
     harmony = settings.harmony
-    if not settings.grids[name].run or not harmony.models:
+    if not grid.run or not harmony.models:
         return {}
     return {
         protocol: {
@@ -72,9 +72,9 @@ def list_requested_cells(settings: Settings, name: str) -> dict[str, dict[str, l
     }
 
 
-def choose_task_pair(settings: Settings, name: str) -> list[str]:
+def choose_task_pair(settings: Settings, grid: GridFile) -> list[str]:
     """Choose two tasks; an empty list means the first two with scores, as imported scores may have other tasks."""
-    grid, harmony = settings.grids[name], settings.harmony
+    harmony = settings.harmony
     if not grid.run:
         return list(grid.pair)
     return list(harmony.task_pair or (harmony.tasks[:2] if harmony.models else ()))

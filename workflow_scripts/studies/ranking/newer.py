@@ -58,7 +58,7 @@ def fit(logs: np.ndarray, newer: np.ndarray, above: np.ndarray) -> dict[str, flo
 
 def compare_newer_models(grids: Grids, settings: GridSettings) -> pd.DataFrame:
     """Compute one row per protocol, task and model with the task's fit, for tasks with newer and older models."""
-    request, tables = settings.grid.newer, [pd.DataFrame(columns=_COLUMNS)]
+    request, tables = settings.grid.newer, []
     assert request, "the rule is for grids that ask"
     for protocol, grid in grids.items():
         models = grid.models[["parameters_billion", "tokens_billion", "date"]].dropna()
@@ -73,7 +73,7 @@ def compare_newer_models(grids: Grids, settings: GridSettings) -> pd.DataFrame:
             fitted["printed"] = request.printed.get(protocol, {}).get(task, np.nan)
             about = {"protocol": protocol, "task": task, "model": table.index, "chance": chance}
             tables.append(table.assign(**about, **fitted)[_COLUMNS])
-    return pd.concat(tables[1:] or tables, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
 def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:

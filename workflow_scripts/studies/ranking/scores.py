@@ -9,7 +9,12 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_records
-from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
+from workflow_scripts.render.figures import (
+    add_counts,
+    draw_legend_below,
+    drawing,
+    pick_model_colours,
+)
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
@@ -17,7 +22,7 @@ from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.imported import read_all_imported
 from workflow_scripts.stats.proportions import compute_baseline_z, compute_score_interval
 from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED, format_rows
-from workflow_scripts.studies.ranking.plots import IMPORTED, measure_ends
+from workflow_scripts.studies.ranking.plots import IMPORTED, draw_intervals
 
 _NAMED = 16  # most models that get separate colours; beyond this, colours show families
 _NOTE = (
@@ -104,22 +109,17 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
     name = table["model"].where(table["origin"] == OWN, table["model"] + IMPORTED)
     if name.nunique() > _NAMED:
         name = table["family"].fillna("other")
-    table = table.assign(name=name, low=low, high=high).sort_values("parameters", kind="stable")
+    table = table.assign(name=name, label=table["task"], low=low, high=high)
+    table = table.sort_values("parameters", kind="stable")
     colours = pick_model_colours(list(table["name"].unique()))
-    step = 0.7 / max(len(colours), 1)
     with drawing(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)) as (fig, axes):
-        for place, (name, colour) in enumerate(colours.items()):
-            rows = table[(table["name"] == name) & table["value"].notna()]
-            down = tasks.get_indexer(rows["task"]) + (place - (len(colours) - 1) / 2) * step
-            ends = measure_ends(rows["value"], rows["low"], rows["high"])
-            axes.errorbar(rows["value"], down, xerr=ends, fmt="o", color=colour, label=name)
+        draw_intervals(axes, table, colours, tasks)
         baselines = table.groupby("task")["baseline"].max().dropna()
         down = tasks.get_indexer(baselines.index)
         axes.vlines(baselines, down - 0.42, down + 0.42, color="0.45", label="baseline")
-        axes.set_yticks(range(len(tasks)), tasks)
-        axes.set_ylim(len(tasks) - 0.4, -0.6)  # top to bottom, as in the table
+        counts = table.groupby("task")["n"].max().reindex(tasks)
+        axes.set_yticks(range(len(tasks)), add_counts(tasks, counts))
         axes.set_xlabel("score, with its 95% confidence interval")
-        rule(axes, "x")
         draw_legend_below(fig, axes, 4)
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.scores.imported import BITS, read_imported
+from workflow_scripts.scores.imported import BITS
 from workflow_scripts.settings.grids import GridFile
 from workflow_scripts.stats.agreement import compute_cross_agreement
+from workflow_scripts.studies.ranking.build_grid import read_score_files
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
@@ -33,14 +34,8 @@ _AGREEMENT_NOTE = (
 
 def read_bits(paths: Sequence[Path], settings: GridSettings) -> pd.DataFrame:
     """Read one row per text, model label and protocol shown in figures."""
-    grid = settings.grid
-    if grid.run:
-        tables = [pd.read_parquet(path) for path in paths]
-    else:
-        protocols = list(grid.protocols)
-        tables = [read_imported(path, settings.metrics, protocols) for path in paths]
-    scores = pd.concat(tables)
-    bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(grid.drawn)]
+    scores = read_score_files(paths, settings)
+    bits = scores[(scores["metric"] == BITS) & scores["protocol"].isin(settings.grid.drawn)]
     label = bits["model"] + bits["variant"].fillna("")
     return bits.assign(label=label, value=bits["value"].astype(float))
 
@@ -153,7 +148,7 @@ def main(
     measures = {"Pearson's r": "{pearson:.3f}", "Models": "{models:.0f}"}
     shown = {"Protocol": "{protocol}", "Texts": names[0] + " and " + names[1]}
     shown |= {"Kendall's tau-b": "{value:.3f}"} | measures
-    title = "Agreement of texts about models"
+    title = "Rank agreement between texts"
     write_grid_table(table, text_pairs, grid_settings, title=title, note=_PAIRS_NOTE, shown=shown)
 
     table = compare_texts(by_protocol, read_grids(grid), grid_settings)

