@@ -7,7 +7,7 @@ from workflow_scripts.bridge.startup import load_checked_settings, exit_on_confi
 from workflow_scripts.bridge.resources import gpu_request, resources
 from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import UNCHANGED, CheckpointId, format_path_names
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.hub_lookup import look_up_row
 from workflow_scripts.planning.estimates import Planner

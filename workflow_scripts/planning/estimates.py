@@ -117,8 +117,10 @@ class Planner:
         work = self._get_work("mmlu_helm")
         items = self._count_mmlu_items(self._settings.mmlu.max_items_per_subject)
         tokens = work.test_tokens * self._choose(4, 2)
-        length = 6 * work.test_tokens  # with five examples
-        return self._read(checkpoint, [Workload(items, tokens, work.new_tokens)], length)
+        # A row has five examples too.
+        return self._read(
+            checkpoint, [Workload(items, tokens, work.new_tokens)], 6 * work.test_tokens
+        )
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         prompt_run = self._settings.prompt_runs[run]
@@ -165,8 +167,9 @@ class Planner:
             Workload(measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
         ]
-        gpus = max(measures.devices)
-        return self._read(checkpoint, readings, models=2, gpus=gpus, repeats=rounds)
+        return self._read(
+            checkpoint, readings, models=2, gpus=max(measures.devices), repeats=rounds
+        )
 
     # Training
 
@@ -220,8 +223,8 @@ class Planner:
         if model:
             megabytes = 2 * model.parameters // MB  # in bfloat16
         else:
-            tasks = self._settings.tasks.items()
-            names = [name for name, row in tasks if row.dataset == repository]
+            rows = self._settings.tasks.values()
+            names = [row.task for row in rows if row.dataset == repository]
             megabytes = self._get_work(names[0] if names else "").download_mb
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
@@ -250,8 +253,8 @@ class Planner:
         """
         row, device = self._get_row(checkpoint), self._device
         # For CPUs the device table has the measured speed of one core.
-        cores = self._settings.compute.threads
-        speed = self._settings.cluster.utilisation if self._on_gpus else cores
+        settings = self._settings
+        speed = settings.cluster.utilisation if self._on_gpus else settings.compute.threads
         computing = flops * (row.active_parameters or row.parameters) / device.peak(dtype) / speed
         reading = row.parameters * BYTES[dtype] / (device.bandwidth_gb_s * 1e9 * speed)
         waiting = passes * max(reading, row.layers * device.layer_us * 1e-6)
@@ -272,12 +275,12 @@ class Planner:
 
         `length` is the number of tokens of a row. A model on a server needs neither a GPU nor weights in the job.
         """
-        once = sum(self._read_seconds(checkpoint, reading) for reading in readings)
-        seconds = _START_SECONDS + repeats * once
+        seconds = repeats * sum(self._read_seconds(checkpoint, reading) for reading in readings)
+        seconds += _START_SECONDS
         if CheckpointId.parse(checkpoint).model in self._settings.served:
             return Need(seconds, LIBRARIES_MB)
         weights_mb = models * self._count_weights_mb(checkpoint)
-        seconds += weights_mb / models / _DISK_MB_PER_SECOND
+        seconds += weights_mb / _DISK_MB_PER_SECOND
         tokens = length or max(reading.tokens + reading.new_tokens for reading in readings)
         tokens *= self._settings.compute.batch_size
         batch_mb = _FORWARD_BYTES * tokens * self._estimate_width(checkpoint) / MB
@@ -304,10 +307,9 @@ class Planner:
         # A state has the trained parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
-            mem_mb = int(LIBRARIES_MB + weights_mb + device_mb)
-            return Need(seconds, mem_mb, disk_mb=disk_mb)
+            return Need(seconds, int(LIBRARIES_MB + weights_mb + device_mb), disk_mb=disk_mb)
         # At the end the host memory holds all trained parameters.
-        mem_mb = int(_CUDA_HOST_MB + 1.3 * weights_mb + trained_mb)
+        mem_mb = int(_CUDA_HOST_MB + _HOST_COPIES * weights_mb + trained_mb)
         return Need(seconds, mem_mb, 1, int(device_mb) + _CUDA_MB, disk_mb)
 
     def _estimate_training_mb(self, checkpoint: str, keys: TrainingKeys, length: int) -> float:
@@ -370,7 +372,7 @@ class Planner:
         return miniature if self._miniature else real
 
     def _choose_dtype(self, dtype: str) -> str:
-        """Return the dtype that auto means on the device of the config."""
+        """Return the dtype that the run takes: a name, or what auto means on the device of the config."""
         return self._auto if dtype == "auto" else dtype
 
 
