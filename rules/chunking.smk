@@ -49,7 +49,9 @@ rule verify_chunked:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("verify_chunked", get_estimate(PLANNER.perplexity)),
+        **plan_resources(
+            "verify_chunked", lambda wildcards: PLANNER.perplexity(wildcards.checkpoint, 1)
+        ),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,

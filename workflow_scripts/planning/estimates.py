@@ -146,7 +146,10 @@ class Planner:
         return planner._read(request.name, readings)
 
     def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
-        """Estimate the perplexity of the texts in the checkpoint's own plan and in `plans` other plans."""
+        """Estimate the perplexity of the texts in the checkpoint's own plan and in `plans` other plans.
+
+        The unchanged model is loaded beside each other plan. It is an upper bound for generated texts.
+        """
         measures = self._measures
         tokens = _limit(self._choose(9_000, 290_000), measures.text_tokens)
         responses = measures.responses * len(measures.difficulties)
