@@ -49,7 +49,9 @@ rule verify_chunked:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("verify_chunked", get_estimate(PLANNER.perplexity)),
+        **plan_resources(
+            "verify_chunked", lambda wildcards: PLANNER.perplexity(wildcards.checkpoint, 1)
+        ),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
@@ -117,7 +119,7 @@ rule measure_written:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_written", estimate_plans(build_written_request, models=2)),
+        **plan_resources("measure_written", estimate_plans(build_written_request)),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,

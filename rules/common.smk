@@ -7,7 +7,7 @@ from workflow_scripts.bridge.startup import load_checked_settings, exit_on_confi
 from workflow_scripts.bridge.resources import gpu_request, resources
 from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import UNCHANGED, CheckpointId, format_path_names
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.hub_lookup import look_up_row
 from workflow_scripts.planning.estimates import Planner
@@ -166,12 +166,10 @@ def make_measure_params(build_request):
     return lambda wildcards: build_request(SETTINGS, get_model_name(wildcards)).to_params()
 
 
-def estimate_plans(build_request, models=1):
+def estimate_plans(build_request):
     """Return a function that estimates a measurement of perplexity by its number of chunk plans."""
     params = make_measure_params(build_request)
-    return lambda wildcards: PLANNER.perplexity(
-        wildcards.model, len(params(wildcards)["plans"]), models
-    )
+    return lambda wildcards: PLANNER.perplexity(wildcards.model, len(params(wildcards)["plans"]))
 
 
 def list_recipe_sources(wildcards):

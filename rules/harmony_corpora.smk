@@ -14,7 +14,6 @@ rule measure_corpus:
     log:
         "logs/measure_corpus/{checkpoint}/{corpus}.log",
     wildcard_constraints:
-        checkpoint=match_any(HARMONY_MODELS),
         corpus=match_any(SETTINGS.harmony.corpora),
     retries: RETRIES
     conda:

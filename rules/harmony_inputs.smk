@@ -2,8 +2,6 @@
 
 from workflow_scripts.grid.requests import build_corpus_request, find_explained_task
 
-HARMONY_MODELS = format_path_names(SETTINGS.harmony.models)
-
 
 def estimate_corpus(wildcards):
     text = Path(SETTINGS.harmony.corpora[wildcards.corpus])

@@ -44,7 +44,7 @@ def take_gpus(resources: Any) -> None:
     Slurm has already assigned the GPUs of its jobs, which may request them by gres.
     """
     number = resources.get("gpu") or str(resources.get("gres", "")).startswith("gpu")
-    shared = [name for name in os.environ.get(_SHARED, "").split(",") if name]
+    shared = re.findall("[^,]+", os.environ.get(_SHARED, ""))
     if number and shared:
         os.environ[_VISIBLE] = ",".join(_wait_for_locks(shared, min(number, len(shared))))
     if number and (shared or any(map(os.environ.get, _SIGNS))):

@@ -1,5 +1,6 @@
 """Build the Snakemake resources of a rule's jobs, with GPUs in the form that the cluster requires."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -34,8 +35,7 @@ def gpu_request(workflow) -> str:
     """Return `gpu_request` of the profile's default resources: how to request GPUs; the default is gpus."""
     written = get_default_resource(workflow, "gpu_request")
     gpu_option = "gpus" if written is None else str(written).strip("'\"")
-    option, colon, kind = gpu_option.partition(":")
-    if option not in ("gpus", "gres") or bool(colon) != bool(kind):
+    if not re.fullmatch(r"(gpus|gres)(:.+)?", gpu_option):
         raise UserError(
             f"The default resource gpu_request is {shown(gpu_option)}; expected gpus, gres, or one of them"
             " with the cluster's name of a GPU, such as gres:a100."

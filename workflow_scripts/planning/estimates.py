@@ -9,9 +9,11 @@ tokens of tasks.
 # ruff: noqa: B019  (the process has one planner until it ends)
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from workflow_scripts.core.ids import CheckpointId
@@ -30,11 +32,15 @@ _DISK_MB_PER_SECOND, _DOWNLOAD_MB_PER_SECOND = 500, 50
 _UNKNOWN_SECONDS = 4 * 3600  # for a submitted model that no table has
 # CUDA's libraries in host memory; the CUDA context on the GPU.
 _CUDA_HOST_MB, _CUDA_MB = 5_000, 1_500
-# Bytes per token and unit of hidden size: live tensors of a forward pass; what autograd saves per layer
-# (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), without and with activation recomputation.
-_FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 32, 100, 2
-# Logits of a training step: bytes per token at a vocabulary of 150,000, and tokens per chunk of the loss.
-_LOGIT_BYTES, _LOGIT_TOKENS = 16 * 150_000, 512
+# Memory of loaded weights / their size: of a model, and of each model while chunk plans are made of it (measured: 1.3
+# and 1.9 with SmolLM2-135M).
+_HOST_COPIES, _PLAN_COPIES = 1.3, 1.95
+# Bytes per token and unit of hidden size: a forward pass with its cache (measured with SmolLM2-135M: 60, with chunks
+# 110); what autograd saves per layer (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), without and with
+# activation recomputation.
+_FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 120, 100, 2
+# Logits of a training step: bytes per token and entry of the vocabulary, and tokens per chunk of the loss.
+_LOGIT_BYTES, _LOGIT_TOKENS = 16, 512
 _LORA_WIDTHS = 20  # sum of the input and output sizes of a layer's linear modules / hidden size
 _LONGEST_SAMPLE = 4  # longest sample / mean length
 _TRAINING_PASSES = 4  # kernel launches of a training step / those of a forward pass
@@ -92,6 +98,9 @@ class Planner:
         self._on_gpus = settings.on_gpus
         self._device = settings.devices[settings.cluster.gpu if self._on_gpus else "cpu"]
         self._free_mb = self._device.memory_gb * 1_000 - _CUDA_MB
+        # What auto chooses, as in hub.load: bfloat16 on a GPU that has it, and on a processor with AMX.
+        has_bfloat16 = self._device.bfloat16 if self._on_gpus else _has_amx()
+        self._auto = "bfloat16" if has_bfloat16 else "float32"
         self._miniature = settings.source == "miniature"
         self._dtype = self._choose_dtype(settings.compute.dtype)
         self._measures = settings.chunking.measures
@@ -108,7 +117,10 @@ class Planner:
         work = self._get_work("mmlu_helm")
         items = self._count_mmlu_items(self._settings.mmlu.max_items_per_subject)
         tokens = work.test_tokens * self._choose(4, 2)
-        return self._read(checkpoint, [Workload(items, tokens, work.new_tokens)])
+        # A row has five examples too.
+        return self._read(
+            checkpoint, [Workload(items, tokens, work.new_tokens)], 6 * work.test_tokens
+        )
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         prompt_run = self._settings.prompt_runs[run]
@@ -129,12 +141,14 @@ class Planner:
             for entry in suite.tasks
             if entry.task in tasks
         ]
-        return self._read(request.name, readings)
+        planner = copy(self)
+        planner._dtype = request.precision
+        return planner._read(request.name, readings)
 
-    def perplexity(self, checkpoint: str, plans: int = 0, models: int = 1) -> Need:
+    def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
         """Estimate the perplexity of the texts in the checkpoint's own plan and in `plans` other plans.
 
-        It is an upper bound for generated texts, for which the unchanged model is loaded too.
+        The unchanged model is loaded beside each other plan. It is an upper bound for generated texts.
         """
         measures = self._measures
         tokens = _limit(self._choose(9_000, 290_000), measures.text_tokens)
@@ -143,7 +157,7 @@ class Planner:
             Workload(tokens / measures.stride, measures.window),
             Workload(responses, self._choose(10, 500)),
         ]
-        return self._read(checkpoint, readings, measures.window, models, repeats=plans + 1)
+        return self._read(checkpoint, readings, measures.window, 1 + bool(plans), repeats=plans + 1)
 
     def latency(self, checkpoint: str) -> Need:
         """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""
@@ -156,8 +170,9 @@ class Planner:
             Workload(measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
         ]
-        gpus = max(measures.devices)
-        return self._read(checkpoint, readings, models=2, gpus=gpus, repeats=rounds)
+        return self._read(
+            checkpoint, readings, models=2, gpus=max(measures.devices), repeats=rounds
+        )
 
     # Training
 
@@ -209,10 +224,10 @@ class Planner:
         """Estimate the download of a model or of a task's dataset."""
         model = self._settings.models.get(repository)
         if model:
-            megabytes = model.parameters * BYTES["bfloat16"] // MB
+            megabytes = 2 * model.parameters // MB  # in bfloat16
         else:
-            tasks = self._settings.tasks.items()
-            names = [name for name, row in tasks if row.dataset == repository]
+            rows = self._settings.tasks.values()
+            names = [row.task for row in rows if row.dataset == repository]
             megabytes = self._get_work(names[0] if names else "").download_mb
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
@@ -241,46 +256,44 @@ class Planner:
         """
         row, device = self._get_row(checkpoint), self._device
         # For CPUs the device table has the measured speed of one core.
-        cores = self._settings.compute.threads
-        speed = self._settings.cluster.utilisation if self._on_gpus else cores
+        settings = self._settings
+        speed = settings.cluster.utilisation if self._on_gpus else settings.compute.threads
         computing = flops * (row.active_parameters or row.parameters) / device.peak(dtype) / speed
         reading = row.parameters * BYTES[dtype] / (device.bandwidth_gb_s * 1e9 * speed)
         waiting = passes * max(reading, row.layers * device.layer_us * 1e-6)
         return max(computing, waiting) if self._on_gpus else computing + waiting
-
-    def _load_seconds(self, checkpoint: str) -> float:
-        return self._count_weights_mb(checkpoint) / _DISK_MB_PER_SECOND
 
     # Memory
 
     def _read(
         self,
         checkpoint: str,
-        readings: Iterable[Workload],
-        length: int = 500,
+        readings: Sequence[Workload],
+        length: int | None = None,
         models: int = 1,
         gpus: int = 1,
         repeats: int = 1,
     ) -> Need:
         """Estimate loading models and running batches, on several GPUs if one has too little memory.
 
-        A model on a server needs neither a GPU nor weights in the job.
+        `length` is the number of tokens of a row. A model on a server needs neither a GPU nor weights in the job.
         """
-        once = sum(self._read_seconds(checkpoint, reading) for reading in readings)
-        seconds = _START_SECONDS + repeats * once
+        seconds = repeats * sum(self._read_seconds(checkpoint, reading) for reading in readings)
+        seconds += _START_SECONDS
         if CheckpointId.parse(checkpoint).model in self._settings.served:
             return Need(seconds, LIBRARIES_MB)
-        seconds += self._load_seconds(checkpoint)
         weights_mb = models * self._count_weights_mb(checkpoint)
-        tokens = self._settings.compute.batch_size * length
-        device_mb = (
-            1.2 * weights_mb + _FORWARD_BYTES * tokens * self._estimate_width(checkpoint) / MB
-        )
+        seconds += weights_mb / _DISK_MB_PER_SECOND
+        tokens = length or max(reading.tokens + reading.new_tokens for reading in readings)
+        tokens *= self._settings.compute.batch_size
+        batch_mb = _FORWARD_BYTES * tokens * self._estimate_width(checkpoint) / MB
         if not self._on_gpus:
-            return Need(seconds, int(LIBRARIES_MB + weights_mb + device_mb))
+            weights_mb *= _HOST_COPIES if models == 1 else _PLAN_COPIES
+            return Need(seconds, int(LIBRARIES_MB + weights_mb + batch_mb))
+        device_mb = 1.2 * weights_mb + batch_mb
         while device_mb / gpus > self._free_mb and 2 * gpus <= self._settings.cluster.gpus_per_node:
             gpus *= 2
-        host_mb = int(_CUDA_HOST_MB + 1.3 * weights_mb)
+        host_mb = int(_CUDA_HOST_MB + _HOST_COPIES * weights_mb)
         return Need(seconds, host_mb, gpus, int(device_mb / gpus) + _CUDA_MB)
 
     def _train(
@@ -290,17 +303,16 @@ class Planner:
 
         `states` is the number of training states that it leaves on disk.
         """
-        seconds += _START_SECONDS + self._load_seconds(checkpoint)
         device_mb = self._estimate_training_mb(checkpoint, keys, length)
         weights_mb = self._count_weights_mb(checkpoint)
+        seconds += _START_SECONDS + weights_mb / _DISK_MB_PER_SECOND
         trained_mb = 4 * self._count_trained(checkpoint, keys) / MB
         # A state has the trained parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
-            mem_mb = int(LIBRARIES_MB + weights_mb + device_mb)
-            return Need(seconds, mem_mb, disk_mb=disk_mb)
+            return Need(seconds, int(LIBRARIES_MB + weights_mb + device_mb), disk_mb=disk_mb)
         # At the end the host memory holds all trained parameters.
-        mem_mb = int(_CUDA_HOST_MB + 1.3 * weights_mb + trained_mb)
+        mem_mb = int(_CUDA_HOST_MB + _HOST_COPIES * weights_mb + trained_mb)
         return Need(seconds, mem_mb, 1, int(device_mb) + _CUDA_MB, disk_mb)
 
     def _estimate_training_mb(self, checkpoint: str, keys: TrainingKeys, length: int) -> float:
@@ -308,13 +320,13 @@ class Planner:
         row, length = self._get_row(checkpoint), min(length, keys.max_length)
         fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
         fixed += OF_TRAINED * self._count_trained(checkpoint, keys)
-        fixed += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES
+        fixed += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES * self._choose(2_000, 150_000)
         activations = length * self._estimate_width(checkpoint)
         memory = (fixed + activations * _KEPT_BYTES * row.layers) / MB
         may_recompute = self._on_gpus and keys.gradient_checkpointing != "no"
-        if not may_recompute or memory <= self._free_mb:
-            return memory
-        return (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB
+        if may_recompute and memory > self._free_mb:
+            memory = (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB
+        return memory
 
     # Sizes
 
@@ -363,12 +375,16 @@ class Planner:
         return miniature if self._miniature else real
 
     def _choose_dtype(self, dtype: str) -> str:
-        """Return the dtype that auto means on the device of the config."""
-        if dtype != "auto":
-            return dtype
-        return "bfloat16" if self._on_gpus and self._device.bfloat16 else "float32"
+        """Return the dtype that the run takes: a name, or what auto means on the device of the config."""
+        return self._auto if dtype == "auto" else dtype
 
 
 def _limit(number: int, max_items: int | None) -> int:
     """Limit a number of items to `max_items`; None is no limit."""
     return number if max_items is None else min(number, max_items)
+
+
+def _has_amx() -> bool:
+    """Return whether this machine's processor has native bfloat16 matrix multiplication."""
+    cpu = Path("/proc/cpuinfo")
+    return cpu.exists() and "amx_bf16" in cpu.read_text(encoding="utf-8")

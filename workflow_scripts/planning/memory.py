@@ -3,9 +3,8 @@
 from typing import Any
 
 MB = 1_000_000
-BYTES: dict[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
-_QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5}
-LIBRARIES_MB = 1_500  # Python, PyTorch and a harness
+BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "8bit": 1, "4bit": 0.5}
+LIBRARIES_MB = 1_000  # Python, PyTorch and a harness (530 to 830), and Snakemake in a job of Slurm
 # Bytes per trained parameter in float32: the parameter, its gradient and AdamW's two moments.
 OF_TRAINED = 16
 
@@ -27,6 +26,5 @@ def estimate_submitted_mb(
 
     Training adds four bytes per parameter. A delta and its base model are added in float32.
     """
-    bytes_of = BYTES | _QUANTIZED_BYTES
-    size = (2 * BYTES["float32"] if is_delta else bytes_of[dtype] * 2) + (4 if trains else 0)
-    return int(2 * LIBRARIES_MB + parameters * size / MB)
+    size = 2 * BYTES["float32" if is_delta else dtype] + (4 if trains else 0)
+    return int(3 * LIBRARIES_MB + parameters * size / MB)

@@ -90,4 +90,4 @@ def test_demo_measurements():
     for rule, _, seconds, peak_mb in load_table(__file__, "measured.txt"):
         need = needs[rule]
         assert need.seconds / 2 < float(seconds) < 2 * need.seconds, rule
-        assert float(peak_mb) < need.mem_mb < 4 * float(peak_mb), rule
+        assert float(peak_mb) < need.mem_mb < 2 * float(peak_mb), rule
