@@ -87,7 +87,7 @@ MODELS ?= 600
 bench-ranking: $(INSTALLED) ## the ranking study of 600 models, a tenth of the cells missing; a minute; MODELS=10000, five
 	$(BIN)/python -m bench.ranking --models $(MODELS)
 
-bench-price: $(INSTALLED) ## how well a part of the trainings ranks models, of the published scores; a minute
+bench-price: $(INSTALLED) ## how well training on fewer tasks ranks models, on the published scores; a minute
 	$(BIN)/snakemake results/tables/published_price.md
 	@cat results/tables/published_price.md
 

@@ -3,15 +3,11 @@
 from workflow_scripts.evaluation.requests import (
     build_latency_request,
     build_perplexity_request,
-    build_stage_perplexity_request,
     build_verify_request,
     build_written_request,
 )
 from workflow_scripts.hub.requests import build_request
 from workflow_scripts.studies.training.requests import list_untrained_text_names
-
-_MANIFEST = "results/checkpoints/{checkpoint}/manifest.json"
-_REPORT = "results/verified/{checkpoint}.json"
 
 
 rule build_chunked:
@@ -19,7 +15,7 @@ rule build_chunked:
     input:
         model=get_unchunked_manifest,
     output:
-        manifest=_MANIFEST,
+        manifest="results/checkpoints/{checkpoint}/manifest.json",
     log:
         "logs/build_chunked/{checkpoint}.log",
     wildcard_constraints:
@@ -41,10 +37,10 @@ rule build_chunked:
 rule verify_chunked:
     """Verify a chunked checkpoint's logits against a plain layer loop and its base model, and record its plan."""
     input:
-        checkpoint=_MANIFEST,
+        checkpoint=rules.build_chunked.output.manifest,
         model=get_unchunked_manifest,
     output:
-        report=_REPORT,
+        report="results/verified/{checkpoint}.json",
     log:
         "logs/verify_chunked/{checkpoint}.log",
     wildcard_constraints:
@@ -78,9 +74,7 @@ rule measure_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources(
-            "measure_perplexity", estimate_plans(PLANNER.perplexity, build_perplexity_request)
-        ),
+        **plan_resources("measure_perplexity", estimate_plans(build_perplexity_request)),
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
@@ -106,7 +100,7 @@ use rule measure_perplexity as measure_stage_perplexity with:
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
-        request=build_stage_perplexity_request(SETTINGS).to_params(),
+        request=build_perplexity_request(SETTINGS).to_params(),
 
 
 rule measure_written:
@@ -123,7 +117,7 @@ rule measure_written:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_written", estimate_plans(PLANNER.written, build_written_request)),
+        **plan_resources("measure_written", estimate_plans(build_written_request, models=2)),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
@@ -158,7 +152,7 @@ rule measure_latency:
 rule chunking_plans:
     """Tabulate the chunked checkpoints: plan, size and numerical exactness."""
     input:
-        reports=expand(_REPORT, checkpoint=CHECKPOINTS),
+        reports=expand(rules.verify_chunked.output, checkpoint=CHECKPOINTS),
     output:
         table=multiext("results/tables/chunking_plans", ".csv", ".md", ".tex"),
     log:
@@ -266,7 +260,7 @@ UNTRAINED_PLANS = [
 rule chunking:
     """Study: build, verify and measure chunked models in many chunk plans before any training."""
     input:
-        expand(_MANIFEST, checkpoint=CHECKPOINTS),
+        expand(rules.build_chunked.output, checkpoint=CHECKPOINTS),
         RECORDS.get("chunking", []),
         RECORDS.get("latency", []),
         UNTRAINED_PLANS,

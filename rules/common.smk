@@ -9,10 +9,10 @@ from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId, format_path_names
 from workflow_scripts.hub.lock import read_lock
-from workflow_scripts.hub.hub_lookup import look_up_model, look_up_task
+from workflow_scripts.hub.hub_lookup import look_up_row
 from workflow_scripts.planning.estimates import Planner
 from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
-from workflow_scripts.settings.names import LookUp, locate_file
+from workflow_scripts.settings.names import locate_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
 from workflow_scripts.settings.training import SampleKeys
@@ -21,7 +21,7 @@ from workflow_scripts.studies.records import TIMED, list_records
 from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 with exit_on_config_error():
-    SETTINGS = load_checked_settings(workflow, config, LookUp(look_up_model, look_up_task))
+    SETTINGS = load_checked_settings(workflow, config, look_up_row)
     LOCK_FILE = locate_file(SETTINGS.hub.lock, Path(workflow.basedir))
     read_lock(LOCK_FILE)  # report its errors before any job starts
     GPU_REQUEST = gpu_request(workflow) if SETTINGS.on_gpus else None
@@ -62,7 +62,7 @@ wildcard_constraints:
     org=r"[^/]+",
     name=r"[^/]+",
     model=match_any(CheckpointId(name).in_path for name in SETTINGS.models),
-    checkpoint=match_any(MEASURED),
+    checkpoint=r"[^/]+",  # not all names, which every output pattern would compile; MEASURED has them
     recipe=match_any(SETTINGS.training.recipes),
     run=match_any(SETTINGS.prompt_runs),
 
@@ -80,7 +80,7 @@ def get_model_name(wildcards):
 
 
 def get_checkpoint_manifest(wildcards):
-    return get_measured_manifest(CheckpointId.parse(wildcards.checkpoint))
+    return get_measured_manifest(MEASURED[wildcards.checkpoint])
 
 
 def get_measured_manifest(wanted):
@@ -166,10 +166,12 @@ def make_measure_params(build_request):
     return lambda wildcards: build_request(SETTINGS, get_model_name(wildcards)).to_params()
 
 
-def estimate_plans(estimate, build_request):
-    """Return a function that estimates a measurement by its number of chunk plans."""
+def estimate_plans(build_request, models=1):
+    """Return a function that estimates a measurement of perplexity by its number of chunk plans."""
     params = make_measure_params(build_request)
-    return lambda wildcards: estimate(wildcards.model, len(params(wildcards)["plans"]))
+    return lambda wildcards: PLANNER.perplexity(
+        wildcards.model, len(params(wildcards)["plans"]), models
+    )
 
 
 def list_recipe_sources(wildcards):
@@ -215,6 +217,8 @@ def list_prompt_datasets(wildcards):
 
 def list_explained_inputs(wildcards):
     """Return a prompt run's datasets, and a model; a chunked model's base has its tokenizer."""
+    if not SETTINGS.prompts.models:
+        raise UserError("prompts.models is an empty list; expected a model, whose tokenizer is used.")
     name, _, _ = SETTINGS.explained()
     models = [CheckpointId(id.model) for id in SETTINGS.list_prompt_checkpoints()]
     datasets = SETTINGS.prompt_runs[name].datasets

@@ -15,10 +15,6 @@ rule explain_training:
     localrule: True
     conda:
         EVALUATION_ENVIRONMENT
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime="30m",
     params:
         version="explain_training 1",
         request=lambda wildcards: build_explain_request(SETTINGS).to_params(),

@@ -6,10 +6,6 @@ from workflow_scripts.settings.folders import list_modification_times
 
 rule take_local_model:
     """Import a model from a folder on this machine; a digest of its files replaces the commit."""
-    input:
-        files=lambda wildcards: list(
-            list_modification_times(SETTINGS.folders[f"{LOCAL}/{wildcards.name}"])
-        ),
     output:
         manifest=f"{HUB}/models/{LOCAL}/{{name}}/manifest.json",
     log:
@@ -25,7 +21,7 @@ rule take_local_model:
             "repository": f"{LOCAL}/{wildcards.name}",
             "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
         },
-        # A copied file may keep an older modification time, which Snakemake would not notice.
+        # Changed files are imported again, also those that were copied with an older modification time.
         modified=lambda wildcards: list_modification_times(
             SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]
         ),

@@ -71,7 +71,9 @@ rule reproduction:
         "../workflow_scripts/paper/reproduction.py"
 
 
-CHAPTERS["reproduction"] = [*rules.reproduction.output, *rules.protocol_differences.output]
+CHAPTERS["reproduction"] = [
+    str(path) for path in (*rules.reproduction.output, *rules.protocol_differences.output)
+]
 LEADERBOARD_TABLES = list_tables("suite_leaderboard", "harmony_leaderboard")
 
 

@@ -7,7 +7,8 @@ from workflow_scripts.evaluation.prompts.requests import (
 from workflow_scripts.studies.prompts.requests import describe_prompt_runs
 
 PROMPT_CHECKPOINTS = SETTINGS.list_prompt_checkpoints()
-OUTPUTS_OF_RUN = "results/outputs/prompts/{checkpoint}/{run}.json"
+_OUTPUTS = "results/outputs/prompts/{checkpoint}/{run}"
+_RECORD = "results/records/prompts/prompt_run/{checkpoint}/{run}"
 
 
 rule ask_prompt_run:
@@ -16,8 +17,8 @@ rule ask_prompt_run:
         model=get_checkpoint_manifest,
         data=list_prompt_datasets,
     output:
-        answers=OUTPUTS_OF_RUN,
-        outputs=OUTPUTS_OF_RUN.replace(".json", ".parquet"),
+        answers=f"{_OUTPUTS}.json",
+        outputs=f"{_OUTPUTS}.parquet",
     log:
         "logs/ask_prompt_run/{checkpoint}/{run}.log",
     conda:
@@ -39,11 +40,11 @@ rule ask_prompt_run:
 rule score_prompt_run:
     """Parse and score the stored outputs of a prompt run; runs no model."""
     input:
-        generations=OUTPUTS_OF_RUN,
-        outputs=OUTPUTS_OF_RUN.replace(".json", ".parquet"),
+        generations=f"{_OUTPUTS}.json",
+        outputs=f"{_OUTPUTS}.parquet",
     output:
-        record="results/records/prompts/prompt_run/{checkpoint}/{run}.json",
-        answers="results/records/prompts/prompt_run/{checkpoint}/{run}.parquet",
+        record=f"{_RECORD}.json",
+        answers=f"{_RECORD}.parquet",
     log:
         "logs/score_prompt_run/{checkpoint}/{run}.log",
     localrule: True
@@ -102,9 +103,3 @@ rule prompts:
     input:
         RECORDS.get("prompts", []),
         rules.prompt_runs.output if PROMPT_CHECKPOINTS else [],
-        # List the outputs too, so that a deleted output is regenerated even if its record exists.
-        expand(
-            rules.ask_prompt_run.output,
-            checkpoint=[checkpoint.in_path for checkpoint in PROMPT_CHECKPOINTS],
-            run=list(SETTINGS.prompt_runs),
-        ),

@@ -10,7 +10,8 @@ rule collect_scores:
         # Absolute paths, because another config in the same working directory may import what this run shares.
         imports=lambda wildcards: [
             Path(folder).absolute()
-            for folder in describe_imports(SETTINGS, wildcards.study)["folders"].values()
+            for folder in SETTINGS.imports
+            if wildcards.study == "harmony"
         ],
     output:
         scores="results/scores/{study}.parquet",

@@ -18,7 +18,7 @@ _EARLIEST, _LATEST = 3.0, 25.0  # seconds after the start of a run
 
 
 def test_kills_lose_nothing(finished_grid, tmp_path):
-    kills, seed = int(os.environ.get("KILLS", "4")), int(os.environ.get("SEED", "1"))
+    kills, seed = int(os.environ.get("KILLS", "3")), int(os.environ.get("SEED", "1"))
     rng = random.Random(seed)
     folder = copy_hub(finished_grid, tmp_path / "killed")
     for _ in range(kills):

@@ -2,12 +2,10 @@
 
 import csv
 import io
-import os
 import platform
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
 import time
 from pathlib import Path
@@ -16,11 +14,14 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from tests.golden.compare import Difference, compare_folders, round_cell
+from tests.workflow.snakemake import build_command, run_for
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 PARTS: dict[str, dict[str, list[str]]] = yaml.safe_load((HERE / "tables.yaml").read_text())
 MOVED: dict[str, str] = yaml.safe_load((HERE / "moved.yaml").read_text())
+# Sums are reproducible on one thread.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 VENDORS = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}
 
 
@@ -104,17 +105,9 @@ def run_workflow(tree: Path, part: str, tables: Path) -> float:
         shutil.copy(HERE / "config.yaml", folder)
         shutil.copytree(HERE / "requests", folder / "requests")
         started = time.monotonic()
-        result = subprocess.run(
-            [
-                *(sys.executable, "-m", "snakemake", "--snakefile", str(tree / "Snakefile")),
-                *("--directory", name, "--configfile", "config.yaml", "--", *sources.values()),
-            ],
-            cwd=folder,
-            env=_make_environment(folder),
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-        )
+        arguments = ["--configfile", "config.yaml", "--", *sources.values()]
+        command = build_command(folder, *arguments, snakefile=tree / "Snakefile")
+        result = run_for(folder, *command, TMPDIR=name, PYTHONPATH="", **ONE_THREAD)
         seconds = time.monotonic() - started
         if result.returncode:
             raise RuntimeError(f"The run of {tree} failed:\n{result.stdout}{result.stderr}")
@@ -122,15 +115,3 @@ def run_workflow(tree: Path, part: str, tables: Path) -> float:
         for table, source in sources.items():
             shutil.copy(folder / source, tables / f"{table}.csv")
     return seconds
-
-
-def _make_environment(folder: Path) -> dict[str, str]:
-    """Set one thread for reproducible sums, and a home and TMPDIR inside the folder."""
-    own = {"HOME": str(folder), "TMPDIR": str(folder), "COLUMNS": "200"}
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    inherited = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("HF_", "XDG_", "SNAKEMAKE_", "PYTEST_", "PYTHONPATH"))
-    }
-    return inherited | own | threads

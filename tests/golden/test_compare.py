@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.golden.compare import Difference, compare_folders
-from tests.golden.run import extract_commit, keep_tables, name_processor
+from tests.golden.compare import compare_folders
 
 BEFORE = "model,task,value\na,x,0.5\na,y,0.25\nb,x,1e-05\n"
 KEYS = {"scores": ["model", "task"]}
@@ -37,29 +36,3 @@ def test_every_difference_is_listed(tmp_path, after, expected):
 def test_duplicate_key(tmp_path):
     with pytest.raises(ValueError, match="two rows"):
         compare(tmp_path, BEFORE + "a,x,0.5\n")
-
-
-def test_intended_difference_is_table_or_column():
-    moved = {"scores.value": "drawn as published", "plans": "adapters"}
-    cases = (("scores", "value"), ("scores", "n"), ("plans", "k"))
-    differences = [Difference(table, "a", column, "1", "2") for table, column in cases]
-    assert [item.is_intended(moved) for item in differences] == [True, False, True]
-
-
-def test_keep_tables_rounds(tmp_path, monkeypatch):
-    monkeypatch.setattr("tests.golden.run.HERE", tmp_path)
-    (tmp_path / "after").mkdir()
-    text = 'model,task,value\nPythia-0.1M,"x, y",0.12345678901234\nb,1.4.2,14770033664\n'
-    (tmp_path / "after/scores.csv").write_text(text)
-    folder = keep_tables("published", tmp_path / "after")
-    assert (folder / "scores.csv").read_text() == text.replace("0.12345678901234", "0.123456789")
-
-
-def test_processor_has_name():
-    cpuinfo = "vendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Intel(R)\n"
-    assert name_processor(cpuinfo * 2) == "intel-6-143"
-
-
-def test_unknown_base_commit_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"^nothing is no commit of this clone; expected"):
-        extract_commit("nothing", tmp_path)

@@ -54,5 +54,4 @@ def test_chunking_mode(manifest, loaded, ids, mode):
     expected = compute_reference_logits(loaded.model, model, ids)
     assert not torch.allclose(expected, loaded.model(ids).logits, atol=0.1)
     difference = float((model(ids).logits - expected).abs().max())
-    print(f"{mode}: {difference:.1e} of {float(expected.abs().max()):.1f}")
     assert difference <= 1e-4 * max(1.0, float(expected.abs().max()))

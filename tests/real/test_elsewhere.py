@@ -104,7 +104,4 @@ def test_cli_scores_equal_items(hub, manifest, folder, tmp_path, task, metric):
             differences += [abs(first - second) for first, second in both]
         else:
             assert item.prediction == own["prediction"]
-    print(
-        f"{task}: {len(own_items)} items, log-likelihoods within {max(differences, default=0):.1g}"
-    )
     assert max(differences, default=0) < 2e-3

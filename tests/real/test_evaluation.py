@@ -59,5 +59,4 @@ def test_arc_challenge_published_score(hub, loaded, tmp_path):
     assert score.stderr == pytest.approx(
         math.sqrt(score.value * (1 - score.value) / score.n), rel=0.01
     )
-    print(f"ARC-Challenge acc_norm {score.value:.4f} ± {score.stderr:.4f} of {score.n}")
     assert abs(score.value - ARC_CHALLENGE_PUBLISHED) < 2 * score.stderr

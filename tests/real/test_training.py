@@ -41,10 +41,6 @@ def test_cola_stays_baseline(hub, manifest, tmp_path):
     stderr = gained.std(ddof=1) / len(gained) ** 0.5
     record = read_record(tmp_path / "trained.json")
     (score,) = (metric for metric in record.metrics if metric.name == "mcc")
-    print(
-        f"CoLA mcc {score.value:.3f} ± {score.stderr:.3f} of {score.n}; log-probability of the right"
-        f" answer up by {gained.mean():.3f} ± {stderr:.3f}"
-    )
     assert score.n == len(gained) == 1_043 and score.best_constant == 0
     assert gained.mean() > 2 * stderr
     for published in read_published_cola("openai-community/gpt2", "EleutherAI/pythia-160m-deduped"):

@@ -63,7 +63,7 @@ SlurmctldTimeout=15
 MessageTimeout=15
 KillWait=5
 SchedulerParameters=sched_interval=2,sched_min_interval=100000,bf_interval=2,requeue_delay=1
-NodeName={nodes} NodeHostname={host} Port={node_ports} CPUs=1 RealMemory={memory} Gres=gpu:{gpus}
+NodeName={nodes} NodeHostname={host} Port={node_ports} CPUs=1 RealMemory=200000 Gres=gpu:{gpus}
 PartitionName=batch Nodes=ALL Default=YES PriorityTier=1 MaxTime=INFINITE State=UP
 PartitionName=urgent Nodes=ALL PriorityTier=10 MaxTime=INFINITE State=UP
 # What a partition does not grant is refused at once, and does not wait forever.
@@ -74,8 +74,8 @@ EnforcePartLimits=ALL
 class Cluster:
     """A Slurm cluster as a context manager; programs find it through `environment`."""
 
-    def __init__(self, folder: Path, memory_mb: int = 200_000):
-        self.folder, self._memory_mb = folder, memory_mb
+    def __init__(self, folder: Path):
+        self.folder = folder
         self.environment = {
             "SLURM_CONF": str(folder / "slurm.conf"),
             "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
@@ -154,7 +154,6 @@ class Cluster:
                 nodes=",".join(NODES),
                 node_ports=",".join(map(str, ports[1:])),
                 gpus=GPUS_PER_NODE,
-                memory=self._memory_mb,
             )
         )
         (self.folder / "gres.conf").write_text(

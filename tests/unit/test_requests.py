@@ -10,7 +10,6 @@ from workflow_scripts.evaluation.requests import (
     build_latency_request,
     build_mmlu_request,
     build_perplexity_request,
-    build_stage_perplexity_request,
     build_verify_request,
     build_written_request,
 )
@@ -22,7 +21,7 @@ REQUESTS = {
     "build": lambda settings: build_request(settings, f"{MODEL}@k2m12"),
     "verify": build_verify_request,
     "perplexity": lambda settings: build_perplexity_request(settings, MODEL),
-    "stage_perplexity": build_stage_perplexity_request,
+    "stage_perplexity": build_perplexity_request,
     "written": lambda settings: build_written_request(settings, MODEL),
     "latency": lambda settings: build_latency_request(settings, MODEL),
     "mmlu": build_mmlu_request,

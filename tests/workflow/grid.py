@@ -5,9 +5,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from tests.workflow.snakemake import SMALL, start_snakemake
+from tests.workflow.snakemake import start_snakemake
 
-GRID = [*SMALL, str(Path(__file__).parent / "grid.yaml")]
+GRID = ["--configfile", str(Path(__file__).with_suffix(".yaml"))]
 TARGETS = ["results/tables/harmony_scores.md", "results/tables/harmony_leaderboard.md"]
 # Tokens in the environment of every run; tests check that no file contains them.
 TOKENS = {

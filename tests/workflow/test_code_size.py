@@ -7,7 +7,6 @@ does not change it. A total is never raised; each change lowers it to the new co
 import ast
 import io
 import tokenize
-from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -65,12 +64,3 @@ def count_tests() -> int:
 def test_code_size(count, total):
     """The count must be at most the total, and above 98% of it, so that the total falls with the code."""
     assert 0.98 * total <= count() <= total
-
-
-def test_class_name_is_unique():
-    modules = defaultdict(list)
-    for path in find_sources(PACKAGE):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                modules[node.name].append(path.name)
-    assert not {name: paths for name, paths in modules.items() if len(paths) > 1}

@@ -5,7 +5,6 @@ import shutil
 import sys
 
 import pytest
-import yaml
 
 from tests.bad_configs import REMEDY, TOKEN
 from tests.processes import python
@@ -16,61 +15,30 @@ pytestmark = pytest.mark.workflow
 
 TABLE = "results/tables/published_agreement.md"
 PROFILE = str(ROOT / "profiles/slurm")
-# `make test-all` checks the other configs, and test_planning.py checks paper.yaml.
-QUICK_CONFIGS = ("config.yaml", "first.yaml")
+# `make test-all` checks the other configs; the Slurm profile is tested with config.yaml.
+QUICK_CONFIGS = ("first.yaml",)
 CONFIG_CASES = [
     pytest.param(path, id=path.name, marks=[] if path.name in QUICK_CONFIGS else pytest.mark.slow)
     for path in CONFIGS
 ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "printed"),
-    [
-        (("--config", f"hf_token={TOKEN}"), ("hf_token names or holds a secret", REMEDY)),
-        (("--config", "sead=3", "source=real"), ("sead is 3", "source is 'real'")),
-    ],
-    ids=["secret", "two problems"],
-)  # fmt: skip
-def test_bad_command_line(tmp_path, arguments, printed):
-    result = run_snakemake(tmp_path, *arguments)
+def test_bad_command_line(tmp_path):
+    result = run_snakemake(tmp_path, "--config", f"hf_token={TOKEN}")
     output = result.stdout + result.stderr
-    assert result.returncode != 0
-    assert all(text in output for text in printed)
+    assert result.returncode != 0 and REMEDY in output
     assert TOKEN not in output and "Traceback" not in output
     assert not (tmp_path / "results").exists() and not (tmp_path / "logs").exists()
 
 
 @pytest.mark.parametrize("path", CONFIG_CASES)
 def test_dry_run_grid(path, tmp_path):
-    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())["harmony"]
-    config |= yaml.safe_load(path.read_text()).get("harmony", {})
     result = run_snakemake(tmp_path, "-n", "--configfile", str(path))
     # An exception means that a rule uses something the config does not have.
     assert "Exception" not in result.stdout + result.stderr
     jobs = count_jobs(result)
-    grid_jobs = jobs.get("evaluate_direct", 0)
-    assert grid_jobs == jobs.get("train_before_test", 0)
-    assert grid_jobs % (len(config["models"]) or 1) == 0
-    assert bool(grid_jobs) == bool(config["models"]) == bool(jobs.get("leaderboard_table"))
-
-
-def test_lock_hub_selection(tmp_path):
-    model = "HuggingFaceTB/SmolLM2-135M"
-    measures = {"sequential_chunks": [2], "pruned": [], "latency_models": [model]}
-    changes = {
-        "harmony": {"models": []},
-        "chunking": {"checkpoints": [], "measures": measures},
-        "mmlu": {"models": []},
-        "prompts": {"models": []},
-        "suite": {"requests": "none"},
-    }
-    (tmp_path / "none").mkdir()
-    (tmp_path / "times.yaml").write_text(yaml.safe_dump(changes))
-    configs = [str(ROOT / "config/first.yaml"), "times.yaml"]
-    result = run_snakemake(tmp_path, "lock_hub", "--summary", "--configfile", *configs)
-    names = re.findall(r"hub-first/(.*)/manifest.json", result.stdout)
-    assert sorted(names) == ["datasets/cais/mmlu", f"models/{model}"], result.stderr
+    assert jobs.get("evaluate_direct") == jobs.get("train_before_test")
+    assert ("evaluate_direct" in jobs) == ("leaderboard_table" in jobs)
 
 
 def test_slurm_profile_without_slurm(tmp_path):

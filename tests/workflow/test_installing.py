@@ -9,11 +9,14 @@ from pathlib import Path
 from shutil import copytree
 from venv import EnvBuilder
 
+import pytest
+
 from tests.workflow.test_repository import read_pins
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_editable_install_registers_chunked_models(tmp_path):
     checkout = tmp_path / "checkout"
     checkout.mkdir()

@@ -1,7 +1,6 @@
-"""Test that `snakemake plan` counts the jobs of a dry run, and its costs."""
+"""Test that `snakemake plan` counts the jobs of a run, and its costs."""
 
-import csv
-
+import pandas as pd
 import pytest
 
 from tests.workflow.snakemake import ROOT, SMALL, count_jobs, run_snakemake
@@ -12,19 +11,18 @@ pytestmark = pytest.mark.workflow
 def run_plan(folder, *arguments):
     result = run_snakemake(folder, "plan", *arguments)
     assert result.returncode == 0, result.stdout + result.stderr
-    with (folder / "results/plan.csv").open(newline="") as file:
-        return result.stdout + result.stderr, list(csv.DictReader(file))
+    return result.stdout + result.stderr, pd.read_csv(folder / "results/plan.csv", index_col="rule")
 
 
-def test_plan_matches_dry_run(tmp_path):
+def test_plan_matches_run(finished, tmp_path):
     output, rows = run_plan(tmp_path, *SMALL)
-    jobs = count_jobs(run_snakemake(tmp_path, "-n", *SMALL))
-    planned_jobs = {row["rule"]: int(row["jobs"]) for row in rows}
+    jobs = count_jobs(finished[1])
+    planned_jobs = rows["jobs"].to_dict()
     total = planned_jobs.pop("all")
-    assert planned_jobs["evaluate_direct"] == jobs["evaluate_direct"] == 4
-    assert planned_jobs.pop("evaluate_suite") == 2  # unknown to a dry run before the check
+    assert planned_jobs["evaluate_direct"] == jobs["evaluate_direct"] == 2
+    assert planned_jobs.pop("evaluate_suite") == 1  # unknown to Snakemake before the check
     assert planned_jobs.items() <= jobs.items()
-    assert total == sum(planned_jobs.values()) + 2
+    assert total == sum(planned_jobs.values()) + 1
     assert "Requests of the leaderboard count as if accepted" in output
     assert not (tmp_path / "results/records").exists()
     assert not (tmp_path / "resources").exists()
@@ -32,10 +30,9 @@ def test_plan_matches_dry_run(tmp_path):
 
 def test_paper_plan_gpu_hours(tmp_path):
     _, rows = run_plan(tmp_path, "--configfile", str(ROOT / "config/paper.yaml"))
-    by_rule = {row["rule"]: row for row in rows}
-    assert by_rule["evaluate_direct"]["jobs"] == by_rule["train_before_test"]["jobs"] == "244"
-    hours = {rule: float(row["gpu_hours"]) for rule, row in by_rule.items()}
+    jobs, hours = rows["jobs"], rows["gpu_hours"]
+    assert jobs["evaluate_direct"] == jobs["train_before_test"] == 244
     assert hours["train_before_test"] > 10 * hours["evaluate_direct"]
-    assert 590 < float(by_rule["fetch_model"]["disk_gb"]) < 700  # 296 billion parameters
-    assert (by_rule["evaluate_suite"]["jobs"], by_rule["train_suite"]["jobs"]) == ("12", "1")
+    assert 590 < rows["disk_gb"]["fetch_model"] < 700  # 296 billion parameters
+    assert (jobs["evaluate_suite"], jobs["train_suite"]) == (12, 1)
     assert f"{hours['all']:.0f} GPU hours" in (ROOT / "docs/cluster.md").read_text()

@@ -24,6 +24,7 @@ def test_make_help_targets():
         assert set(names) <= targets, page.name
 
 
+@pytest.mark.slow
 def test_example_config_cpu_hours(tmp_path):
     """The example is affordable without a GPU; a cap on test items alone would keep the full training."""
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)

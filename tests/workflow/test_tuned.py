@@ -1,7 +1,6 @@
 """Test fine-tuning a model of any architecture on a dataset, and evaluating it like any other model."""
 
-import csv
-
+import pandas as pd
 import pytest
 
 from tests.workflow.snakemake import count_jobs, run_snakemake
@@ -9,10 +8,10 @@ from workflow_scripts.core.training_record import read_training_record
 from workflow_scripts.hub.manifest import read_manifest
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
-CONFIG = """
-source: {source}
+MODEL, TUNED = "miniature/Pythia-0.1M", "miniature/Pythia-0.1M+tuned"
+CONFIG = f"""
 training:
-  models: [{model}]
+  models: [{MODEL}]
   tuned: mine
   recipes:
     mine:
@@ -21,36 +20,29 @@ training:
 chunking: {{checkpoints: []}}
 prompts: {{models: []}}
 suite: {{requests: none}}
-harmony: {{models: [{model}, {model}+tuned], tasks: [rte], protocols: [direct], num_bootstrap: 20}}
-mmlu: {{models: [{model}+tuned], max_items_per_subject: 1}}
+harmony: {{models: [{MODEL}, {TUNED}], tasks: [rte], protocols: [direct], num_bootstrap: 20}}
+mmlu: {{models: [{TUNED}], max_items_per_subject: 1}}
 miniature: {{items: 16}}
 """
 
 
-def write_config(folder, **words: str) -> tuple[str, str]:
-    (folder / "none").mkdir(exist_ok=True)
-    (folder / "mine.yaml").write_text(CONFIG.format(**words))
-    return "--configfile", "mine.yaml"
-
-
 def test_gpt_neox_tuning(tmp_path):
-    config = write_config(tmp_path, source="miniature", model="miniature/Pythia-0.1M")
-    table, tuned = "results/tables/harmony_scores.csv", "miniature--Pythia-0.1M+tuned"
+    (tmp_path / "none").mkdir()
+    (tmp_path / "mine.yaml").write_text(CONFIG)
+    config, table = ("--configfile", "mine.yaml"), "results/tables/harmony_scores.csv"
     result = run_snakemake(tmp_path, table, "training", *config)
     assert count_jobs(result)["train_checkpoint"] == 1, result.stdout + result.stderr
-    with (tmp_path / table).open(newline="") as file:
-        scores = {row["model"]: row["value"] for row in csv.DictReader(file)}
-    assert set(scores) == {"miniature/Pythia-0.1M", "miniature/Pythia-0.1M+tuned"}
-    assert all(scores.values()), "both have a score"
-    with (tmp_path / "results/tables/training_stages.csv").open(newline="") as file:
-        stages = {row["stage"]: row for row in csv.DictReader(file)}
-    assert list(stages) == ["untrained", "tuned"] and stages["tuned"]["steps"] == "2"
-    perplexities = [float(row["wikitext"]) for row in stages.values()]
-    assert perplexities[1] < perplexities[0], "it was trained on such text"
+    scores = pd.read_csv(tmp_path / table)
+    assert set(scores["model"]) == {MODEL, TUNED} and scores["value"].notna().all()
+    stages = pd.read_csv(tmp_path / "results/tables/training_stages.csv", index_col="stage")
+    assert list(stages.index) == ["untrained", "tuned"] and stages["steps"]["tuned"] == 2
+    perplexity = stages["wikitext"]
+    assert perplexity["tuned"] < perplexity["untrained"], "it was trained on such text"
     assert (tmp_path / "results/figures/training_curves.png").stat().st_size > 5000
-    record = read_training_record(tmp_path / f"results/training/{tuned}.json")
+    name = TUNED.replace("/", "--")
+    record = read_training_record(tmp_path / f"results/training/{name}.json")
     assert record.recipe == "mine" and record.facts["steps"] == 2
-    manifest = read_manifest(tmp_path / f"results/checkpoints/{tuned}/manifest.json")
+    manifest = read_manifest(tmp_path / f"results/checkpoints/{name}/manifest.json")
     assert manifest.architecture == "GPTNeoXForCausalLM"
     assert record.trained.weights_sha256 != record.base.weights_sha256
     jobs = count_jobs(run_snakemake(tmp_path, "-n", *config))

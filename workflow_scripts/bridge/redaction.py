@@ -59,7 +59,7 @@ def _copy_output(source: int, log: Path, answer: int, end: str) -> None:
         os.setsid()  # killing the job's process group does not kill this process
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        hidden = list_secrets()
+        hidden = compile_secrets()
         with (
             log.open("wb", buffering=0) as target,
             open(source, encoding="utf-8", errors="replace") as lines,
@@ -67,9 +67,7 @@ def _copy_output(source: int, log: Path, answer: int, end: str) -> None:
             os.write(answer, b".")
             for line in lines:
                 text, is_end, _ = line.partition(end)
-                text = clean_lines(text)
-                for secret in hidden:
-                    text = text.replace(secret, "<token>")
+                text = hidden.sub("<token>", clean_lines(text))
                 # If the disk is full, the job continues until it writes a file itself.
                 with suppress(OSError):
                     target.write(text.encode())
@@ -79,10 +77,11 @@ def _copy_output(source: int, log: Path, answer: int, end: str) -> None:
         os._exit(0)
 
 
-def list_secrets() -> list[str]:
-    """List the secrets in the environment, longest first, because a secret may be the prefix of another."""
+def compile_secrets() -> re.Pattern[str]:
+    """Compile a pattern of the secrets in the environment, longest first, because one may be another's prefix."""
     values = {value for name, value in os.environ.items() if _SECRET.search(name)}
     for value in os.environ.values():
         with suppress(ValueError):  # not a URL
             values.add(urlsplit(value).password or "")
-    return sorted((value for value in values if len(value) >= _MIN_LENGTH), key=len, reverse=True)
+    patterns = [re.escape(value) for value in values if len(value) >= _MIN_LENGTH]
+    return re.compile("|".join(sorted(patterns, key=len, reverse=True)) or "(?!)")

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -11,7 +12,6 @@ from workflow_scripts.core.failed_cells import clear_failed_cells, list_failed_c
 _MAX_LINES = 12  # of scores
 _MIN_STEPS = 50  # fewer training steps hardly change the scores
 _SCORES = (("zero-shot", "value", "stderr"), ("fine-tuned", "trained_value", "trained_stderr"))
-_RANKS = ("rank", "best_rank", "worst_rank")
 _PLACES = {
     "report/index.html": "the report: all studies on one page",
     "figures": "the figures, as PDF and PNG",
@@ -23,7 +23,13 @@ _FAILED_JOB = re.compile(
 
 
 def describe_success(since: float) -> str:
-    """Describe the results written after `since`, the paths of all results, and the failed cells."""
+    """Describe the results written after `since`, the paths of results, and the failed cells.
+
+    Result files that the command line names come first.
+    """
+    requested = [
+        name for name in sys.argv[1:] if name.startswith("results/") and Path(name).exists()
+    ]
     lines = []
     for name, describe in _SUMMARIES.items():
         path = Path("results", name)
@@ -32,7 +38,7 @@ def describe_success(since: float) -> str:
     if not lines or lines[-1] == "":
         places = {Path("results", name): words for name, words in _PLACES.items()}
         lines += [f"{place}: {words}" for place, words in places.items() if place.exists()]
-    return clean_lines("\n".join(["", *lines, *_list_failed_cells()]))
+    return clean_lines("\n".join(["", *requested, *lines, *_list_failed_cells()]))
 
 
 def _read_answer(path: Path) -> list[str]:
@@ -49,24 +55,22 @@ def _read_rows(path: Path) -> list[dict[str, str]]:
 
 def _describe_finding(path: Path) -> list[str]:
     """Describe the agreement of the published scores in two sentences with confidence intervals."""
+    table = _read_rows(path)
     rows = {
-        (row["protocol"], row["statistic"]): row
-        for row in _read_rows(path)
-        if row["measure"] == "kendall"
+        (row["protocol"], row["statistic"]): row for row in table if row["measure"] == "kendall"
     }
-    texts = []
-    for protocol, statistic in (
-        ("direct", "mean"),
-        ("train_before_test", "mean"),
-        ("train_before_test", "difference_from_direct"),
-    ):
+
+    def describe_agreement(protocol: str, statistic: str) -> str:
         row = rows[protocol, statistic]
         value, low, high = (float(row[key]) for key in ("value", "families_low", "families_high"))
-        texts.append(f"{value:.3f} (95% CI over model families {low:.3f} to {high:.3f})")
+        return f"{value:.3f} (95% CI over model families {low:.3f} to {high:.3f})"
+
     return [
         f"The rankings of {rows['direct', 'mean']['models']} published models by two tasks agree to a mean Kendall's"
-        f" tau-b of {texts[0]} zero-shot, and of {texts[1]} after fine-tuning on each task.",
-        f"Fine-tuning before the test raises the agreement by {texts[2]}.",
+        f" tau-b of {describe_agreement('direct', 'mean')} zero-shot, and of"
+        f" {describe_agreement('train_before_test', 'mean')} after fine-tuning on each task.",
+        "Fine-tuning before the test raises the agreement by"
+        f" {describe_agreement('train_before_test', 'difference_from_direct')}.",
         "",
     ]
 
@@ -74,30 +78,33 @@ def _describe_finding(path: Path) -> list[str]:
 def _describe_models(path: Path) -> list[str]:
     """Describe each model's zero-shot and fine-tuned scores, and its predicted rank among published models."""
     rows = _read_rows(path)
-    models = dict.fromkeys(row["model"] for row in rows)
-    lines = [_describe_score(row) for name in models for row in rows if row["model"] == name]
-    more = len(lines) - _MAX_LINES
-    lines = [
-        *lines[:_MAX_LINES],
-        *([f"and {more} more: {path.with_suffix('.md')}"] if more > 0 else []),
-    ]
-    own = [row for row in rows if not row["model"].startswith("miniature/")]
-    if any(float(row["steps"] or _MIN_STEPS) < _MIN_STEPS for row in own):
+    models = list(dict.fromkeys(row["model"] for row in rows))
+    rows.sort(key=lambda row: models.index(row["model"]))
+    lines = [_describe_score(row) for row in rows[:_MAX_LINES]]
+    if len(rows) > _MAX_LINES:
+        lines.append(f"and {len(rows) - _MAX_LINES} more: {path.with_suffix('.md')}")
+    steps = [row["steps"] for row in rows if row["steps"] and not _is_miniature(row)]
+    if any(float(number) < _MIN_STEPS for number in steps):
         lines.append(
             f"Fewer than {_MIN_STEPS} steps of training change little:"
             " raise max_training_items or epochs of the recipe."
         )
     panel = _read_rows(path.with_name("harmony_panel.csv"))
+    # A model's last row counts.
     places = {row["model"] + row["variant"]: row for row in panel if row["rank"]}
     for label, row in places.items():
-        if not label.startswith("miniature/"):
-            rank, best, worst = (f"{float(row[key]):.0f}" for key in _RANKS)
+        if not _is_miniature(row):
+            rank, best, worst = (float(row[key]) for key in ("rank", "best_rank", "worst_rank"))
             lines.append(
-                f"{label}: predicted rank {rank} (95% interval {best} to {worst}) among the panel's models (61"
-                f" published ones unless harmony.panel names others), from {row['tasks']} of {row['panel_tasks']}"
-                f" tasks, {row['protocol'].replace('_', '-')}"
+                f"{label}: predicted rank {rank:.0f} (95% interval {best:.0f} to {worst:.0f}) among the panel's"
+                f" models (61 published ones unless harmony.panel names others), from {row['tasks']} of"
+                f" {row['panel_tasks']} tasks, {row['protocol'].replace('_', '-')}"
             )
     return [*lines, ""]
+
+
+def _is_miniature(row: dict[str, str]) -> bool:
+    return row["model"].startswith("miniature/")
 
 
 def _describe_score(row: dict[str, str]) -> str:

@@ -76,7 +76,9 @@ def chunk_plan(
     if is_unchanged:
         return ChunkPlan(tuple(range(num_layers)), (), ())
     number = _DEFAULT_CHUNKS if num_chunks is None and is_movable else num_chunks
-    start = _count_shared(num_layers, mode, size, number or 0, before)
+    movable = (num_layers - (number or 0) * size) // 2 if before is None else before
+    shared = {"": 0, "first_layer": 1, "shared_start": size, "shared_start_and_end": movable}
+    start = shared[mode.partition("_with_")[2]]
     if number is None:
         number = (num_layers - start) // max(size, 1)
     end = num_layers - start - number * size
@@ -94,14 +96,3 @@ def chunk_plan(
     return ChunkPlan(
         tuple(range(start)), tuple(map(tuple, slices)), tuple(range(middle.stop, num_layers))
     )
-
-
-def _count_shared(num_layers: int, mode: Mode, size: int, number: int, before: int | None) -> int:
-    """Count the layers before the chunks."""
-    if mode.endswith("_with_first_layer"):
-        return 1
-    if mode.endswith("_with_shared_start"):
-        return size
-    if not mode.endswith(BOTH_SIDES):
-        return 0
-    return (num_layers - number * size) // 2 if before is None else before

@@ -68,8 +68,19 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
         # A prompt is truncated if the prompt and one new token exceed the model's window.
         encoded = model.tokenizer_cache.encode(prompts, None)
         truncated += sum(len(tokens) + 1 > model.max_length for tokens in encoded)
-        items += build_items(get_subject(config.name), details, prompts)
-        measured += measure_subject(config, logs.metrics_logger.metric_aggregated[name], docs)
+        subject = get_subject(config.name)
+        items += build_items(subject, details, prompts)
+        results = logs.metrics_logger.metric_aggregated[name]
+        for metric in config.metrics:
+            score = MetricWithBaseline(
+                task=subject,
+                name=metric.metric_name,
+                value=float(results[metric.metric_name]),
+                stderr=results.get(f"{metric.metric_name}_stderr"),
+                n=len(docs),
+                baseline=compute_baseline(metric, docs),
+            )
+            measured.append(score)
     (dataset,) = datasets.values()
     first = configs[0]
     write_record(
@@ -211,23 +222,6 @@ def list_subject_configs(prompt: MmluPrompt) -> list[Any]:
 
 def get_subject(task: str) -> str:
     return task.removeprefix("mmlu:")
-
-
-def measure_subject(
-    config: Any, results: dict[str, float], docs: list[Any]
-) -> list[MetricWithBaseline]:
-    """Return the metrics of a subject with their baselines."""
-    return [
-        MetricWithBaseline(
-            task=get_subject(config.name),
-            name=metric.metric_name,
-            value=float(results[metric.metric_name]),
-            stderr=results.get(f"{metric.metric_name}_stderr"),
-            n=len(docs),
-            baseline=compute_baseline(metric, docs),
-        )
-        for metric in config.metrics
-    ]
 
 
 def compute_baseline(metric: Any, docs: list[Any]) -> Baseline:

@@ -140,11 +140,11 @@ class PrefixTransformersModel(TransformersModel):
         if docs[0].generation_size is not None:
             first = self.tokenizer(prompts[0])["input_ids"]
             limit = min(limit, len(first) + docs[0].generation_size)
-        options = {"truncation": "longest_first", "max_length": limit}
+        options = {"add_special_tokens": self.add_special_tokens, "max_length": limit}
         return [
             context
             if len(context) <= limit
-            else self.tokenizer_cache.encode([prompt], self.add_special_tokens, **options)[0]
+            else self.tokenizer(prompt, truncation="longest_first", **options)["input_ids"]
             for prompt, context in zip(prompts, contexts, strict=True)
         ]
 

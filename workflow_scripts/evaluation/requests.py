@@ -59,9 +59,20 @@ def build_verify_request(settings: Settings) -> VerifyRequest:
     return VerifyRequest(compute=Loading.select_fields(settings.compute), seed=settings.seed)
 
 
-def build_perplexity_request(settings: Settings, model: str) -> PerplexityRequest:
-    plans = settings.chunking.measures.build_perplexity_plans(model, settings.models[model].layers)
-    return _build_perplexity_request(settings, "chunking", plans)
+def build_perplexity_request(settings: Settings, model: str | None = None) -> PerplexityRequest:
+    """Build the request of a model in its plans, or, without `model`, of a checkpoint, whose id has its plan."""
+    compute, measures = settings.compute, settings.chunking.measures
+    attention = compute.choose_chunked_attention(compute.dtype)
+    plans: tuple[Checkpoint, ...] = ()
+    if model is not None:
+        plans = measures.build_perplexity_plans(model, settings.models[model].layers)
+    return PerplexityRequest(
+        study="training" if model is None else "chunking",
+        plans=plans,
+        measures=PerplexityMeasures.select_fields(measures),
+        compute=compute.model_copy(update={"attention": attention}),
+        seed=settings.seed,
+    )
 
 
 def build_written_request(settings: Settings, model: str) -> WrittenRequest:
@@ -71,25 +82,6 @@ def build_written_request(settings: Settings, model: str) -> WrittenRequest:
         measures=WrittenMeasures.select_fields(measures),
         perplexity_mean=measures.perplexity_mean,
         compute=settings.compute,
-        seed=settings.seed,
-    )
-
-
-def build_stage_perplexity_request(settings: Settings) -> PerplexityRequest:
-    """Build the request of a checkpoint, without further plans: its own plan is part of the checkpoint."""
-    return _build_perplexity_request(settings, "training", ())
-
-
-def _build_perplexity_request(
-    settings: Settings, study: str, plans: tuple[Checkpoint, ...]
-) -> PerplexityRequest:
-    compute = settings.compute
-    attention = compute.choose_chunked_attention(compute.dtype)
-    return PerplexityRequest(
-        study=study,
-        plans=plans,
-        measures=PerplexityMeasures.select_fields(settings.chunking.measures),
-        compute=compute.model_copy(update={"attention": attention}),
         seed=settings.seed,
     )
 

@@ -43,10 +43,10 @@ class TokenizerCache:
         # The special tokens before and after a text, by `add_special_tokens`.
         self._special_tokens: dict[bool | None, tuple[list[int], list[int]]] = {}
 
-    def encode(self, texts: list[str], special: bool | None, **options: Any) -> list[list[int]]:
+    def encode(self, texts: list[str], special: bool | None) -> list[list[int]]:
         """Encode with or without special tokens; None means the tokenizer's default."""
-        if options or not self.splits:
-            return self._encode_whole(texts, special, **options)
+        if not self.splits:
+            return self._encode_whole(texts, special)
         split_texts = [_PIECE.findall(text) for text in texts]
         if len(self._pieces) > _MAX_PIECES:
             self._pieces = {}
@@ -65,11 +65,8 @@ class TokenizerCache:
             self._special_tokens[special] = whole[:start], whole[start + len(bare) :]
         return self._special_tokens[special]
 
-    def _encode_whole(
-        self, texts: list[str], special: bool | None, **options: Any
-    ) -> list[list[int]]:
-        if special is not None:
-            options["add_special_tokens"] = special
+    def _encode_whole(self, texts: list[str], special: bool | None) -> list[list[int]]:
+        options = {} if special is None else {"add_special_tokens": special}
         batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
         return [
             tokens

@@ -34,7 +34,10 @@ RepoType = Literal["model", "dataset"]
 _DATA = r"\.(parquet|jsonl|json|csv|tsv|txt)(\.(gz|bz2|xz|zst))?"
 _DATASET_FILES = re.compile(rf"{ABOUT}|(.+/)?[^/]+{_DATA}")
 _NO_ANSWER = (
-    *(httpx2.RequestError, OfflineModeIsEnabled, LocalEntryNotFoundError, FileMetadataError),
+    httpx2.RequestError,
+    OfflineModeIsEnabled,
+    LocalEntryNotFoundError,
+    FileMetadataError,
 )
 
 

@@ -18,7 +18,12 @@ _BY_HAND = "; add its row of the table by hand"
 _PREFERRED = ("acc_norm", "acc", "bits_per_byte")
 
 
-def look_up_model(name: str, families: list[str]) -> dict[str, str]:
+def look_up_row(table: str, name: str, families: set[str]) -> dict[str, str]:
+    """Look up the cells of a row of the table of models or tasks."""
+    return look_up_model(name, families) if table == "models" else look_up_task(name)
+
+
+def look_up_model(name: str, families: set[str]) -> dict[str, str]:
     """Look up the cells of a model's row in its card, file list and configuration."""
     from huggingface_hub import constants
 

@@ -142,27 +142,24 @@ def _check_repository(model: Manifest, folder: Path, rules: Rules) -> int:
     return parameters
 
 
-def _import_libraries() -> Any:
+def _import_libraries() -> None:
     """Import transformers' Auto classes with the chunked architectures, and PyTorch."""
     import torch  # noqa: F401
     from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer  # noqa: F401
-    from transformers.models import auto
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
-
-    return auto
 
 
 def _count_parameters(folder: Path) -> int:
     """Count the parameters of the model that the Auto classes build from a folder; raise UserError if they fail."""
     import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
-    auto = _import_libraries()
     try:
-        config = auto.AutoConfig.from_pretrained(folder, **OFFLINE)
-        auto.AutoTokenizer.from_pretrained(folder, **OFFLINE)
+        config = AutoConfig.from_pretrained(folder, **OFFLINE)
+        AutoTokenizer.from_pretrained(folder, **OFFLINE)
         with torch.device("meta"):
-            return auto.AutoModelForCausalLM.from_config(config).num_parameters()
+            return AutoModelForCausalLM.from_config(config).num_parameters()
     except MemoryError:
         raise
     except Exception as error:  # untrusted files may make the libraries raise anything

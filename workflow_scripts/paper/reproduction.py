@@ -14,8 +14,7 @@ from workflow_scripts.render.verdict import (
     BY_LUCK,
     LIMIT,
     NOT_COMPARABLE,
-    apply_margins,
-    make_table,
+    judge_numbers,
 )
 from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
@@ -43,6 +42,7 @@ def compare_published(
     mmlu: MmluComparison,
     prompts: PromptComparison,
     harmony: Mapping[str, Any],
+    margins: dict[str, float],
 ) -> pd.DataFrame:
     """Compare each published number with ours; `ours` has our tables that exist, by name."""
     leaderboard = published.pop("harmony_leaderboard")
@@ -56,7 +56,7 @@ def compare_published(
         *compare_harmony(leaderboard, our_leaderboard, harmony["source"], reruns),
         *compare_cells(cells, our_leaderboard, harmony["source"], reruns),
     ]
-    return make_table(rows)
+    return judge_numbers(rows, margins)
 
 
 def format_columns(table: pd.DataFrame) -> pd.DataFrame:
@@ -111,13 +111,11 @@ def main(
         MmluComparison.of(comparison["mmlu"]),
         PromptComparison.of(comparison["prompts"]),
         comparison["harmony"],
+        margins,
     )
-    compared = withhold_verdicts(
+    results = withhold_verdicts(
         compared, read_table(differences).fillna(""), read_protocols(protocols)
     )
-    is_rank = compared["metric"].eq("rank")
-    limits = is_rank.map({True: margins["ranks"], False: margins["scores"]})
-    results = apply_margins(compared, limits)
     write_table(
         results,
         table,

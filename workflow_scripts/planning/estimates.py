@@ -120,7 +120,8 @@ class Planner:
     def estimate_suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite
         if request.checkpoint.model not in self._settings.models:
-            return Need(_UNKNOWN_SECONDS, suite.memory_mb, gpus=int(self._on_gpus))
+            seconds = self._choose(60, _UNKNOWN_SECONDS)
+            return Need(seconds, suite.memory_mb, gpus=int(self._on_gpus))
         if request.protocol == "train_before_test":
             return self.training_before_test(request.name, tasks)
         readings = [
@@ -130,8 +131,11 @@ class Planner:
         ]
         return self._read(request.name, readings)
 
-    def perplexity(self, checkpoint: str, plans: int = 0) -> Need:
-        """Estimate the perplexity of the texts in the checkpoint's own plan and in `plans` other plans."""
+    def perplexity(self, checkpoint: str, plans: int = 0, models: int = 1) -> Need:
+        """Estimate the perplexity of the texts in the checkpoint's own plan and in `plans` other plans.
+
+        It is an upper bound for generated texts, for which the unchanged model is loaded too.
+        """
         measures = self._measures
         tokens = _limit(self._choose(9_000, 290_000), measures.text_tokens)
         responses = measures.responses * len(measures.difficulties)
@@ -139,13 +143,7 @@ class Planner:
             Workload(tokens / measures.stride, measures.window),
             Workload(responses, self._choose(10, 500)),
         ]
-        return self._read(checkpoint, readings * (plans + 1), measures.window)
-
-    def written(self, checkpoint: str, plans: int) -> Need:
-        """Estimate generation from prompts by `plans` plans and by the unchanged model."""
-        prompts, tokens = len(self._measures.written_prompts), self._measures.written_tokens or 0
-        reading = Workload(prompts, 2 * tokens, tokens, rows=1)
-        return self._read(checkpoint, [reading] * (plans + 1), tokens, models=2)
+        return self._read(checkpoint, readings, measures.window, models, repeats=plans + 1)
 
     def latency(self, checkpoint: str) -> Need:
         """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""
@@ -158,7 +156,8 @@ class Planner:
             Workload(measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
         ]
-        return self._read(checkpoint, readings * rounds, models=2, gpus=max(measures.devices))
+        gpus = max(measures.devices)
+        return self._read(checkpoint, readings, models=2, gpus=gpus, repeats=rounds)
 
     # Training
 
@@ -261,12 +260,14 @@ class Planner:
         length: int = 500,
         models: int = 1,
         gpus: int = 1,
+        repeats: int = 1,
     ) -> Need:
         """Estimate loading models and running batches, on several GPUs if one has too little memory.
 
         A model on a server needs neither a GPU nor weights in the job.
         """
-        seconds = _START_SECONDS + sum(self._read_seconds(checkpoint, item) for item in readings)
+        once = sum(self._read_seconds(checkpoint, reading) for reading in readings)
+        seconds = _START_SECONDS + repeats * once
         if CheckpointId.parse(checkpoint).model in self._settings.served:
             return Need(seconds, LIBRARIES_MB)
         seconds += self._load_seconds(checkpoint)

@@ -41,9 +41,17 @@ def sum_by_rule(jobs: Iterable[Mapping[str, Any]], cluster: Cluster) -> pd.DataF
     return rules.astype({"jobs": int})
 
 
+def _format_hours(hours: float) -> str:
+    if hours >= 1:
+        return f"{hours:,.1f} h"
+    return f"{hours * 60:.1f} min" if hours >= 1 / 60 else f"{hours * 3600:.0f} s"
+
+
 def format_plan(table: pd.DataFrame, cluster: Cluster, gpu_gb: int, *, unchecked: bool) -> str:
     """Format the table as text, with warnings about jobs that exceed a time or memory limit."""
-    lines = [table.round(2).to_string(), ""]
+    times = table.filter(like="hours").map(_format_hours)
+    shown = table.round(2).astype(object).assign(**times)
+    lines = [shown.rename(columns=lambda name: name.replace("hours", "time")).to_string(), ""]
     rules = table.drop(index="all")
     if late := ", ".join(rules.index[rules["max_job_hours"] > cluster.max_job_hours]):
         lines.append(

@@ -92,6 +92,12 @@ def save_both(fig, files: Sequence[Path]) -> None:
             fig.savefig(temporary, format=kind, metadata=dict.fromkeys(keys), bbox_inches=size)
 
 
+def add_counts(names: Iterable[str], counts: pd.Series) -> list[str]:
+    """Add to each name its number of items, if known."""
+    pairs = zip(names, counts.astype(float), strict=True)
+    return [f"{name} (n = {n:,.0f})" if n > 0 else name for name, n in pairs]
+
+
 def draw_placeholder(axes, sentence: str) -> None:
     """Write a sentence in place of a plot that has no data."""
     axes.set_axis_off()
@@ -127,9 +133,3 @@ def save_lines(
             draw(axes, table)
             axes.set_axisbelow(True)
             draw_legend_below(fig, axes, ncols)
-
-
-def label_missing(axes, names: Iterable[str]) -> None:
-    """Add a legend entry for each name that has no line because its cell failed."""
-    for name in names:
-        axes.plot([], [], " ", label=f"{name}: not measured")

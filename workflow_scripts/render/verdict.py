@@ -1,11 +1,11 @@
-"""Test whether a published number and ours agree, with the same test for every number."""
+"""Judge whether published numbers and ours agree, with the same test for every number."""
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
+import numpy as np
 import pandas as pd
-
-from workflow_scripts.render.text import is_known
 
 AGREES, DIFFERS, INCONCLUSIVE = "agrees", "differs", "inconclusive"
 NOT_COMPARABLE = "not comparable"
@@ -24,65 +24,42 @@ _COLUMNS = ["source", "of", "item", "metric", *_NUMBERS, "n", *_JUDGED, "verdict
 NOTHING = dict.fromkeys(_JUDGED)
 
 
-def verdict(
-    published: float,
-    published_stderr: float | None,
-    ours: float | None,
-    ours_stderr: float | None,
-    why_not: str | None,
-    *,
-    printed_to: float,
-    error: float | None = None,
-) -> dict:
-    """Compute the difference, z and the verdict; `why_not` is the reason against a comparison, or None.
+def judge_numbers(rows: Iterable[dict[str, Any]], margins: dict[str, float]) -> pd.DataFrame:
+    """Compare published numbers with ours: the difference, z and a verdict for each row.
 
-    `error` is the standard error of the difference between two runs on the same items, if known. Otherwise it is
-    computed from both standard errors, and ours replaces a missing published one. A difference within the rounding
-    of the published number (`printed_to`) counts as 0. `farthest` is the end of the difference's 90% interval that is
-    farther from 0, `smallest` the difference that is detected with 80% power.
+    A row has the published number, ours, their standard errors, and `because` if they cannot be compared. `error` is
+    the standard error of the difference between two runs on the same items, if known. Otherwise it is computed from
+    both standard errors, and ours replaces a missing published one. A difference within the rounding of the published
+    number (`printed_to`) counts as 0. A rank has no standard error: it differs if it is outside our interval, from
+    `low` to `high`. `farthest` is the end of the difference's 90% interval that is farther from 0; numbers agree if it
+    is within the margin of scores or of ranks. `smallest` is the difference that is detected with 80% power.
     """
-    if why_not or not is_known(ours):
-        return refuse(why_not or NOT_MEASURED)
-    if error is None:
-        if not is_known(ours_stderr):
-            return refuse("ours has no standard error")
-        error = math.hypot(
-            ours_stderr, published_stderr if is_known(published_stderr) else ours_stderr
-        )
-    difference = ours - published
-    z = 0.0
-    if abs(difference) > printed_to / 2 + 1e-12:
-        z = difference / error if error else math.copysign(math.inf, difference)
-    return {
-        "difference": difference,
-        "error": error,
-        "z": z,
-        "farthest": abs(difference) + WITHIN * error,
-        "smallest": (LIMIT + POWER) * error,
-        "verdict": INCONCLUSIVE if abs(z) < LIMIT else DIFFERS,
-        "because": None,
-    }
-
-
-def within(published: float, low: float | None, high: float | None, why_not: str | None) -> dict:
-    """Return the verdict of a rank, which has no standard error: it differs if it is outside our interval."""
-    if why_not or not is_known(low) or not is_known(high):
-        return refuse(why_not or NOT_MEASURED)
-    farthest = max(abs(low - published), abs(high - published))
-    is_inside = low <= published <= high
-    result = {"farthest": farthest, "verdict": INCONCLUSIVE if is_inside else DIFFERS}
-    return NOTHING | result | {"because": None}
-
-
-def refuse(because: str) -> dict:
-    """Return the verdict of a number that cannot be compared and has no difference."""
-    return NOTHING | {"verdict": NOT_COMPARABLE, "because": because}
-
-
-def apply_margins(table: pd.DataFrame, margins: pd.Series) -> pd.DataFrame:
-    """Change inconclusive verdicts to "agrees" where the 90% interval of the difference is within the margin."""
-    agrees = (table["verdict"] == INCONCLUSIVE) & (table["farthest"] <= margins)
-    return table.assign(verdict=table["verdict"].mask(agrees, AGREES))
+    table = pd.DataFrame(rows, columns=[*_COLUMNS, "low", "high", "printed_to"])
+    numbers = [*_NUMBERS, "n", *_JUDGED, "low", "high", "printed_to"]
+    table[numbers] = table[numbers].apply(pd.to_numeric)
+    published, low, high = table["published"], table["low"], table["high"]
+    is_rank = table["metric"] == "rank"
+    is_measured = table["ours"].notna() & (~is_rank | low.notna() & high.notna())
+    stderr = table["ours_stderr"]
+    error = table["error"].fillna(np.hypot(stderr, table["published_stderr"].fillna(stderr)))
+    because = table["because"].astype(object)
+    because = because.mask(because.isna() & ~is_measured, NOT_MEASURED)
+    because = because.mask(because.isna() & ~is_rank & error.isna(), "ours has no standard error")
+    difference = (table["ours"] - published).where(because.isna() & ~is_rank)
+    error = error.where(difference.notna())
+    z = (difference / error).mask(difference.abs() <= table["printed_to"] / 2 + 1e-12, 0.0)
+    reach = np.maximum((low - published).abs(), (high - published).abs()).where(because.isna())
+    farthest = (difference.abs() + WITHIN * error).mask(is_rank, reach)
+    differs = (z.abs() >= LIMIT) | is_rank & ~published.between(low, high)
+    margin = np.where(is_rank, margins["ranks"], margins["scores"])
+    verdict = np.select(
+        [because.notna(), differs, farthest <= margin],
+        [NOT_COMPARABLE, DIFFERS, AGREES],
+        INCONCLUSIVE,
+    )
+    judged = {"difference": difference, "error": error, "z": z, "farthest": farthest}
+    judged |= {"smallest": (LIMIT + POWER) * error, "verdict": verdict, "because": because}
+    return table.assign(**judged)[_COLUMNS]
 
 
 def compute_repeat_error(n: int, step: float) -> float:
@@ -93,11 +70,3 @@ def compute_repeat_error(n: int, step: float) -> float:
     score. The error is at least one step, the resolution of the score.
     """
     return step * max(1.0, math.sqrt(NEARLY_AS_LIKELY * n))
-
-
-def make_table(rows: Iterable[dict]) -> pd.DataFrame:
-    """Build the table of compared numbers; columns that a row lacks are empty."""
-    table = pd.DataFrame(rows, columns=_COLUMNS)
-    numbers = [*_NUMBERS, "n", *_JUDGED]
-    table[numbers] = table[numbers].apply(pd.to_numeric)
-    return table

@@ -16,7 +16,6 @@ from workflow_scripts.scores.published_leaderboard import (
     LEADING_COLUMNS,
     PROTOCOL,
     TEST_ITEMS,
-    is_leaderboard,
 )
 from workflow_scripts.settings.harmony import Protocol
 
@@ -49,17 +48,16 @@ class ImportedRow(Condition):
         """Check the score against the task and its metric."""
         context: Any = info.context
         metrics, protocols = context["metrics"], context["protocols"]
-        metric = strip_filter(self.metric)
         # Plain texts are not in the table of tasks.
-        if self.task not in metrics and metric != BITS:
+        if self.task not in metrics and self.metric != BITS:
             hint = format_suggestion(self.task, metrics)
             raise ValueError(f"the task {self.task!r} is unknown.{hint}")
         if self.protocol not in protocols:
             raise ValueError(f"protocol is {self.protocol!r}; expected one of {list(protocols)}")
         reported = metrics.get(self.task, self.metric)
-        if self.metric not in (reported, strip_filter(reported)):
+        if self.metric != reported:
             raise ValueError(f"metric is {self.metric!r}; tables report {reported!r}")
-        check_range(metric, self.value)
+        check_range(self.metric, self.value)
         return self
 
 
@@ -84,7 +82,7 @@ def read_imported(
     expected = "a header with model, task, protocol, metric and value, and a line for each score"
     frame = read_external_csv(path, expected, dtype=object, keep_default_na=False, na_values=[""])
     frame.index += 2  # lines of the file
-    if is_leaderboard(list(frame.columns)):
+    if set(LEADING_COLUMNS) <= set(frame):
         frame = _melt_leaderboard(frame, metrics)
     if "study" in frame:  # results/scores.csv of another run
         frame = frame[frame["study"].isin(MEASURED)].drop(columns="study")
@@ -117,20 +115,20 @@ def _check_rows(path: Path, frame: pd.DataFrame, context: dict[str, Any]) -> lis
                 name = ".".join(map(str, problem["loc"])) or record["task"]
                 problems.append(f"{path}, line {line}: {name}: {problem['msg']}.")
             continue
-        rows.append(row.model_dump() | {"metric": context["metrics"].get(row.task, row.metric)})
+        rows.append(row.model_dump())
     if problems:
         raise UserError(problems)
     return rows
 
 
 def _select_reported(frame: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """Drop other metrics of tasks that have the reported metric."""
-    reported = frame["task"].map(dict(metrics))
-    is_reported = (frame["metric"] == reported) | (
-        frame["metric"] == reported.map(strip_filter, "ignore")
-    )
+    """Name metrics with their filter, and drop other metrics of tasks that have the reported one."""
+    reported = frame["task"].map(dict(metrics)).fillna(frame["metric"])
+    short = reported.map(strip_filter, "ignore")
+    is_reported = (frame["metric"] == reported) | (frame["metric"] == short)
+    metric = frame["metric"].mask(is_reported, reported)
     has_reported = is_reported.groupby(frame["task"], dropna=False).transform("any")
-    return frame[is_reported | ~has_reported]
+    return frame.assign(metric=metric)[is_reported | ~has_reported]
 
 
 def _melt_leaderboard(wide: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:

@@ -49,8 +49,3 @@ def read_panel(path: Path) -> pd.DataFrame:
 def convert_to_fractions(wide: pd.DataFrame) -> pd.DataFrame:
     """Return only the scores, as fractions, with the model as index."""
     return wide.drop(columns=list(LEADING_COLUMNS), errors="ignore") / 100
-
-
-def is_leaderboard(columns: list[str]) -> bool:
-    """Return whether a CSV file with these columns is the wide leaderboard table."""
-    return tuple(columns[: len(LEADING_COLUMNS)]) == LEADING_COLUMNS

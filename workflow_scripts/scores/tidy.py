@@ -20,11 +20,6 @@ _ORDER = ["study", "protocol", "task", "model", "variant", "metric", "subset", "
 _ORDER += ["dtype", "commit", *CONDITIONS]
 
 
-def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Build a table of scores from rows, unsorted."""
-    return replace_zero_stderr(pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS))
-
-
 def sort_scores(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.sort_values(_ORDER, ignore_index=True, kind="stable")
 
@@ -73,7 +68,8 @@ def collect_scores(
     for fields, metrics, items in read_measured(records, folders, harness_tasks):
         rows += make_rows(fields, metrics)
         influences += list_influences(fields, metrics, items)
-    return sort_scores(tidy(rows)), item_errors(influences)
+    scores = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+    return sort_scores(replace_zero_stderr(scores)), item_errors(influences)
 
 
 def main(
@@ -83,10 +79,9 @@ def main(
     folders: Mapping[str, str],
     harness_tasks: Mapping[str, Any],
 ) -> None:
-    for table, path in zip(
-        collect_scores(records, folders, harness_tasks), (scores, errors), strict=True
-    ):
-        write_parquet(table, path)
+    tables = collect_scores(records, folders, harness_tasks)
+    write_parquet(tables[0], scores)
+    write_parquet(tables[1], errors)
 
 
 if "snakemake" in globals():

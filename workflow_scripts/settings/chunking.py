@@ -15,7 +15,13 @@ from workflow_scripts.settings.plan_measures import (
     PerplexityMeasures,
     WrittenMeasures,
 )
-from workflow_scripts.settings.section import Count, Listed, NonNegative, Section
+from workflow_scripts.settings.section import (
+    Count,
+    Listed,
+    NonNegative,
+    Section,
+    refuse_repeated,
+)
 
 
 class MeasuredPlans(Section):
@@ -118,9 +124,7 @@ class Chunking(Section):
         if info.context is not None:
             rows = info.context.models
             ids = [str(entry.id(rows[entry.model].layers)) for entry in self.checkpoints]
-            for id in ids:
-                if ids.count(id) > 1:
-                    raise ValueError(f"checkpoints has {id!r} twice")
+            refuse_repeated(tuple(ids))
             for model in self.timed_models:
                 if not self.measures.build_latency_plans(
                     model, rows[model].layers, self.checkpoints

@@ -1,7 +1,6 @@
 """Describe a model by its small files: the files to copy from a local folder, and the row of the models table."""
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from workflow_scripts.core.errors import UserError
@@ -37,7 +36,7 @@ def list_model_files(folder: Path) -> list[str]:
     return sorted(files)
 
 
-def read_folder_row(path: str, families: Iterable[str]) -> ModelRow:
+def read_folder_row(path: str, families: set[str]) -> ModelRow:
     folder = Path(path)
     weights = [file for file in list_model_files(folder) if file.endswith(".safetensors")]
     cells = read_model_cells(folder, build_local_name(path), families, is_derived=True)
@@ -53,7 +52,7 @@ def list_modification_times(path: str) -> dict[str, int]:
 
 
 def read_model_cells(
-    folder: Path, name: str, families: Iterable[str], is_derived: bool
+    folder: Path, name: str, families: set[str], is_derived: bool
 ) -> dict[str, str]:
     """Read the cells of a model's row from its config and tokenizer; `is_derived` means made from another model.
 
@@ -80,7 +79,7 @@ def read_model_cells(
     matches = (
         family
         for word in kinds
-        for family in sorted(families, key=len, reverse=True)
+        for family in sorted(sorted(families), key=len, reverse=True)
         if word.lower().startswith(family.lower().replace("-", ""))
     )
     return {

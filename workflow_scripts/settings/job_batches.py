@@ -86,8 +86,8 @@ def list_harmony_records(settings: Settings, models: list[str]) -> list[str]:
 
 def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
     """Return the record of each task of a leaderboard row."""
-    whole = _build_whole(settings, "suite", protocol)
-    return dict(zip(whole.tasks, [path.format(row=row) for path in whole.records()], strict=True))
+    tasks = list_study_tasks(settings, "suite", protocol)
+    return {task: f"results/records/suite/{protocol}/{row}/{task}.json" for task in tasks}
 
 
 def _build_whole(settings: Settings, study: Study, protocol: Protocol) -> TaskBatch:

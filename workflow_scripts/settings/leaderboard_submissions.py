@@ -91,11 +91,11 @@ class Request(Section):
 
 
 def read_requests(
-    folder: Path, source: str, made: Collection[str], local: Collection[str] = ()
+    folder: Path, source: str, checkpoints: Collection[str], local: Collection[str] = ()
 ) -> tuple[dict[str, Request], dict[str, str]]:
     """Read a folder: the valid requests by file, and the reasons for refusing the other files.
 
-    Requests for the demo's models are skipped if the source is the hub. `made` are the checkpoints that this
+    Requests for the demo's models are skipped if the source is the hub. `checkpoints` are those that this
     config builds, `local` the only local folders that an untrusted request may name.
     """
     requests, refused = {}, {}
@@ -103,7 +103,7 @@ def read_requests(
         try:
             request = _read_request(path)
             if source == "miniature" or not request.name.startswith(GENERATED):
-                if expected := _describe_available(request, source, made, local):
+                if expected := _describe_available(request, source, checkpoints, local):
                     raise UserError(f"name is {request.name!r}; expected {expected}.")
                 requests[path.name] = request
         except (UserError, OSError) as error:
@@ -112,7 +112,7 @@ def read_requests(
 
 
 def _describe_available(
-    request: Request, source: str, made: Collection[str], local: Collection[str]
+    request: Request, source: str, checkpoints: Collection[str], local: Collection[str]
 ) -> str | None:
     """Describe the models that this config has if the request names another."""
     if request.is_local:
@@ -120,7 +120,7 @@ def _describe_available(
         return None if is_listed else "a folder that suite.local_models of the config names"
     if source == "miniature" and not request.name.startswith(GENERATED):
         return "a model of the demo, as this config's source is miniature"
-    if request.name in (request.checkpoint.model, *made):
+    if request.name in (request.checkpoint.model, *checkpoints):
         return None
     return "a checkpoint that chunking.checkpoints or training.models of the config names"
 

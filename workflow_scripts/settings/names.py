@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from posixpath import normpath
 from typing import Annotated
@@ -24,22 +23,14 @@ from workflow_scripts.core.files import write_text
 from workflow_scripts.core.ids import LOCAL, CheckpointId, build_local_name, is_folder_path
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.folders import read_folder_row
-from workflow_scripts.settings.tables import ModelRow, Row, TaskRow, read_table
+from workflow_scripts.settings.tables import ModelRow, Row, TableRow, TaskRow, read_table
 
-Cells = dict[str, str]  # cells of a row by column
+# Looks up the cells of a row by column; raises UserError for an unknown name.
+# Arguments: the table, models or tasks; a hub name or the name of an lm-eval task; and the existing families.
+LookUp = Callable[[str, str, set[str]], dict[str, str]]
+_ROW_TYPES: dict[str, type[TableRow]] = {"models": ModelRow, "tasks": TaskRow}
 _SOURCES = ("miniature", "huggingface")
 _GENERATED_OR_LOCAL = ("miniature/", f"{LOCAL}/")
-
-
-@dataclass(frozen=True)
-class LookUp:
-    """The functions that look up models and tasks; each raises UserError for an unknown name.
-
-    Only the main Snakemake process has a LookUp, because jobs may have no network.
-    """
-
-    model: Callable[..., Cells]  # arguments: a hub name, and the existing families
-    task: Callable[[str], Cells]  # argument: the name of an lm-eval task
 
 
 @dataclass(frozen=True)
@@ -50,8 +41,14 @@ class Registry:
     source: str
     models: dict[str, ModelRow]
     tasks: dict[str, TaskRow]
-    look_up: LookUp | None = None
+    look_up: LookUp | None = (
+        None  # only in the main process of Snakemake, because jobs may have no network
+    )
     folders: dict[str, str] = field(default_factory=dict)  # local folders of models by name
+
+    @property
+    def families(self) -> set[str]:
+        return {row.family for row in self.models.values()}
 
 
 def find_path(
@@ -73,24 +70,22 @@ def read_tables(row_type: type[Row], name: str, workflow_folder: Path) -> dict[s
     return (read_table(row_type, added) if added else {}) | rows
 
 
-def _require_row(
-    name: str,
-    rows: dict[str, Row],
-    row_type: type[Row],
-    path: Path,
-    look_up: Callable[[str], Cells] | None,
-) -> None:
-    """Look up the row of a name that `rows` lacks, and write it into the table at `path`."""
+def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = True) -> None:
+    """Look up a name that the table lacks, and write its row into the table of look-ups."""
+    rows = getattr(registry, table)
     if name in rows:
         return
     near = format_suggestion(name, rows)
-    if look_up is None:
+    if registry.look_up is None or not can_look_up:
         raise ValueError(f"expected a name that the table has.{near}")
+    row_type = _ROW_TYPES[table]
     try:
-        cells = {column: plain(cell) for column, cell in look_up(name).items()}
+        looked_up = registry.look_up(table, name, registry.families)
+        cells = {column: plain(cell) for column, cell in looked_up.items()}
         rows[name] = validate(row_type, cells)
     except (UserError, ModuleNotFoundError) as error:
         raise ValueError(f"{error}{near}") from None
+    path = locate_file(f"config/{table}.found.tsv", registry.workflow_folder)
     text = path.read_text(encoding="utf-8") if path.is_file() else "\t".join(row_type.model_fields)
     line = "\t".join(cells.get(column, "") for column in text.splitlines()[0].split("\t"))
     write_text(path, text.rstrip("\n") + f"\n{line}\n")
@@ -101,28 +96,23 @@ def _check_model(name: str, info: ValidationInfo) -> str:
     registry: Registry | None = info.context
     if registry is None:
         return name
-    families = {row.family for row in registry.models.values()}
     if is_folder_path(name):
-        return _add_folder(name, registry, families)
-    look_up = None
+        return _add_folder(name, registry)
     is_on_hub = registry.source == "huggingface" and not name.startswith(_GENERATED_OR_LOCAL)
-    if registry.look_up and is_on_hub:
-        look_up = partial(registry.look_up.model, families=sorted(families))
-    path = locate_file("config/models.found.tsv", registry.workflow_folder)
-    _require_row(name, registry.models, ModelRow, path, look_up)
+    _require_row(name, "models", registry, is_on_hub)
     source = registry.models[name].source
     if registry.source in _SOURCES and source not in (registry.source, LOCAL):
         raise ValueError(f"expected a model of the source {registry.source!r}; this is {source!r}")
     return name
 
 
-def _add_folder(path: str, registry: Registry, families: set[str]) -> str:
+def _add_folder(path: str, registry: Registry) -> str:
     """Add the row of a model in a local folder, and return its id."""
     folder, name = normpath(path), build_local_name(path)
     if registry.folders.setdefault(name, folder) != folder:
         raise ValueError(f"expected another name; {registry.folders[name]!r} is {name} already")
     try:
-        registry.models[name] = read_folder_row(path, families)
+        registry.models[name] = read_folder_row(path, registry.families)
     except UserError as error:
         raise ValueError(f"no model: {error}") from None
     return name
@@ -140,9 +130,7 @@ def _check_checkpoint(name: str, info: ValidationInfo) -> str:
 def _check_task(name: str, info: ValidationInfo) -> str:
     registry: Registry | None = info.context
     if registry is not None:
-        look_up = registry.look_up.task if registry.look_up else None
-        path = locate_file("config/tasks.found.tsv", registry.workflow_folder)
-        _require_row(name, registry.tasks, TaskRow, path, look_up)
+        _require_row(name, "tasks", registry)
         if registry.tasks[name].harness != "lm_eval":
             raise ValueError("expected a task of the harness lm_eval")
     return name

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 _Item = TypeVar("_Item")
 
 
-def _refuse_repeated(items: tuple[Any, ...]) -> tuple[Any, ...]:
+def refuse_repeated(items: tuple[Any, ...]) -> tuple[Any, ...]:
     """Refuse duplicate names or numbers in a list."""
     for item in items:
         if isinstance(item, str | int | float) and items.count(item) > 1:
@@ -17,7 +17,7 @@ def _refuse_repeated(items: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 # A list in YAML, stored as a tuple because sections are frozen.
-Listed = Annotated[tuple[_Item, ...], Field(strict=False), AfterValidator(_refuse_repeated)]
+Listed = Annotated[tuple[_Item, ...], Field(strict=False), AfterValidator(refuse_repeated)]
 
 Count = Annotated[int, Field(ge=1)]
 NonNegative = Annotated[int, Field(ge=0)]

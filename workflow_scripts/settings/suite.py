@@ -1,11 +1,16 @@
 """Configure the leaderboard: its tasks with shots and metrics, and the folder of submissions."""
 
-from collections.abc import Iterator
-
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from workflow_scripts.settings.names import Folder, LmEvalTaskName, ModelName
-from workflow_scripts.settings.section import Count, Listed, NonNegative, Section, Words
+from workflow_scripts.settings.section import (
+    Count,
+    Listed,
+    NonNegative,
+    Section,
+    Words,
+    refuse_repeated,
+)
 
 FOLDER = "config/requests"
 FLAGS = "config/flags.yaml"
@@ -47,7 +52,8 @@ class Suite(Section):
     open_licences: Listed[str] = ()
     """Licences that a model may have, as model cards spell them."""
 
-    def find_contradictions(self) -> Iterator[str]:
-        names = [entry.task for entry in self.tasks]
-        if twice := [name for name in names if names.count(name) > 1]:
-            yield f"tasks names {twice[0]!r} twice; expected each task once."
+    @field_validator("tasks")
+    @classmethod
+    def _check_tasks(cls, tasks: tuple[SuiteTask, ...]) -> tuple[SuiteTask, ...]:
+        refuse_repeated(tuple(entry.task for entry in tasks))
+        return tasks

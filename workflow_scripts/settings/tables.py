@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.ids import describe_hub_name_problem
@@ -38,14 +38,9 @@ CATEGORIES: tuple[str, ...] = get_args(Category)
 
 
 class TableRow(Section):
-    """A row of text cells; a blank cell is a missing value."""
+    """A row of text cells."""
 
     model_config = ConfigDict(strict=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _drop_blank_cells(cls, cells: Any) -> Any:
-        return {key: cell for key, cell in dict(cells).items() if cell not in ("", None)}
 
     @property
     def key(self) -> Any:
@@ -161,7 +156,7 @@ Row = TypeVar("Row", bound=TableRow)
 
 
 def read_table(row_type: type[Row], path: Path) -> dict[Any, Row]:
-    """Read a table as rows by their keys, in the order of the file."""
+    """Read a table as rows by their keys, in the order of the file; a blank cell is a missing value."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -172,7 +167,7 @@ def read_table(row_type: type[Row], path: Path) -> dict[Any, Row]:
     rows: dict[Any, Row] = {}
     for number, cells in enumerate(lines, start=2):
         where = f"{path}, line {number}: "
-        row = validate(row_type, cells, where)
+        row = validate(row_type, {key: cell for key, cell in cells.items() if cell}, where)
         if row.key in rows:
             raise UserError(f"{where}{row.key} is there a second time.")
         rows[row.key] = row

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import MANIFEST, read_manifest
 from workflow_scripts.training.requests import SamplesRequest
@@ -52,25 +51,22 @@ def tokenise_samples(model: Path, request: dict[str, Any], samples: Path) -> Non
 
 def read_dataset_rows(hub: Path, dataset: str, subset: str | None, split: str) -> Iterator[Row]:
     """Yield the rows of a dataset in the hub folder, by streaming: no copy and little memory."""
-    return _stream(dataset, str(hub / "datasets" / dataset), subset, split=split)
+    import datasets
+
+    yield from datasets.load_dataset(
+        str(hub / "datasets" / dataset), subset, split=split, streaming=True
+    )
 
 
 def read_file_rows(paths: list[Path]) -> Iterator[Row]:
     """Yield the lines of .txt files, and the rows of .jsonl and .parquet files."""
-    for path in paths:
-        if path.suffix not in _BUILDERS:
-            raise UserError(f"{path} ends in {path.suffix!r}; expected .txt, .jsonl or .parquet.")
-        builder, options = _BUILDERS[path.suffix]
-        yield from _stream(str(path), builder, data_files=str(path), split="train", **options)
-
-
-def _stream(name: str, *arguments: Any, **options: Any) -> Iterator[Row]:
     import datasets
 
-    try:
-        yield from datasets.load_dataset(*arguments, **options, streaming=True)
-    except (OSError, ValueError, datasets.exceptions.DatasetGenerationError) as error:
-        raise UserError(f"{name} cannot be read: {error}") from None
+    for path in paths:
+        builder, options = _BUILDERS[path.suffix]
+        yield from datasets.load_dataset(
+            builder, data_files=str(path), split="train", streaming=True, **options
+        )
 
 
 if "snakemake" in globals():

@@ -73,7 +73,6 @@ def test_save_and_load(tmp_path):
     ("keys", "message"),
     [
         ({"num_layers_per_chunk": 5}, "6 layers cannot be cut"),
-        ({"aggregation_mode": "men"}, "aggregation_mode"),
         ({"num_layers_per_chunk": "two"}, "num_layers_per_chunk"),
         ({"use_sliding_window": True, "max_window_layers": 3, "sliding_window": 4}, "layer_types"),
     ],

@@ -33,11 +33,6 @@ def test_real_limits():
     assert len(lines) == 2 and all("a fault of this machine" in line for line in lines)
 
 
-def make_error(name: str) -> OSError:
-    number = getattr(errno, name)
-    return OSError(number, os.strerror(number))
-
-
 MACHINE = [
     RuntimeError("No CUDA GPUs are available"),
     RuntimeError("CUDA error: uncorrectable ECC error encountered"),
@@ -45,10 +40,9 @@ MACHINE = [
     RuntimeError('Os { code: 107, message: "Transport endpoint is not connected" }'),  # Rust
     RuntimeError("unable to mmap 100 bytes: Cannot allocate memory (12)"),
     HardwareError("PyTorch sees no GPU."),
-    *map(make_error, ("EIO", "ENOSPC", "EMFILE")),
+    *(OSError(number, os.strerror(number)) for number in (errno.EIO, errno.ENOSPC, errno.EMFILE)),
 ]
 WORK = [
-    make_error("ENOENT"),
     FileNotFoundError("No such file or directory: /no/such"),  # safetensors
     UserError("The metric 'acc' is nan."),
     RuntimeError("mat1 and mat2 shapes cannot be multiplied"),

@@ -1,7 +1,5 @@
 """Test the selection of a model's files, and counting parameters from safetensors headers."""
 
-import struct
-
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -35,10 +33,7 @@ def test_parameters(tmp_path):
     assert count_header_parameters(tmp_path / "x.safetensors") == 15 + 1 + 0
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"version https://git-lfs", struct.pack("<Q", 2**60), b"\2\0\0\0\0\0\0\0[]"]
-)
-def test_parameters_damaged_file(tmp_path, content):
-    (tmp_path / "x.safetensors").write_bytes(content)
+def test_parameters_damaged_file(tmp_path):
+    (tmp_path / "x.safetensors").write_bytes(b"version https://git-lfs")
     with pytest.raises(UserError, match=r"x\.safetensors is not a safetensors file \("):
         count_header_parameters(tmp_path / "x.safetensors")

@@ -1,76 +1,31 @@
-"""Test the output cache: outputs of a completed job that Snakemake removed are restored, not recomputed."""
+"""Test that a killed job resumes from its state, and a completed job is restored (grid/test_cells.py has the rest)."""
 
 import pytest
 
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.output_cache import run_cached
 
 
-class Job:
-    """Copy the input to the outputs, leave a resume state, and count how often the work ran."""
-
-    def __init__(self, folder):
-        self.worked = 0
-        self.input, self.state = folder / "input.json", folder / ".result.training"
-        self.outputs = [folder / "one/result.json", folder / "two/result.json"]
-        self.input.write_text("3")
-
-    def work(self):
-        self.worked += 1
-        self.state.mkdir(exist_ok=True)
-        for output in self.outputs:
-            output.parent.mkdir(exist_ok=True)
-            output.unlink(missing_ok=True)  # as os.rename onto it does
-            output.write_text(self.input.read_text())
-
-    def check(self):
-        if any(output.read_text() != self.input.read_text() for output in self.outputs):
-            raise UserError("altered")
-
-    def run(self, work=None, version="1"):
-        run_cached(
-            work or self.work,
-            inputs=[self.input],
-            outputs=self.outputs,
-            version=version,
-            request={},
-            sound=self.check,
-            state=self.state,
-        )
-
-
-@pytest.fixture
-def job(tmp_path):
-    return Job(tmp_path)
-
-
-def test_restore(job):
-    """Outputs that Snakemake removed are restored if inputs and version are unchanged."""
-    job.run()
-    assert not job.state.exists()
-    for output in job.outputs:
-        output.unlink()
-    job.run()
-    assert job.worked == 1 and [out.read_text() for out in job.outputs] == ["3", "3"]
-    job.run(version="2")
-    job.input.write_text("4")
-    job.run(version="2")
-    assert job.worked == 3 and [out.read_text() for out in job.outputs] == ["4", "4"]
-
-
 @pytest.mark.parametrize(("version", "resumes"), [("1", True), ("2", False)])
-def test_resume_state_version(job, tmp_path, version, resumes):
+def test_resume_state_version(tmp_path, version, resumes):
     """A job does not resume from the state of another version."""
+    state, output = tmp_path / ".result.training", tmp_path / "result.json"
+    resumed = []
 
-    def fail():
-        job.state.mkdir()
-        raise KeyboardInterrupt
+    def work():
+        resumed.append(state.exists())
+        state.mkdir(exist_ok=True)
+        if len(resumed) == 1:
+            raise KeyboardInterrupt
+        output.write_text("3")
 
-    def resume():
-        assert job.state.exists() == resumes
-        job.work()
+    def run(version):
+        keys = {"version": version, "request": {}, "sound": output.read_text, "state": state}
+        run_cached(work, inputs=[], outputs=[output], **keys)
 
     with pytest.raises(KeyboardInterrupt):
-        job.run(fail)
-    job.run(resume, version)
-    assert job.worked == 1 and not list(tmp_path.glob(".result*"))
+        run("1")
+    run(version)
+    assert resumed == [False, resumes] and not list(tmp_path.glob(".result*"))
+    output.unlink()  # as Snakemake does if it was killed before it noted the success
+    run(version)
+    assert len(resumed) == 2 and output.read_text() == "3"

@@ -113,4 +113,7 @@ def test_read_record_broken(tmp_path):
     record = write_example(tmp_path / "cola.json")
     records = read_records([path, tmp_path / "cola.json"])
     assert records == [(tmp_path / "cola.json", record)]
+    (tmp_path / "rte.json").write_text("{")
+    with pytest.raises(UserError, match=r"(?s)rte\.json.*mnli\.json is missing"):
+        read_records([tmp_path / "rte.json", tmp_path / "mnli.json"])
     assert read_record(path) == FailedRecord(**fields)

@@ -13,7 +13,6 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
-from workflow_scripts.evaluation.lm_eval_run import sample_items
 from workflow_scripts.hub.manifest import read_manifest
 
 
@@ -88,12 +87,6 @@ def test_group_members_and_averages(evaluate):
     # The best constant is one letter for all subjects, not the best letter of each subject.
     golds = Counter(item["gold"] for item in items)
     assert micro.best_constant == pytest.approx(max(golds.values()) / len(items))
-
-
-def test_sample_items_of_group():
-    group = sample_items({"law": 9000, "art": 1000}, 1000, seed=0, task="mmlu")
-    assert len(group["law"]) == pytest.approx(900, abs=60)
-    assert sample_items({"sst2": 50}, 50, 0, "sst2") == {"sst2": list(range(50))}
 
 
 def test_keep_texts(evaluate):

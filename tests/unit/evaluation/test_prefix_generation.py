@@ -1,7 +1,5 @@
 """Compare the engine's generation with transformers' generate on each prompt alone."""
 
-import random
-
 import pytest
 import torch
 
@@ -40,12 +38,6 @@ def make_contexts(seed: int) -> list[list[int]]:
     ]
 
 
-def make_engine(model, rows: int, **options) -> PrefixEngine:
-    engine = PrefixEngine(model, **options)
-    engine.answers = rows
-    return engine
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_greedy_equals_generate(kind):
     model = make_model(kind)
@@ -56,24 +48,9 @@ def test_greedy_equals_generate(kind):
     options = {"repetition_penalty": 1.3 if kind == "qwen2" else 1.0}
     expected = [generate_alone(model, context, **settings, **options) for context in contexts]
     for rows in (64, 5):
-        engine = make_engine(model, rows)
+        engine = PrefixEngine(model)
+        engine.answers = rows
         assert engine.generate(requests, {"do_sample": False} | options) == expected, rows
-
-
-def test_cached_answers_change_nothing():
-    model = make_model("qwen2")
-    seed = fresh_seed()
-    requests = [GenerationRequest(c, 2 + i % 9) for i, c in enumerate(make_contexts(seed))]
-    engines = [make_engine(model, 4, tokens_per_call=64) for _ in range(2)]
-    whole = engines[0].generate(requests)
-    unknown = set(random.Random(seed).sample(range(len(requests)), 3))
-    cached = {index: tokens for index, tokens in enumerate(whole) if index not in unknown}
-    reported: dict[int, list[int]] = {}
-    options = {"cached": cached, "on_generated": reported.__setitem__}
-    assert engines[1].generate(requests, **options) == whole
-    assert set(reported) == unknown
-    assert engines[1].model.tokens_run <= engines[0].model.tokens_run
-    assert engines[1].tokens == engines[0].tokens
 
 
 def test_samples_equal_plain_loop():

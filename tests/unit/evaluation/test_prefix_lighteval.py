@@ -8,8 +8,7 @@ from tests.unit.evaluation.drawn import fresh_seed
 pytestmark = pytest.mark.slow  # importing lighteval takes ten seconds
 
 CHILD = """
-import json, random, sys
-from pathlib import Path
+import random, sys
 import torch
 torch.set_num_threads(1)
 from lighteval.models.transformers.transformers_model import TransformersModel, TransformersModelConfig
@@ -19,7 +18,6 @@ from tests.unit.evaluation.drawn import CachelessModel
 from tests.tiny_models import make_tiny_model
 from transformers import AutoTokenizer
 from workflow_scripts.evaluation.prefix_lighteval import PrefixTransformersModel
-from workflow_scripts.evaluation.score_cache import ScoreCache
 
 folder, cache, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
 rng = random.Random(seed)
@@ -44,42 +42,6 @@ def make_docs(choices, **fields):
     queries = [f"{examples} Question: {draw_text(3, 9)} Answer:" for _ in range(8)]
     queries += [draw_text(2, 9) for _ in range(4)] + [f"{long} {draw_text(2, 5)}"]
     return [Doc(query=q, choices=choices(), gold_index=0, task_name="t", **fields) for q in queries]
-
-def open_scores(path):
-    return ScoreCache(path, weights_sha256=str(seed), harness="h", settings={})
-
-def check_both(model):
-    # Questions that are answered and scored: as by themselves, also after a kill.
-    options = dict(generation_size=3, stop_sequences=["\\n"])
-    letters = make_docs(lambda: [" A", " B", " C", " D"], **options)
-    requests = [*letters, *make_docs(lambda: [" " + draw_text(2, 6), " A"], **options)]
-    reference, own = make_models(model)
-    expected = reference.loglikelihood(requests)
-    texts = [answer.text for answer in own.greedy_until(requests)]
-
-    def ask(path):
-        with open_scores(path) as items:
-            own = PrefixTransformersModel.from_model(model, reference.config, scored_items=items)
-            assert [answer.text for answer in own.greedy_until(requests)] == texts
-            scores = own.loglikelihood(requests)
-            return scores, own.engine.tokens
-
-    path = Path(cache) / "items"
-    scores, tokens = ask(path)
-    for a, b in zip(expected, scores, strict=True):
-        assert max(abs(x - y) for x, y in zip(a.logprobs, b.logprobs, strict=True)) < 1e-4
-        assert a.argmax_logits_eq_gold == b.argmax_logits_eq_gold
-        assert a.input_tokens.tolist() == b.input_tokens
-        assert a.output_tokens.tolist() == b.output_tokens
-    # A killed job leaves some lines; what they do not hold is read again.
-    lines = path.read_bytes().splitlines(keepends=True)
-    answers = [line for line in lines if json.loads(line)[1][-1:] not in ([True], [False])]
-    assert 0 < len(answers) < len(lines)
-    for part in (lines, lines[: len(lines) // 3], answers, lines[::2]):
-        path.write_bytes(b"".join(part))
-        again, again_tokens = ask(path)
-        assert [score.logprobs for score in again] == [score.logprobs for score in scores]
-        assert again_tokens == tokens
 
 def check(kind, reference, own):
     letters = make_docs(lambda: [" A", " B", " C", " D"])
@@ -106,15 +68,12 @@ def check(kind, reference, own):
     assert len(texts) > 3
     print(kind, own.engine.description, flush=True)
 
-for kind in ("qwen2", "gpt_neox", "peft"):
-    model = make_tiny_model(kind, len(tokenizer), window=96)
-    check(kind, *make_models(model))
-    check_both(model)
+for kind in ("qwen2", "peft"):
+    check(kind, *make_models(make_tiny_model(kind, len(tokenizer), window=96)))
 assert "lm_eval" not in sys.modules
 """
 
 
 def test_answers_equal_lighteval(model_manifest, tmp_path):
     output = python(CHILD, model_manifest.parent, tmp_path, fresh_seed(), HF_HUB_OFFLINE="1")
-    kinds = ("qwen2", "gpt_neox", "peft")
-    assert output.split("\n")[: len(kinds)] == [f"{kind} prefix sharing" for kind in kinds]
+    assert output.split("\n")[:2] == ["qwen2 prefix sharing", "peft prefix sharing"]

@@ -41,8 +41,9 @@ def test_scores_equal_plain(kind):
     expected = [compute_plain_score(model, *request) for request in requests]
     assert any(greedy for _, greedy in expected)
     before = model.config._attn_implementation
-    for tokens_per_call in (512, 5):
-        engine = PrefixEngine(model, tokens_per_call=tokens_per_call)
+    for tokens_per_call in (512, 16):
+        engine = PrefixEngine(model)
+        engine.tokens_per_call = tokens_per_call
         assert engine.description == "prefix sharing"
         assert_same(engine.loglikelihoods(requests, window=WINDOW), expected)
         assert engine.model.tokens_run == engine.tokens

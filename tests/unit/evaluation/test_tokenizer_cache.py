@@ -54,7 +54,6 @@ TOKENIZERS = {family: lambda family=family: tokenizer_like(family) for family in
     # Tokenizers for which pieces have other tokens than the whole text.
     "prefix space": lambda: make_tokenizer(pre_tokenizers.ByteLevel(add_prefix_space=True)),
     "token over two words": lambda: make_tokenizer(token={"content": "the fox"}),
-    "token with its spaces": lambda: make_tokenizer(token={"content": "fox", "rstrip": True}),
     "look back": lambda: make_tokenizer(*make_split_steps(r"(?<!x) \w+|\w+|\W")),
 }
 IN_PIECES = {"qwen", "llama_3", "three digits", "single digits"}

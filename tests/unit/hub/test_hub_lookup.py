@@ -22,7 +22,7 @@ def make_files(config=LLAMA, template=False, **more):
 
 
 def look_up(name=MODEL):
-    return ModelRow.model_validate(look_up_model(name, ["Qwen", "Llama", "Yi"]))
+    return ModelRow.model_validate(look_up_model(name, {"Qwen", "Llama", "Yi"}))
 
 
 def test_look_up_model(hub):

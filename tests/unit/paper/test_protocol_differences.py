@@ -17,7 +17,7 @@ from workflow_scripts.paper.protocol_differences import (
     read_protocols,
     withhold_verdicts,
 )
-from workflow_scripts.render.verdict import AGREES, OTHER_PROTOCOL, make_table
+from workflow_scripts.render.verdict import AGREES, OTHER_PROTOCOL
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
 PROTOCOLS = read_protocols(ROOT / "resources/published/protocols.yaml")
@@ -92,7 +92,7 @@ def test_difference_withholds_affected_verdicts():
         row | {"metric": metric, "item": item, "verdict": AGREES, "because": None}
         for metric, item in cases
     ]
-    table = withhold_verdicts(make_table(rows), run_exact(keys={"epochs": 3}), PROTOCOLS)
+    table = withhold_verdicts(pd.DataFrame(rows), run_exact(keys={"epochs": 3}), PROTOCOLS)
     assert table["verdict"].tolist() == [OTHER_PROTOCOL, AGREES, AGREES, OTHER_PROTOCOL]
     assert table.loc[0, "because"] == "training: epochs (3 here, 5 there)"
     assert table["z"].isna().tolist() == [True, False, False, True]

@@ -18,18 +18,12 @@ from workflow_scripts.render.verdict import (
     LIMIT,
     NOT_COMPARABLE,
     NOT_MEASURED,
-    apply_margins,
     compute_repeat_error,
-    make_table,
-    verdict,
-    within,
+    judge_numbers,
 )
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.settings.mmlu import MmluComparison
-from workflow_scripts.studies.harmony.published import (
-    compare_cells,
-    compare_harmony,
-)
+from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
 from workflow_scripts.studies.prompts.requests import PromptComparison
@@ -40,6 +34,10 @@ from workflow_scripts.studies.ranking.grid_settings import list_model_rows
 PUBLISHED = Path(__file__).parents[3] / "resources/published"
 MODEL, LLAMA = "Qwen/Qwen2.5-0.5B-Instruct", "meta-llama/Llama-3.2-1B-Instruct"
 read = cache(lambda name: pd.read_csv(PUBLISHED / f"{name}.csv"))
+
+
+def judge(rows, scores=0.0):
+    return judge_numbers(rows, {"scores": scores, "ranks": 2})
 
 
 @pytest.mark.parametrize(
@@ -56,27 +54,33 @@ read = cache(lambda name: pd.read_csv(PUBLISHED / f"{name}.csv"))
     ],
 )
 def test_verdict_by_two_standard_errors(published, own, error, expected, z):
-    row = verdict(*published, *own, None, printed_to=1e-4, error=error)
-    assert (row["verdict"], row["z"]) == (expected, pytest.approx(z))
+    row = {"published": published[0], "published_stderr": published[1], "printed_to": 1e-4}
+    row |= {"ours": own[0], "ours_stderr": own[1], "error": error}
+    (result,) = judge([row]).to_dict("records")
+    assert (result["verdict"], result["z"]) == (expected, pytest.approx(z))
 
 
 def test_agreement_by_equivalence_tests():
     cases = [(0.005, 0.008), (0.005, 0.010), (0.015, 0.008), (0.001, 0.0004), (0.018, 0.001)]
     rows = [
-        verdict(0.3, None, 0.3 + difference, None, None, printed_to=0, error=error)
+        {"published": 0.3, "ours": 0.3 + difference, "error": error, "printed_to": 0}
         for difference, error in cases
     ]
-    verdicts = apply_margins(make_table(rows), pd.Series([0.02] * 5))["verdict"].tolist()
+    table = judge(rows, scores=0.02)
     expected = []
     for difference, error in cases:
         above, below = (norm.sf((0.02 + sign * difference) / error) for sign in (1, -1))
         agrees = AGREES if max(above, below) < 0.05 else INCONCLUSIVE
         expected.append(DIFFERS if abs(difference) >= LIMIT * error else agrees)
-    assert verdicts == expected == [AGREES, INCONCLUSIVE, INCONCLUSIVE, DIFFERS, DIFFERS]
-    assert norm.sf(LIMIT - rows[0]["smallest"] / 0.008) == pytest.approx(0.8, abs=0.001)
-    ranks = make_table([within(3, 2, 4, None), within(3, 2, 9, None), within(9, 2, 4, None)])
-    verdicts = apply_margins(ranks, pd.Series([2] * 3))["verdict"]
-    assert verdicts.tolist() == [AGREES, INCONCLUSIVE, DIFFERS]
+    expected_verdicts = [AGREES, INCONCLUSIVE, INCONCLUSIVE, DIFFERS, DIFFERS]
+    assert table["verdict"].tolist() == expected == expected_verdicts
+    assert norm.sf(LIMIT - table.loc[0, "smallest"] / 0.008) == pytest.approx(0.8, abs=0.001)
+    ends = ((3, 2, 4), (3, 2, 9), (9, 2, 4), (3, None, None))
+    ranks = [
+        {"metric": "rank", "published": rank, "ours": 3, "low": low, "high": high}
+        for rank, low, high in ends
+    ]
+    assert judge(ranks)["verdict"].tolist() == [AGREES, INCONCLUSIVE, DIFFERS, NOT_COMPARABLE]
 
 
 def test_all_mmlu_subjects_are_compared():
@@ -90,7 +94,7 @@ def test_all_mmlu_subjects_are_compared():
     def compare(**changes):
         settings = {"source": "huggingface", "checkpoints": {"mmlu_baseline": MODEL}} | changes
         comparison = MmluComparison.of(settings)
-        return make_table(compare_mmlu({"mmlu_baseline": published}, own, comparison))
+        return judge(compare_mmlu({"mmlu_baseline": published}, own, comparison))
 
     table = compare().set_index("item")
     assert len(table) == 58 and table.index[table["verdict"] == DIFFERS].tolist() == ["virology"]
@@ -121,7 +125,7 @@ def test_prompt_runs_need_same_questions(change, limit, expected):
     own = own.assign(run=own["run"].map(runs), model=LLAMA, variant="", **change)
     own = own.assign(micro_stderr=0.004, macro_stderr=0.004)
     comparison = PromptComparison.of(settings | {"runs": runs})
-    table = make_table(compare_prompts(read("prompt_runs"), own, comparison))
+    table = judge(compare_prompts(read("prompt_runs"), own, comparison))
     assert set(table["verdict"]) == expected
 
 
@@ -150,7 +154,7 @@ def test_differing_cells_and_ranks():
     own = own.assign(rank_low=panel["rank"] - 1, rank_high=panel["rank"] + 1)
     own.loc[0, "cola"] += 0.1
     own.loc[1, ["rank_low", "rank_high"]] = 7
-    table = make_table(compare_harmony(panel, own, "huggingface", estimate()))
+    table = judge(compare_harmony(panel, own, "huggingface", estimate()))
     assert len(table) == 61 * 25
     differing = table[table["verdict"] == DIFFERS]
     expected = [[own.loc[0, "model"], "cola"], [own.loc[1, "model"], "rank"]]
@@ -158,7 +162,7 @@ def test_differing_cells_and_ranks():
     rows = compare_harmony(
         panel, own.assign(origin="harmony_leaderboard"), "huggingface", estimate()
     )
-    assert set(make_table(rows)["because"]) == {NOT_MEASURED}
+    assert set(judge(rows)["because"]) == {NOT_MEASURED}
 
 
 @pytest.mark.parametrize(("shift", "expected"), [(0.001, INCONCLUSIVE), (0.003, DIFFERS)])
@@ -169,7 +173,7 @@ def test_zero_shot_repeat_error(shift, expected):
     )
     published = read("harmony_cells").query("model in @scores.index and task == 'sciq'")
     own = make_leaderboard(DIRECT, scores)
-    table = make_table(compare_cells(published, own, "huggingface", estimate()))
+    table = judge(compare_cells(published, own, "huggingface", estimate()))
     is_direct = table["metric"] == DIRECT
     assert set(table.loc[~is_direct, "because"]) == {NOT_MEASURED}
     assert set(table.loc[is_direct, "verdict"]) == {expected}

@@ -13,7 +13,6 @@ from tests.records import (
     record_fields,
     write_example,
 )
-from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.paper import share
 from workflow_scripts.scores.foreign.every_eval_ever import check_schema
@@ -71,8 +70,3 @@ def test_shared_files_fit_schema(records):
     assert len(files) == 5 and names >= {"sst2", "sst2/train_before_test", "mmlu/law"}
     again = run_share(records, "again")
     assert all((folder / file).read_bytes() == (again / file).read_bytes() for file in files)
-
-
-def test_nothing_to_share(here):
-    with pytest.raises(UserError, match="There is no record to share"):
-        run_share([])

@@ -8,7 +8,7 @@ from workflow_scripts.settings.job_batches import list_harmony_records, packs, s
 TASKS = ["sst2", "truthfulqa_mc2", "rte", "mnli"]
 
 
-@pytest.mark.parametrize(("tasks_per_job", "numbers"), [(None, [""]), (4, [""]), (3, ["_1", "_2"])])
+@pytest.mark.parametrize(("tasks_per_job", "numbers"), [(4, [""]), (3, ["_1", "_2"])])
 def test_packs(tasks_per_job, numbers):
     """Batches cover the tasks of the config; a task without a training split has only the direct protocol."""
     harmony = {"tasks": TASKS, "seeds": [3, 5], "protocols": ["train_before_test", "direct"]}

@@ -8,7 +8,6 @@ from tests.unit.settings.merged import load
 from tests.unit.settings.test_tables import MODEL as ROCKET
 from tests.unit.settings.test_tables import TASK as COLA
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.settings.names import LookUp
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -26,16 +25,15 @@ def hub():
     """Return a fake hub with every model and task; it records requested names, and `changed` overrides cells."""
     requests, changed = [], {}
 
-    def get_model(name, families):
+    def look_up(table, name, families):
         requests.append(name)
-        return ROCKET | {"model": name, "kind": "instruct" if name == CHAT else "base"} | changed
-
-    def get_task(name):
-        requests.append(name)
+        if table == "models":
+            kind = "instruct" if name == CHAT else "base"
+            return ROCKET | {"model": name, "kind": kind} | changed
         names = dict.fromkeys(("task", "harness_task", "display_name"), name)
         return COLA | names | {"dataset": "acme/questions", "training": "no"}
 
-    return SimpleNamespace(requests=requests, changed=changed, look_up=LookUp(get_model, get_task))
+    return SimpleNamespace(requests=requests, changed=changed, look_up=look_up)
 
 
 def test_look_up_once(hub, here):

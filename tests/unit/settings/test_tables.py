@@ -1,6 +1,5 @@
 """Test the tables of models and tasks: their content, and the rejection of invalid rows."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -23,14 +22,10 @@ def write(folder: Path, *rows) -> Path:
 
 
 def test_published_ranking_models():
-    """All models are in the table, with sizes near those in their names; gemma-7b has 8.5 billion parameters."""
+    """All models are in the table, in the published order."""
     models = read_table(ModelRow, ROOT / "config/models.tsv")
     names = [name for (name,) in load_table(__file__, "lm_harmony_models.txt")]
     assert [name for name in models if name in names] == names
-    for name in names:
-        for size, unit in re.findall(r"-(\d+(?:\.\d+)?)([MB])\b", name, re.IGNORECASE):
-            stated = float(size) * {"m": 1e6, "b": 1e9}[unit.lower()]
-            assert 0.75 < stated / models[name].parameters < 1.25, name
     for name, *facts in load_table(__file__, "model_facts.txt"):
         row = models[name]
         assert [str(fact) for fact in (row.parameters, row.layers, row.kind, row.gated)] == facts

@@ -3,13 +3,11 @@
 from itertools import combinations, pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.stats import kendalltau, pearsonr
+from scipy.stats import kendalltau
 
 from tests.unit.stats.random_scores import build_score_errors, make_random_scores
 from workflow_scripts.stats.agreement import (
-    compute_cross_agreement,
     kendall_matrix,
     mean_agreement,
 )
@@ -20,7 +18,6 @@ from workflow_scripts.stats.redraws import (
     compute_self_agreement,
 )
 from workflow_scripts.stats.score_errors import ScoreErrors
-from workflow_scripts.stats.size_bands import pair_like
 
 
 def compute_tau(first, second) -> float:
@@ -34,6 +31,11 @@ def compute_tau_matrix(values: np.ndarray) -> np.ndarray:
 
 def compute_mean_tau(values: np.ndarray) -> float:
     return np.nanmean(compute_tau_matrix(values)[np.triu_indices(values.shape[1], 1)])
+
+
+def center(value: float, samples: np.ndarray) -> list[float]:
+    low, high = np.quantile(samples, [0.025, 0.975]) - samples.mean()
+    return [value + min(low, 0), value + max(high, 0)]
 
 
 def assert_same(result, expected):
@@ -50,48 +52,28 @@ def test_tau_matches_scipy(seed, models, gaps, digits):
     assert_same(mean_agreement(scores), compute_mean_tau(scores.to_numpy()))
 
 
-def test_cross_agreement_matches_scipy():
-    first = make_random_scores(1, models=30, tasks=3, gaps=0.3).iloc[::-1].add_prefix("text ")
-    second = make_random_scores(2, models=24, gaps=0.3)
-    kendall, pearson, models = compute_cross_agreement(first, second)
-    for text, task in ((text, task) for text in first for task in second):
-        pair = first[[text]].join(second[[task]], how="inner").dropna().to_numpy().T
-        assert models.at[text, task] == pair.shape[1]
-        assert_same(kendall.at[text, task], kendalltau(*pair).statistic)
-        assert_same(pearson.at[text, task], pearsonr(*pair).statistic)
-
-
-def test_agreement_among_like_sizes():
-    parameters = pd.Series(np.repeat([1e9, 4e9, 16e9], 4))
-    noise = 0.1 * np.random.default_rng(0).standard_normal((12, 30))
-    scores = pd.DataFrame(np.log(parameters.to_numpy())[:, None] + noise)
-    assert mean_agreement(scores) > 0.7
-    upper = np.triu_indices(30, 1)
-    assert abs(kendall_matrix(scores, pair_like(parameters)).to_numpy()[upper].mean()) < 0.05
-
-
 @pytest.mark.parametrize(("seed", "models", "gaps", "digits"), [(0, 12, 0.0, 6), (1, 14, 0.1, 1)])
 def test_intervals_match_plain_loops(seed, models, gaps, digits):
     scores = make_random_scores(seed, models, tasks=3 + seed, gaps=gaps, digits=digits)
     # A score with zero standard error is not perturbed, so ties remain.
     stderrs = scores * 0 + np.where(np.arange(3 + seed) % 2, 0.0, 0.3)
     errors = build_score_errors(scores, stderrs, 0.4, 0.1 * (seed % 2))
-    first, *others = samples = list(errors.drawn(5, seed))
-    means = [compute_mean_tau(sample) for sample in [first, *others[:-1]]]
-    low, high = np.quantile(means, [0.025, 0.975]) - np.mean(means)
-    value = compute_mean_tau(scores.to_numpy())
-    expected = [max(value + min(low, 0), -1), min(value + max(high, 0), 1)]
-    assert_same(bootstrap_agreement(errors, 4, seed), expected)
+    samples = list(errors.drawn(5, seed))
     other = ScoreErrors(scores.round(0), errors.items, errors.training, stream=1)
-    rises = [compute_mean_tau(sample) for sample in other.drawn(4, seed)] - np.array(means)
+    means, others_means = (
+        np.array([compute_mean_tau(sample) for sample in protocol.drawn(4, seed)])
+        for protocol in (errors, other)
+    )
+    value = compute_mean_tau(scores.to_numpy())
+    expected = center(value, means)
+    assert_same(bootstrap_agreement(errors, 4, seed), np.clip(expected, -1, 1))
     rise = compute_mean_tau(other.scores.to_numpy()) - value
-    low, high = np.quantile(rises, [0.025, 0.975]) - rises.mean()
-    expected = [rise + min(low, 0), rise + max(high, 0)]
+    expected = center(rise, others_means - means)
     assert_same(bootstrap_agreement_rise(errors, other, 4, seed), expected)
     measured = scores.to_numpy()
     redrawn = [
         compute_tau(measured[:, task], sample[:, task])
-        for sample in others
+        for sample in samples[1:]
         for task in range(3 + seed)
     ]
     assert_same(compute_self_agreement(errors, 4, seed), np.reshape(redrawn, (4, -1)).mean(axis=0))

@@ -23,7 +23,7 @@ def test_estimates_keep_scores_and_ranks(protocol, share, least):
     scores, stderrs = read_published(protocol)
     generator, coverage, taus = np.random.default_rng(1), [], []
     first = principal_components(scores).scores["PC1"]
-    for _ in range(5):
+    for _ in range(2):
         missing = generator.random(scores.shape) < share
         completed = complete(build_score_errors(scores.mask(missing), stderrs.mask(missing)))
         estimates = completed.errors.scores

@@ -23,7 +23,7 @@ def simulate(generator: np.random.Generator, df: float) -> pd.DataFrame:
 def test_rerun_false_alarm_rate():
     """Estimate errors from one pair of runs, and count the false alarms for another rerun."""
     exceeding = []
-    for seed in range(6):
+    for seed in range(3):
         generator, df = np.random.default_rng(seed), (2.5, 5)[seed % 2]
         pair = simulate(generator, df)
         twice = pair.mask(generator.random(pair.shape) < 0.25)

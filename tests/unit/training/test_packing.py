@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from tests.tiny_models import make_tiny_model
 from tests.unit.training.small import make_keys, make_model, make_samples
 from workflow_scripts.training.attention import choose_packing, get_packing_arguments
-from workflow_scripts.training.packing import Collator, MicroBatchSampler
+from workflow_scripts.training.packing import Collator
 from workflow_scripts.training.trainable_parameters import select_trainable
 from workflow_scripts.training.trainer import compute_summed_loss
 
@@ -77,11 +77,3 @@ def test_choose_packing_without_isolation(monkeypatch):
     monkeypatch.setattr(model, "forward", ignore_samples)
     assert choose_packing(model, make_keys()) == "none"
     assert model.config._attn_implementation == "sdpa"
-
-
-@pytest.mark.parametrize(("samples", "batch", "micro"), [(20, 8, 4), (21, 8, 3), (5, 8, 8)])
-def test_sampler_takes_every_sample_once(samples, batch, micro):
-    order = MicroBatchSampler(samples, batch, micro, 7)
-    micro_batches = list(order)
-    assert sorted(number for batch in micro_batches for number in batch) == list(range(samples))
-    assert len(micro_batches) == len(order)

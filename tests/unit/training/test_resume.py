@@ -159,22 +159,17 @@ def test_foreign_state_is_not_used(tmp_path, monkeypatch, capsys):
     assert "Resuming" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("factor", "name"), [("nan", "loss"), ("inf", "grad_norm")])
-def test_non_finite_loss_stops(undisturbed, tmp_path, monkeypatch, factor, name):
+def test_non_finite_loss_stops(undisturbed, tmp_path, monkeypatch):
     """Training stops at that step, and resumes from the last good state."""
     original = trainer.PackedTrainer.compute_loss
 
     def compute_loss(self, *args, **kwargs):
-        loss = original(self, *args, **kwargs)
-        if self.state.global_step == 7 and name == "loss":
-            return loss * float(factor)
-        if self.state.global_step == 7:
-            loss.register_hook(lambda gradient: gradient * float(factor))
-        return loss
+        factor = "nan" if self.state.global_step == 7 else "1"
+        return original(self, *args, **kwargs) * float(factor)
 
     with monkeypatch.context() as patch:
         patch.setattr(trainer.PackedTrainer, "compute_loss", compute_loss)
-        with pytest.raises(UserError, match=f"step 8 of 20: {name} is"):
+        with pytest.raises(UserError, match="step 8 of 20: loss is"):
             train(tmp_path, LORA)
     assert is_sealed(tmp_path / "checkpoint-6") and not (tmp_path / "checkpoint-8").exists()
     assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))

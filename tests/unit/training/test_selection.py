@@ -108,6 +108,23 @@ def test_evaluation_changes_no_training(tmp_path, method):
         assert torch.equal(logits[-1], to_eval_mode(with_evaluation.model)(input_ids=tokens).logits)
 
 
+@pytest.mark.parametrize(("method", "rate"), [("full", 3e-3), ("lora", 1e-2)])
+def test_bfloat16_loss_within_seeds(tmp_path, method, rate):
+    """After 50 steps, the dtype changes the loss less than another seed does."""
+    samples = draw_samples(40)
+    keys = {"method": method, "epochs": 5, "learning_rate": rate, "save_steps": 50}
+
+    def measure(precision, seed):
+        path, changes = tmp_path / f"{precision}{seed}", {"precision": precision, "seed": seed}
+        trained = train_small(path, samples=samples, held_out=samples, **keys, **changes)
+        ran = trained.to_training_facts("none").ran or {"precision": "float32"}
+        assert ran["precision"] == precision
+        return get_evaluations(trained)[50]
+
+    exact, other, rounded = measure("float32", 0), measure("float32", 1), measure("bfloat16", 0)
+    assert abs(rounded - exact) < abs(other - exact)
+
+
 def test_distilled_model_adds_its_losses(tmp_path):
     trained = train_small(tmp_path, "distilled", max_steps=1)
     assert set(trained.model.distillation_losses) == {"hidden", "logits"}

@@ -39,12 +39,12 @@ _LIVE_ACTIVATIONS, _LOGIT_COPIES = 8, 2
 class PrefixEngine:
     """Prefix-sharing inference; results are in request order and do not depend on that order or on batch sizes."""
 
-    def __init__(self, model, *, tokens_per_call: int | None = None, plain: bool = False):
+    def __init__(self, model, *, plain: bool = False):
         """Test whether the model can run packed; `plain` forces plain batches."""
         self.model = CausalModel(model, plain=plain)
         on_gpu = self.model.device.type == "cuda"
         self.memory_budget = _measure_memory(self.model.device)
-        self.tokens_per_call = tokens_per_call or (GPU_TOKENS if on_gpu else CPU_TOKENS)
+        self.tokens_per_call = GPU_TOKENS if on_gpu else CPU_TOKENS
         self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
         self.tokens = 0  # tokens of all requests so far, including cached ones
 

@@ -111,7 +111,7 @@ function makeTable(section) {
   hideFlagged.parentElement.hidden = !rows.some((row) => row.flag);
   section.querySelector(".tools button").addEventListener("click", () => table.download("csv", `leaderboard_${id}.csv`));
   table.on("dataFiltered", (_, shown) => {
-    section.querySelector("output").textContent = `${shown.filter((row) => !row.getData().is_baseline).length} rows`;
+    section.querySelector("output").textContent = `${shown.filter((row) => !row.getData().is_baseline).length} rows`.replace(/^1 rows/, "1 row");
   });
   table.on("tableBuilt", () => {
     const columnsWithHead = table.getColumns().filter((column) => column.getDefinition().formatter);

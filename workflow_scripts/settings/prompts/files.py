@@ -1,7 +1,6 @@
 """Read the files of prompt runs; every error message names the file and the key."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +8,9 @@ from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
 from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
-from workflow_scripts.settings.prompts.templates import render
 from workflow_scripts.settings.yaml_files import read_yaml
 
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
-
-# Example values of all variables of templates, to check that a template renders.
-_EXAMPLE: dict[str, Any] = {
-    "question": "What is 1 + 1?",
-    "choices": "['1', '2', '3', '4']",
-    "choice_list": ["1", "2", "3", "4"],
-    "subject": "elementary_mathematics",
-    "prompt": "What is 1 + 1?",
-    "prompts": ["What is 1 + 1?"],
-    "letter": "B",
-}
 
 
 def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
@@ -53,10 +40,7 @@ def read_run(files: dict[str, Path], name: str) -> PromptRun:
     if content.get("after", name) not in (None, *files):
         after = content["after"]
         raise UserError(f"{files[name]}: after is {after!r}; expected the name of a run.")
-    run = validate(PromptRun, content, f"{files[name]}: ")
-    if problems := list(_find_template_problems(run)):
-        raise UserError(f"{files[name]}: {problem}" for problem in problems)
-    return run
+    return validate(PromptRun, content, f"{files[name]}: ")
 
 
 def _read_content(files: dict[str, Path], name: Any, key: str) -> dict[str, Any]:
@@ -88,17 +72,3 @@ def _merge(below: Any, above: Any) -> Any:
     if not (isinstance(below, dict) and isinstance(above, dict)):
         return above
     return below | {key: _merge(below.get(key), value) for key, value in above.items()}
-
-
-def _find_template_problems(run: PromptRun) -> Iterator[str]:
-    """Yield the problems of rendering each template on an example."""
-    shot = _EXAMPLE | {"answer": "2"}
-    values = _EXAMPLE | {"shot": shot, "shots": [shot] * run.shots.number}
-    templates = {"text": run.text, "decoding.continuation": run.decoding.continuation}
-    for position, message in enumerate(run.messages or ()):
-        templates[f"messages[{position}].content"] = message.content
-    for key, template in templates.items():
-        try:
-            render(template or "", values)
-        except ValueError as error:
-            yield f"{key} {error}"

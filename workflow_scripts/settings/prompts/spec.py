@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from workflow_scripts.settings.prompts.templates import Template
 from workflow_scripts.settings.section import Count, Listed, NonNegative, Positive, Section, Words
 
 DATASETS = {"mmlu": "cais/mmlu", "vendor": "meta-llama/Llama-3.2-1B-Instruct-evals"}
@@ -28,7 +29,7 @@ ChoicesStyle = Literal["python_list", "single_quoted_list", "lettered_lines"]
 class Message(Section):
     role: Literal["system", "user", "assistant"]
     """Role of this turn."""
-    content: Words
+    content: Template
     """Content of the turn, a Jinja2 template."""
     for_each_shot: bool = False
     """Repeat this message for each few-shot example, available to the template as `shot`.
@@ -90,7 +91,7 @@ class Decoding(Section):
     """Maximum number of new tokens; null with likelihood only."""
     stop: Listed[Words] = ()
     """Stop strings, besides the model's own end of a turn."""
-    continuation: Words = " {{ letter }}"
+    continuation: Template = " {{ letter }}"
     """With likelihood: the template of what is scored after the prompt."""
 
     def find_contradictions(self) -> Iterator[str]:
@@ -153,7 +154,7 @@ class Asking(Section):
     ones, or one choice per line after its letter."""
     messages: Listed[Message] | None = Field(None, min_length=1)
     """The conversation for the model's chat template; exclusive with text."""
-    text: Words | None = None
+    text: Template | None = None
     """A template of the raw text that the model continues; exclusive with messages."""
     date: Words = "26 Jul 2024"
     """Date for chat templates that state one (Llama 3.2's); today's date would change the prompt

@@ -3,11 +3,28 @@
 import json
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
+
+from workflow_scripts.settings.section import Words
+
+_MAX_SHOTS = 285
+# Example values of all variables of templates, to check that a template renders.
+_EXAMPLE: dict[str, Any] = {
+    "question": "What is 1 + 1?",
+    "choices": "['1', '2', '3', '4']",
+    "choice_list": ["1", "2", "3", "4"],
+    "subject": "elementary_mathematics",
+    "prompt": "What is 1 + 1?",
+    "prompts": ["What is 1 + 1?"],
+    "letter": "B",
+    "answer": "2",
+}
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """Render a template; a ValueError describes the problem in words that follow the template's key."""
+    """Render a template; raise ValueError if it cannot be rendered."""
     from jinja2 import TemplateError
 
     try:
@@ -15,9 +32,19 @@ def render(template: str, values: Mapping[str, Any]) -> str:
     except (TemplateError, TypeError, ValueError, RecursionError, ArithmeticError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ValueError(
-            f"is a template that cannot be rendered ({reason}); expected a Jinja2 template with the names"
+            f"it cannot be rendered ({reason}); expected a Jinja2 template with the names"
             f" {', '.join(sorted(values))}."
         ) from None
+
+
+def _check_template(template: str) -> str:
+    """Raise ValueError if a template cannot be rendered on an example."""
+    shots = [_EXAMPLE] * _MAX_SHOTS
+    render(template, _EXAMPLE | {"shot": _EXAMPLE, "shots": shots})
+    return template
+
+
+Template = Annotated[Words, AfterValidator(_check_template)]
 
 
 @cache

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.figures import label_missing, pick_model_colours, save_lines
+from workflow_scripts.render.figures import pick_model_colours, save_lines
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_milliseconds, format_with_errors, numbers
 from workflow_scripts.studies.chunking.frame import (
@@ -97,9 +97,8 @@ def _draw(axes, table: pd.DataFrame) -> None:
         style = {"color": colours[name], "marker": "o", "markersize": 4}
         style["linestyle"] = "-" if way == "fused" else "--"
         axes.plot(line["batch"], line["token_faster"], label=f"{name}, {way}", **style)
-    label_missing(axes, table.loc[table["way"].isna(), "model"])
     set_doubling_axis(axes, rows["batch"])
-    axes.set_xlabel("batch size")
+    axes.set_xlabel(f"batch size (medians of {rows['n'].max()} rounds)")
     axes.set_ylim(bottom=0)
     axes.set_ylabel("speedup at generation over the unchanged model")
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.figures import label_missing, pick_model_colours, save_lines
+from workflow_scripts.render.figures import pick_model_colours, save_lines
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_with_errors, numbers, perplexity, shown
 from workflow_scripts.studies.chunking.frame import parse_plans, pivot_metrics, set_doubling_axis
@@ -69,9 +69,7 @@ def _draw(axes, table: pd.DataFrame) -> None:
     colours = pick_model_colours(list(names.unique()))
     for name, line in lines.groupby(names, sort=False):
         style = {"color": colours[name], "marker": "o", "markersize": 4}
-        axes.plot(line["chunks"], line["ratio"], label=name, **style)
-    failed = table[table["ratio"].isna()]
-    label_missing(axes, failed["model"] + " · " + failed["task"])
+        axes.plot(line["chunks"], line["ratio"], label=f"{name} (n = {line['n'].max()})", **style)
     axes.set_yscale("log")
     set_doubling_axis(axes, table["chunks"].dropna())
     axes.set_xlabel("chunks of consecutive layers, in parallel")

@@ -148,7 +148,9 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     size = 9.0, 1.5 + 0.25 * max(4, len(table))
     with drawing([pdf, png], *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
-            axes.set_xlabel(label, fontsize=8)
+            is_mmlu = column in ("agreement", "accuracy")
+            count = f"\n(n = {table['n'].max():.0f})" if is_mmlu else ""
+            axes.set_xlabel(label + count, fontsize=8)
             rule(axes, "both")
             for stage, marks in table.groupby("stage", sort=False):
                 error = 1.96 * marks["accuracy_stderr"] if column == "accuracy" else None

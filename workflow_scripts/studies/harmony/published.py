@@ -9,8 +9,6 @@ from workflow_scripts.render.verdict import (
     LIMIT,
     NOT_MEASURED,
     compute_repeat_error,
-    verdict,
-    within,
 )
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
@@ -48,10 +46,17 @@ def compare_harmony(
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
     for model, rank in zip(published["model"], published["rank"], strict=True):
         cell = cells.get(model, {})
-        why_not = GENERATED if source == "miniature" else grid if cell else NOT_MEASURED
-        numbers = {"item": "rank", "metric": "rank", "published": rank, "ours": cell.get("rank")}
-        numbers |= within(rank, cell.get("rank_low"), cell.get("rank_high"), why_not)
-        yield {"source": SOURCE, "of": model} | numbers
+        yield {
+            "source": SOURCE,
+            "of": model,
+            "item": "rank",
+            "metric": "rank",
+            "published": rank,
+            "ours": cell.get("rank"),
+            "low": cell.get("rank_low"),
+            "high": cell.get("rank_high"),
+            "because": GENERATED if source == "miniature" else grid if cell else NOT_MEASURED,
+        }
 
 
 def compare_cells(
@@ -84,12 +89,19 @@ def _compare_scores(
         else:
             error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
         cell = cells[protocol].get(model, {})
-        scores = {"published": value, "published_stderr": row["stderr"]}
-        scores |= {"ours": cell.get(task), "ours_stderr": cell.get(f"{task}{ERROR}")}
-        about = {"source": name, "of": model, "item": task}
-        about["metric"] = AFTER_TRAINING if protocol == TRAINED else DIRECT
-        judged = verdict(*scores.values(), why_not, printed_to=printed_to, error=error)
-        yield about | scores | judged
+        yield {
+            "source": name,
+            "of": model,
+            "item": task,
+            "metric": AFTER_TRAINING if protocol == TRAINED else DIRECT,
+            "published": value,
+            "published_stderr": row["stderr"],
+            "ours": cell.get(task),
+            "ours_stderr": cell.get(f"{task}{ERROR}"),
+            "error": error,
+            "printed_to": printed_to,
+            "because": why_not,
+        }
 
 
 def _compute_step(task: str, value: float) -> float:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.figures import drawing
+from workflow_scripts.render.figures import add_counts, drawing
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_with_errors, numbers
 from workflow_scripts.render.words import CLEAR
@@ -100,7 +100,9 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
 
 def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Plot each score minus its baseline: subjects down, checkpoints and metrics across."""
-    subjects = table["subject"].drop_duplicates().replace(_TITLES).str.replace("_", " ")
+    counts = table.groupby("subject", sort=False)["n"].max()
+    names = counts.index.to_series().replace(_TITLES).str.replace("_", " ")
+    subjects = add_counts(names, counts)
     columns = [
         (f"{name} {metric}", rows[metric] - rows["baseline"], rows[f"{metric}_z"] >= CLEAR)
         for name, rows in table.groupby(table["model"] + table["variant"], sort=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
-from workflow_scripts.render.verdict import GENERATED, verdict
+from workflow_scripts.render.verdict import GENERATED
 from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, MmluComparison
 from workflow_scripts.studies.mmlu.by_subject import MACRO, read_published_scores
 
@@ -29,16 +29,18 @@ def compare_mmlu(
         average, _ = printed.pop(MACRO)
         # Compute the standard error of the average from the printed ones of the subjects.
         error = math.hypot(*(stderr for _, stderr in printed.values())) / len(printed)
-        for subject, score in [(MACRO, (average, error)), *sorted(printed.items())]:
+        for subject, (value, stderr) in [(MACRO, (average, error)), *sorted(printed.items())]:
             row = measured.get((checkpoint, subject), {})
-            scores = (*score, row.get("qem"), row.get("qem_stderr"))
-            names = ("published", "published_stderr", "ours", "ours_stderr")
             yield {
                 "source": source,
                 "of": checkpoint,
                 "item": subject,
                 "metric": "qem",
                 "n": row.get("n"),
-                **dict(zip(names, scores, strict=True)),
-                **verdict(*scores, reason, printed_to=_PRINTED_TO),
+                "published": value,
+                "published_stderr": stderr,
+                "ours": row.get("qem"),
+                "ours_stderr": row.get("qem_stderr"),
+                "printed_to": _PRINTED_TO,
+                "because": reason,
             }

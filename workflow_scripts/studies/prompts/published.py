@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
-from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED, verdict
+from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED
 from workflow_scripts.stats.proportions import compute_share_stderr
 from workflow_scripts.studies.prompts.requests import PromptComparison
 
@@ -26,17 +26,18 @@ def compare_prompts(
         row = measured.get((settings.checkpoint, settings.runs.get(str(line.run))), {})
         # The subjects were not printed, so the mean over subjects has no standard error.
         stderr = float(compute_share_stderr(value, questions)) if line.metric == "micro" else None
-        scores = (value, stderr, row.get(line.metric), row.get(f"{line.metric}_stderr"))
-        names = ("published", "published_stderr", "ours", "ours_stderr")
-        reason = _get_obstacle(row.get("n"), questions, settings)
         yield {
             "source": "prompt_runs",
             "of": settings.checkpoint,
             "item": f"run {line.run}",
             "metric": line.metric,
             "n": row.get("n"),
-            **dict(zip(names, scores, strict=True)),
-            **verdict(*scores, reason, printed_to=_PRINTED_TO),
+            "published": value,
+            "published_stderr": stderr,
+            "ours": row.get(line.metric),
+            "ours_stderr": row.get(f"{line.metric}_stderr"),
+            "printed_to": _PRINTED_TO,
+            "because": _get_obstacle(row.get("n"), questions, settings),
         }
 
 

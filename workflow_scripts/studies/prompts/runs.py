@@ -12,7 +12,13 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_records
-from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
+from workflow_scripts.render.figures import (
+    add_counts,
+    draw_legend_below,
+    drawing,
+    pick_model_colours,
+    rule,
+)
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import format_p_value, format_with_errors, numbers
 from workflow_scripts.stats.proportions import wilson
@@ -130,7 +136,8 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
 def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     """Plot accuracy with its 95% interval, baseline and format compliance of each run."""
     table = table[table["n"].notna()].astype({"n": "float64"})
-    texts = table.drop_duplicates("run").set_index("run")["changed"]
+    runs = table.drop_duplicates("run").set_index("run")
+    texts = pd.Series(add_counts(runs["changed"], runs["n"]), runs.index)
     names = table["model"] + table["variant"]
     with drawing([pdf, png], 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
         colours = pick_model_colours(list(names.unique()))

@@ -197,8 +197,10 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path
     titles = dict(settings.grid.names)
     for row in table[table["statistic"] == frame.MEAN].dropna(subset="families_low").itertuples():
         low, high = number(row.families_low), number(row.families_high)
-        mean = f"mean agreement {number(row.value)}\n({low} to {high} over {row.of})"
-        titles[row.protocol] += f"\n{mean}"
+        titles[row.protocol] += (
+            f", {row.models:.0f} models\nmean agreement {number(row.value)}"
+            f"\n({low} to {high} over {row.groups:.0f} {row.of})"
+        )
     names = {task: settings.names[task] for task in tasks}
     squares = plots.pivot_pairs(pairs, titles, settings.grid, names)
     plots.plot_heat_maps(squares, files, "Kendall's tau-b of two tasks", borders)
@@ -241,7 +243,7 @@ def main(
         "Models": "{models:.0f}",
         "Pairs": "{pairs:.0f}",
     }
-    title = "Agreement of tasks about models"
+    title = "Rank agreement between tasks"
     frame.write_grid_table(
         agreement, table, grid_settings, title=title, note=_NOTE, shown=shown, rows=rows
     )

@@ -32,6 +32,12 @@ QUESTIONS = {
     "trainings": "other test items and both fine-tuned again",
     "tasks": "other tasks of the kind",
 }
+# Why the error of a question may be unknown.
+_UNKNOWN = {
+    "items": "a score has no standard error",
+    "trainings": "neither seeds nor releases show how far a second training would move the scores",
+    "tasks": "there is a single task",
+}
 _NOTE = (
     "{} minus {}, in percentage points. Uncertainty: what might have been otherwise; other tasks by Student's t."
     " Verdict: which is better, where the 95% confidence interval excludes zero, for a single task where p is below"
@@ -206,7 +212,7 @@ def _compare_items(row: dict[str, Any]) -> dict[str, float]:
 def describe_verdict(row: Mapping[str, Any], names: Sequence[str]) -> str:
     """Describe the difference, the better model if there is one, and whether both are at the baseline."""
     if np.isnan(row["low"]):
-        return "unknown: no standard error"
+        return f"unknown: {_UNKNOWN[row['question']]}"
     difference, low, high, detectable = (
         fixed(100 * row[key], ".2f") for key in ("difference", "low", "high", "detectable")
     )

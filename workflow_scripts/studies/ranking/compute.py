@@ -67,7 +67,8 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
                     axis.plot(group[across], group["pc1"], marker, **look)
                 set_log_axis(axis, plots.format_size if across == "parameters" else None)
                 axis.set_xlabel(label)
-                axis.set_title(settings.grid.names[protocol], fontsize=9)
+                title = f"{settings.grid.names[protocol]}, {len(rows)} models"
+                axis.set_title(title, fontsize=9)
                 rule(axis, "both", "0.92")
         if not protocols:
             return

@@ -18,15 +18,15 @@ from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 _NOTE = (
     "Models ranked by PC1, 100 times the first principal component of the standardised scores, within each"
-    f" protocol; in brackets the 95% interval of the rank with test items resampled{frame.TRAININGS} (of thousands"
-    f" of models by as few as {FEWEST_DRAWS} replicates). PC1 of different protocols, or of different"
+    f" protocol; in brackets the 95% interval of the rank with test items resampled{frame.TRAININGS} (from"
+    f" {FEWEST_DRAWS} replicates where there are thousands of models). PC1 of different protocols, or of different"
     " sets of models, is not on one scale. Scores in percent (of the metric's highest value). train-before-test has"
     " raw scores, the clipped protocol the better of these and the zero-shot ones; imported scores are as in their"
     " source, and the published leaderboard looks clipped. Origin: own runs, or the file that scores were imported"
     " from. A dash is a missing cell. For PC1 and rank it is estimated from the model's other scores and those of"
     f" all models, and the error of the estimate widens the interval; such a rank has a {frame.ESTIMATED}, and the"
-    f" last column names the cells. A model with fewer than {FEWEST} scores, or on fewer than half of the tasks, has"
-    f" no PC1, nor has one with a cell of a task that fewer than {FEWEST} models have. Missing standard errors are"
+    f" last column names the cells. A model with fewer than {FEWEST} scores, or on fewer than half of the tasks, or"
+    f" without a score on a task that fewer than {FEWEST} models have, has no PC1. Missing standard errors are"
     " those of the nearest scores; the last column counts them."
 )
 _MODEL = ["model", "variant", "origin", "family", "parameters", "kind", "tokens_billion"]

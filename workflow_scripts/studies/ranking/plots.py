@@ -159,13 +159,17 @@ def draw_ranks(
     `order` has the labels of the values of `column` on the x axis, `ends` the columns with the rank and the ends of
     its interval. Only the NAMED best models are drawn.
     """
-    wide = table.pivot(index="label", columns=column, values=list(ends))
+    # Names of tied models stand below each other.
+    table = table.assign(line=table[ends[0]] + table.groupby([column, ends[0]]).cumcount())
+    wide = table.pivot(index="label", columns=column, values=[*ends, "line"])
     models = table.drop_duplicates("label").set_index("label")[["name", "family"]]
     first = wide[ends[0]].mean(axis=1).nsmallest(NAMED).index
     last = len(order) - 1
     for label, (name, family) in models.loc[first].iterrows():
         colour = looks[family][0]
-        rank, low, high = (wide.loc[label, end][list(order)].to_numpy(float) for end in ends)
+        rank, low, high, line = (
+            wide.loc[label, end][list(order)].to_numpy(float) for end in (*ends, "line")
+        )
         axis.plot(rank, "o", color=colour, markersize=3)
         # Horizontal offsets keep the intervals of neighbouring ranks apart.
         ranges = np.arange(len(order)) + ((rank - 1) % 9 - 4) * 0.014
@@ -177,9 +181,10 @@ def draw_ranks(
         for place, side in ((0, "right"), (last, "left")):
             if not np.isnan(rank[place]):
                 look = {"ha": side, "va": "center", "fontsize": 6.8, "color": colour}
-                axis.text(place, rank[place], f"  {name} ({rank[place]:.0f})  ", **look)
+                side_x = place + (0.06 if place else -0.06)  # beside the intervals
+                axis.text(side_x, line[place], f"  {name} ({rank[place]:.0f})  ", **look)
     axis.set_xlim(-0.9, last + 0.9)
-    axis.set_ylim(wide[ends[0]].max(axis=None) + 0.7, 0.3)
+    axis.set_ylim(wide["line"].max(axis=None) + 0.7, 0.3)
     axis.set_xticks(range(len(order)), list(order.values()))
     axis.set_yticks([])
     axis.xaxis.tick_top()

@@ -155,7 +155,7 @@ def main(
             ", ".join(names[task] for task in row.split()) for row in price["chosen"].fillna("")
         ],
     }
-    title = "A part of the trainings"
+    title = "Training on fewer tasks"
     write_grid_table(price, table, grid_settings, title=title, note=NOTE, shown=shown)
 
 

@@ -9,7 +9,12 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_records
-from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours
+from workflow_scripts.render.figures import (
+    add_counts,
+    draw_legend_below,
+    drawing,
+    pick_model_colours,
+)
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
@@ -112,6 +117,8 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
         baselines = table.groupby("task")["baseline"].max().dropna()
         down = tasks.get_indexer(baselines.index)
         axes.vlines(baselines, down - 0.42, down + 0.42, color="0.45", label="baseline")
+        counts = table.groupby("task")["n"].max().reindex(tasks)
+        axes.set_yticks(range(len(tasks)), add_counts(tasks, counts))
         axes.set_xlabel("score, with its 95% confidence interval")
         draw_legend_below(fig, axes, 4)
 

@@ -148,7 +148,7 @@ def main(
     measures = {"Pearson's r": "{pearson:.3f}", "Models": "{models:.0f}"}
     shown = {"Protocol": "{protocol}", "Texts": names[0] + " and " + names[1]}
     shown |= {"Kendall's tau-b": "{value:.3f}"} | measures
-    title = "Agreement of texts about models"
+    title = "Rank agreement between texts"
     write_grid_table(table, text_pairs, grid_settings, title=title, note=_PAIRS_NOTE, shown=shown)
 
     table = compare_texts(by_protocol, read_grids(grid), grid_settings)

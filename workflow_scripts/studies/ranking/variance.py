@@ -105,7 +105,7 @@ def main(
             for reliability, name in _TASKS_FOR.items()
         },
     }
-    title = "Where the variance of the scores lies"
+    title = "Sources of the variance of scores"
     write_grid_table(variance, table, grid_settings, title=title, note=_NOTE, shown=shown)
 
 

@@ -45,7 +45,7 @@ def make_leaderboard(
     """
     rows = [_describe_entry(entry, flags) for entry in entries]
     table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS]).set_index("file")
-    measured = _select_scores(entries, scores, tasks)
+    measured = _select_scores(table, scores, tasks)
     names = [task["task"] for task in tasks]
     for part, suffix in _PARTS.items():
         wide = measured.pivot(index="file", columns="task", values=part)
@@ -87,22 +87,20 @@ def _match_flag(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
 
 
 def _select_scores(
-    entries: list[dict[str, Any]], scores: pd.DataFrame, tasks: Sequence[Task]
+    table: pd.DataFrame, scores: pd.DataFrame, tasks: Sequence[Task]
 ) -> pd.DataFrame:
     """Select the scores of each entry, one row per file and task."""
-    keys = []
-    for entry in entries:
-        request = entry["request"]
-        checkpoint = CheckpointId.parse(request["name"])
-        # A checkpoint made by this workflow has a different commit, so do not match on it.
-        revision = "" if checkpoint.variant else entry["commit"]
-        match = [checkpoint.model, checkpoint.variant, request["precision"], request["protocol"]]
-        keys.append([entry["file"], *match, revision])
+    ids = [CheckpointId.parse(name) for name in table["model"]]
+    keys = table[["protocol"]].assign(
+        model=[id.model for id in ids], variant=[id.variant for id in ids], dtype=table["precision"]
+    )
+    # A checkpoint made by this workflow has a different commit, so do not match on it.
+    keys["revision"] = table["commit"].where(keys["variant"] == "", "")
     metrics = {task["task"]: task["metric"] for task in tasks}
     scores = scores[scores["subset"].isna() & scores["value"].notna()]
     scores = scores[(scores["metric"] == scores["task"].map(metrics)).fillna(False).astype(bool)]
     scores = scores.assign(revision=scores["commit"].where(scores["variant"] == "", ""))
-    return pd.DataFrame(keys, columns=["file", *_MATCH]).merge(scores, on=_MATCH)
+    return keys.reset_index().merge(scores, on=_MATCH)
 
 
 def _compute_gap_stderr(

@@ -58,6 +58,21 @@ def test_comparison_uses_common_tasks():
     assert (swapped["difference"] == -table["difference"]).all()
 
 
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ((0.02, 0.03, np.nan), "a is better"),
+        ((-0.03, -0.02, 0.01), "b is better"),
+        ((0.02, 0.03, 0.2), "not settled"),
+        ((np.nan, np.nan, np.nan), "unknown: there is a single task"),
+    ],
+)
+def test_describe_verdict(row, expected):
+    row = dict(zip(("low", "high", "p_holm"), row, strict=True))
+    row |= {"difference": 0.02, "detectable": 0.01, "at_baseline": True, "question": "tasks"}
+    assert describe_verdict(row, ("a", "b")).startswith(expected)
+
+
 def test_baseline_models_are_described(tmp_path):
     scores = make_study(("direct",), (FIRST, SECOND)).assign(value=0.5, baseline=0.48)
     scores.to_parquet(tmp_path / "scores.parquet")

@@ -10,8 +10,7 @@ from tests.records import collect
 from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import COMMIT, TASKS, fail, make_entry, measure
 from workflow_scripts.scores.files import write_csv
-from workflow_scripts.settings.leaderboard_submissions import Request
-from workflow_scripts.studies.suite.board import make_suite_tab, render_texts
+from workflow_scripts.studies.suite.board import make_suite_tab
 from workflow_scripts.studies.suite.chapter import SUITE
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
 from workflow_scripts.studies.suite.table_requests import describe_suite_page
@@ -77,12 +76,3 @@ def test_tab(table):
     assert chance["average"] is None and "sst2" not in chance
     assert paper["truth"] == 0.2 and paper["truth_stderr"] == pytest.approx(0.02)
     assert (good["model_type"], good["sst2"], good["sst2_stderr"]) == ("● pretrained", 0.8, 0.1)
-
-
-def test_rules_and_request_keys():
-    tasks = [{"task": "sciq", "shots": 7, "max_items": None}]
-    suite = {"tasks": tasks, "max_items": 50, "memory_mb": 23_456, "open_licences": ["zlib"]}
-    rules = render_texts(describe_suite_page(load({"suite": suite})))["About"]
-    for words in ("<td>7</td>", "<td>50</td>", "23,456 MB", "none of: zlib.", "config/flags.yaml"):
-        assert words in rules
-    assert all(f"<td>{name}" in rules for name in Request.model_fields)

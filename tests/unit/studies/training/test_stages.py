@@ -47,5 +47,3 @@ def test_stages(wikitext, tmp_path):
     paths = tmp_path / "scores.parquet", [tmp_path / "record.json"], files, figure
     stages.main(*paths, NAMES, TEXTS)
     assert figure[1].stat().st_size > 5000
-    lines = files[1].read_text(encoding="utf-8").splitlines()[-3:]
-    assert [line.rstrip(" |").endswith("—") for line in lines] == missing
