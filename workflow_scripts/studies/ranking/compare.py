@@ -85,7 +85,8 @@ def compare_grids(
 
     `baselines` has the baseline and the number of items of each task of this run.
     """
-    rows, models = [], set()
+    rows: list[dict[str, Any]] = []
+    models: set[str] = set()
     for key, by_protocol in grids.items():
         for name, grid in by_protocol.items():
             protocol = settings[key].grid.protocols[name]
