@@ -1,4 +1,4 @@
-"""Show the training and test items of train-before-test."""
+"""Show the items of train-before-test, and measure bits per byte of the user's own texts before and after training."""
 
 from workflow_scripts.grid.requests import build_explain_request
 
@@ -20,3 +20,31 @@ rule explain_training:
         request=lambda wildcards: build_explain_request(SETTINGS).to_params(),
     script:
         "../workflow_scripts/grid/explain.py"
+
+
+rule measure_corpus:
+    """Measure bits per byte of your own text, before and after training a model on it."""
+    input:
+        model=get_checkpoint_manifest,
+        text=lambda wildcards: SETTINGS.harmony.corpora[wildcards.corpus],
+    output:
+        before="results/records/corpora/direct/{checkpoint}/{corpus}.json",
+        before_windows="results/records/corpora/direct/{checkpoint}/{corpus}.parquet",
+        after="results/records/corpora/train_before_test/{checkpoint}/{corpus}.json",
+        after_windows="results/records/corpora/train_before_test/{checkpoint}/{corpus}.parquet",
+    log:
+        "logs/measure_corpus/{checkpoint}/{corpus}.log",
+    wildcard_constraints:
+        corpus=match_any(SETTINGS.harmony.corpora),
+    retries: RETRIES
+    conda:
+        EVALUATION_ENVIRONMENT
+    threads: SETTINGS.compute.threads
+    resources:
+        **plan_resources("measure_corpus", estimate_corpus),
+    params:
+        version="measure_corpus 2",
+        compute_threads=SETTINGS.compute.threads,
+        request=lambda wildcards: build_corpus_request(SETTINGS, wildcards.corpus).to_params(),
+    script:
+        "../workflow_scripts/steps/measure_corpus.py"

@@ -32,69 +32,76 @@ def compare_harmony(
     Both runs use the same test items, so scores differ only by retraining noise.
     """
     tasks = [column for column in published.columns if column not in LEADING_COLUMNS]
-    cells = _index_models(ours, CLIPPED)  # published scores are clipped too
+    wide = published.set_index("model")[tasks] / 100
+    scores = wide.rename_axis(columns="task").stack().rename("value").reset_index()
+    items = scores["task"].map(TEST_ITEMS).where(scores["task"] != _CORRELATION)
+    scores = scores.assign(
+        protocol=TRAINED, stderr=compute_share_stderr(scores["value"], items - 1)
+    )
+    yield from _compare_scores(SOURCE, scores, ours, source, reruns, _PRINTED_TO)
+    cells = _index_models(ours, CLIPPED)
     same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
     )
-    general = GENERATED if source == "miniature" else None
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
-    for line in published.to_dict("records"):
-        model, rank = line["model"], line["rank"]
-        cell, base = cells.get(model, {}), {"source": SOURCE, "of": model}
-        for task in tasks:
-            value, stderr = line[task] / 100, None
-            if task != _CORRELATION:
-                stderr = float(compute_share_stderr(value, TEST_ITEMS[task] - 1))
-            error = _compute_training_error(reruns, task, model, value)
-            row = {"metric": AFTER_TRAINING, "published": value, "published_stderr": stderr}
-            row |= {"error": error, "printed_to": _PRINTED_TO, "because": general}
-            yield base | row | _get_score(cell, task)
-        yield base | {
+    for model, rank in zip(published["model"], published["rank"], strict=True):
+        cell = cells.get(model, {})
+        yield {
+            "source": SOURCE,
+            "of": model,
             "item": "rank",
             "metric": "rank",
             "published": rank,
             "ours": cell.get("rank"),
             "low": cell.get("rank_low"),
             "high": cell.get("rank_high"),
-            "because": general or (grid if cell else NOT_MEASURED),
+            "because": GENERATED if source == "miniature" else grid if cell else NOT_MEASURED,
         }
 
 
 def compare_cells(
     published: pd.DataFrame, ours: pd.DataFrame | None, source: str, reruns: Reruns
 ) -> Iterator[dict]:
-    """Yield a row for each score of the authors' second release, direct and after training.
+    """Yield a row for each score of the authors' second release, direct and after training."""
+    scores = published[published["task"].isin(TEST_ITEMS)]
+    return _compare_scores(CELLS, scores, ours, source, reruns, 0)
+
+
+def _compare_scores(
+    name: str,
+    published: pd.DataFrame,
+    ours: pd.DataFrame | None,
+    source: str,
+    reruns: Reruns,
+    printed_to: float,
+) -> Iterator[dict]:
+    """Compare published scores with ours by the standard error of their difference.
 
     Direct scores involve no sampling or training: only the order of floating-point sums on two devices may differ.
     Published scores after training are the higher of both scores (none is below the direct one), and so are ours.
     """
-    general = GENERATED if source == "miniature" else None
+    why_not = GENERATED if source == "miniature" else None
     cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_models(ours, CLIPPED)}
-    for row in published[published["task"].isin(TEST_ITEMS)].to_dict("records"):
+    for row in published.to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
         if protocol == TRAINED:
-            error = _compute_training_error(reruns, task, model, value)
+            error = max(reruns.most(task, model) / LIMIT, _compute_step(task, value))
         else:
             error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
+        cell = cells[protocol].get(model, {})
         yield {
-            "source": CELLS,
+            "source": name,
             "of": model,
+            "item": task,
             "metric": AFTER_TRAINING if protocol == TRAINED else DIRECT,
             "published": value,
             "published_stderr": row["stderr"],
+            "ours": cell.get(task),
+            "ours_stderr": cell.get(f"{task}{ERROR}"),
             "error": error,
-            "printed_to": 0,
-            "because": general,
-            **_get_score(cells[protocol].get(model, {}), task),
+            "printed_to": printed_to,
+            "because": why_not,
         }
-
-
-def _get_score(cell: dict, task: str) -> dict:
-    return {"item": task, "ours": cell.get(task), "ours_stderr": cell.get(f"{task}{ERROR}")}
-
-
-def _compute_training_error(reruns: Reruns, task: str, model: str, value: float) -> float:
-    return max(reruns.most(task, model) / LIMIT, _compute_step(task, value))
 
 
 def _compute_step(task: str, value: float) -> float:

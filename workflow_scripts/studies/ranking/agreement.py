@@ -50,27 +50,37 @@ def compute_correlations(scores: pd.DataFrame, measure: str) -> pd.DataFrame:
     return kendall_matrix(scores) if measure == "kendall" else scores.corr()
 
 
-def compute_agreement(grids: Grids, settings: GridSettings, draws: int, seed: int) -> pd.DataFrame:
-    """Compute one row per number in long form: protocol, statistic, and task, category or pair."""
-    direct, rows = grids.get(settings.grid.baseline), []
+def compute_agreement(
+    grids: Grids, settings: GridSettings, draws: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Compute one row per number in long form (protocol, statistic, and task, category or pair), and the categories.
+
+    The second table has one row per protocol, measure and pair of categories.
+    """
+    direct, rows, categories = grids.get(settings.grid.baseline), [], []
     for protocol, grid in grids.items():
         for measure in settings.grid.measures:
-            values = _compute_statistics(grid, measure, settings, draws, seed)
+            matrix = compute_correlations(grid.measured, measure)
+            means = average_categories(matrix, settings)
+            values = _compute_statistics(grid, measure, matrix, means, draws, seed)
             if direct and grid is not direct:
                 values += _compare_with_direct(direct, grid, measure, draws, seed)
             about = {"protocol": protocol, "origins": grid.origins, "measure": measure}
             values.sort(key=lambda row: _ORDER.index(row["statistic"]))
             rows += [about | row for row in values]
+            means.insert(0, "protocol", protocol)
+            means.insert(1, "measure", measure)
+            categories.append(means)
     table = pd.DataFrame(rows, columns=_COLUMNS)
     single = {"measure": len(settings.grid.measures) == 1, "origins": not settings.grid.run}
-    return table.drop(columns=[name for name, is_single in single.items() if is_single])
+    table = table.drop(columns=[name for name, is_single in single.items() if is_single])
+    return table, pd.concat(categories, ignore_index=True)
 
 
 def _compute_statistics(
-    grid: Grid, measure: str, settings: GridSettings, draws: int, seed: int
+    grid: Grid, measure: str, matrix: pd.DataFrame, categories: pd.DataFrame, draws: int, seed: int
 ) -> list[dict[str, Any]]:
     scores = grid.measured.dropna(how="all")
-    matrix = compute_correlations(scores, measure)
     pairs = [
         {
             "statistic": frame.PAIR,
@@ -101,8 +111,8 @@ def _compute_statistics(
         rows.append({"statistic": frame.OWN_REDRAW, "value": redraw})
         rows.append({"statistic": frame.CEILING, "value": average_pairs(ceilings)})
         rows += _name_tasks(frame.TASK_CEILING, average_by_task(ceilings))
-    categories = average_categories(matrix, settings).drop(columns="pairs").dropna()
-    rows += categories.assign(statistic=frame.CATEGORY).to_dict("records")
+    means = categories.drop(columns="pairs").dropna()
+    rows += means.assign(statistic=frame.CATEGORY).to_dict("records")
     return [{"models": len(scores)} | row for row in [*rows, *pairs]]
 
 
@@ -119,18 +129,6 @@ def average_categories(matrix: pd.DataFrame, settings: GridSettings) -> pd.DataF
         others = sizes[second] if first != second else (sizes[first] - 1) / 2
         rows.append((first, second, means.at[first, second], int(sizes[first] * others)))
     return pd.DataFrame(rows, columns=["first", "second", "value", "pairs"])
-
-
-def compute_categories(grids: Grids, settings: GridSettings) -> pd.DataFrame:
-    """Compute one row per protocol, measure and pair of categories."""
-    tables = []
-    for grid in grids.values():
-        for measure in settings.grid.measures:
-            table = average_categories(compute_correlations(grid.measured, measure), settings)
-            table.insert(0, "protocol", grid.protocol)
-            table.insert(1, "measure", measure)
-            tables.append(table)
-    return pd.concat(tables, ignore_index=True)
 
 
 def _compare_with_direct(
@@ -232,7 +230,7 @@ def main(
     seed: int,
 ) -> None:
     grid_settings, grids = GridSettings.of(settings), read_grids(grid)
-    agreement = compute_agreement(grids, grid_settings, num_bootstrap, seed)
+    agreement, averages = compute_agreement(grids, grid_settings, num_bootstrap, seed)
     rows = agreement[agreement["statistic"].isin(list(frame.STATISTICS))]
     measure = {"Measure": rows["measure"].map(frame.MEASURES)} if "measure" in rows else {}
     shown: dict[str, Any] = {
@@ -251,7 +249,6 @@ def main(
     )
     plot_agreement(agreement, grid_settings, figure)
 
-    averages = compute_categories(grids, grid_settings)
     between = averages["first"] + " and " + averages["second"]
     is_within = averages["first"] == averages["second"]
     shown = {

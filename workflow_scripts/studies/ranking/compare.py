@@ -47,11 +47,11 @@ _NOTE = (
 _SETTINGS = ("harness", "dtype", "shots", "n", "prompts")
 
 
-def compare_scores(pair: pd.DataFrame, *, trains: bool) -> Iterator[dict[str, Any]]:
+def compare_scores(pair: pd.DataFrame, *, trains: bool, **about: Any) -> Iterator[dict[str, Any]]:
     """Compare two models: yield one row over all tasks per source of error, then one row per task.
 
     `pair` has by task the difference, first minus second, its standard errors from `items` and `trainings`, and
-    whether both models are `at_baseline`.
+    whether both models are `at_baseline`. Each row begins with `about`.
     """
     difference, count = pair["difference"], len(pair)
     stderr = np.hypot(pair["items"], pair["trainings"])
@@ -65,14 +65,14 @@ def compare_scores(pair: pd.DataFrame, *, trains: bool) -> Iterator[dict[str, An
     # The error over tasks includes items, so it is at least the error from items and training.
     errors["tasks"] = (np.fmax(difference.std() / count**0.5, both_stderr), count - 1)
     for question, error in errors.items():
-        about = {"question": question, "task": OVERALL, "tasks": count}
-        about["at_baseline"] = bool(pair["at_baseline"].all())
-        yield about | estimate_difference(float(difference.mean()), *error)
+        row = {"question": question, "task": OVERALL, "tasks": count}
+        row["at_baseline"] = bool(pair["at_baseline"].all())
+        yield about | row | estimate_difference(float(difference.mean()), *error)
     z, p = run_z_test(difference, stderr)
     tests = pd.DataFrame({"z": z, "p_holm": holm(p), "at_baseline": pair["at_baseline"]})
     for task, test in tests.to_dict("index").items():
-        about = {"question": "trainings" if is_trained else "items", "task": task, "tasks": 1}
-        yield about | test | estimate_difference(difference[task], stderr[task])
+        row = {"question": "trainings" if is_trained else "items", "task": task, "tasks": 1}
+        yield about | row | test | estimate_difference(difference[task], stderr[task])
 
 
 def compare_grids(
@@ -85,7 +85,8 @@ def compare_grids(
 
     `baselines` has the baseline and the number of items of each task of this run.
     """
-    rows, models = [], set()
+    rows: list[dict[str, Any]] = []
+    models: set[str] = set()
     for key, by_protocol in grids.items():
         for name, grid in by_protocol.items():
             protocol = settings[key].grid.protocols[name]
@@ -100,8 +101,8 @@ def compare_grids(
                 source = " and ".join(_list_origins(grid, pair)).replace(OWN, "own scores")
                 known = baselines if settings[key].grid.run else baselines[:0]
                 differences = _subtract(grid, pair, known)
-                compared = compare_scores(differences, trains=protocol.after_training)
-                rows += [{"scores": source, "protocol": protocol.name} | row for row in compared]
+                about = {"scores": source, "protocol": protocol.name}
+                rows += compare_scores(differences, trains=protocol.after_training, **about)
     if not rows:
         hints = [format_suggestion(name, models) for name in names if name not in models]
         raise UserError(
@@ -171,7 +172,7 @@ def compare_folders(
             "Caution: without hashes of prompts nothing shows that both were asked the same."
         )
     about = {"scores": "result folders", "protocol": "as evaluated"}
-    return pd.DataFrame([about | row for row in compare_scores(pair, trains=False)]), notes
+    return pd.DataFrame(compare_scores(pair, trains=False, **about)), notes
 
 
 def _read_results(folder: str, names: dict[str, Any], tasks: dict[str, Any]) -> pd.DataFrame:

@@ -80,10 +80,9 @@ def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, 
     grid_settings = GridSettings.of(settings)
     sizes = compute_sizes(read_grids(grid))
     marks = sizes["filled"].map(lambda filled: frame.ESTIMATED if filled else "")
-    rows = sizes.assign(mark=marks)
-    shown = {
+    shown: dict[str, Any] = {
         "Protocol": "{protocol}",
-        "Rank": "{rank:.0f}{mark}",
+        "Rank": sizes["rank"].map("{:.0f}".format) + marks,
         "Model": "{model}{variant}",
         "PC1": "{pc1:.2f}",
         "Parameters": "{parameters:,.0f}",
@@ -92,9 +91,7 @@ def main(grid: Path, table: list[Path], figure: list[Path], settings: dict[str, 
     }
     title = "The first component, parameters and compute"
     note = _NOTE.format(clipped=grid_settings.grid.clip_note)
-    frame.write_grid_table(
-        sizes, table, grid_settings, title=title, note=note, shown=shown, rows=rows
-    )
+    frame.write_grid_table(sizes, table, grid_settings, title=title, note=note, shown=shown)
     plot_sizes(sizes, grid_settings, figure)
 
 

@@ -33,7 +33,7 @@ def compute_mean_tau(values):
 
 def test_agreement_matches_scipy():
     grids = build_grids(drop_cell(make_study(), MODELS[1], "mnli", "train_before_test"))
-    table = compute_agreement(grids, SETTINGS, 30, 0)
+    table, _ = compute_agreement(grids, SETTINGS, 30, 0)
     value = table.set_index(["protocol", "statistic"])["value"]
     direct, trained = (grids[protocol].values for protocol in BOTH)
     assert value["direct", "mean"].item() == pytest.approx(compute_mean_tau(direct))
