@@ -216,7 +216,9 @@ def list_prompt_datasets(wildcards):
 def list_explained_inputs(wildcards):
     """Return a prompt run's datasets, and a model; a chunked model's base has its tokenizer."""
     if not SETTINGS.prompts.models:
-        raise UserError("prompts.models is an empty list; expected a model, whose tokenizer is used.")
+        raise UserError(
+            "prompts.models is an empty list; expected a model, whose tokenizer is used."
+        )
     name, _, _ = SETTINGS.explained()
     models = [CheckpointId(id.model) for id in SETTINGS.list_prompt_checkpoints()]
     datasets = SETTINGS.prompt_runs[name].datasets

@@ -9,9 +9,7 @@ rule collect_scores:
         records=lambda wildcards: list_study_records(wildcards.study, wildcards),
         # Absolute paths, because another config in the same working directory may import what this run shares.
         imports=lambda wildcards: [
-            Path(folder).absolute()
-            for folder in SETTINGS.imports
-            if wildcards.study == "harmony"
+            Path(folder).absolute() for folder in SETTINGS.imports if wildcards.study == "harmony"
         ],
     output:
         scores="results/scores/{study}.parquet",
