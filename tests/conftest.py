@@ -73,6 +73,8 @@ def pytest_collection_modifyitems(config, items):
             if item.get_closest_marker(marker) and not shutil.which(program) and not NO_SKIPS:
                 reason = f"needs the program {program} (install the package {package})"
                 item.add_marker(pytest.mark.skip(reason=reason))
+    # Long tests come first, so that no process is left with one at the end.
+    items.sort(key=lambda item: not {"slow", "slurm"} & {mark.name for mark in item.iter_markers()})
 
 
 @pytest.hookimpl(wrapper=True)

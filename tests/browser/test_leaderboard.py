@@ -34,7 +34,8 @@ def test_search_by_names_and_licences(page, query, names):
     page.open()
     page.find("#suite input[type=search]").send_keys(query)
     page.wait_for(lambda: set(page.get_names()) == names)
-    assert page.get_texts("#suite output") == [f"{len(names)} rows"]
+    count = f"{len(names)} row" + "s" * (len(names) != 1)
+    assert page.get_texts("#suite output") == [count]
     assert page.get_texts(".tabulator-row.baseline .tabulator-frozen") == ["Baseline"]
 
 

@@ -88,7 +88,7 @@ EXPECTED = {
     "A figure": ("figures/harmony_baselines.png", ""),
     "A prompt run": ("tables/prompt_runs.csv", "run10"),
     "A training recipe": ("training/miniature--Qwen2-1M-Instruct@k3m6+cpt.json", "gentle"),
-    "A grid": ("tables/riddles_agreement.md", "# Riddles: agreement"),
+    "A grid": ("tables/riddles_agreement.md", "# Riddles: rank agreement between tasks"),
     "A study": ("report/index.html", "has the highest mean gain from training"),
 }
 

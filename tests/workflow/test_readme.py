@@ -34,8 +34,8 @@ def test_example_config_cpu_hours(tmp_path):
     rows = pd.read_csv(tmp_path / "results/plan.csv", index_col="rule")
     rules = ["fetch_model", "fetch_dataset", "evaluate_direct"]
     assert rows.loc[rules, "jobs"].tolist() == [2, 2, 2]
-    assert round(rows.loc["all", "cpu_hours"], 1) == 1.5
-    assert "On a CPU this example is planned at 1.5 hours" in PAGE.read_text()
+    assert round(rows.loc["all", "cpu_hours"], 1) == 1.4
+    assert "On a CPU this example is planned at 1.4 hours" in PAGE.read_text()
 
 
 def test_documented_snakemake_targets(tmp_path):
