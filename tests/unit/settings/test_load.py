@@ -55,6 +55,13 @@ def test_tuned_model():
         load({"mmlu": tuned})
 
 
+def test_miniature_world_is_float32():
+    settings = load({})
+    recipes = [settings.harmony.recipes["published"], settings.training.recipes["cpt"]]
+    assert settings.compute.dtype == "float32"
+    assert {recipe.precision for recipe in recipes} == {"float32"}
+
+
 def test_working_directory_file_precedence(here):
     (here / "config").mkdir()
     (here / "config/tasks.tsv").write_text("task\nsst2\n")
