@@ -6,7 +6,7 @@ from pathlib import Path
 from workflow_scripts.bridge.startup import load_checked_settings, exit_on_config_error
 from workflow_scripts.bridge.resources import gpu_request, resources
 from workflow_scripts.bridge.snakemake_contract import is_main_process
-from workflow_scripts.core.errors import UserError
+from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.hub_lookup import look_up_row
@@ -80,6 +80,9 @@ def get_model_name(wildcards):
 
 
 def get_checkpoint_manifest(wildcards):
+    if wildcards.checkpoint not in MEASURED:
+        near = format_suggestion(wildcards.checkpoint, MEASURED)
+        raise UserError(f"{wildcards.checkpoint} is no checkpoint that this config measures.{near}")
     return get_measured_manifest(MEASURED[wildcards.checkpoint])
 
 
