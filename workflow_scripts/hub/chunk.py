@@ -1,7 +1,7 @@
 """Build a chunked checkpoint from a model of the hub folder, without loading the model.
 
 The base model's weights keep their names in a chunked model, so their files are linked (copied
-where the disk cannot link) and not rewritten. New weights (adapters and aggregation) are initialised
+where the disk cannot link) and never read. New weights (adapters and aggregation) are initialised
 and written to a separate file; config.json holds the chunk plan.
 """
 
@@ -15,7 +15,9 @@ from workflow_scripts.core.files import open_atomic_dir, write_json
 from workflow_scripts.core.model_files import read_json_object
 from workflow_scripts.hub.link_files import link_or_copy
 from workflow_scripts.hub.manifest import (
+    HubFile,
     Manifest,
+    list_files,
     read_manifest,
     require_unchanged,
     seal,
@@ -36,12 +38,14 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
     weights = model.state_dict()
     new = {name: weights[name] for name in weights if "wrapped_chunk_layers" in name}
     with open_atomic_dir(folder) as temporary:
-        _link_weights(base, source, temporary, bool(new))
+        files = _link_weights(base, source, temporary, bool(new))
         write_json(temporary / _CONFIG, json.loads(model.config.to_json_string(use_diff=False)))
         if new:
             _write_new_weights(temporary, source, new)
+        files += list_files(temporary, only=[_CONFIG, *([NEW_WEIGHTS, _INDEX] if new else [])])
         return seal(
             temporary,
+            sorted(files, key=lambda file: file.path),
             kind="model",
             source=base.source,
             repository=request.id,
@@ -85,13 +89,16 @@ def _make_empty_model(config, architecture, seed: int):
     return model
 
 
-def _link_weights(base: Manifest, source: Path, target: Path, has_new: bool) -> None:
-    """Link the base model's files, except those that are rewritten."""
+def _link_weights(base: Manifest, source: Path, target: Path, has_new: bool) -> list[HubFile]:
+    """Link the base model's files, except those that are rewritten, and list them under their new names."""
+    files = []
     for file in base.files:
         if file.path == _CONFIG or (file.path == _INDEX and has_new):
             continue
         path = _LINKED if file.path == _SINGLE and has_new else file.path
         link_or_copy(source / file.path, target / path)
+        files.append(file.model_copy(update={"path": path}))
+    return files
 
 
 def _write_new_weights(target: Path, source: Path, new: dict) -> None:
