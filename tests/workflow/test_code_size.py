@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow_scripts"
-PACKAGE_TOKENS = 179_574  # including the rules; about six tokens a line
+PACKAGE_TOKENS = 179_723  # including the rules; about six tokens a line
 TEST_TOKENS = 99_579
 TOKENS_OF_A_RULE_LINE = 6
 LAYOUT = {

@@ -8,5 +8,8 @@ from typing import Any
 
 def get_bos_tokens(tokenizer: Any) -> list[int]:
     """Return the tokens that the tokenizer prepends to every text: one or none."""
-    first = tokenizer("a")["input_ids"][:1]
-    return first if first == [tokenizer.bos_token_id] else []
+    text = "a"
+    plain = tokenizer(text, add_special_tokens=False)["input_ids"]
+    whole = tokenizer(text)["input_ids"]
+    starts = [at for at in range(len(whole)) if whole[at : at + len(plain)] == plain]
+    return whole[: starts[0]] if starts else []
