@@ -46,9 +46,9 @@ def test_describe_success_failed_cells(here):
 
 def test_describe_success_results_or_plan(here, monkeypatch):
     write_text(Path("results/tables/a.md"), "")
-    monkeypatch.setattr("sys.argv", ["snakemake", "results/tables/a.md", "--cores=2"])
-    assert describe_success(since=0).startswith("\nresults/tables/a.md\nresults/tables: ")
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.argv", ["snakemake", "results/tables/a.md", "--cores=2"])
+        assert describe_success(since=0).startswith("\nresults/tables/a.md\nresults/tables: ")
     Path("results/plan.txt").write_text("a million hours\n")
     assert describe_success(since=0) == "\na million hours\n"
 
