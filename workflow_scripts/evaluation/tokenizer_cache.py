@@ -15,12 +15,9 @@ from typing import Any
 
 # Texts or pieces per call: enough to use all threads.
 _BATCH = 1_024
-_MAX_PIECES = 2**18
 # Whole texts to cache: a harness encodes a context again for each choice.
 _MAX_TEXTS = 1_024
 _WORD, _SPACE = "[A-Za-z0-9]", "[ \n]"
-# Matched from the start, so that equal prefixes have equal cuts; shorter pieces would cost more than they save.
-_PIECE = re.compile(rf".{{48,}}?{_WORD}(?={_SPACE})|.+", re.DOTALL)
 # Qwen's pre-tokenizer pattern; Llama 3's keeps up to three digits together. A match does not depend on the text
 # before it, and a match with a letter or digit never continues with a space or line break.
 _WORDS = (
@@ -33,8 +30,12 @@ _THREE_DIGITS = _WORDS.replace(r"|\p{N}|", r"|\p{N}{1,3}|")
 class TokenizerCache:
     """A tokenizer that encodes pieces shared by several texts only once."""
 
-    def __init__(self, tokenizer: Any):
+    def __init__(self, tokenizer: Any, min_chars: int = 48, max_pieces: int = 2**18):
+        """Cut pieces of `min_chars` or more, and forget them all above `max_pieces`; shorter ones save less time."""
         self._tokenizer = tokenizer
+        # Matched from the start, so that equal prefixes have equal cuts.
+        self._piece = re.compile(rf".{{{min_chars},}}?{_WORD}(?={_SPACE})|.+", re.DOTALL)
+        self._max_pieces = max_pieces
         self.splits = can_encode_pieces(tokenizer)
         self._pieces: dict[str, list[int]] = {}
         self.encode_text = lru_cache(_MAX_TEXTS)(
@@ -47,8 +48,8 @@ class TokenizerCache:
         """Encode with or without special tokens; None means the tokenizer's default."""
         if not self.splits:
             return self._encode_whole(texts, special)
-        split_texts = [_PIECE.findall(text) for text in texts]
-        if len(self._pieces) > _MAX_PIECES:
+        split_texts = [self._piece.findall(text) for text in texts]
+        if len(self._pieces) > self._max_pieces:
             self._pieces = {}
         new = list(dict.fromkeys(chain.from_iterable(split_texts)).keys() - self._pieces.keys())
         self._pieces |= zip(new, self._encode_whole(new, False), strict=True)

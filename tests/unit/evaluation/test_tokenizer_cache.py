@@ -1,7 +1,6 @@
 """Test that encoding in pieces gives the tokens of the whole text, for tokenizers that allow it."""
 
 import json
-import re
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +10,6 @@ from transformers import PreTrainedTokenizerFast
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
 from tests.tiny_tokenizers import FAMILIES, tokenizer_like
-from workflow_scripts.evaluation import tokenizer_cache
 from workflow_scripts.evaluation.tokenizer_cache import TokenizerCache, can_encode_pieces
 
 # Texts with special treatment in tokenizers, and arbitrary text.
@@ -70,11 +68,7 @@ def tokenizer(request):
 @given(texts=_TEXTS, special=st.sampled_from([None, True, False]), shortest=st.integers(1, 12))
 def test_pieces_equal_whole_text(tokenizer, texts, special, shortest):
     options = {} if special is None else {"add_special_tokens": special}
-    with pytest.MonkeyPatch.context() as patch:
-        short = tokenizer_cache._PIECE.pattern.replace("48", str(shortest))
-        patch.setattr(tokenizer_cache, "_PIECE", re.compile(short, re.DOTALL))
-        patch.setattr(tokenizer_cache, "_MAX_PIECES", 3)
-        cache = TokenizerCache(tokenizer)
-        for batch in (texts, [text + " A" for text in texts[::-1]]):
-            expected = [tokenizer.encode(text, **options) for text in batch]
-            assert cache.encode(batch, special) == expected
+    cache = TokenizerCache(tokenizer, min_chars=shortest, max_pieces=3)
+    for batch in (texts, [text + " A" for text in texts[::-1]]):
+        expected = [tokenizer.encode(text, **options) for text in batch]
+        assert cache.encode(batch, special) == expected
