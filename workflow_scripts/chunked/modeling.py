@@ -29,9 +29,6 @@ from workflow_scripts.chunked.published import (
 from workflow_scripts.chunked.wrapper import WrappedChunkLayers
 from workflow_scripts.core.errors import UserError
 
-# Maximum number of logits of student and teacher in memory at once.
-_LOGITS_AT_ONCE = 1 << 24
-
 
 class _Chunked(PreTrainedModel):
     """Loading and initialisation shared by the bare model and the language model."""
@@ -117,6 +114,7 @@ class ChunkedForCausalLM(_Chunked):
     """A mixin that precedes a base language model class."""
 
     generation_config_class = _GenerationConfig
+    max_logits = 1 << 24  # of the student or the teacher in memory while distilling
 
     def __init__(self, config: ChunkingKeys):
         PreTrainedModel.__init__(self, config)  # the base class would build the plain model
@@ -217,7 +215,7 @@ class ChunkedForCausalLM(_Chunked):
                 pieces.append(weight * loss)
             return pieces
 
-        rows_at_once = max(1, _LOGITS_AT_ONCE // keys.vocab_size)
+        rows_at_once = max(1, self.max_logits // keys.vocab_size)
         trained = [parameter for parameter in self.lm_head.parameters() if parameter.requires_grad]
         total, each = sum_in_pieces(
             compute_losses, states, [targets[rows], teacher_states], rows_at_once, trained

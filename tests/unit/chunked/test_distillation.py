@@ -19,7 +19,6 @@ from tests.unit.chunked.reference import (
     get_added_weights,
     make_padding_mask,
 )
-from workflow_scripts.chunked import modeling
 
 PRUNED = {"chunking_mode": "prune", "layers_to_prune": [2, 5]}
 HIDDEN, LOGITS = {"distillation": True}, {"logits_distillation": True}
@@ -37,13 +36,13 @@ PUBLISHED = {"distillation_loss": "published"}
         ("windowed", PLAN | DISTILLED, None, 7),
     ],
 )
-def test_distillation_loss_and_gradients(monkeypatch, kind, keys, items, rows_at_once):
-    monkeypatch.setattr(modeling, "_LOGITS_AT_ONCE", rows_at_once * VOCABULARY)
+def test_distillation_loss_and_gradients(kind, keys, items, rows_at_once):
     base = make_tiny_model(kind, layers=6, seed=None)
     ids, mask = fresh_ids(3, 8), make_padding_mask(8, "right")
     labels = ids.masked_fill(mask == 0, -100)
     labels[0, :4] = -100
     model = chunked_model(base, **keys, temperature=3.0).train()
+    model.max_logits = rows_at_once * VOCABULARY
     new = get_added_weights(model)
     expected = compute_reference_loss(base, model.config, new, ids, labels, mask)
     counted = int((labels[:, 1:] != -100).sum())
