@@ -66,16 +66,16 @@ def write_model(
         write_json(temporary / MADE, facts)
 
 
-def place(hub: Path, name: str) -> None:
+def place(hub: Path, name: str, shipped: Path = SHIPPED) -> None:
     """Write `miniature/<name>` atomically into the hub folder in float32."""
     spec = SPECS[name]
-    source = SHIPPED / name
+    source = shipped / name
     facts_text = (source / MADE).read_text(encoding="utf-8")
     digests = json.loads(facts_text)["sha256"]
-    for path in (source / CONFIG, source / WEIGHTS, SHIPPED / TOKENIZER):
+    for path in (source / CONFIG, source / WEIGHTS, shipped / TOKENIZER):
         if problem := describe_alteration(path, digests[path.name]):
             raise UserError(f"{problem} Check it out of the repository again.")
-    tokenizer = shipped_tokenizer(spec.family)
+    tokenizer = load_tokenizer(shipped / TOKENIZER, spec.family)
     config = json.loads((source / CONFIG).read_text(encoding="utf-8"))
     weights = _read_weights(source / WEIGHTS)
     parameters = sum(values.size for values in weights.values())

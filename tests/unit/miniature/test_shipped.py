@@ -11,8 +11,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_file
 from workflow_scripts.hub.manifest import read_manifest, verify
-from workflow_scripts.miniature import shipped
 from workflow_scripts.miniature.catalogue import MODELS, SHIPPED
+from workflow_scripts.miniature.shipped import place, shipped_tokenizer, write_model
 from workflow_scripts.miniature.specs import SPECS
 from workflow_scripts.miniature.train import make_config, make_model
 
@@ -20,11 +20,9 @@ SMALL = "Pythia-0.1M"
 
 
 @pytest.fixture
-def shipped_copy(tmp_path, monkeypatch):
+def shipped_copy(tmp_path):
     """Return a copy of the shipped folder that a test may modify."""
-    shutil.copytree(SHIPPED, tmp_path / "shipped")
-    monkeypatch.setattr(shipped, "SHIPPED", tmp_path / "shipped")
-    return tmp_path / "shipped"
+    return shutil.copytree(SHIPPED, tmp_path / "shipped")
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -38,7 +36,7 @@ def test_shipped_files_have_their_digests(name):
 
 @pytest.mark.parametrize("name", [SMALL, "Llama-1.4M-Instruct"])
 def test_placed_model_weights(tmp_path, name):
-    shipped.place(tmp_path, name)
+    place(tmp_path, name)
     folder = tmp_path / "models/miniature" / name
     model = AutoModelForCausalLM.from_pretrained(folder)
     own = model.state_dict()
@@ -63,18 +61,16 @@ def test_damaged_file_is_named(shipped_copy, tmp_path, file):
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
     with pytest.raises(UserError, match=path.name):
-        shipped.place(tmp_path / "hub", SMALL)
+        place(tmp_path / "hub", SMALL, shipped_copy)
     assert not (tmp_path / "hub").exists()
 
 
 def test_written_model_can_be_placed(shipped_copy, tmp_path):
     (shipped_copy / "corpus.parquet").write_bytes(b"texts")
     spec = SPECS[SMALL]
-    model = make_model(make_config(spec, shipped.shipped_tokenizer(spec.family)))
-    shipped.write_model(
-        shipped_copy / SMALL, model, [shipped_copy / "corpus.parquet"], {"steps": 3}
-    )
-    shipped.place(tmp_path / "hub", SMALL)
+    model = make_model(make_config(spec, shipped_tokenizer(spec.family)))
+    write_model(shipped_copy / SMALL, model, [shipped_copy / "corpus.parquet"], {"steps": 3})
+    place(tmp_path / "hub", SMALL, shipped_copy)
     placed_model = AutoModelForCausalLM.from_pretrained(tmp_path / "hub/models/miniature" / SMALL)
     for key, value in model.state_dict().items():
         assert torch.equal(placed_model.state_dict()[key], value.bfloat16().float()), key
