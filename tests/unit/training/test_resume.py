@@ -6,9 +6,9 @@ import os
 import signal
 from functools import cache
 from itertools import count
-from pathlib import Path
 
 import pytest
+import torch
 
 from tests.unit.training.small import (
     draw_samples,
@@ -18,7 +18,6 @@ from tests.unit.training.small import (
     train_small,
 )
 from workflow_scripts.core.errors import Interrupted, UserError
-from workflow_scripts.training import trainer
 from workflow_scripts.training.state import is_sealed
 
 # Twenty steps, an evaluation per epoch, a saved state every three steps.
@@ -26,11 +25,6 @@ LORA = {"method": "lora", "lora_rank": 2, "lora_dropout": 0.2, "epochs": 2}
 # The learning rate is too high for the best state to be the last; each new best is saved.
 BEST = {"epochs": 2, "lr_scheduler": "linear", "select": "best", "eval_steps": 4}
 BEST["learning_rate"] = 5e-3
-PLACES = {
-    "weights": (trainer, "save_file"),
-    "step": (trainer.PackedTrainer, "training_step"),
-    "train": (trainer.PackedTrainer, "train"),
-}
 
 
 class Killed(BaseException):
@@ -42,28 +36,32 @@ def train(folder, changes):
     return train_small(folder, "llama", **samples | changes)
 
 
-def schedule_kill(patch, place, call, moment, kill=None):
-    """Raise Killed in the n-th call of a function: before, after, or amid writing its file."""
-    owner, name = PLACES[place]
-    original, calls = getattr(owner, name), count(1)
+def act_in_step(step, act):
+    """Return a loader of a model that calls `act` with its outputs in one step of training."""
 
-    def call_until_killed(*args, **kwargs):
-        is_last = next(calls) == call
-        if is_last and moment == "amid":
-            Path(args[1]).write_bytes(b"half a file")
-        result = None if is_last and moment != "after" else original(*args, **kwargs)
-        if is_last:
-            kill() if kill else None
-            raise Killed
-        return result
+    def load(dtype):
+        model = make_model("llama").to(getattr(torch, dtype))
+        forward, calls = model.forward, count(1)
 
-    patch.setattr(owner, name, call_until_killed)
+        def forward_and_act(*args, **kwargs):
+            outputs = forward(*args, **kwargs)
+            if model.training and next(calls) == step:
+                act(outputs)
+            return outputs
+
+        model.forward = forward_and_act
+        return model
+
+    return load
 
 
-def interrupt(folder, changes, monkeypatch, *where):
-    with monkeypatch.context() as patch, pytest.raises(Killed):
-        schedule_kill(patch, *where)
-        train(folder, changes)
+def raise_killed(_outputs):
+    raise Killed
+
+
+def interrupt(folder, changes, step):
+    with pytest.raises(Killed):
+        train(folder, changes | {"load": act_in_step(step, raise_killed)})
 
 
 @pytest.fixture(scope="module")
@@ -83,22 +81,33 @@ def assert_same_outcome(resumed, expected):
         assert getattr(resumed, name) == getattr(expected, name)
 
 
-@pytest.mark.parametrize(
-    ("changes", "place", "call", "moment"),
-    [
-        (LORA, "weights", 2, "amid"),
-        (LORA | {"max_steps": 7}, "train", 1, "after"),  # restarting would add a step
-        (BEST, "weights", 5, "after"),
-    ],
-)
-def test_resume_after_kill(undisturbed, tmp_path, monkeypatch, changes, place, call, moment):
-    interrupt(tmp_path, changes, monkeypatch, place, call, moment)
-    assert_same_outcome(train(tmp_path, changes), undisturbed(changes))
+def test_half_written_weights_are_ignored(undisturbed, tmp_path):
+    interrupt(tmp_path, LORA, 7)
+    files = list((tmp_path / "checkpoint-6").iterdir())
+    for path in files:
+        path.unlink()
+    (tmp_path / "checkpoint-6/model.safetensors").write_bytes(b"half a file")
+    assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
+
+
+def test_unsealed_best_state_is_ignored(undisturbed, tmp_path):
+    interrupt(tmp_path, BEST, 14)
+    newest = max(tmp_path.glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1]))
+    for path in newest.iterdir():
+        if path.name != "model.safetensors":
+            path.unlink()
+    assert_same_outcome(train(tmp_path, BEST), undisturbed(BEST))
+
+
+def test_finished_training_adds_no_step(undisturbed, tmp_path):
+    changes = LORA | {"max_steps": 7}
+    for _ in range(2):
+        assert_same_outcome(train(tmp_path, changes), undisturbed(changes))
 
 
 def train_until_killed(folder):
-    schedule_kill(pytest.MonkeyPatch(), "step", 9, "before", lambda: os.kill(os.getpid(), 9))
-    train(folder, LORA)
+    load = act_in_step(9, lambda _outputs: os.kill(os.getpid(), signal.SIGKILL))
+    train(folder, LORA | {"load": load})
 
 
 def test_resume_after_sigkill(undisturbed, tmp_path):
@@ -111,18 +120,11 @@ def test_resume_after_sigkill(undisturbed, tmp_path):
     assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
 
 
-def test_resume_after_signal(undisturbed, tmp_path, monkeypatch):
+def test_resume_after_signal(undisturbed, tmp_path):
     """After a signal, the step is finished and saved, and the job exits with 75."""
-    original, calls = trainer.PackedTrainer.training_step, count(1)
-
-    def send_signal(*args, **kwargs):
-        if next(calls) == 5:
-            os.kill(os.getpid(), signal.SIGUSR1)
-        return original(*args, **kwargs)
-
-    with monkeypatch.context() as patch, pytest.raises(Interrupted, match="step 5 of 20") as error:
-        patch.setattr(trainer.PackedTrainer, "training_step", send_signal)
-        train(tmp_path, LORA)
+    load = act_in_step(5, lambda _outputs: os.kill(os.getpid(), signal.SIGUSR1))
+    with pytest.raises(Interrupted, match="step 5 of 20") as error:
+        train(tmp_path, LORA | {"load": load})
     assert error.value.exit_code == 75
     assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
 
@@ -133,44 +135,35 @@ def flip_bit(path):
     path.write_bytes(content)
 
 
-def test_damaged_state_is_removed(undisturbed, tmp_path, monkeypatch):
+def test_damaged_state_is_removed(undisturbed, tmp_path):
     """Training resumes from the state before the damaged one: 14 of 20 steps remain, and a 15th is killed."""
-    interrupt(tmp_path, LORA, monkeypatch, "step", 11, "before")
+    interrupt(tmp_path, LORA, 11)
     flip_bit(tmp_path / "checkpoint-9/model.safetensors")
-    with monkeypatch.context() as patch:
-        schedule_kill(patch, "step", 15, "before")
-        resumed = train(tmp_path, LORA)
+    resumed = train(tmp_path, LORA | {"load": act_in_step(15, raise_killed)})
     assert_same_outcome(resumed, undisturbed(LORA))
 
 
-def test_damaged_best_state_is_trained_again(undisturbed, tmp_path, monkeypatch):
+def test_damaged_best_state_is_trained_again(undisturbed, tmp_path):
     """Training resumes from a state before the damaged best one, because later states lack its weights."""
     expected = undisturbed(BEST)
-    interrupt(tmp_path, BEST, monkeypatch, "step", 20, "before")
+    interrupt(tmp_path, BEST, 20)
     best = expected.selected["step"]
     assert best < 18, "a later state could be resumed from"
     flip_bit(tmp_path / f"checkpoint-{best}/model.safetensors")
     assert_same_outcome(train(tmp_path, BEST), expected)
 
 
-def test_foreign_state_is_not_used(tmp_path, monkeypatch, capsys):
+def test_foreign_state_is_not_used(tmp_path, capsys):
     for change in ({}, {"learning_rate": 2e-3}, {"seed": 1}, {"resume_key": {"weights": "others"}}):
-        interrupt(tmp_path, LORA | change, monkeypatch, "step", 5, "before")
+        interrupt(tmp_path, LORA | change, 5)
     assert "Resuming" not in capsys.readouterr().out
 
 
-def test_non_finite_loss_stops(undisturbed, tmp_path, monkeypatch):
+def test_non_finite_loss_stops(undisturbed, tmp_path):
     """Training stops at that step, and resumes from the last good state."""
-    original = trainer.PackedTrainer.compute_loss
-
-    def compute_loss(self, *args, **kwargs):
-        factor = "nan" if self.state.global_step == 7 else "1"
-        return original(self, *args, **kwargs) * float(factor)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(trainer.PackedTrainer, "compute_loss", compute_loss)
-        with pytest.raises(UserError, match="step 8 of 20: loss is"):
-            train(tmp_path, LORA)
+    load = act_in_step(8, lambda outputs: outputs.logits.fill_(float("nan")))
+    with pytest.raises(UserError, match="step 8 of 20: loss is"):
+        train(tmp_path, LORA | {"load": load})
     assert is_sealed(tmp_path / "checkpoint-6") and not (tmp_path / "checkpoint-8").exists()
     assert_same_outcome(train(tmp_path, LORA), undisturbed(LORA))
 
