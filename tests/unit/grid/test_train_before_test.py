@@ -1,13 +1,12 @@
 """Test train-before-test on real tasks with a tiny model: order of evaluation, and resuming after a kill."""
 
+import lm_eval
 import pytest
 
 from tests.cells import make_cell
 from tests.processes import kill_when
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_record
-from workflow_scripts.evaluation import direct, lm_eval_run
-from workflow_scripts.grid import train_before_test as module
 from workflow_scripts.grid.train_before_test import train_before_test
 from workflow_scripts.settings.harmony import TaskRecipe
 
@@ -44,16 +43,15 @@ def assert_same(first, second):
 def test_reading_order(world, model_manifest, tmp_path, monkeypatch):
     """The test is evaluated once, after all validation, even if a task has one split for both."""
     prompts = []
-    ask = lm_eval_run.ask
+    evaluate = lm_eval.evaluate
 
-    def record_prompts(*arguments, **options):
-        output = ask(*arguments, **options)
+    def record_prompts(**options):
+        output = evaluate(**options)
         (samples,) = output["samples"].values()
         prompts.append({sample["prompt_hash"] for sample in samples})
         return output
 
-    monkeypatch.setattr(direct, "ask", record_prompts)
-    monkeypatch.setattr(module, "ask", record_prompts)
+    monkeypatch.setattr(lm_eval, "evaluate", record_prompts)
     record = run(model_manifest, world, tmp_path / "record.json", "medmcqa", "acc_norm")
     *validation, test = prompts
     assert len(validation) == RECIPE.epochs
