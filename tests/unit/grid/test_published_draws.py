@@ -6,13 +6,14 @@ rounded down. Then each of training, validation and test is capped if it has mor
 a permutation, in its order.
 """
 
-from functools import partial
+import shutil
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from workflow_scripts.evaluation.lm_eval_run import sample_items
-from workflow_scripts.grid import splits as splits_module
 from workflow_scripts.grid.splits import load_splits
 from workflow_scripts.hub.mirror import mirror
 from workflow_scripts.hub.tasks import load_tasks
@@ -35,22 +36,22 @@ def hold_out(items: list) -> tuple[list, list]:
     return permuted[:first], permuted[first : first + len(items) * 2 // 10]
 
 
-def load_shortened(names: list[str], rows: int) -> dict:
-    tasks = load_tasks(names)
-    for task in tasks.values():
-        task.dataset["train"] = task.dataset["train"].select(range(rows))
-    return tasks
-
-
 # The number of items above the cap, and numbers of training rows with different rounding of 80% and 20%.
 @pytest.mark.parametrize(
-    ("name", "excess", "rows"),
-    [("sst2", 0, 1_198), ("sst2", 5, 1_199), ("arc_easy", 5, 1_199)],
+    ("name", "folder", "excess", "rows"),
+    [
+        ("sst2", "nyu-mll/glue/sst2", 0, 1_198),
+        ("sst2", "nyu-mll/glue/sst2", 5, 1_199),
+        ("arc_easy", "allenai/ai2_arc/ARC-Easy", 5, 1_199),
+    ],
 )
-def test_published_draws(world, monkeypatch, name, excess, rows):
-    monkeypatch.setattr(splits_module, "load_tasks", partial(load_shortened, rows=rows))
-    with mirror(world):
-        (task,) = load_shortened([name], rows).values()
+def test_published_draws(world, tmp_path, name, folder, excess, rows):
+    repository = Path("datasets", folder).parent
+    shutil.copytree(world / repository, tmp_path / repository)
+    (path,) = (tmp_path / "datasets" / folder).glob("train-*.parquet")
+    pq.write_table(pq.read_table(path).slice(0, rows), path)
+    with mirror(tmp_path):
+        (task,) = load_tasks([name]).values()
         training, count = list(task.training_docs()), len(task.eval_docs)
         if name == "arc_easy":
             choosing = list(task.validation_docs())
