@@ -1,13 +1,18 @@
 """Test that cached scores survive a killed job, and are reused only by an identical job."""
 
+import multiprocessing
+import os
+import signal
+from itertools import count
+
 import pytest
 import torch
 
 from tests.cells import make_cell
-from tests.processes import kill_when
 from workflow_scripts.core.records import read_record
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.evaluation.score_cache import Answers, ScoreCache, get_score_cache_path
+from workflow_scripts.hub.load import load_model
 
 RUN = {
     "weights_sha256": "0" * 64,
@@ -58,49 +63,37 @@ def test_score_cache_changed_key(tmp_path, change):
         assert Answers(items, [QUESTION]) == {0: [1.0, True]}
 
 
-CHILD = """
-import sys, torch
-from pathlib import Path
-from tests.cells import make_cell
-from workflow_scripts.evaluation.direct import evaluate_direct
-torch.set_num_threads(1)
-request = make_cell("arc_easy", "acc", shots=2, max_test_items=8)
-evaluate_direct(*map(Path, sys.argv[1:]), request)
-"""
-# Slow the model down, so that the job can be killed; the results stay the same.
-SLOW = """
-import time
-from workflow_scripts.evaluation.prefix import engine
-engine.CPU_ANSWERS, engine.CPU_TOKENS = 4, 64
-from workflow_scripts.evaluation.prefix.model import CausalModel
-packed, plain = CausalModel.run, CausalModel.run_plain
-def slow_down(call):
-    def run(self, *args, **kwargs):
-        time.sleep(0.1)
-        return call(self, *args, **kwargs)
-    return run
-CausalModel.run, CausalModel.run_plain = slow_down(packed), slow_down(plain)
-"""
+def evaluate(manifest, world, record, load=load_model):
+    torch.set_num_threads(1)
+    request = make_cell("arc_easy", "acc", shots=20, max_test_items=8)
+    evaluate_direct(manifest, world, record, request, load=load)
+
+
+def load_and_kill(*arguments, **options):
+    """Load a model that kills its process in a later forward call."""
+    loaded, calls = load_model(*arguments, **options), count(1)
+
+    def kill_process(*_):
+        if next(calls) == 8:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    loaded.model.get_input_embeddings().register_forward_pre_hook(kill_process)
+    return loaded
 
 
 @pytest.mark.slow
-def test_killed_job_resumes(world, model_manifest, tmp_path, monkeypatch):
+def test_killed_job_resumes(world, model_manifest, tmp_path):
     record = tmp_path / "killed/record.json"
+    arguments = (model_manifest, world, record, load_and_kill)
+    process = multiprocessing.get_context("fork").Process(target=evaluate, args=arguments)
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL and not record.exists()
     store = get_score_cache_path(record)
-
-    def count_lines() -> int:
-        return store.read_bytes().count(b"\n") if store.exists() else 0
-
-    kill_when(lambda: count_lines() >= 4, SLOW + CHILD, model_manifest, world, record)
-    stored = count_lines()
-    assert not record.exists()
-    monkeypatch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_ANSWERS", 4)
-    monkeypatch.setattr("workflow_scripts.evaluation.prefix.engine.CPU_TOKENS", 64)
-    torch.set_num_threads(1)
-    request = make_cell("arc_easy", "acc", shots=2, max_test_items=8)
+    stored = store.read_bytes().count(b"\n")
     paths = record, tmp_path / "whole/record.json"
     for path in paths:
-        evaluate_direct(model_manifest, world, path, request)
-    assert 4 <= stored < count_lines()
+        evaluate(model_manifest, world, path)
+    assert 0 < stored < store.read_bytes().count(b"\n")
     killed, whole = map(read_record, paths)
     assert killed.serialize_stable() == whole.serialize_stable()
