@@ -12,7 +12,6 @@ from workflow_scripts.evaluation.build_engine import build_engine
 from workflow_scripts.evaluation.prompts.questions import (
     LETTERS,
     Question,
-    read_dev,
     read_questions,
     select_questions,
 )
@@ -42,13 +41,12 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
     loaded = load_model(model, **loading | {"dtype": spec.dtype or loading["dtype"]})
     questions, dataset = read_questions(hub, spec.questions)
     questions = select_questions(questions, spec.first, params.max_items_per_subject)
-    renderer = build_renderer(spec, loaded.tokenizer, loaded.model.config, hub)
+    renderer = Renderer(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
     harness = f"{HARNESS} {HARNESS_VERSION}"
-    with ScoreCache.open_for_record(
-        answers, loaded, harness=harness, decoding=decoding
-    ) as scored_items:
+    scored_items = ScoreCache.open_for_record(answers, loaded, harness=harness, decoding=decoding)
+    with scored_items:
         outputs, engine = run_prompts(loaded, spec, questions, prompts, params.seed, scored_items)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
     defaults = {name: getattr(loaded.model.generation_config, name, None) for name in _SAMPLING}
@@ -77,11 +75,6 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
     get_score_cache_path(answers).unlink()
 
 
-def build_renderer(spec: Asking, tokenizer: Any, config: Any, hub: Path) -> Renderer:
-    dev = read_dev(hub) if spec.shots.source in ("fixed_dev", "subject_dev") else []
-    return Renderer(spec, tokenizer, dev, config.max_position_embeddings)
-
-
 def run_prompts(
     loaded: LoadedModel,
     spec: Asking,
@@ -91,15 +84,15 @@ def run_prompts(
     scored_items: ScoreCache | None = None,
 ):
     """Return the outputs in the order of the questions, and the engine."""
-    engine = build_engine(loaded)
-    if spec.decoding.method == "likelihood":
+    engine, decoding = build_engine(loaded), spec.decoding
+    if decoding.method == "likelihood":
         answers = _score_letters(engine, prompts, scored_items)
     else:
         # A seed depends only on the question: samples do not change with order or selection, and two
         # runs use the same random numbers, so that they differ only by their prompts.
-        names = ("prompt run", spec.decoding.seed)
+        names = ("prompt run", decoding.seed)
         seeds = [derive_seed(seed, *names, question.id) for question in questions]
-        answers = _generate(engine, loaded.tokenizer, spec.decoding, prompts, seeds, scored_items)
+        answers = _generate(engine, loaded.tokenizer, decoding, prompts, seeds, scored_items)
     outputs = [
         Item(
             item=question.id,
@@ -116,7 +109,7 @@ def run_prompts(
     return outputs, engine
 
 
-def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list[dict]:
+def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list[dict[str, Any]]:
     from workflow_scripts.evaluation.prefix.answer import GenerationRequest
     from workflow_scripts.evaluation.prefix.sampling import StopStrings
 
@@ -129,16 +122,16 @@ def _generate(engine, tokenizer, decoding, prompts, seeds, scored_items) -> list
     # transformers logs a warning if a model has no padding token.
     options = decoding.get_options() | {"pad_token_id": tokenizer.pad_token_id}
     texts = engine.generate(requests, options, answers=Answers(scored_items, keys))
-    answers = []
-    for text in texts:
-        if not isinstance(text, str):
-            text = tokenizer.decode(text, skip_special_tokens=True)
-        ends = [text.find(end) for end in decoding.stop if end in text]
-        answers.append({"text": text[: min(ends, default=len(text))]})
-    return answers
+    if texts and not isinstance(texts[0], str):  # a server returns texts
+        texts = tokenizer.batch_decode(texts, skip_special_tokens=True)
+    ends = [[text.find(end) for end in decoding.stop if end in text] for text in texts]
+    return [
+        {"text": text[: min(places, default=len(text))]}
+        for text, places in zip(texts, ends, strict=True)
+    ]
 
 
-def _score_letters(engine, prompts, scored_items) -> list[dict]:
+def _score_letters(engine, prompts, scored_items) -> list[dict[str, Any]]:
     pairs = [(prompt.tokens, letter) for prompt in prompts for letter in prompt.continuations]
     stored = Answers(scored_items, [("loglikelihood", pair, {}) for pair in pairs])
     window = max(len(context) + len(target) for context, target in pairs)

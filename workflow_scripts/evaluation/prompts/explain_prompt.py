@@ -6,22 +6,12 @@ from typing import Any
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.files import hash_text, write_text
-from workflow_scripts.evaluation.prompts.ask_prompt_run import build_renderer
-from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_questions
+from workflow_scripts.evaluation.prompts.questions import LETTERS, read_questions
+from workflow_scripts.evaluation.prompts.rendering import Renderer
 from workflow_scripts.evaluation.token_texts import decode_tokens
 from workflow_scripts.hub.load import load_tokenizer
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.settings.prompts.spec import Asking
-
-
-def get_question(questions: list[Question], subject: str | None, number: int) -> Question:
-    """Return the question with this index in its subject, or in the dataset if `subject` is None."""
-    members = [question for question in questions if subject in (None, question.subject)]
-    if number >= len(members):
-        raise UserError(
-            f"explain names the question {number} of {subject!r}, which has {len(members)} questions."
-        )
-    return members[number]
 
 
 def main(
@@ -33,6 +23,7 @@ def main(
     number: int,
     asking: dict[str, Any],
 ) -> None:
+    """Explain the question with this index in its subject, or in the dataset if `subject` is None."""
     from transformers import AutoConfig
 
     import workflow_scripts.chunked  # noqa: F401 (registers the chunked architectures)
@@ -43,8 +34,14 @@ def main(
         load_tokenizer(model),
     )
     config = AutoConfig.from_pretrained(model.parent, local_files_only=True)
-    question = get_question(read_questions(hub, spec.questions)[0], subject, number)
-    prompt = build_renderer(spec, tokenizer, config, hub).render(question)
+    questions, _ = read_questions(hub, spec.questions)
+    members = [question for question in questions if subject in (None, question.subject)]
+    if number >= len(members):
+        raise UserError(
+            f"explain names the question {number} of {subject!r}, which has {len(members)} questions."
+        )
+    question = members[number]
+    prompt = Renderer(spec, tokenizer, config, hub).render(question)
     truncated = "; truncated on the left" if prompt.truncated else ""
     lines = [
         f"run         {run}",

@@ -13,7 +13,6 @@ from workflow_scripts.evaluation.prompts.questions import LETTERS
 
 Parse = Callable[[str, Sequence[str]], str | None]
 Rule = Callable[[str, Sequence[str], int], bool]
-_NO_ANSWER = object()  # no "answer" in the JSON; null counts as an answer and is never correct
 
 
 def read_whole(output: str, choices: Sequence[str]) -> str | None:
@@ -23,23 +22,13 @@ def read_whole(output: str, choices: Sequence[str]) -> str | None:
 
 def read_json_text(output: str, choices: Sequence[str]) -> str | None:
     """Read the string under "answer" in the lower-cased JSON, as published; numbers do not count."""
-    answer = _read_json_answer(output)
-    return answer.replace('"', "'").strip() or None if isinstance(answer, str) else None
+    answer = _read_json(output).get("answer")
+    return _replace_quotes(answer) if isinstance(answer, str) else None
 
 
 def read_not_json(output: str, choices: Sequence[str]) -> str | None:
     """Return the whole output if it is not JSON with an "answer", as published."""
-    if _read_json_answer(output) is not _NO_ANSWER:
-        return None
-    return output.replace('"', "'").strip() or None
-
-
-def read_best_answer(output: str, choices: Sequence[str]) -> str | None:
-    """Read the letter of "The best answer is A" at the start of the output, as published.
-
-    Line breaks written as backslash and n, as in the prompts of run 7, are removed.
-    """
-    return _BEST_ANSWER(output.strip().replace("\\n", ""), choices)
+    return None if "answer" in _read_json(output) else _replace_quotes(output)
 
 
 def read_answer_line(output: str, choices: Sequence[str]) -> str | None:
@@ -48,17 +37,29 @@ def read_answer_line(output: str, choices: Sequence[str]) -> str | None:
     return match and match[1].strip()
 
 
-def _make_letter_parser(pattern: str) -> Parse:
-    """Make a parser that reads the letter of a choice if the output begins with a pattern."""
+def _replace_quotes(text: str) -> str | None:
+    return text.replace('"', "'").strip() or None
+
+
+def _read_json(output: str) -> dict[str, object]:
+    """Read the lower-cased JSON object; an output that is none is an empty one."""
+    try:
+        content = json.loads(output.lower())
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _make_letter_parser(pattern: str, removed: str = "") -> Parse:
+    """Make a parser that reads the letter of a choice if the output, without some text, begins with a pattern."""
 
     def read_letter(output: str, choices: Sequence[str]) -> str | None:
-        match = re.match(pattern, output.strip())
+        match = re.match(pattern, output.strip().replace(removed, ""))
         return match[1] if match and match[1] in LETTERS[: len(choices)] else None
 
     return read_letter
 
 
-_BEST_ANSWER = _make_letter_parser(r"The best answer is ([A-J])")
 PARSERS: dict[str, Parse] = {
     "whole": read_whole,
     "json_text": read_json_text,
@@ -68,7 +69,8 @@ PARSERS: dict[str, Parse] = {
     "letter": _make_letter_parser(r"\(?([A-J])\)?[.:]?$"),
     "leading_letter": _make_letter_parser(r"\(?([A-J])\)?(?=\s*$|[.:,;)\]]|\s*\n)"),
     "best_answer_line": _make_letter_parser(r"The best answer is ([A-J])\.?$"),
-    "best_answer_at_start": read_best_answer,
+    # As published: line breaks written as backslash and n, as in the prompts of run 7, are removed.
+    "best_answer_at_start": _make_letter_parser(r"The best answer is ([A-J])", removed="\\n"),
 }
 
 
@@ -83,7 +85,8 @@ def is_equal(answer: str, choices: Sequence[str], gold: int) -> bool:
 
 def contains_choice(answer: str, choices: Sequence[str], gold: int) -> bool:
     """Return whether the correct choice occurs in the answer, as published: "4" occurs in "24"."""
-    return bool(normalize(choices[gold])) and normalize(choices[gold]) in normalize(answer)
+    choice = normalize(choices[gold])
+    return bool(choice) and choice in normalize(answer)
 
 
 def is_letter(answer: str, choices: Sequence[str], gold: int) -> bool:
@@ -91,10 +94,3 @@ def is_letter(answer: str, choices: Sequence[str], gold: int) -> bool:
 
 
 RIGHT: dict[str, Rule] = {"equal": is_equal, "occurs": contains_choice, "letter": is_letter}
-
-
-def _read_json_answer(output: str) -> object:
-    try:
-        return json.loads(output.lower())["answer"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return _NO_ANSWER

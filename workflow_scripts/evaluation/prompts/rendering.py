@@ -2,14 +2,15 @@
 
 import random
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
+from pathlib import Path
 from typing import Any
 
 from jinja2 import TemplateError as JinjaError
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.seeds import derive_seed
-from workflow_scripts.evaluation.prompts.questions import LETTERS, Question
+from workflow_scripts.evaluation.prompts.questions import LETTERS, Question, read_dev
 from workflow_scripts.settings.prompts.spec import Asking
 from workflow_scripts.settings.prompts.templates import render
 
@@ -28,19 +29,20 @@ class Prompt:
 class Renderer:
     """A renderer of the questions of one run, for one tokenizer."""
 
-    def __init__(self, asking: Asking, tokenizer: Any, dev: list[Question], window: int):
-        self._asking, self._tokenizer, self._window = asking, tokenizer, window
+    def __init__(self, asking: Asking, tokenizer: Any, config: Any, hub: Path):
+        self._asking, self._tokenizer = asking, tokenizer
+        self._window = config.max_position_embeddings
         shots = asking.shots
-        self._shots = dev
+        self._shots = [
+            Question("", "", shot.question, shot.choices, shot.choices.index(shot.answer))
+            for shot in shots.examples
+        ]
+        if shots.source in ("fixed_dev", "subject_dev"):
+            self._shots = read_dev(hub)
         if shots.source == "fixed_dev":
             rng = random.Random(derive_seed(shots.seed, "prompt shots", "fixed_dev"))
-            indices = rng.sample(range(len(dev)), shots.number)
-            self._shots = [dev[index] for index in sorted(indices)]
-        elif shots.source == "hand_made":
-            self._shots = [
-                Question("", "", shot.question, shot.choices, shot.choices.index(shot.answer))
-                for shot in shots.examples
-            ]
+            indices = rng.sample(range(len(self._shots)), shots.number)
+            self._shots = [self._shots[index] for index in sorted(indices)]
 
     def render(self, question: Question) -> Prompt:
         """Render one question; a prompt that is too long is truncated on the left."""
@@ -82,12 +84,11 @@ class Renderer:
         if asking.text is not None:
             return render(asking.text, values)
         turns = []
-        for repeats, group in groupby(asking.messages or (), key=lambda turn: turn.for_each_shot):
-            messages = list(group)
-            for extra in [{"shot": example} for example in examples] if repeats else [{}]:
-                for message in messages:
-                    content = render(message.content, values | extra)
-                    turns.append({"role": message.role, "content": content})
+        for is_repeated, group in groupby(asking.messages or (), lambda turn: turn.for_each_shot):
+            repeats = [{"shot": example} for example in examples] if is_repeated else [{}]
+            for extra, message in product(repeats, group):
+                content = render(message.content, values | extra)
+                turns.append({"role": message.role, "content": content})
         return self._tokenizer.apply_chat_template(
             turns, tokenize=False, add_generation_prompt=True, date_string=asking.date
         )

@@ -4,7 +4,6 @@ import pytest
 
 from tests.unit.conftest import placed
 from tests.unit.settings.merged import ROOT
-from workflow_scripts.evaluation.prompts.ask_prompt_run import build_renderer
 from workflow_scripts.evaluation.prompts.rendering import Renderer
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.prompts.files import find_runs, read_run
@@ -29,7 +28,7 @@ def runs():
 @pytest.fixture(scope="session")
 def renderer(world, loaded):
     def make(run) -> Renderer:
-        return build_renderer(run, loaded.tokenizer, loaded.model.config, world)
+        return Renderer(run, loaded.tokenizer, loaded.model.config, world)
 
     return make
 

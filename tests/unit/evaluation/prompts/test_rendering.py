@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from transformers import LlamaConfig
 
 from tests.unit.evaluation.prompts.conftest import change_run
 from workflow_scripts.core.errors import UserError
@@ -78,7 +79,9 @@ def test_letter_continuation_tokens(renderer, runs, loaded, vendor_question):
 
 def test_long_prompt_left_truncation(runs, loaded):
     whole, cut = (
-        Renderer(runs["run1"], loaded.tokenizer, [], window).render(QUESTION)
+        Renderer(
+            runs["run1"], loaded.tokenizer, LlamaConfig(max_position_embeddings=window), None
+        ).render(QUESTION)
         for window in (2048, 60)
     )
     assert cut.truncated and not whole.truncated
