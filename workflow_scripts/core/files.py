@@ -64,8 +64,8 @@ def open_atomic_path(target: Path | str) -> Iterator[Path]:
 
 @contextmanager
 def open_atomic_dir(target: Path | str) -> Iterator[Path]:
-    """Yield a temporary folder to fill; replace `target` by it if the block succeeds."""
-    target = Path(target)
+    """Yield a temporary folder to fill; replace `target`, or the folder it links to, by it if the block succeeds."""
+    target = Path(target).resolve()
     temporary = _make_sibling(target)
     temporary.mkdir()
     try:

@@ -42,7 +42,7 @@ def build_chunked(base_manifest: Path, folder: Path, request: BuildRequest) -> M
         write_json(temporary / _CONFIG, json.loads(model.config.to_json_string(use_diff=False)))
         if new:
             _write_new_weights(temporary, source, new)
-        files += list_files(temporary, only=[_CONFIG, *([NEW_WEIGHTS, _INDEX] if new else [])])
+        files += list_files(temporary, [_CONFIG, *([NEW_WEIGHTS, _INDEX] if new else [])])
         return seal(
             temporary,
             sorted(files, key=lambda file: file.path),

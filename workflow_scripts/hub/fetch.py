@@ -37,9 +37,10 @@ def fetch(
         listing = read_listing(kind, repository, commit or revision)
         require_complete(kind, repository, listing)
         (folder / MANIFEST).unlink(missing_ok=True)
-        download(kind, repository, listing, listing.files, folder)
+        files = download(kind, repository, listing, listing.files, folder)
     return seal(
         folder,
+        files,
         kind=kind,
         source="huggingface",
         repository=repository,

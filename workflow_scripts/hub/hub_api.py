@@ -19,6 +19,7 @@ from huggingface_hub.errors import (
     OfflineModeIsEnabled,
 )
 from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub.utils.sha import git_hash
 
 from workflow_scripts.core.clean_text import shorten_text
 from workflow_scripts.core.errors import Unreachable, UserError
@@ -28,6 +29,7 @@ from workflow_scripts.core.model_files import (
     is_plain,
     select_model_files,
 )
+from workflow_scripts.hub.manifest import HubFile, list_files, list_names
 
 RepoType = Literal["model", "dataset"]
 # An allowlist keeps out code and pickles whatever their names.
@@ -107,17 +109,32 @@ def require_complete(kind: RepoType, repository: str, listing: Listing) -> None:
 
 def download(
     kind: RepoType, repository: str, listing: Listing, paths: Collection[str], folder: Path
-) -> None:
-    """Download files of a commit into a folder, check their checksums, and delete any that the commit lacks."""
-    commit: dict[str, Any] = {"repo_type": kind, "revision": listing.commit, "local_dir": folder}
-    snapshot_download(repository, **commit, allow_patterns=[escape(path) for path in paths])
-    report = HfApi(endpoint=constants.ENDPOINT).verify_repo_checksums(repository, **commit)
-    altered = [mismatch["path"] for mismatch in report.mismatches]
-    for path in (*report.extra_paths, *altered):
-        (folder / path).unlink()
+) -> tuple[HubFile, ...]:
+    """Download files of a commit into a folder, delete all others, and return them with checked checksums."""
+    snapshot_download(
+        repository,
+        repo_type=kind,
+        revision=listing.commit,
+        local_dir=folder,
+        allow_patterns=[escape(path) for path in paths],
+    )
+    for name in set(list_names(folder)) - set(paths):
+        (folder / name).unlink()
+    files = list_files(folder)
+    altered = [file.path for file in files if _is_altered(file, listing.files[file.path], folder)]
+    for name in altered:
+        (folder / name).unlink()
     if altered:
         raise UserError(
             f"{altered[0]} of {repository} is not what the hub announced and was removed; something in"
             " between (a proxy or a mirror?) may alter files. Run again, or use another network."
         )
     shutil.rmtree(folder / ".cache", ignore_errors=True)
+    return files
+
+
+def _is_altered(file: HubFile, announced: RepoSibling, folder: Path) -> bool:
+    """Return whether a file differs from the hub's checksum: a sha256, or git's own for small files."""
+    if announced.lfs:
+        return file.sha256 != announced.lfs.sha256
+    return git_hash((folder / file.path).read_bytes()) != announced.blob_id

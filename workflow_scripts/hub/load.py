@@ -14,7 +14,7 @@ from workflow_scripts.hub.chunk import build_chunked_config
 from workflow_scripts.hub.delta import add_base
 from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
 from workflow_scripts.hub.served import AS_SERVED, OFFLINE, load_served
-from workflow_scripts.planning.memory import BYTES, get_free_memory
+from workflow_scripts.planning.memory import BYTES, get_free_memory, has_amx
 from workflow_scripts.settings.compute import FLASH, QUANTIZED
 
 _AMPERE = (8, 0)
@@ -162,10 +162,9 @@ def choose_best_dtype(device: str) -> str:
     """
     import torch
 
-    if device == "cuda":  # torch.cuda.is_bf16_supported() also counts emulation
-        is_native = torch.cuda.get_device_capability() >= _AMPERE
-    else:
-        is_native = torch.cpu.get_capabilities().get("amx_bf16", False)
+    # torch.cuda.is_bf16_supported() also counts emulation.
+    on_gpu = device == "cuda"
+    is_native = torch.cuda.get_device_capability() >= _AMPERE if on_gpu else has_amx()
     return "bfloat16" if is_native else "float32"
 
 

@@ -7,7 +7,7 @@ Its presence means that the folder is complete. Jobs depend on the manifest alon
 large file reruns nothing, and a new commit reruns every job that used the old one.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,16 +70,17 @@ class Manifest(StrictModel):
         return hash_json(weights)
 
 
-def list_files(folder: Path, only: Collection[str] | None = None) -> tuple[HubFile, ...]:
-    """Hash every file below `folder` except hidden ones and the manifest, in a fixed order.
+def list_names(folder: Path) -> list[str]:
+    """List every file below `folder` except hidden ones and the manifest, in a fixed order."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return list(filter(is_plain, (path.relative_to(folder).as_posix() for path in files)))
 
-    With `only`, hash just the files of these names, so linked files need not be read again.
-    """
-    paths = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+
+def list_files(folder: Path, names: Iterable[str] | None = None) -> tuple[HubFile, ...]:
+    """Hash the files of these names, or all of `list_names`."""
     return tuple(
-        HubFile(path=name, size=path.stat().st_size, sha256=hash_file(path))
-        for name, path in sorted(paths.items(), key=lambda item: item[1])
-        if path.is_file() and is_plain(name) and (only is None or name in only)
+        HubFile(path=name, size=(folder / name).stat().st_size, sha256=hash_file(folder / name))
+        for name in names or list_names(folder)
     )
 
 

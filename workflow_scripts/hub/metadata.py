@@ -18,7 +18,7 @@ from workflow_scripts.core.files import write_json
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.hub.hub_api import download, read_listing, translate_errors
 from workflow_scripts.hub.lock import find_locked_commit
-from workflow_scripts.hub.manifest import HubFile, Manifest, list_files, read_manifest, seal
+from workflow_scripts.hub.manifest import HubFile, Manifest, read_manifest, seal
 from workflow_scripts.settings.leaderboard_submissions import MOST_SMALL_BYTES, MOST_SMALL_FILES
 
 METADATA = "metadata.json"
@@ -39,7 +39,7 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
                 f"{repository} has {len(small):,} small files of {size:,} bytes; expected at most"
                 f" {MOST_SMALL_FILES:,} of {MOST_SMALL_BYTES:,}."
             )
-        download("model", repository, listing, small, folder)
+        files = download("model", repository, listing, small, folder)
     weights = [
         HubFile(path=path, size=file.size or 0, sha256=file.lfs.sha256)
         for path, file in listing.files.items()
@@ -47,7 +47,7 @@ def fetch_metadata(repository: str, revision: str | None, folder: Path) -> Manif
     ]
     return seal(
         folder,
-        (*list_files(folder), *weights),
+        (*files, *weights),
         METADATA,
         kind="model",
         source="huggingface",

@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED
+from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED, has_amx
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.settings.settings import Settings
@@ -99,7 +98,7 @@ class Planner:
         self._device = settings.devices[settings.cluster.gpu if self._on_gpus else "cpu"]
         self._free_mb = self._device.memory_gb * 1_000 - _CUDA_MB
         # What auto chooses, as in hub.load: bfloat16 on a GPU that has it, and on a processor with AMX.
-        has_bfloat16 = self._device.bfloat16 if self._on_gpus else _has_amx()
+        has_bfloat16 = self._device.bfloat16 if self._on_gpus else has_amx()
         self._auto = "bfloat16" if has_bfloat16 else "float32"
         self._miniature = settings.source == "miniature"
         self._dtype = self._choose_dtype(settings.compute.dtype)
@@ -382,9 +381,3 @@ class Planner:
 def _limit(number: int, max_items: int | None) -> int:
     """Limit a number of items to `max_items`; None is no limit."""
     return number if max_items is None else min(number, max_items)
-
-
-def _has_amx() -> bool:
-    """Return whether this machine's processor has native bfloat16 matrix multiplication."""
-    cpu = Path("/proc/cpuinfo")
-    return cpu.exists() and "amx_bf16" in cpu.read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """Estimate the memory of models with the constants that planning and loading share, without PyTorch."""
 
+from pathlib import Path
 from typing import Any
 
 MB = 1_000_000
@@ -7,6 +8,12 @@ BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "8bit": 1, "4bit": 0.5}
 LIBRARIES_MB = 1_000  # Python, PyTorch and a harness (530 to 830), and Snakemake in a job of Slurm
 # Bytes per trained parameter in float32: the parameter, its gradient and AdamW's two moments.
 OF_TRAINED = 16
+
+
+def has_amx() -> bool:
+    """Return whether this machine's processor has native bfloat16 matrix multiplication."""
+    cpu = Path("/proc/cpuinfo")
+    return cpu.exists() and "amx_bf16" in cpu.read_text(encoding="utf-8")
 
 
 def get_free_memory(device: Any) -> int | None:

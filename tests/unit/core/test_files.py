@@ -28,8 +28,9 @@ def test_failed_write(tmp_path):
 
 
 def test_atomic_dir(tmp_path):
-    """A folder is replaced as a whole; replacing a file hard-linked into it leaves the original unchanged."""
+    """A linked folder is replaced as a whole; replacing a file hard-linked into it leaves the original unchanged."""
     target, base = tmp_path / "model", tmp_path / "config.json"
+    target.symlink_to(tmp_path / "disk")
     base.write_text("base")
     for name in ("first", "second"):
         with open_atomic_dir(target) as temporary:
@@ -39,7 +40,7 @@ def test_atomic_dir(tmp_path):
         (temporary / "third").write_text("third")
         raise RuntimeError
     assert os.listdir(target) == ["second"] and (target / "second").read_text() == "second"
-    assert sorted(os.listdir(tmp_path)) == ["config.json", "model"] and base.read_text() == "base"
+    assert sorted(os.listdir(tmp_path)) == ["config.json", "disk", "model"] and base.read_text() == "base"
 
 
 WRITER = """
