@@ -4,6 +4,7 @@ The process is the forkserver of Python's multiprocessing. Jobs with another num
 and jobs that use a GPU, the network or a server start as usual.
 """
 
+import gc
 import multiprocessing
 import os
 import runpy
@@ -22,8 +23,12 @@ from workflow_scripts.core.offline import set_offline_environment
 # Files in envs/ with many short jobs.
 _ENVIRONMENTS = {"lm_eval", "lighteval", "reporting"}
 _TABLES = ("snakemake.cli", "pandas", "scipy.stats", "matplotlib.pyplot")
-# Without lighteval, because its import disables gradients.
-_MODELS = ("torch", "transformers", "datasets", "lm_eval.tasks", "workflow_scripts.grid.job")
+# Not lighteval's models, whose import disables gradients.
+_MODELS = (
+    "lm_eval.tasks",
+    "workflow_scripts.grid.train_before_test",
+    "lighteval.tasks.tasks.mmlu",
+)
 
 
 def fork_local_jobs(workflow, threads: int, measures: bool) -> None:
@@ -74,6 +79,7 @@ def _needs_own_python(workflow, job, threads: int) -> bool:
 
 def _run_script(script: str, environment: dict[str, str]) -> None:
     threading.Thread(target=_stop_with_snakemake, daemon=True).start()
+    gc.freeze()  # else each collection goes through the objects of all imported modules
     os.environ.clear()
     os.environ.update(environment)
     tempfile.tempdir = None

@@ -5,8 +5,8 @@ HELM's normalisation, as published. This normalisation deletes articles: the cor
 string, and any answer that becomes empty counts as correct if the key is A. `acc` compares the likeliest of the four
 letters.
 
-This runs in a separate process: importing lighteval takes seconds and turns autograd off, and lighteval is never
-imported together with lm-eval.
+This runs in a separate process: importing lighteval takes seconds, and its models turn autograd off and are never
+imported together with those of lm-eval.
 """
 
 from collections.abc import Iterator
