@@ -20,7 +20,7 @@ Numbers = Listed[Count]
 class LatencyMeasures(Section):
     """Settings of latency."""
 
-    batch_sizes: Numbers = Field((2, 4, 8), min_length=1)
+    batch_sizes: Numbers = Field((2, 8), min_length=1)
     """Batch sizes of the grid."""
     questions: Count = 8
     """MMLU questions that latency is measured on."""
@@ -64,10 +64,10 @@ class PerplexityMeasures(Section):
     """Tokens that a perplexity window sees, at most the model's context."""
     stride: Count = 128
     """Tokens that each window scores: its last ones."""
-    text_tokens: int | None = Field(None, ge=2)
+    text_tokens: int | None = Field(4096, ge=2)
     """Tokens of wikitext's validation split that perplexity is taken of, its first ones; null takes
     all, some 290,000."""
-    responses: Count = 60
+    responses: Count = 30
     """Magpie responses of each difficulty to score."""
     difficulties: Listed[str] = Field(("easy",), min_length=1)
     """Difficulties of those responses, as the dataset says."""
