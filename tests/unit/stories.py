@@ -3,7 +3,7 @@
 from typing import Any
 
 from workflow_scripts.render.chapter import Study
-from workflow_scripts.render.numbers import Values, fill, format_number, select_computed
+from workflow_scripts.render.numbers import Values, select_computed
 from workflow_scripts.render.prose import render_prose
 from workflow_scripts.render.words import CLEAR
 
@@ -13,6 +13,4 @@ def make_story_numbers(values: dict[str, Any]) -> Values:
 
 
 def write_story(study: Study, values: dict[str, Any]) -> str:
-    numbers = make_story_numbers(values)
-    paragraphs = render_prose(study.prose, numbers)
-    return " ".join(fill(text, lambda place: format_number(place, numbers)) for text in paragraphs)
+    return " ".join(render_prose(study.prose, make_story_numbers(values)))

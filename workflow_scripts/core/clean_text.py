@@ -4,7 +4,6 @@ All file names, licences, notes and library messages about downloaded files are 
 User names and passwords are removed from URLs.
 """
 
-import html
 import re
 import unicodedata
 from typing import Any
@@ -52,10 +51,6 @@ def clean_values(value: Any) -> Any:
     if isinstance(value, dict):
         return {clean_values(key): clean_values(part) for key, part in value.items()}
     return [clean_values(part) for part in value] if isinstance(value, list | tuple) else value
-
-
-def escape_html(text: str) -> str:
-    return html.escape(clean_lines(text))
 
 
 def escape_markdown(text: str) -> str:

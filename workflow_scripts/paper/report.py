@@ -15,12 +15,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.clean_text import clean_lines, escape_html, escape_latex
+from workflow_scripts.core.clean_text import clean_lines, escape_latex
 from workflow_scripts.core.files import read_png_description, write_json, write_text
 from workflow_scripts.paper.numbers import PROSE, compute_run_numbers
 from workflow_scripts.paper.provenance import collect_provenance
 from workflow_scripts.paper.studies import STUDIES
-from workflow_scripts.render.numbers import Values, fill, format_number, select_computed
+from workflow_scripts.render.numbers import Values, select_computed
 from workflow_scripts.render.prose import render_prose
 from workflow_scripts.render.tables import ShownTable, read_markdown, read_table
 from workflow_scripts.render.web.policy import policy
@@ -85,20 +85,14 @@ def make_environment(**options: Any) -> Environment:
     )
 
 
-def write_page(path: Path, content: dict[str, Any], numbers: Values) -> None:
+def write_page(path: Path, content: dict[str, Any]) -> None:
     """Write the HTML page with embedded figures; tables and figures link to their files."""
-
-    def show_number(place: str) -> str:
-        value = escape_html(str(numbers[place.partition(":")[0]]))
-        return f'<data value="{value}">{escape_html(format_number(place, numbers))}</data>'
-
     # Markup objects come from this package and need no cleaning.
     environment = make_environment(
         autoescape=True,
         finalize=lambda value: clean_lines(value) if type(value) is str else value,
     )
     environment.filters |= {
-        "prose": lambda text: Markup(fill(text, show_number, escape_html)),
         "embed": lambda png: f"data:image/png;base64,{base64.b64encode(png.read_bytes()).decode()}",
         "link": lambda file, kind: f"../{file.parent.name}/{file.stem}.{kind}",
     }
@@ -114,13 +108,9 @@ def write_page(path: Path, content: dict[str, Any], numbers: Values) -> None:
     write_text(path, text)
 
 
-def write_paper(path: Path, content: dict[str, Any], numbers: Values) -> None:
+def write_paper(path: Path, content: dict[str, Any]) -> None:
     environment = make_environment(**_LATEX_MARKS)
-    environment.filters["prose"] = lambda text: fill(
-        text, lambda place: escape_latex(format_number(place, numbers)), escape_latex
-    )
-    environment.filters["tex"] = escape_latex
-    environment.filters["layout"] = choose_layout
+    environment.filters |= {"tex": escape_latex, "layout": choose_layout}
     write_text(path, environment.get_template("paper.tex.j2").render(content))
 
 
@@ -161,8 +151,8 @@ def main(
     with sources.open(encoding="utf-8", newline="") as lines:
         content = {"sources": list(csv.DictReader(lines)), "pages": pages, "provenance": origin}
     content |= read_content(values, chapters, texts)
-    write_page(page, content, values)
-    write_paper(paper, content, values)
+    write_page(page, content)
+    write_paper(paper, content)
 
 
 if "snakemake" in globals():

@@ -1,15 +1,16 @@
-"""Render a chapter's text from a template that needs no Python, with the numbers of numbers.json.
+"""Render a chapter's text from a Jinja2 template and the numbers of numbers.json.
 
 A paragraph ends at an empty line. A sentence begins at the margin and continues in the indented lines below
-it. `{name:format}` prints a number. A part in [[double brackets]] that prints a number missing from this run is
+it. `{{ name | format }}` prints a number. A part in [[double brackets]] that prints a number missing from this run is
 left out. Outside of brackets the whole sentence is left out, and with the first sentence its paragraph.
 
-`{% ... %}` is Jinja2: `{% if mmlu.em_clear > 0 %}` tests a number's value and is false if the number is missing. The
-functions `joined` and `compared` choose words.
+`{% if mmlu.em_clear > 0 %}` tests a number's value and is false if the number is missing. The functions `joined` and
+`compared` choose words.
 """
 
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,10 +18,9 @@ from typing import Any
 from jinja2 import ChainableUndefined, Environment, TemplateError, Undefined
 
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.render.numbers import PLACE, Values
+from workflow_scripts.render.numbers import FORMATS, Values
 from workflow_scripts.render.words import CLEAR, joined
 
-_PART = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
 # Markers in a template's text: the end of a paragraph, and a missing number.
 _END, _MISSING = "\f", "\0"
 
@@ -47,25 +47,10 @@ def read_title(template: Path) -> str:
 
 def render_prose(template: Path, numbers: Values) -> list[str]:
     """Render the paragraphs of a template, leaving out parts, sentences and paragraphs with missing numbers."""
-
-    def is_whole(text: str) -> bool:
-        names = (place.partition(":")[0] for place in PLACE.findall(text))
-        return _MISSING not in text and all(name in numbers for name in names)
-
-    def trim(text: str) -> str:
-        """Leave out bracketed parts that lack a number; return nothing if the rest lacks one."""
-        text = _PART.sub(lambda part: part[1] if is_whole(part[1]) else "", text)
-        text = " ".join(text.split()) if is_whole(text) else ""
-        return re.sub(r" (?=[,;.](?:\s|$))", "", text)
-
-    def join_parts(text: str, between: str = "") -> str:
-        """Turn `a | b | c` into `a, b and c`, without those whose numbers are missing."""
-        parts = [part for part in map(trim, text.split("|")) if part]
-        return (between.join(parts) if between else joined(parts)) or _MISSING
-
     environment = Environment(undefined=MissingNumber)
-    environment.filters["joined"] = join_parts
-    environment.globals |= {"compared": compared, "errors_apart": errors_apart}
+    environment.filters |= {name: _skip_missing(show) for name, show in FORMATS.items()}
+    environment.filters["joined"] = _join_parts
+    environment.globals |= {"compared": _skip_missing(compared), "errors_apart": errors_apart}
     source = template.read_text(encoding="utf-8").partition("\n")[2]
     # Jinja2 treats a form feed as white space, so an empty line is allowed inside a tag.
     source = re.sub(r"\n[ \t]*\n", f"\n{_END}\n", source)
@@ -75,10 +60,30 @@ def render_prose(template: Path, numbers: Values) -> list[str]:
         raise UserError(f"{template}: {error}") from error
     paragraphs = []
     for paragraph in text.split(_END):
-        sentences = [trim(part) for part in re.split(r"\n(?=\S)", paragraph) if part.strip()]
+        sentences = [_trim(part) for part in re.split(r"\n(?=\S)", paragraph) if part.strip()]
         if sentences and sentences[0]:
             paragraphs.append(" ".join(filter(None, sentences)))
     return paragraphs
+
+
+def _skip_missing(show: Callable[..., str]) -> Callable[..., str]:
+    def show_present(value: Any, *arguments: str) -> str:
+        return _MISSING if isinstance(value, Undefined) else show(value, *arguments)
+
+    return show_present
+
+
+def _trim(text: str) -> str:
+    """Leave out bracketed parts that lack a number; return nothing if the rest lacks one."""
+    text = re.sub(r"(?s)\[\[(.*?)\]\]", lambda part: "" if _MISSING in part[1] else part[1], text)
+    text = "" if _MISSING in text else " ".join(text.split())
+    return re.sub(r" (?=[,;.](?:\s|$))", "", text)
+
+
+def _join_parts(text: str, between: str = "") -> str:
+    """Turn `a | b | c` into `a, b and c`, without those whose numbers are missing."""
+    parts = [part for part in map(_trim, text.split("|")) if part]
+    return (between.join(parts) if between else joined(parts)) or _MISSING
 
 
 def _nest(numbers: Values) -> dict[str, Any]:
@@ -93,10 +98,8 @@ def _nest(numbers: Values) -> dict[str, Any]:
     return vars(root)
 
 
-def compared(z: Any, below: str, within: str, above: str) -> str:
+def compared(z: float, below: str, within: str, above: str) -> str:
     """Return the words for a difference of z standard errors: below, within or above CLEAR of them."""
-    if isinstance(z, Undefined):
-        return _MISSING
     return below if z <= -CLEAR else above if z >= CLEAR else within
 
 

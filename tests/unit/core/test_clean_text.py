@@ -1,6 +1,5 @@
 """Test escaping of untrusted text in each output format: no markup acts, and the content is preserved."""
 
-import html
 import re
 import subprocess
 import unicodedata
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from workflow_scripts.core.clean_text import (
     clean_lines,
     escape_csv,
-    escape_html,
     escape_latex,
     escape_markdown,
     plain,
@@ -53,8 +51,6 @@ def test_text_in_each_format(text):
     assert not any(map(is_active, plain(text)))
     cell = escape_csv(text)
     assert not re.match(r"\s*[=+\-@＝＋－＠]", cell) and unescape_csv(cell) == plain(text)
-    assert html.unescape(escape_html(text)) == clean_lines(text)
-    assert not set("<>\"'") & set(escape_html(text))
     # As GitHub parses rows: a backslash escapes the next character.
     assert "|" not in re.sub(r"\\.", "", f"{escape_markdown(text)} ")
     assert not re.search(r"(?<!\\)(?:\\\\)*[<`]|\][(\[]", escape_markdown(text))

@@ -24,7 +24,7 @@ def write_texts(folder: Path, name: str, frame: pd.DataFrame) -> None:
     write_table(frame, files, title=f"Table {name}", note=f"Note {EVIL}", shown=frame)
 
 
-def make_content(folder: Path, rows: int, **changes) -> tuple[dict, dict]:
+def make_content(folder: Path, rows: int, **changes) -> dict:
     """Write a table and figure for the prompts chapter and for a chapter without a study."""
     frame = pd.DataFrame({"Run": [f"{EVIL} {index}" for index in range(rows)], "Score": "0.5"})
     files, captions = {}, {}
@@ -50,12 +50,12 @@ def make_content(folder: Path, rows: int, **changes) -> tuple[dict, dict]:
     numbers |= {"prompts.lowest_run": EVIL, "prompts.highest_run": EVIL}
     content = read_content(numbers, files, captions) | {"provenance": provenance}
     content["sources"] = [{"file": "f", "source": EVIL, "model": "m", "task": "t", "metric": "q"}]
-    return content | {"pages": [folder / "leaderboard.html"]}, numbers
+    return content | {"pages": [folder / "leaderboard.html"]}
 
 
 def page(folder: Path, rows: int = 3, **changes) -> str:
     path = folder / "report/index.html"
-    write_page(path, *make_content(folder, rows, **changes))
+    write_page(path, make_content(folder, rows, **changes))
     return path.read_text(encoding="utf-8")
 
 
@@ -96,7 +96,7 @@ def test_markdown_table_round_trip(tmp_path):
 
 
 def test_paper_is_escaped(tmp_path):
-    write_paper(tmp_path / "paper.tex", *make_content(tmp_path, 3))
+    write_paper(tmp_path / "paper.tex", make_content(tmp_path, 3))
     text = (tmp_path / "paper.tex").read_text()
     for words in ("input{../tables/prompt_runs.tex}", "prompt_runs.pdf"):
         assert words in text
