@@ -9,7 +9,10 @@ import pandas as pd
 from workflow_scripts.render.chapter import Study
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.verdict import (
+    AGREES,
     BY_LUCK,
+    DIFFERS,
+    INCONCLUSIVE,
     JUDGED,
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
@@ -22,21 +25,17 @@ PROSE = Path(__file__).with_name("prose")
 
 
 def compute_run_numbers(provenance: dict[str, Any]) -> Values:
-    studies = provenance["studies"].values()
+    studies = pd.DataFrame(
+        provenance["studies"].values(), columns=["records", "items", "tokens"]
+    ).sum()
     seen = defaultdict(list, provenance["seen"])  # empty if there are no measurements
-
-    def total(key: str) -> float:
-        return sum(study[key] for study in studies)
-
     return {
         "limit.clear": CLEAR,
         "limit.level": LEVEL,
         "limit.reliability": RELIABLE,
         "run.source": provenance["config"]["source"],
-        "run.studies": len(studies),
-        "run.records": total("records"),
-        "run.items": total("items"),
-        "run.tokens": total("tokens"),
+        "run.studies": len(provenance["studies"]),
+        **studies.add_prefix("run."),
         "run.models": len(provenance["models"]),
         "run.commits": len(seen["commits"]),
         "run.hosts": len(seen["hosts"]),
@@ -45,31 +44,28 @@ def compute_run_numbers(provenance: dict[str, Any]) -> Values:
     }
 
 
-def _published(table: pd.DataFrame) -> Values:
-    verdicts = table["verdict"].value_counts()
-    agree, differ, is_open, refused, other = (
-        int(verdicts.get(kind, 0)) for kind in (*JUDGED, NOT_COMPARABLE, OTHER_PROTOCOL)
-    )
-    values: Values = {
+def _count_verdicts(table: pd.DataFrame) -> Values:
+    kinds = [*JUDGED, NOT_COMPARABLE, OTHER_PROTOCOL]
+    verdicts = table["verdict"].value_counts().reindex(kinds, fill_value=0)
+    reasons = table.loc[table["verdict"] == NOT_COMPARABLE, "because"].value_counts()
+    return {
         "published.sources": table["source"].str.split("_").str[0].nunique(),
         "published.numbers": len(table),
         "published.panel_models": table.loc[table["source"] == LEADERBOARD, "of"].nunique(),
-        "published.comparable": agree + differ + is_open,
-        "published.inconclusive": is_open,
-        "published.agree": agree,
-        "published.differ": differ,
+        "published.comparable": verdicts[list(JUDGED)].sum(),
+        "published.agree": verdicts[AGREES],
+        "published.differ": verdicts[DIFFERS],
+        "published.inconclusive": verdicts[INCONCLUSIVE],
         "published.by_luck": table["z"].count() * BY_LUCK,
-        "published.other": other,
-        "published.refused": refused,
+        "published.other": verdicts[OTHER_PROTOCOL],
+        "published.refused": verdicts[NOT_COMPARABLE],
+        "published.reasons": "; ".join(f"{reason} ({n:,})" for reason, n in reasons.items())
+        or None,
     }
-    reasons = table.loc[table["verdict"] == NOT_COMPARABLE, "because"].value_counts()
-    ordered = sorted(reasons.items(), key=lambda reason: (-reason[1], reason[0]))
-    texts = [f"{reason} ({times:,})" for reason, times in ordered]
-    return values | {"published.reasons": "; ".join(texts) or None}
 
 
 REPRODUCTION = Study(
     key="reproduction",
     prose=PROSE / "reproduction.md.j2",
-    computed=(("reproduction", _published),),
+    computed=(("reproduction", _count_verdicts),),
 )

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import yaml
 
@@ -12,7 +13,7 @@ from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.records import FailedRecord, Record, read_record_numbers
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.render.text import numbers
-from workflow_scripts.render.verdict import JUDGED, NOTHING, OTHER_PROTOCOL
+from workflow_scripts.render.verdict import JUDGED, OTHER_PROTOCOL
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
 
@@ -27,8 +28,8 @@ NOTE = (
 MAX_CHARACTERS = 100  # of a value in the tables
 _COLUMNS = ["study", "of", "item", "protocol", "what", "published", "ours", "decides", "because"]
 _COLUMNS += ["known_from"]
-# A record, and its task or prompt run; None for MMLU over all subjects.
-Cell = tuple[Record, str | None]
+# A record, and its task or prompt run; "" for MMLU over all subjects.
+Cell = tuple[Record, str]
 
 
 def select_cells(
@@ -41,53 +42,43 @@ def select_cells(
     for record in records:
         if isinstance(record, FailedRecord):
             continue
-        task, protocol = record.task.name, record.protocol.name
-        is_published, item = {
-            "harmony": (protocol in (DIRECT, TRAINED) and task in TEST_ITEMS, task),
-            "mmlu": (record.model.id in checkpoints, None),
-            "prompts": (task in runs, f"run {runs.get(task)}"),
-            "suite": (task in LEADERBOARD_TASKS, task),
-        }.get(record.study, (record.study in ("chunking", "latency"), task))
-        if is_published:
-            yield record, item
+        task = record.task.name
+        match record.study:
+            case "harmony" if record.protocol.name in (DIRECT, TRAINED) and task in TEST_ITEMS:
+                yield record, task
+            case "mmlu" if record.model.id in checkpoints:
+                yield record, ""
+            case "prompts" if task in runs:
+                yield record, f"run {runs[task]}"
+            case "suite" if task in LEADERBOARD_TASKS:
+                yield record, task
+            case "chunking" | "latency":
+                yield record, task
 
 
 def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> pd.DataFrame:
     """Compute one row per difference of a cell from its study's published protocol."""
-    rows = [
-        (
-            *(record.study, record.model.id, item, record.protocol.name, fact["what"]),
-            *(_format_value(fact["is"]), _format_value(ours)),
-            *("yes" if fact.get("decides", True) else "no", fact.get("because")),
-            fact["known_from"],
-        )
-        for record, item in cells
-        for fact, ours in _list_facts(record, item, protocols[record.study]["facts"])
-        if fact["is"] != ours
-    ]
-    return pd.DataFrame(rows, columns=_COLUMNS).fillna("").drop_duplicates(ignore_index=True)
-
-
-def _list_facts(
-    record: Record, item: str | None, facts: list[dict[str, Any]]
-) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Yield each published fact that concerns a cell, with our value."""
-    values = _read_values(record)
-    for fact in facts:
-        key = fact.get("key", "")
-        root = key.partition(".")[0]
-        if (root and values.get(root) is None) or item not in fact.get("only", [item]):
-            continue
-        for name, published in fact.get("each", {}).items():
-            part = {"what": f"{fact['what']}: {name}", "is": published}
-            yield fact | part, get_value(values, f"{key}.{name}")
-        if "each" not in fact:
+    rows = []
+    for record, item in cells:
+        values = _read_values(record)
+        for fact in protocols[record.study]["facts"]:
+            key = fact.get("key", "study")
+            if values[key.partition(".")[0]] is None or item not in fact.get("only", [item]):
+                continue
             published = fact["is"]
             for name, value in fact.get("differing", {}).items():
                 if name == item or record.model.id.startswith(name):
                     published = value
-            ours = fact["ours"] if "ours" in fact else get_value(values, key)
-            yield fact | {"is": published}, ours
+            ours = fact["ours"] if "ours" in fact else _get_value(values, key)
+            if published != ours:
+                rows.append(
+                    fact
+                    | {"study": record.study, "of": record.model.id, "item": item}
+                    | {"protocol": record.protocol.name, "published": _format_value(published)}
+                    | {"ours": _format_value(ours)}
+                )
+    table = pd.DataFrame(rows, columns=_COLUMNS)
+    return table.assign(decides=table["decides"].map({False: "no"}).fillna("yes")).fillna("")
 
 
 def _read_values(record: Record) -> dict[str, Any]:
@@ -103,7 +94,7 @@ def _read_values(record: Record) -> dict[str, Any]:
     return values
 
 
-def get_value(values: Any, path: str) -> Any:
+def _get_value(values: Any, path: str) -> Any:
     """Return the value of a record at a dotted path of keys."""
     for key in path.split("."):
         if not isinstance(values, dict) or key not in values:
@@ -125,25 +116,35 @@ def withhold_verdicts(
     decisive = differences[differences["decides"] == "yes"]
     values = decisive["ours"] + " here, " + decisive["published"] + " there"
     texts = decisive["what"].str.replace("_", " ") + " (" + values + ")"
-    changed = []
-    for row in rows.to_dict("records"):
+    rows = rows.copy()
+    for index, row in rows[rows["verdict"].isin(JUDGED)].iterrows():
         study = studies[row["source"]]
         affects = decisive["study"] == study
         if study == "harmony":
-            protocol = DIRECT if row["metric"] == DIRECT else TRAINED
-            affects &= decisive["protocol"] == protocol
-        # Ranks and PC1 depend on the whole grid; MMLU's differences apply to all subjects and have no item.
-        if study != "harmony" or row["item"] not in ("rank", "PC1"):
+            affects &= decisive["protocol"] == (DIRECT if row["metric"] == DIRECT else TRAINED)
+        # A rank depends on the whole grid; MMLU's differences apply to all subjects and have no item.
+        if row["metric"] != "rank":
             affects &= decisive["item"].isin([row["item"], ""]) & (decisive["of"] == row["of"])
-        if row["verdict"] in JUDGED and affects.any():
-            row |= NOTHING | {"difference": row["difference"], "verdict": OTHER_PROTOCOL}
-            row["because"] = "; ".join(texts[affects].unique())
-        changed.append(row)
-    return pd.DataFrame(changed, columns=rows.columns).astype(rows.dtypes)
+        if affects.any():
+            rows.loc[index, ["error", "z", "farthest", "smallest"]] = np.nan
+            because = "; ".join(texts[affects].unique())
+            rows.loc[index, ["verdict", "because"]] = OTHER_PROTOCOL, because
+    return rows
 
 
 def read_protocols(path: Path) -> dict[str, Any]:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    """Read the published protocols by study; each key of a fact with several becomes a fact."""
+    protocols = yaml.safe_load(path.read_text(encoding="utf-8"))
+    for protocol in protocols.values():
+        facts = []
+        for fact in protocol["facts"]:
+            for name, value in fact.get("each", {}).items():
+                part = {"what": f"{fact['what']}: {name}", "key": f"{fact['key']}.{name}"}
+                facts.append(fact | part | {"is": value})
+            if "each" not in fact:
+                facts.append(fact)
+        protocol["facts"] = facts
+    return protocols
 
 
 def format_columns(table: pd.DataFrame) -> ShownColumns:

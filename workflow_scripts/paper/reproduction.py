@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.paper.protocol_differences import read_protocols, withhold_verdicts
 from workflow_scripts.render.tables import read_table, write_table
-from workflow_scripts.render.text import format_with_errors, number
+from workflow_scripts.render.text import format_with_errors, numbers
 from workflow_scripts.render.verdict import (
     BY_LUCK,
     LIMIT,
@@ -61,39 +62,33 @@ def compare_published(
 
 def format_columns(table: pd.DataFrame) -> pd.DataFrame:
     absent = table["ours"].isna() & (table["verdict"] == NOT_COMPARABLE)
-    lines = [_format_row(row) for row in table[~absent].to_dict("records")]
-    for (source, because), rows in table[absent].groupby(["source", "because"], sort=False):
-        lines.append(
-            {
-                "Published in": source,
-                "Of": f"{rows['of'].nunique()} models" if rows["of"].nunique() > 1 else None,
-                "What": f"{len(rows):,} numbers",
-                "Verdict": f"{NOT_COMPARABLE}: {because}",
-            }
-        )
-    columns = ["Published in", "Of", "What", "Published", "Ours", "Difference", "z"]
-    columns += ["Would show", "Verdict"]
-    return pd.DataFrame(lines, columns=columns)
-
-
-def _format_row(row: dict) -> dict:
-    whole = row["metric"] in ("rank", "pc1")
-    because = f": {row['because']}" if isinstance(row["because"], str) else ""
-    return {
-        "Published in": row["source"],
-        "Of": row["of"],
-        "What": f"{row['item'].replace('_', ' ')}, {row['metric']}",
-        "Published": _format_score(row["published"], row["published_stderr"], whole),
-        "Ours": _format_score(row["ours"], row["ours_stderr"], whole),
-        "Difference": number(row["difference"], "+.3f"),
-        "z": number(row["z"], "+.1f"),
-        "Would show": number(row["smallest"], ".3f"),
-        "Verdict": row["verdict"] + because,
+    rows = table[~absent]
+    whole = numbers(rows["published"], "g"), numbers(rows["ours"], "g")
+    scores = [
+        format_with_errors(rows[name], rows[f"{name}_stderr"]) for name in ("published", "ours")
+    ]
+    is_rank = rows["metric"] == "rank"
+    published, ours = (np.where(is_rank, *pair) for pair in zip(whole, scores, strict=True))
+    compared = {
+        "Published in": rows["source"],
+        "Of": rows["of"],
+        "What": rows["item"].str.replace("_", " ") + ", " + rows["metric"],
+        "Published": published,
+        "Ours": ours,
+        "Difference": numbers(rows["difference"], "+.3f"),
+        "z": numbers(rows["z"], "+.1f"),
+        "Would show": numbers(rows["smallest"]),
+        "Verdict": rows["verdict"] + (": " + rows["because"]).fillna(""),
     }
-
-
-def _format_score(value: float, stderr: float | None, whole: bool) -> str | None:
-    return number(value, "g") if whole else format_with_errors([value], [stderr])[0]
+    others = table[absent].groupby(["source", "because"], sort=False)["of"]
+    others = others.agg(models="nunique", scores="size").reset_index()
+    shared = {
+        "Published in": others["source"],
+        "Of": [f"{models} models" if models > 1 else None for models in others["models"]],
+        "What": [f"{scores:,} numbers" for scores in others["scores"]],
+        "Verdict": f"{NOT_COMPARABLE}: " + others["because"],
+    }
+    return pd.concat([pd.DataFrame(compared), pd.DataFrame(shared)], ignore_index=True)
 
 
 def main(

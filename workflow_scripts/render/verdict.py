@@ -21,7 +21,6 @@ NOT_MEASURED = "it was not measured here"
 _NUMBERS = ["published", "published_stderr", "ours", "ours_stderr"]
 _JUDGED = ["difference", "error", "z", "farthest", "smallest"]
 _COLUMNS = ["source", "of", "item", "metric", *_NUMBERS, "n", *_JUDGED, "verdict", "because"]
-NOTHING = dict.fromkeys(_JUDGED)
 
 
 def judge_numbers(rows: Iterable[dict[str, Any]], margins: dict[str, float]) -> pd.DataFrame:

@@ -51,7 +51,7 @@ def run_exact(task: str = "rte", protocol: str = TRAINED, **changes: Any) -> pd.
     return find_decisive(make_record(task, params, name=protocol, **changes), task)
 
 
-def find_decisive(record: Record, item: str | None) -> pd.DataFrame:
+def find_decisive(record: Record, item: str) -> pd.DataFrame:
     table = compute_differences([(record, item)], PROTOCOLS)
     return table[table["decides"] == "yes"]
 
@@ -76,9 +76,13 @@ def test_record_differences(changes, expected):
 def test_configured_recipes_match_published_protocols():
     exact = load_config("paper_exact")
     facts = PROTOCOLS["harmony"]["facts"]
-    (each,) = (f["each"] for f in facts if f["what"] == "training" and "decides" not in f)
+    decisive = {fact.get("key", ""): fact["is"] for fact in facts if "decides" not in fact}
     recipe = exact.harmony.get_task_recipe(exact.source).model_dump(mode="json")
-    assert {key: recipe[key] for key in each} == each
+    keys = {f"training.keys.{key}": value for key, value in recipe.items()}
+    assert {"training.keys.lora_rank", "training.keys.epochs"} < keys.keys() & decisive.keys()
+    changed = {"training.keys.precision", "training.keys.training_text"}  # auto, and by task
+    shared = keys.keys() & decisive.keys() - changed
+    assert {key: keys[key] for key in shared} == {key: decisive[key] for key in shared}
     for stage, keys in PROTOCOLS["mmlu"]["recipes"].items():
         recipe = load_config("paper").training.recipes[stage].model_dump(mode="json")
         recipe["precision"] = "bfloat16"  # `auto` means bfloat16 on GPUs
