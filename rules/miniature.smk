@@ -16,7 +16,7 @@ rule build_world:
         mem_mb=3000,
         runtime="30m",
     params:
-        version="build_world 2",  # raise when the generated datasets change
+        version="build_world 3",  # raise when the generated datasets change
         arguments={"hub": Path(HUB), "items": SETTINGS.miniature.items},
     script:
         "../workflow_scripts/miniature/build.py"

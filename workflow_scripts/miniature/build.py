@@ -10,17 +10,14 @@ from workflow_scripts.miniature.tables import TABLES, Repository, draw_table, wr
 def build_world(hub: Path, items: int) -> None:
     """Write the datasets into the hub folder; `items` is the number of test questions per task."""
     makers = vars(inference) | vars(everyday) | vars(knowledge)
-    repositories: dict[str, Repository] = {}
-    for name, configs in TABLES.items():
-        repositories[name] = {
+    repositories: dict[str, Repository] = {
+        name: {
             config: draw_table(table, makers[table["make"]], items)
             for config, table in configs.items()
             if "make" in table
         }
-    truthful = repositories["truthfulqa/truthful_qa"]
-    rows = truthful["multiple_choice"]["validation"]
-    generation = {"validation": [knowledge.make_generation(row) for row in rows]}
-    repositories["truthfulqa/truthful_qa"] = {"generation": generation} | truthful
+        for name, configs in TABLES.items()
+    }
     for module in (chat, corpora, mmlu):
         repositories |= module.build(items)
     for name, configs in repositories.items():

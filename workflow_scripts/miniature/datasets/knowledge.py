@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from random import Random
 
 from workflow_scripts.miniature.phrases import RELATIONS, describe_sighting
-from workflow_scripts.miniature.tables import Row, Values, shuffle_choices
+from workflow_scripts.miniature.tables import Values, shuffle_choices
 from workflow_scripts.miniature.world import GROUPS, KINDS, PLACES, POOLS, draw
 
 # A question, its answer, and the pool of its choices.
@@ -121,15 +121,3 @@ def make_truthful_qa(rng: Random) -> Values:
     mc1 = {"choices": [true[0], *false], "labels": [1, 0, 0, 0]}
     mc2 = {"choices": true + false, "labels": [1] * len(true) + [0] * len(false)}
     return question, mc1, mc2
-
-
-def make_generation(row: Row) -> Row:
-    """Convert a multiple-choice question of truthful_qa to its free-form version."""
-    choices, labels = row["mc2_targets"].values()
-    num_true = sum(labels)
-    return {
-        "question": row["question"],
-        "best_answer": choices[0],
-        "correct_answers": choices[:num_true],
-        "incorrect_answers": choices[num_true:],
-    }
