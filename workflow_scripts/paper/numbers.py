@@ -17,7 +17,7 @@ from workflow_scripts.render.verdict import (
     NOT_COMPARABLE,
     OTHER_PROTOCOL,
 )
-from workflow_scripts.render.words import CLEAR, LEVEL, joined
+from workflow_scripts.render.words import CLEAR, joined
 from workflow_scripts.stats.variance import RELIABLE
 from workflow_scripts.studies.harmony.published import SOURCE as LEADERBOARD
 
@@ -31,14 +31,11 @@ def compute_run_numbers(provenance: dict[str, Any]) -> Values:
     seen = defaultdict(list, provenance["seen"])  # empty if there are no measurements
     return {
         "limit.clear": CLEAR,
-        "limit.level": LEVEL,
         "limit.reliability": RELIABLE,
         "run.source": provenance["config"]["source"],
-        "run.studies": len(provenance["studies"]),
         **studies.add_prefix("run."),
         "run.models": len(provenance["models"]),
         "run.commits": len(seen["commits"]),
-        "run.hosts": len(seen["hosts"]),
         "run.devices": joined(seen["devices"]) or "none",
         "run.broken": len(provenance["broken"]),
     }
