@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.ids import UNCHANGED, CheckpointId
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.items import read_items
 from workflow_scripts.core.records import read_records
 from workflow_scripts.render.figures import (
@@ -52,12 +52,12 @@ def compute_quality(
     checkpoints: Sequence[str],
     stages: pd.DataFrame,
     mmlu: pd.DataFrame,
-    latency: pd.DataFrame | None,
-    letters: Mapping[str, pd.Series],
+    speedups: pd.Series,
+    letters: Mapping[str, np.ndarray],
 ) -> pd.DataFrame:
     """Compute a row for each checkpoint, in the given order; missing measurements are empty.
 
-    `letters` holds the likeliest letter of each MMLU question, by checkpoint.
+    `speedups` and `letters`, the likeliest letter of each MMLU question, are by checkpoint.
     """
     ids = [CheckpointId.parse(name) for name in checkpoints]
     models = [id.model for id in ids]
@@ -71,8 +71,13 @@ def compute_quality(
         stage=[id.stages[-1] if id.stages else UNTRAINED for id in ids],
         tokens=[_sum_tokens(id, texts["tokens"]) for id in ids],
         ratio=texts["perplexity"] / texts["perplexity"].reindex(models).to_numpy(),
-        agreement=[_compute_agreement(letters, str(id), id.model) for id in ids],
-        speedup=_find_speedups(ids, latency),
+        agreement=[
+            (letters[str(id)] == letters[id.model]).mean()
+            if {str(id), id.model} <= letters.keys()
+            else np.nan
+            for id in ids
+        ],
+        speedup=[speedups.get(str(id.timed_variant), np.nan) for id in ids],
     )
     return table.astype({"tokens": "Int64", "n": "Int64"}).reset_index(drop=True)[_COLUMNS]
 
@@ -90,36 +95,22 @@ def _sum_tokens(id: CheckpointId, tokens: pd.Series) -> float:
     return tokens.reindex(stages).sum(skipna=False)
 
 
-def _compute_agreement(letters: Mapping[str, pd.Series], name: str, model: str) -> float:
-    if name not in letters or model not in letters:
-        return np.nan
-    own, unchanged = letters[name].align(letters[model], join="inner")
-    return float((own == unchanged).mean())
+def find_speedups(latency: pd.DataFrame) -> pd.Series:
+    """Find the speedup of each checkpoint in the smallest batch on one device, by its faster execution."""
+    rows = compute_speedups(latency)
+    rows = rows[(rows["devices"] == 1) & (rows["batch"] == rows["batch"].min())]
+    variants = rows["variant"].mask(rows["way"] == "unchanged", "")
+    return rows.groupby(rows["model"] + variants)["token_faster"].max()
 
 
-def _find_speedups(
-    ids: Sequence[CheckpointId], latency: pd.DataFrame | None
-) -> list[float] | float:
-    rows = compute_speedups(latency) if latency is not None else pd.DataFrame()
-    if rows.empty:  # no latency was measured, or its cell failed
-        return np.nan
-    rows = rows[(rows["devices"] == 1) & (rows["way"] != "unchanged")]
-    rows = rows[rows["batch"] == rows["batch"].min()]
-    fastest = rows.groupby(rows["model"] + rows["variant"])["token_faster"].max()
-    return [
-        1.0 if id.plan in (None, UNCHANGED) else fastest.get(str(id.timed_variant), np.nan)
-        for id in ids
-    ]
-
-
-def read_letters(records: Iterable[Path]) -> dict[str, pd.Series]:
+def read_letters(records: Iterable[Path]) -> dict[str, np.ndarray]:
     """Read the likeliest letter of each question from the records of MMLU, by checkpoint."""
-    letters = {}
-    for path, record in read_records(records):
-        items = read_items(path.with_name(record.items.file))
-        likeliest = np.argmax(np.array(items["loglikelihoods"].to_pylist()), axis=1)
-        letters[record.model.id] = pd.Series(likeliest, items["item"].to_pylist())
-    return letters
+    return {
+        record.model.id: np.array(
+            read_items(path.with_name(record.items.file))["loglikelihoods"].to_pylist()
+        ).argmax(axis=1)
+        for path, record in read_records(records)
+    }
 
 
 def _format_columns(table: pd.DataFrame) -> ShownColumns:
@@ -148,9 +139,7 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     size = 9.0, 1.5 + 0.25 * max(4, len(table))
     with drawing([pdf, png], *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
-            is_mmlu = column in ("agreement", "accuracy")
-            count = f"\n(n = {table['n'].max():.0f})" if is_mmlu else ""
-            axes.set_xlabel(label + count, fontsize=8)
+            axes.set_xlabel(label, fontsize=8)
             rule(axes, "both")
             for stage, marks in table.groupby("stage", sort=False):
                 error = 1.96 * marks["accuracy_stderr"] if column == "accuracy" else None
@@ -176,8 +165,9 @@ def main(
 ) -> None:
     """Write the table and the figure; `stages` is None without training, `latency` is None without timings."""
     trained = read_table(stages) if stages else pd.DataFrame(columns=["model", "variant"])
-    timed = pd.read_parquet(latency) if latency else None
-    rows = compute_quality(checkpoints, trained, read_table(mmlu), timed, read_letters(records))
+    speedups = find_speedups(pd.read_parquet(latency)) if latency else pd.Series()
+    letters = read_letters(records)
+    rows = compute_quality(checkpoints, trained, read_table(mmlu), speedups, letters)
     title = "Quality and speed of chunked models"
     write_table(rows, table, title=title, note=NOTE, shown=_format_columns(rows))
     plot_quality(rows, *figure)

@@ -201,7 +201,7 @@ def test_stage_quality(tmp_path, run):
 
 
 def test_quality_without_measurements(tmp_path):
-    table = quality.compute_quality(CHECKPOINTS, STAGES[:0], MMLU[:0], None, {})
+    table = quality.compute_quality(CHECKPOINTS, STAGES[:0], MMLU[:0], pd.Series(), {})
     assert list(table["model"] + table["variant"]) == CHECKPOINTS
     measured = ["perplexity", "ratio", "agreement", "accuracy", "speedup"]
     assert table[measured].isna().all().all()
