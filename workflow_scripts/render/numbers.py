@@ -21,10 +21,11 @@ def format_percent(value: float) -> str:
     return f"{100 * value:.{digits}f}%"
 
 
-# The filters of a chapter's template; `fixed` takes a Python format such as ".2f".
+# The filters of a chapter's template, and formats of a table's cells; `fixed` takes a Python format such as ".2f".
 FORMATS: dict[str, Callable[..., str]] = {
     "count": "{:,.0f}".format,
     "fixed": text.fixed,
+    "milliseconds": lambda seconds: f"{1000 * seconds:.1f}",
     "percent": format_percent,
     "perplexity": text.perplexity,
     "points": lambda share: text.fixed(100 * share, ".1f"),

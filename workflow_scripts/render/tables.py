@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pandas as pd
@@ -20,11 +21,12 @@ from workflow_scripts.core.clean_text import (
     unescape_csv,
 )
 from workflow_scripts.core.files import write_text
-from workflow_scripts.render.text import DASH
+from workflow_scripts.render.numbers import FORMATS
+from workflow_scripts.render.text import DASH, fixed
 from workflow_scripts.scores.files import write_csv
 
 ROWS_READ = 2000  # rows in the Markdown and LaTeX files
-# Displayed columns by heading: strings, None for missing values.
+# Displayed columns by heading: a template of each row's cell, or strings, None for missing values.
 ShownColumns = Mapping[str, Any]
 
 
@@ -39,6 +41,23 @@ class ShownTable:
     rows: list[list[str]]
 
 
+class CellFormatter(Formatter):
+    """Fill a template such as `{value:.3f} ± {stderr:.3f}`; a format is one of FORMATS or of Python's."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if pd.isna(value):
+            return DASH
+        if isinstance(value, str):
+            return value
+        show = FORMATS.get(format_spec)
+        return show(value) if show else fixed(value, format_spec)
+
+
+def _fill_template(frame: pd.DataFrame, template: str) -> list[str]:
+    cells = [CellFormatter().vformat(template, (), row) for row in frame.to_dict("records")]
+    return [cell.removesuffix(f" ± {DASH}") for cell in cells]
+
+
 def write_table(
     frame: pd.DataFrame,
     files: Sequence[Path],
@@ -50,11 +69,15 @@ def write_table(
     """Write the full frame to CSV, and `shown`, its displayed columns, to Markdown and LaTeX.
 
     `files` are the CSV, the Markdown and the LaTeX file; the latter two have at most 2,000 rows. Missing values in
-    `shown` become a dash.
+    `shown` become a dash, and a missing standard error after ± is left out.
     """
     csv, markdown, latex = files
     write_csv(frame, csv)
-    strings = pd.DataFrame(shown).astype("string").fillna(DASH)
+    columns = {
+        name: _fill_template(frame, column) if isinstance(column, str) else column
+        for name, column in shown.items()
+    }
+    strings = pd.DataFrame(columns).astype("string").fillna(DASH)
     right = [_is_numeric(strings[column]) for column in strings]
     if len(strings) > ROWS_READ:
         note = f"{note} The first {ROWS_READ:,} of {len(strings):,} rows; all are in the CSV."

@@ -72,7 +72,3 @@ def format_p_value(value: float | None, below: str = "below") -> str | None:
     if not is_known(value):
         return None
     return f"{below} 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def format_milliseconds(seconds: float) -> str:
-    return f"{1000 * seconds:.1f}"

@@ -6,10 +6,8 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import pick_model_colours, save_lines
-from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_milliseconds, format_with_errors, numbers
+from workflow_scripts.render.tables import write_table
 from workflow_scripts.studies.chunking.frame import (
-    USUAL_ADAPTERS,
     name_variant,
     parse_plans,
     pivot_metrics,
@@ -18,7 +16,7 @@ from workflow_scripts.studies.chunking.frame import (
 
 NOTE = (
     "Median milliseconds ± half the interquartile range over n rounds, in which the unchanged model and each way of"
-    " running the plan alternate, on untrained weights. Aggregation and adapters: with residual (or mean) and none, the"
+    " running the plan alternate, on untrained weights. Aggregation and adapters: residual (or mean) and a dash are the"
     " layers alone; the others are as the checkpoints of the config. Devices: the number that the chunks were spread"
     " over, with a thread for each; the unchanged model always runs on one. Reading: prefill of all prompts, in"
     " batches; writing: one more token for each. Fused: the chunks' layers of one device run as one; loop: one after"
@@ -59,29 +57,20 @@ def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
     return rows.astype(dict.fromkeys(_COUNTS, "Int64"))
 
 
-def _format_columns(table: pd.DataFrame) -> ShownColumns:
-    adapters = table["adapters"].fillna("none").replace(USUAL_ADAPTERS, "full width")
-    return {
-        "Model": table["model"],
-        "Plan": table["plan"],
-        "Aggregation": table["aggregation"],
-        "Adapters": adapters.where(table["plan"].notna()),
-        "Batch": numbers(table["batch"], "d"),
-        "Way": table["way"],
-        "Devices": numbers(table["devices"], "d"),
-        "Reading": format_seconds(table, "prefill"),
-        "Reading faster": numbers(table["prefill_faster"], ".2f"),
-        "Writing": format_seconds(table, "token"),
-        "Writing faster": numbers(table["token_faster"], ".2f"),
-        "n": numbers(table["n"], "d"),
-    }
-
-
-def format_seconds(table: pd.DataFrame, kind: str) -> list[str | None]:
-    """Format the median and the spread in milliseconds."""
-    return format_with_errors(
-        table[f"{kind}_seconds"], table[f"{kind}_seconds_spread"], format_milliseconds
-    )
+_SHOWN = {
+    "Model": "{model}",
+    "Plan": "{plan}",
+    "Aggregation": "{aggregation}",
+    "Adapters": "{adapters}",
+    "Batch": "{batch}",
+    "Way": "{way}",
+    "Devices": "{devices}",
+    "Reading": "{prefill_seconds:milliseconds} ± {prefill_seconds_spread:milliseconds}",
+    "Reading faster": "{prefill_faster:.2f}",
+    "Writing": "{token_seconds:milliseconds} ± {token_seconds_spread:milliseconds}",
+    "Writing faster": "{token_faster:.2f}",
+    "n": "{n}",
+}
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
@@ -107,7 +96,7 @@ def main(scores: Path, table: list[Path], figure: list[Path], models: list[str])
     """Write the table and the figure."""
     rows = compute_latency(pd.read_parquet(scores), models)
     title = "Latency of chunked models"
-    write_table(rows, table, title=title, note=NOTE, shown=_format_columns(rows))
+    write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
     save_lines(rows, "token_faster", _draw, *figure, height=4.2, ncols=2)
 
 

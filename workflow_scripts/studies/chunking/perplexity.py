@@ -7,8 +7,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
 from workflow_scripts.render.figures import pick_model_colours, save_lines
-from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_with_errors, numbers, perplexity, shown
+from workflow_scripts.render.tables import write_table
 from workflow_scripts.studies.chunking.frame import parse_plans, pivot_metrics, set_doubling_axis
 from workflow_scripts.studies.training.stages import name_texts
 
@@ -44,20 +43,17 @@ def compute_perplexity(scores: pd.DataFrame, models: list[str], texts: list[str]
     return rows.astype({"chunks": "Int64", "n": "Int64"}).reset_index(drop=True)
 
 
-def _format_columns(table: pd.DataFrame) -> ShownColumns:
-    return {
-        "Model": table["model"],
-        "Text": table["task"],
-        "Chunks": numbers(table["chunks"], "d"),
-        "Plan": table["plan"],
-        "Aggregation": table["aggregation"],
-        "Perplexity": format_with_errors(
-            table["perplexity"], table["perplexity_stderr"], perplexity
-        ),
-        "Bits per byte": numbers(table["bits_per_byte"]),
-        "Ratio": shown(table["ratio"], perplexity),
-        "n": numbers(table["n"], "d"),
-    }
+_SHOWN = {
+    "Model": "{model}",
+    "Text": "{task}",
+    "Chunks": "{chunks}",
+    "Plan": "{plan}",
+    "Aggregation": "{aggregation}",
+    "Perplexity": "{perplexity:perplexity} ± {perplexity_stderr:perplexity}",
+    "Bits per byte": "{bits_per_byte:.3f}",
+    "Ratio": "{ratio:perplexity}",
+    "n": "{n}",
+}
 
 
 def _draw(axes, table: pd.DataFrame) -> None:
@@ -82,7 +78,7 @@ def main(
     """Write the table and the figure."""
     rows = compute_perplexity(pd.read_parquet(scores), models, texts)
     title = "Perplexity of untrained sequential plans"
-    write_table(rows, table, title=title, note=NOTE, shown=_format_columns(rows))
+    write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
     save_lines(rows, "ratio", _draw, *figure, ncols=2)
 
 

@@ -7,8 +7,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import numbers
+from workflow_scripts.render.tables import write_table
 
 NOTE = (
     "Plan: layers counted from 0; chunks in parallel in brackets. Depth: layers that run one after"
@@ -20,17 +19,16 @@ _COLUMNS = ["model", "variant", "plan", "depth", "layers", "parameters", "new_pa
 _COLUMNS += ["fused_from_loop", "fused_from_base", "dtype"]
 
 
-def _format_columns(table: pd.DataFrame) -> ShownColumns:
-    return {
-        "Model": table["model"],
-        "Variant": table["variant"],
-        "Plan": table["plan"],
-        "Depth": numbers(table["depth"], "d"),
-        "Parameters": numbers(table["parameters"], ",d"),
-        "New": numbers(table["new_parameters"], ",d"),
-        "Fused from loop": numbers(table["fused_from_loop"], ".2g"),
-        "From base": numbers(table["fused_from_base"], ".2g"),
-    }
+_SHOWN = {
+    "Model": "{model}",
+    "Variant": "{variant}",
+    "Plan": "{plan}",
+    "Depth": "{depth}",
+    "Parameters": "{parameters:,d}",
+    "New": "{new_parameters:,d}",
+    "Fused from loop": "{fused_from_loop:.2g}",
+    "From base": "{fused_from_base:.2g}",
+}
 
 
 def main(reports: list[Path], table: list[Path]) -> None:
@@ -38,7 +36,7 @@ def main(reports: list[Path], table: list[Path]) -> None:
     rows = pd.DataFrame(json.loads(path.read_text(encoding="utf-8")) for path in reports)
     variants = [CheckpointId.parse(name).variant for name in rows["checkpoint"]]
     rows = rows.assign(model=rows["base"], variant=variants)[_COLUMNS]
-    write_table(rows, table, title="Chunked checkpoints", note=NOTE, shown=_format_columns(rows))
+    write_table(rows, table, title="Chunked checkpoints", note=NOTE, shown=_SHOWN)
 
 
 if "snakemake" in globals():

@@ -6,10 +6,9 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import UNCHANGED
-from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_with_errors, numbers, perplexity
+from workflow_scripts.render.tables import write_table
 from workflow_scripts.studies.chunking.frame import TEXT
-from workflow_scripts.studies.chunking.latency import compute_speedups, format_seconds
+from workflow_scripts.studies.chunking.latency import compute_speedups
 from workflow_scripts.studies.chunking.perplexity import pivot_perplexity
 
 NOTE = (
@@ -41,23 +40,20 @@ def compute_pruning(
     return rows.astype({"n": "Int64"}).reset_index(drop=True)
 
 
-def _format_columns(table: pd.DataFrame) -> ShownColumns:
-    return {
-        "Model": table["model"],
-        "Layers left out": table["left_out"],
-        "Perplexity": format_with_errors(
-            table["perplexity"], table["perplexity_stderr"], perplexity
-        ),
-        "n": numbers(table["n"], "d"),
-        "Time": format_seconds(table, "prefill"),
-        "Faster": numbers(table["prefill_faster"], ".2f"),
-    }
+_SHOWN = {
+    "Model": "{model}",
+    "Layers left out": "{left_out}",
+    "Perplexity": "{perplexity:perplexity} ± {perplexity_stderr:perplexity}",
+    "n": "{n}",
+    "Time": "{prefill_seconds:milliseconds} ± {prefill_seconds_spread:milliseconds}",
+    "Faster": "{prefill_faster:.2f}",
+}
 
 
 def main(perplexity: Path, latency: Path, table: list[Path], models: list[str]) -> None:
     """Write the table."""
     rows = compute_pruning(pd.read_parquet(perplexity), pd.read_parquet(latency), models)
-    write_table(rows, table, title="Pruned models", note=NOTE, shown=_format_columns(rows))
+    write_table(rows, table, title="Pruned models", note=NOTE, shown=_SHOWN)
 
 
 if "snakemake" in globals():

@@ -18,14 +18,8 @@ from workflow_scripts.render.figures import (
     rule,
     set_log_axis,
 )
-from workflow_scripts.render.tables import ShownColumns, read_table, write_table
-from workflow_scripts.render.text import (
-    format_with_errors,
-    numbers,
-    percents,
-    perplexity,
-    shown,
-)
+from workflow_scripts.render.tables import read_table, write_table
+from workflow_scripts.render.text import perplexity
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.chunking.latency import compute_speedups
 from workflow_scripts.studies.mmlu.by_subject import MICRO
@@ -113,21 +107,18 @@ def read_letters(records: Iterable[Path]) -> dict[str, np.ndarray]:
     }
 
 
-def _format_columns(table: pd.DataFrame) -> ShownColumns:
-    return {
-        "Model": table["model"],
-        "Variant": table["variant"].replace("", "unchanged"),
-        "Tokens": numbers(table["tokens"], ",d"),
-        "Perplexity": format_with_errors(
-            table["perplexity"], table["perplexity_stderr"], perplexity
-        ),
-        "Ratio": shown(table["ratio"], perplexity),
-        "Agreement": percents(table["agreement"]),
-        "Accuracy": format_with_errors(table["accuracy"], table["accuracy_stderr"]),
-        "Baseline": numbers(table["baseline"]),
-        "n": numbers(table["n"], "d"),
-        "Speedup": numbers(table["speedup"], ".2f"),
-    }
+_SHOWN = {
+    "Model": "{model}",
+    "Variant": "{variant}",
+    "Tokens": "{tokens:,d}",
+    "Perplexity": "{perplexity:perplexity} ± {perplexity_stderr:perplexity}",
+    "Ratio": "{ratio:perplexity}",
+    "Agreement": "{agreement:points}",
+    "Accuracy": "{accuracy:.3f} ± {accuracy_stderr:.3f}",
+    "Baseline": "{baseline:.3f}",
+    "n": "{n}",
+    "Speedup": "{speedup:.2f}",
+}
 
 
 def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
@@ -169,7 +160,7 @@ def main(
     letters = read_letters(records)
     rows = compute_quality(checkpoints, trained, read_table(mmlu), speedups, letters)
     title = "Quality and speed of chunked models"
-    write_table(rows, table, title=title, note=NOTE, shown=_format_columns(rows))
+    write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
     plot_quality(rows, *figure)
 
 
