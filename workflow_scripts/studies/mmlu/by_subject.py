@@ -9,8 +9,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.figures import add_counts, drawing
-from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_with_errors, numbers
+from workflow_scripts.render.tables import write_table
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.stats.proportions import compute_baseline_z
 
@@ -84,18 +83,18 @@ def read_published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]
     return scores
 
 
-def _format_columns(table: pd.DataFrame) -> ShownColumns:
-    shown = {
-        "Subject": table["subject"].replace(_TITLES).str.replace("_", " "),
-        "Model": table["model"] + table["variant"],
-        "n": numbers(table["n"], "d"),
-        "Baseline": numbers(table["baseline"]),
-        "Published qem": format_with_errors(table["published_qem"], table["published_stderr"]),
-    }
-    for metric in METRICS:
-        shown[metric] = format_with_errors(table[metric], table[f"{metric}_stderr"])
-        shown[f"{metric} z"] = numbers(table[f"{metric}_z"], "+.1f")
-    return shown
+_SHOWN = {
+    "Model": "{model}{variant}",
+    "n": "{n}",
+    "Baseline": "{baseline:.3f}",
+    "Published qem": "{published_qem:.3f} ± {published_stderr:.3f}",
+    "qem": "{qem:.3f} ± {qem_stderr:.3f}",
+    "qem z": "{qem_z:+.1f}",
+    "em": "{em:.3f} ± {em_stderr:.3f}",
+    "em z": "{em_z:+.1f}",
+    "acc": "{acc:.3f} ± {acc_stderr:.3f}",
+    "acc z": "{acc_z:+.1f}",
+}
 
 
 def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
@@ -132,9 +131,9 @@ def main(
 ) -> None:
     printed = {path.stem: pd.read_csv(path) for path in published}
     by_subject = compute_by_subject(pd.read_parquet(scores), checkpoints, printed)
-    write_table(
-        by_subject, table, title="MMLU by subject", note=NOTE, shown=_format_columns(by_subject)
-    )
+    subjects = by_subject["subject"].replace(_TITLES).str.replace("_", " ")
+    shown = {"Subject": subjects, **_SHOWN}
+    write_table(by_subject, table, title="MMLU by subject", note=NOTE, shown=shown)
     plot_by_subject(by_subject, *figure)
 
 

@@ -20,7 +20,7 @@ from workflow_scripts.render.figures import (
     rule,
 )
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_p_value, format_with_errors, numbers
+from workflow_scripts.render.text import format_p_value, numbers
 from workflow_scripts.stats.proportions import wilson
 from workflow_scripts.stats.significance import run_mcnemar_test
 
@@ -118,15 +118,15 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
     difference = pd.Series(numbers(100 * table["difference"], "+.1f"), dtype="string")
     names = table["model"] + table["variant"]
     return {
-        "Run": table["run"],
+        "Run": "{run}",
         **({"Model": names} if names.nunique() > 1 else {}),
-        "What changed": table["changed"],
-        "n": numbers(table["n"], "d"),
-        "Micro": format_with_errors(table["micro"], table["micro_stderr"]),
-        "Macro": format_with_errors(table["macro"], table["macro_stderr"]),
-        "Baseline": numbers(table["baseline"]),
-        "Format met": numbers(table["format_met"]),
-        "Strict": numbers(table["strict_share"]),
+        "What changed": "{changed}",
+        "n": "{n}",
+        "Micro": "{micro:.3f} ± {micro_stderr:.3f}",
+        "Macro": "{macro:.3f} ± {macro_stderr:.3f}",
+        "Baseline": "{baseline:.3f}",
+        "Format met": "{format_met:.3f}",
+        "Strict": "{strict_share:.3f}",
         "Difference": difference + " to " + table["after"].astype("string"),
         "p": [format_p_value(p, below="<") for p in table["p"]],
         "Published": micro + (", macro " + macro).fillna(""),

@@ -11,8 +11,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import TUNED, CheckpointId
 from workflow_scripts.core.training_record import TrainingRecord, read_training_record
 from workflow_scripts.render.figures import draw_legend_below, drawing, pick_model_colours, rule
-from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_with_errors, numbers, perplexity
+from workflow_scripts.render.tables import write_table
 
 NOTE = (
     "Perplexity ± standard error on wikitext's validation text and on Magpie's responses (difficulty in brackets);"
@@ -69,20 +68,15 @@ def compute_stages(
     return table.astype(numeric).reset_index(drop=True)
 
 
-def _format_columns(table: pd.DataFrame, texts: Sequence[str]) -> ShownColumns:
-    return {
-        "Model": table["model"],
-        "Variant": table["variant"],
-        "Recipe": table["recipe"],
-        "Trained": numbers(table["trained_parameters"], ",d"),
-        "Steps": numbers(table["steps"], ",d"),
-        "Tokens": numbers(table["tokens"], ",d"),
-        "Held out": numbers(table["held_out_loss"]),
-        **{
-            text.capitalize(): format_with_errors(table[text], table[f"{text} stderr"], perplexity)
-            for text in texts
-        },
-    }
+_SHOWN = {
+    "Model": "{model}",
+    "Variant": "{variant}",
+    "Recipe": "{recipe}",
+    "Trained": "{trained_parameters:,d}",
+    "Steps": "{steps:,d}",
+    "Tokens": "{tokens:,d}",
+    "Held out": "{held_out_loss:.3f}",
+}
 
 
 def plot_curves(records: Sequence[TrainingRecord], files: Sequence[Path]) -> None:
@@ -121,7 +115,10 @@ def main(
     trained = [read_training_record(path) for path in records]
     stages = compute_stages(pd.read_parquet(scores), trained, checkpoints, texts)
     title = "Perplexity after each stage of training"
-    write_table(stages, table, title=title, note=NOTE, shown=_format_columns(stages, texts))
+    shown = _SHOWN | {
+        text.capitalize(): f"{{{text}:perplexity}} ± {{{text} stderr:perplexity}}" for text in texts
+    }
+    write_table(stages, table, title=title, note=NOTE, shown=shown)
     plot_curves(trained, figure)
 
 
