@@ -4,24 +4,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.paper.protocol_differences import read_protocols, withhold_verdicts
 from workflow_scripts.render.tables import read_table, write_table
-from workflow_scripts.render.text import format_with_errors, numbers
+from workflow_scripts.render.text import format_with_errors, number
 from workflow_scripts.render.verdict import (
     BY_LUCK,
+    GENERATED,
     LIMIT,
     NOT_COMPARABLE,
     judge_numbers,
 )
-from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
-from workflow_scripts.studies.prompts.requests import PromptComparison
 from workflow_scripts.studies.ranking.errors import estimate_reruns
 
 NOTE = (
@@ -40,55 +38,62 @@ NOTE = (
 def compare_published(
     published: dict[str, pd.DataFrame],
     ours: Mapping[str, pd.DataFrame],
-    mmlu: MmluComparison,
-    prompts: PromptComparison,
-    harmony: Mapping[str, Any],
-    margins: dict[str, float],
+    source: str,
+    models: Any,
+    mmlu: Mapping[str, str],
+    prompts: Mapping[str, Any],
 ) -> pd.DataFrame:
     """Compare each published number with ours; `ours` has our tables that exist, by name."""
     leaderboard = published.pop("harmony_leaderboard")
     runs = published.pop("prompt_runs")
     cells = published.pop("harmony_cells")
-    reruns = estimate_reruns(leaderboard, cells, harmony["models"])
+    reruns = estimate_reruns(leaderboard, cells, models)
     our_leaderboard = ours.get("harmony_leaderboard")
     rows = [
         *compare_mmlu(published, ours.get("mmlu_by_subject"), mmlu),
-        *compare_prompts(runs, ours.get("prompt_runs"), prompts),
-        *compare_harmony(leaderboard, our_leaderboard, harmony["source"], reruns),
-        *compare_cells(cells, our_leaderboard, harmony["source"], reruns),
+        *compare_prompts(runs, ours.get("prompt_runs"), **prompts),
+        *compare_harmony(leaderboard, our_leaderboard, reruns),
+        *compare_cells(cells, our_leaderboard, reruns),
     ]
-    return judge_numbers(rows, margins)
+    table = pd.DataFrame(rows)
+    return table.assign(because=GENERATED) if source == "miniature" else table
 
 
 def format_columns(table: pd.DataFrame) -> pd.DataFrame:
     absent = table["ours"].isna() & (table["verdict"] == NOT_COMPARABLE)
-    rows = table[~absent]
-    whole = numbers(rows["published"], "g"), numbers(rows["ours"], "g")
-    scores = [
-        format_with_errors(rows[name], rows[f"{name}_stderr"]) for name in ("published", "ours")
-    ]
-    is_rank = rows["metric"] == "rank"
-    published, ours = (np.where(is_rank, *pair) for pair in zip(whole, scores, strict=True))
-    compared = {
-        "Published in": rows["source"],
-        "Of": rows["of"],
-        "What": rows["item"].str.replace("_", " ") + ", " + rows["metric"],
-        "Published": published,
-        "Ours": ours,
-        "Difference": numbers(rows["difference"], "+.3f"),
-        "z": numbers(rows["z"], "+.1f"),
-        "Would show": numbers(rows["smallest"]),
-        "Verdict": rows["verdict"] + (": " + rows["because"]).fillna(""),
+    lines = [_format_row(row) for row in table[~absent].to_dict("records")]
+    for (source, because), rows in table[absent].groupby(["source", "because"], sort=False):
+        lines.append(
+            {
+                "Published in": source,
+                "Of": f"{rows['of'].nunique()} models" if rows["of"].nunique() > 1 else None,
+                "What": f"{len(rows):,} numbers",
+                "Verdict": f"{NOT_COMPARABLE}: {because}",
+            }
+        )
+    columns = ["Published in", "Of", "What", "Published", "Ours", "Difference", "z"]
+    columns += ["Would show", "Verdict"]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def _format_row(row: dict) -> dict:
+    whole = row["metric"] in ("rank", "pc1")
+    because = f": {row['because']}" if isinstance(row["because"], str) else ""
+    return {
+        "Published in": row["source"],
+        "Of": row["of"],
+        "What": f"{row['item'].replace('_', ' ')}, {row['metric']}",
+        "Published": _format_score(row["published"], row["published_stderr"], whole),
+        "Ours": _format_score(row["ours"], row["ours_stderr"], whole),
+        "Difference": number(row["difference"], "+.3f"),
+        "z": number(row["z"], "+.1f"),
+        "Would show": number(row["smallest"], ".3f"),
+        "Verdict": row["verdict"] + because,
     }
-    others = table[absent].groupby(["source", "because"], sort=False)["of"]
-    others = others.agg(models="nunique", scores="size").reset_index()
-    shared = {
-        "Published in": others["source"],
-        "Of": [f"{models} models" if models > 1 else None for models in others["models"]],
-        "What": [f"{scores:,} numbers" for scores in others["scores"]],
-        "Verdict": f"{NOT_COMPARABLE}: " + others["because"],
-    }
-    return pd.concat([pd.DataFrame(compared), pd.DataFrame(shared)], ignore_index=True)
+
+
+def _format_score(value: float, stderr: float | None, whole: bool) -> str | None:
+    return number(value, "g") if whole else format_with_errors([value], [stderr])[0]
 
 
 def main(
@@ -100,16 +105,11 @@ def main(
     comparison: dict[str, Any],
     margins: dict[str, float],
 ) -> None:
-    compared = compare_published(
-        {path.stem: pd.read_csv(path) for path in published},
-        {path.stem: read_table(path) for path in ours},
-        MmluComparison.of(comparison["mmlu"]),
-        PromptComparison.of(comparison["prompts"]),
-        comparison["harmony"],
-        margins,
-    )
+    printed = {path.stem: pd.read_csv(path) for path in published}
+    own = {path.stem: read_table(path) for path in ours}
+    judged = judge_numbers(compare_published(printed, own, **comparison), margins)
     results = withhold_verdicts(
-        compared, read_table(differences).fillna(""), read_protocols(protocols)
+        judged, read_table(differences).fillna(""), read_protocols(protocols)
     )
     write_table(
         results,

@@ -3,9 +3,9 @@
 from typing import Any
 
 from workflow_scripts.settings.grids import OWN_GRID
-from workflow_scripts.settings.mmlu import MmluComparison, find_published_table
+from workflow_scripts.settings.mmlu import find_published_table
 from workflow_scripts.settings.settings import Settings
-from workflow_scripts.studies.prompts.requests import build_prompt_comparison
+from workflow_scripts.studies.prompts.requests import describe_comparison
 from workflow_scripts.studies.ranking.grid_settings import list_model_rows, list_shown_tasks
 from workflow_scripts.studies.suite.table_requests import describe_suite_page
 
@@ -30,32 +30,21 @@ def name_published_tables(settings: Settings) -> dict[str, str | None]:
 
 def describe_comparisons(settings: Settings) -> dict[str, Any]:
     """Build the parameters that decide which published numbers can be compared with ours."""
-    mmlu = MmluComparison(
-        source=settings.source,
-        checkpoints={
-            table: checkpoint
-            for checkpoint, table in name_published_tables(settings).items()
-            if table
-        },
-    )
-    return {
-        "comparison": {
-            "mmlu": mmlu.to_params(),
-            "prompts": build_prompt_comparison(settings).to_params(),
-            "harmony": {
-                "source": settings.source,
-                "models": list_model_rows(settings, "huggingface"),
-            },
-        },
-        "margins": settings.margins.model_dump(),
+    tables = name_published_tables(settings)
+    comparison = {
+        "source": settings.source,
+        "models": list_model_rows(settings, "huggingface"),
+        "mmlu": {table: checkpoint for checkpoint, table in tables.items() if table},
+        "prompts": describe_comparison(settings),
     }
+    return {"comparison": comparison, "margins": settings.margins.model_dump()}
 
 
 def list_published_cells(settings: Settings) -> dict[str, Any]:
     """Return the MMLU checkpoints and the prompt runs that have published numbers."""
     return {
         "checkpoints": [name for name, table in name_published_tables(settings).items() if table],
-        "runs": {ours: name for name, ours in build_prompt_comparison(settings).runs.items()},
+        "runs": {ours: name for name, ours in describe_comparison(settings)["runs"].items()},
     }
 
 

@@ -1,8 +1,6 @@
 """Judge whether published numbers and ours agree, with the same test for every number."""
 
 import math
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +21,7 @@ _JUDGED = ["difference", "error", "z", "farthest", "smallest"]
 _COLUMNS = ["source", "of", "item", "metric", *_NUMBERS, "n", *_JUDGED, "verdict", "because"]
 
 
-def judge_numbers(rows: Iterable[dict[str, Any]], margins: dict[str, float]) -> pd.DataFrame:
+def judge_numbers(rows: pd.DataFrame, margins: dict[str, float]) -> pd.DataFrame:
     """Compare published numbers with ours: the difference, z and a verdict for each row.
 
     A row has the published number, ours, their standard errors, and `because` if they cannot be compared. `error` is
@@ -33,7 +31,7 @@ def judge_numbers(rows: Iterable[dict[str, Any]], margins: dict[str, float]) -> 
     `low` to `high`. `farthest` is the end of the difference's 90% interval that is farther from 0; numbers agree if it
     is within the margin of scores or of ranks. `smallest` is the difference that is detected with 80% power.
     """
-    table = pd.DataFrame(rows, columns=[*_COLUMNS, "low", "high", "printed_to"])
+    table = rows.reindex(columns=[*_COLUMNS, "low", "high", "printed_to"])
     numbers = [*_NUMBERS, "n", *_JUDGED, "low", "high", "printed_to"]
     table[numbers] = table[numbers].apply(pd.to_numeric)
     published, low, high = table["published"], table["low"], table["high"]

@@ -5,7 +5,6 @@ from typing import Literal
 from pydantic import Field
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.names import CheckpointName
 from workflow_scripts.settings.section import Count, Listed, Section
 
@@ -42,13 +41,6 @@ class Mmlu(Section):
     max_items_per_subject: Count | None = 4
     """Maximum number of questions per subject, in lighteval's shuffled order; null uses all. 8 are
     enough for a first look; a number to be reported needs null."""
-
-
-class MmluComparison(JobParams):
-    """Parameters for comparing published MMLU scores with ours."""
-
-    source: str
-    checkpoints: dict[str, str]  # published table -> checkpoint of the same variant
 
 
 def find_published_table(checkpoint: CheckpointId, source: str) -> str | None:

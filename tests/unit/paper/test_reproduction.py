@@ -22,11 +22,9 @@ from workflow_scripts.render.verdict import (
     judge_numbers,
 )
 from workflow_scripts.scores.published_leaderboard import LEADING_COLUMNS, TEST_ITEMS
-from workflow_scripts.settings.mmlu import MmluComparison
 from workflow_scripts.studies.harmony.published import compare_cells, compare_harmony
 from workflow_scripts.studies.mmlu.published import compare_mmlu
 from workflow_scripts.studies.prompts.published import compare_prompts
-from workflow_scripts.studies.prompts.requests import PromptComparison
 from workflow_scripts.studies.ranking.errors import estimate_reruns
 from workflow_scripts.studies.ranking.frame import CLIPPED, DIRECT
 from workflow_scripts.studies.ranking.grid_settings import list_model_rows
@@ -37,7 +35,7 @@ read = cache(lambda name: pd.read_csv(PUBLISHED / f"{name}.csv"))
 
 
 def judge(rows, scores=0.0):
-    return judge_numbers(rows, {"scores": scores, "ranks": 2})
+    return judge_numbers(pd.DataFrame(rows), {"scores": scores, "ranks": 2})
 
 
 @pytest.mark.parametrize(
@@ -91,20 +89,18 @@ def test_all_mmlu_subjects_are_compared():
     own = own.assign(model=MODEL, variant="", n=100)
     own.loc[own["subject"] == "virology", "qem"] -= 0.3
 
-    def compare(**changes):
-        settings = {"source": "huggingface", "checkpoints": {"mmlu_baseline": MODEL}} | changes
-        comparison = MmluComparison.of(settings)
-        return judge(compare_mmlu({"mmlu_baseline": published}, own, comparison))
+    def compare(checkpoints):
+        return judge(compare_mmlu({"mmlu_baseline": published}, own, checkpoints))
 
-    table = compare().set_index("item")
+    compared = compare({"mmlu_baseline": MODEL})
+    table = compared.set_index("item")
     assert len(table) == 58 and table.index[table["verdict"] == DIFFERS].tolist() == ["virology"]
     # The standard error of the average is computed from the subjects' errors and differs from the printed 0.0339.
     stderr = table["published_stderr"]
     assert stderr["macro"] == pytest.approx(np.linalg.norm(stderr.drop("macro")) / 57)
-    lines = format_columns(compare()).query("What.str.contains('virology')")
+    lines = format_columns(compared).query("What.str.contains('virology')")
     assert lines[["Difference", "Verdict"]].to_numpy().tolist() == [["−0.300", "differs"]]
-    for changes in ({"source": "miniature"}, {"checkpoints": {}}):
-        assert set(compare(**changes)["verdict"]) == {NOT_COMPARABLE}
+    assert set(compare({})["verdict"]) == {NOT_COMPARABLE}
 
 
 @pytest.mark.parametrize(
@@ -118,14 +114,12 @@ def test_all_mmlu_subjects_are_compared():
 def test_prompt_runs_need_same_questions(change, limit, expected):
     published = pd.read_csv(PUBLISHED / "prompt_runs.csv", dtype={"run": str})
     runs = {str(run): f"run{run}" for run in range(1, 8)} | {"4": "run4_first285"}
-    settings = {"source": "huggingface", "checkpoint": LLAMA, "max_items_per_subject": limit}
     scores = published.pivot(index="run", columns="metric", values="percent").astype(float) / 100
     own = scores.fillna({"macro": 0.4}).reset_index()
     own["n"] = own["run"].map({"4": 285}).fillna(14_042).astype("Int64")
     own = own.assign(run=own["run"].map(runs), model=LLAMA, variant="", **change)
     own = own.assign(micro_stderr=0.004, macro_stderr=0.004)
-    comparison = PromptComparison.of(settings | {"runs": runs})
-    table = judge(compare_prompts(read("prompt_runs"), own, comparison))
+    table = judge(compare_prompts(read("prompt_runs"), own, LLAMA, runs, limit))
     assert set(table["verdict"]) == expected
 
 
@@ -154,14 +148,12 @@ def test_differing_cells_and_ranks():
     own = own.assign(rank_low=panel["rank"] - 1, rank_high=panel["rank"] + 1)
     own.loc[0, "cola"] += 0.1
     own.loc[1, ["rank_low", "rank_high"]] = 7
-    table = judge(compare_harmony(panel, own, "huggingface", estimate()))
+    table = judge(compare_harmony(panel, own, estimate()))
     assert len(table) == 61 * 25
     differing = table[table["verdict"] == DIFFERS]
     expected = [[own.loc[0, "model"], "cola"], [own.loc[1, "model"], "rank"]]
     assert differing[["of", "item"]].to_numpy().tolist() == expected
-    rows = compare_harmony(
-        panel, own.assign(origin="harmony_leaderboard"), "huggingface", estimate()
-    )
+    rows = compare_harmony(panel, own.assign(origin="harmony_leaderboard"), estimate())
     assert set(judge(rows)["because"]) == {NOT_MEASURED}
 
 
@@ -173,7 +165,7 @@ def test_zero_shot_repeat_error(shift, expected):
     )
     published = read("harmony_cells").query("model in @scores.index and task == 'sciq'")
     own = make_leaderboard(DIRECT, scores)
-    table = judge(compare_cells(published, own, "huggingface", estimate()))
+    table = judge(compare_cells(published, own, estimate()))
     is_direct = table["metric"] == DIRECT
     assert set(table.loc[~is_direct, "because"]) == {NOT_MEASURED}
     assert set(table.loc[is_direct, "verdict"]) == {expected}

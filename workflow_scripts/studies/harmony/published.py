@@ -4,12 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from workflow_scripts.render.verdict import (
-    GENERATED,
-    LIMIT,
-    NOT_MEASURED,
-    compute_repeat_error,
-)
+from workflow_scripts.render.verdict import LIMIT, compute_repeat_error
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
 from workflow_scripts.stats.reruns import Reruns
@@ -22,10 +17,7 @@ _PRINTED_TO = 1e-4
 
 
 def compare_harmony(
-    published: pd.DataFrame,
-    ours: pd.DataFrame | None,
-    source: str,
-    reruns: Reruns,
+    published: pd.DataFrame, ours: pd.DataFrame | None, reruns: Reruns
 ) -> Iterator[dict]:
     """Yield a row for each published number that has an error: one score per task, and the rank.
 
@@ -38,7 +30,7 @@ def compare_harmony(
     scores = scores.assign(
         protocol=TRAINED, stderr=compute_share_stderr(scores["value"], items - 1)
     )
-    yield from _compare_scores(SOURCE, scores, ours, source, reruns, _PRINTED_TO)
+    yield from _compare_scores(SOURCE, scores, ours, reruns, _PRINTED_TO)
     cells = _index_models(ours, CLIPPED)
     same_grid = set(cells) == set(published["model"]) and not any(
         pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
@@ -55,23 +47,22 @@ def compare_harmony(
             "ours": cell.get("rank"),
             "low": cell.get("rank_low"),
             "high": cell.get("rank_high"),
-            "because": GENERATED if source == "miniature" else grid if cell else NOT_MEASURED,
+            "because": grid if cell else None,
         }
 
 
 def compare_cells(
-    published: pd.DataFrame, ours: pd.DataFrame | None, source: str, reruns: Reruns
+    published: pd.DataFrame, ours: pd.DataFrame | None, reruns: Reruns
 ) -> Iterator[dict]:
     """Yield a row for each score of the authors' second release, direct and after training."""
     scores = published[published["task"].isin(TEST_ITEMS)]
-    return _compare_scores(CELLS, scores, ours, source, reruns, 0)
+    return _compare_scores(CELLS, scores, ours, reruns, 0)
 
 
 def _compare_scores(
     name: str,
     published: pd.DataFrame,
     ours: pd.DataFrame | None,
-    source: str,
     reruns: Reruns,
     printed_to: float,
 ) -> Iterator[dict]:
@@ -80,7 +71,6 @@ def _compare_scores(
     Direct scores involve no sampling or training: only the order of floating-point sums on two devices may differ.
     Published scores after training are the higher of both scores (none is below the direct one), and so are ours.
     """
-    why_not = GENERATED if source == "miniature" else None
     cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_models(ours, CLIPPED)}
     for row in published.to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
@@ -100,7 +90,6 @@ def _compare_scores(
             "ours_stderr": cell.get(f"{task}{ERROR}"),
             "error": error,
             "printed_to": printed_to,
-            "because": why_not,
         }
 
 

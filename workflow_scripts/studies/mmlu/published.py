@@ -1,13 +1,12 @@
 """Compare the published MMLU of chunked models with ours, subject by subject."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
 from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
-from workflow_scripts.render.verdict import GENERATED
-from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL, MmluComparison
+from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL
 from workflow_scripts.studies.mmlu.by_subject import MACRO, read_published_scores
 
 _PRINTED_TO = 1e-4
@@ -15,16 +14,14 @@ _VARIANTS = {table: PUBLISHED_MODEL + variant for variant, table in PUBLISHED.it
 
 
 def compare_mmlu(
-    published: dict[str, pd.DataFrame], ours: pd.DataFrame | None, request: MmluComparison
+    published: dict[str, pd.DataFrame], ours: pd.DataFrame | None, checkpoints: Mapping[str, str]
 ) -> Iterator[dict]:
-    """Compare each subject and the macro average of each published table."""
+    """Compare each subject and the macro average of each published table with our checkpoint of that variant."""
     rows = cells(ours) if ours is not None else []
     measured: dict[tuple, Cells] = {(get_checkpoint_name(row), row["subject"]): row for row in rows}
     for source, table in published.items():
-        checkpoint = request.checkpoints.get(source)
-        reason = GENERATED if request.source == "miniature" else None
-        if checkpoint is None:
-            reason = reason or f"the published variant, {_VARIANTS[source]}, is not in the config"
+        checkpoint = checkpoints.get(source)
+        absent = f"the published variant, {_VARIANTS[source]}, is not in the config"
         printed = read_published_scores(table)
         average, _ = printed.pop(MACRO)
         # Compute the standard error of the average from the printed ones of the subjects.
@@ -42,5 +39,5 @@ def compare_mmlu(
                 "ours": row.get("qem"),
                 "ours_stderr": row.get("qem_stderr"),
                 "printed_to": _PRINTED_TO,
-                "because": reason,
+                "because": None if checkpoint else absent,
             }

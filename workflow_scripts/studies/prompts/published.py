@@ -1,13 +1,11 @@
 """Compare the published accuracies of prompt runs with ours."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
 from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
-from workflow_scripts.render.verdict import GENERATED, NOT_MEASURED
 from workflow_scripts.stats.proportions import compute_share_stderr
-from workflow_scripts.studies.prompts.requests import PromptComparison
 
 _QUESTIONS = 14_042
 _QUESTIONS_OF_RUN_4 = 285  # run 4 scored only these
@@ -15,20 +13,32 @@ _PRINTED_TO = 1e-3
 
 
 def compare_prompts(
-    published: pd.DataFrame, ours: pd.DataFrame | None, settings: PromptComparison
+    published: pd.DataFrame,
+    ours: pd.DataFrame | None,
+    checkpoint: str | None,
+    runs: Mapping[str, str],
+    max_items_per_subject: int | None,
 ) -> Iterator[dict]:
-    """Compare each published number with ours; a failed run counts as not measured."""
+    """Compare each published number with ours; a failed run counts as not measured.
+
+    `checkpoint` is our counterpart of the published model, `runs` maps each published run to ours.
+    """
     rows = [] if ours is None else cells(ours[ours["n"].notna()])
     measured: dict[tuple, Cells] = {(get_checkpoint_name(row), row["run"]): row for row in rows}
     for line in published.itertuples():
         value = float(line.percent) / 100
         questions = _QUESTIONS_OF_RUN_4 if str(line.run) == "4" else _QUESTIONS
-        row = measured.get((settings.checkpoint, settings.runs.get(str(line.run))), {})
+        row = measured.get((checkpoint, runs.get(str(line.run))), {})
+        because = None
+        if checkpoint is None:
+            because = "the published model is not in prompts.models"
+        elif row and (max_items_per_subject is not None or row["n"] != questions):
+            because = f"{row['n']:,.0f} questions here, {questions:,} in the published run"
         # The subjects were not printed, so the mean over subjects has no standard error.
         stderr = float(compute_share_stderr(value, questions)) if line.metric == "micro" else None
         yield {
             "source": "prompt_runs",
-            "of": settings.checkpoint,
+            "of": checkpoint,
             "item": f"run {line.run}",
             "metric": line.metric,
             "n": row.get("n"),
@@ -37,18 +47,5 @@ def compare_prompts(
             "ours": row.get(line.metric),
             "ours_stderr": row.get(f"{line.metric}_stderr"),
             "printed_to": _PRINTED_TO,
-            "because": _get_obstacle(row.get("n"), questions, settings),
+            "because": because,
         }
-
-
-def _get_obstacle(n: int | None, questions: int, settings: PromptComparison) -> str | None:
-    """Return why a published number cannot be compared, if it cannot."""
-    if settings.source == "miniature":
-        return GENERATED
-    if settings.checkpoint is None:
-        return "the published model is not in prompts.models"
-    if n is None:
-        return NOT_MEASURED
-    if settings.max_items_per_subject is not None or n != questions:
-        return f"{n:,.0f} questions here, {questions:,} in the published run"
-    return None

@@ -2,18 +2,8 @@
 
 from typing import Any
 
-from workflow_scripts.settings.job_params import JobParams
 from workflow_scripts.settings.prompts.section import PUBLISHED_MODEL
 from workflow_scripts.settings.settings import Settings
-
-
-class PromptComparison(JobParams):
-    """Parameters of the comparison of our prompt runs with published ones."""
-
-    source: str
-    checkpoint: str | None  # our counterpart of the published model
-    max_items_per_subject: int | None
-    runs: dict[str, str]  # from published run to our run
 
 
 def describe_prompt_runs(settings: Settings) -> dict[str, Any]:
@@ -34,12 +24,14 @@ def describe_prompt_runs(settings: Settings) -> dict[str, Any]:
     }
 
 
-def build_prompt_comparison(settings: Settings) -> PromptComparison:
+def describe_comparison(settings: Settings) -> dict[str, Any]:
+    """Return our checkpoint and runs that have published counterparts; the runs are by published run."""
     checkpoints = describe_prompt_runs(settings)["checkpoints"]
     names = [name for name, is_published in checkpoints.items() if is_published]
-    return PromptComparison(
-        source=settings.source,
-        checkpoint=next(iter(names), None),
-        max_items_per_subject=settings.prompts.max_items_per_subject,
-        runs={run.published: name for name, run in settings.prompt_runs.items() if run.published},
-    )
+    return {
+        "checkpoint": next(iter(names), None),
+        "max_items_per_subject": settings.prompts.max_items_per_subject,
+        "runs": {
+            run.published: name for name, run in settings.prompt_runs.items() if run.published
+        },
+    }
