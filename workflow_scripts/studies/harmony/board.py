@@ -7,6 +7,7 @@ from workflow_scripts.render.frames import cells
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.render.web.board import Column, Tab
 from workflow_scripts.studies.ranking import frame
+from workflow_scripts.studies.ranking.leaderboard import describe_missing
 
 # The tab ranks models by the first of these protocols that has scores.
 _PROTOCOLS = (frame.TRAINED, frame.FEW_SHOT, frame.DIRECT, frame.CLIPPED)
@@ -21,6 +22,7 @@ def make_harmony_tab(
     titles = {task["task"]: task["display_name"] for task in tasks}
     ranks = table.pivot(index="label", columns="protocol", values="rank")[others]
     models = table[table["protocol"] == shown].join(ranks.add_prefix("rank_"), on="label")
+    rows = [row | {"note": describe_missing(row, titles)} for row in cells(models)]
     return Tab(
         id="harmony",
         title="Train before test" if shown == frame.TRAINED else "Ranking by PC1",
@@ -47,8 +49,9 @@ def make_harmony_tab(
             Column("family", "Family", "choice", shown=False),
             Column("parameters", "Parameters", "count"),
             Column("origin", "Origin", "choice", "Own runs, or the folder of an import."),
+            Column("note", "Note", "text", shown=any(row["note"] for row in rows)),
         ],
-        rows=cells(models),
+        rows=rows,
         sort="rank",
         search=("label", "family"),
     )
