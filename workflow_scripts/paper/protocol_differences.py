@@ -77,7 +77,8 @@ def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> 
                     | {"protocol": record.protocol.name, "published": _format_value(published)}
                     | {"ours": _format_value(ours)}
                 )
-    table = pd.DataFrame(rows, columns=_COLUMNS)
+    # A model measured in several precisions has the same differences in each.
+    table = pd.DataFrame(rows, columns=_COLUMNS).drop_duplicates(ignore_index=True)
     return table.assign(decides=table["decides"].map({False: "no"}).fillna("yes")).fillna("")
 
 
