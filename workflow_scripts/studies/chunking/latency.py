@@ -8,6 +8,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.figures import pick_model_colours, save_lines
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.studies.chunking.frame import (
+    USUAL_ADAPTERS,
     name_variant,
     parse_plans,
     pivot_metrics,
@@ -16,7 +17,7 @@ from workflow_scripts.studies.chunking.frame import (
 
 NOTE = (
     "Median milliseconds ± half the interquartile range over n rounds, in which the unchanged model and each way of"
-    " running the plan alternate, on untrained weights. Aggregation and adapters: residual (or mean) and a dash are the"
+    " running the plan alternate, on untrained weights. Aggregation and adapters: with residual (or mean) and none, the"
     " layers alone; the others are as the checkpoints of the config. Devices: the number that the chunks were spread"
     " over, with a thread for each; the unchanged model always runs on one. Reading: prefill of all prompts, in"
     " batches; writing: one more token for each. Fused: the chunks' layers of one device run as one; loop: one after"
@@ -96,7 +97,9 @@ def main(scores: Path, table: list[Path], figure: list[Path], models: list[str])
     """Write the table and the figure."""
     rows = compute_latency(pd.read_parquet(scores), models)
     title = "Latency of chunked models"
-    write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
+    adapters = rows["adapters"].fillna("none").replace(USUAL_ADAPTERS, "full width")
+    shown = _SHOWN | {"Adapters": adapters.where(rows["plan"].notna())}
+    write_table(rows, table, title=title, note=NOTE, shown=shown)
     save_lines(rows, "token_faster", _draw, *figure, height=4.2, ncols=2)
 
 

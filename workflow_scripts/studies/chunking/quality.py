@@ -160,7 +160,8 @@ def main(
     letters = read_letters(records)
     rows = compute_quality(checkpoints, trained, read_table(mmlu), speedups, letters)
     title = "Quality and speed of chunked models"
-    write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
+    shown = _SHOWN | {"Variant": rows["variant"].replace("", "unchanged")}
+    write_table(rows, table, title=title, note=NOTE, shown=shown)
     plot_quality(rows, *figure)
 
 
