@@ -64,7 +64,7 @@ class PerplexityMeasures(Section):
     """Tokens that a perplexity window sees, at most the model's context."""
     stride: Count = 128
     """Tokens that each window scores: its last ones."""
-    text_tokens: int | None = Field(4096, ge=2)
+    text_tokens: int | None = Field(None, ge=2)
     """Tokens of wikitext's validation split that perplexity is taken of, its first ones; null takes
     all, some 290,000."""
     responses: Count = 30
