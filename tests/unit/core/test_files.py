@@ -40,7 +40,10 @@ def test_atomic_dir(tmp_path):
         (temporary / "third").write_text("third")
         raise RuntimeError
     assert os.listdir(target) == ["second"] and (target / "second").read_text() == "second"
-    assert sorted(os.listdir(tmp_path)) == ["config.json", "disk", "model"] and base.read_text() == "base"
+    assert (
+        sorted(os.listdir(tmp_path)) == ["config.json", "disk", "model"]
+        and base.read_text() == "base"
+    )
 
 
 WRITER = """
