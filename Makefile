@@ -23,7 +23,7 @@ help: ## this list
 
 install: $(INSTALLED) $(if $(FLASH),$(INSTALLED)-flash) ## install into .venv; PYTHON=python3.12 takes another Python; HASHES=yes, by checksums; FLASH=yes, flash-attn too
 
-demo: $(INSTALLED) ## install, run the miniature world, say where to look; seven to fourteen minutes on 2 cores
+demo: $(INSTALLED) ## install, run the miniature world, say where to look; four to eight minutes on 2 cores
 	$(BIN)/snakemake
 	@echo 'Start with results/report/index.html; tables lie in results/tables, figures in results/figures, and results/README.md says what is where.'
 
