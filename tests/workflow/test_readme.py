@@ -29,13 +29,13 @@ def test_example_config_cpu_hours(tmp_path):
     """The example is affordable without a GPU; a cap on test items alone would keep the full training."""
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)
     (tmp_path / "mine.yaml").write_text(block)
-    (tmp_path / "cpu.yaml").write_text("compute: {device: cpu}\n")
+    (tmp_path / "cpu.yaml").write_text("compute: {device: cpu, dtype: float32}\n")
     run_snakemake(tmp_path, "plan", "--configfile", "mine.yaml", "cpu.yaml")
     rows = pd.read_csv(tmp_path / "results/plan.csv", index_col="rule")
     rules = ["fetch_model", "fetch_dataset", "evaluate_direct"]
     assert rows.loc[rules, "jobs"].tolist() == [2, 2, 2]
-    assert round(rows.loc["all", "cpu_hours"], 1) == 1.4
-    assert "On a CPU this example is planned at 1.4 hours" in PAGE.read_text()
+    assert round(rows.loc["all", "cpu_hours"], 1) == 1.5
+    assert "On a CPU this example is planned at 1.5 hours in float32" in PAGE.read_text()
 
 
 def test_documented_snakemake_targets(tmp_path):
