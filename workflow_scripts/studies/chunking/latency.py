@@ -25,9 +25,8 @@ NOTE = (
 )
 _METRICS = ["prefill_seconds", "prefill_seconds_spread", "token_seconds", "token_seconds_spread"]
 _COLUMNS = ["model", "variant", "plan", "aggregation", "adapters", "chunks", "layers_per_chunk"]
-_COLUMNS += ["batch", "way", "devices"]
-_COLUMNS += ["prefill_seconds", "prefill_seconds_spread", "prefill_faster"]
-_COLUMNS += ["token_seconds", "token_seconds_spread", "token_faster", "n"]
+_COLUMNS += ["batch", "way", "devices", "prefill_seconds", "prefill_seconds_spread"]
+_COLUMNS += ["prefill_faster", "token_seconds", "token_seconds_spread", "token_faster", "n"]
 _COUNTS = ["chunks", "layers_per_chunk", "batch", "devices", "n"]
 
 
