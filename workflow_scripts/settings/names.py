@@ -40,10 +40,10 @@ class Registry:
     source: str
     models: dict[str, ModelRow]
     tasks: dict[str, TaskRow]
-    look_up: LookUp | None = (
-        None  # only in the main process of Snakemake, because jobs may have no network
-    )
-    folders: dict[str, str] = field(default_factory=dict)  # local folders of models by name
+    look_up: LookUp | None = None
+    """Given only in the main process of Snakemake, because jobs may have no network."""
+    folders: dict[str, str] = field(default_factory=dict)
+    """Local folders of models by name."""
 
     @property
     def families(self) -> set[str]:
