@@ -14,7 +14,7 @@ from workflow_scripts.hub.chunk import build_chunked_config
 from workflow_scripts.hub.delta import add_base
 from workflow_scripts.hub.manifest import Manifest, read_manifest, require_unchanged
 from workflow_scripts.hub.served import AS_SERVED, OFFLINE, load_served
-from workflow_scripts.planning.memory import BYTES, get_free_memory, has_amx
+from workflow_scripts.planning.memory import BYTES, get_free_memory, has_fast_bfloat16
 from workflow_scripts.settings.compute import FLASH, QUANTIZED
 
 _AMPERE = (8, 0)
@@ -157,14 +157,14 @@ def choose_device(setting: str) -> str:
 def choose_best_dtype(device: str) -> str:
     """Choose bfloat16 where the GPU or CPU has native bfloat16 matrix multiplication, else float32.
 
-    For a CPU the instruction set decides (Intel's AMX), not a timing: timings depend on the load of the
-    machine, so jobs of one table could choose differently.
+    For a CPU the instruction set decides, not a timing: timings depend on the load of the machine, so jobs of
+    one table could choose differently.
     """
     import torch
 
     # torch.cuda.is_bf16_supported() also counts emulation.
     on_gpu = device == "cuda"
-    is_native = torch.cuda.get_device_capability() >= _AMPERE if on_gpu else has_amx()
+    is_native = torch.cuda.get_device_capability() >= _AMPERE if on_gpu else has_fast_bfloat16()
     return "bfloat16" if is_native else "float32"
 
 

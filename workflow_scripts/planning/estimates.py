@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED, has_amx
+from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED, has_fast_bfloat16
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.settings.settings import Settings
@@ -97,8 +97,8 @@ class Planner:
         self._on_gpus = settings.on_gpus
         self._device = settings.devices[settings.cluster.gpu if self._on_gpus else "cpu"]
         self._free_mb = self._device.memory_gb * 1_000 - _CUDA_MB
-        # What auto chooses, as in hub.load: bfloat16 on a GPU that has it, and on a processor with AMX.
-        has_bfloat16 = self._device.bfloat16 if self._on_gpus else has_amx()
+        # What auto chooses, as in hub.load: bfloat16 where the GPU or the processor has it.
+        has_bfloat16 = self._device.bfloat16 if self._on_gpus else has_fast_bfloat16()
         self._auto = "bfloat16" if has_bfloat16 else "float32"
         self._miniature = settings.source == "miniature"
         self._dtype = self._choose_dtype(settings.compute.dtype)

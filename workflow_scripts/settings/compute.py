@@ -20,9 +20,9 @@ class Loading(Section):
     """Where models run: auto takes a GPU where the job has one."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """Number format of weights and activations; every record has the one that ran. auto is bfloat16
-    on a GPU of compute capability 8.0 or more and on a processor with AMX (`grep amx_bf16
-    /proc/cpuinfo`), else float32, and float32 in the miniature world. Machines that differ choose
-    differently: on a mixed cluster, name one."""
+    on a GPU of compute capability 8.0 or more and on a processor that is faster in it (Intel with
+    amx_bf16, AMD with avx512_bf16 in /proc/cpuinfo), else float32, and float32 in the miniature
+    world. Machines that differ choose differently: on a mixed cluster, name one."""
     attention: Literal["auto", "eager", "sdpa", "flash_attention_2", "published"] = "auto"
     """Implementation of attention: auto takes sdpa, and eager for the architectures that need it;
     published is eager for every Gemma and sdpa for all others, as the published grid was run, and
