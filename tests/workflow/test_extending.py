@@ -59,14 +59,13 @@ def apply_block(line: str, text: str, repository: Path) -> None:
 def run_command(command: str, repository: Path, folder: Path) -> subprocess.CompletedProcess:
     """Run a command of the page with the small config; the page's configs override it."""
     words, _, configs = command.removeprefix("snakemake").partition("--configfile")
-    prompts = repository / "config/prompts"
-    runs = [name for name in SMALL_RUNS if (prompts / f"{name}.yaml").exists()]
+    runs = [name for name in SMALL_RUNS if (repository / f"config/prompts/{name}.yaml").exists()]
     (folder / "runs.yaml").write_text(yaml.safe_dump({"prompts": {"runs": runs}}))
     paths = [repository / "tests/workflow/small.yaml", "runs.yaml"]
     paths += [repository / name for name in configs.split()]
     arguments = [*shlex.split(words), "--configfile", *map(str, paths)]
-    snakefile = repository / "Snakefile"
-    return run_for(folder, *build_command(folder, *arguments, snakefile=snakefile))
+    arguments = build_command(folder, *arguments, snakefile=repository / "Snakefile")
+    return run_for(folder, *arguments)
 
 
 def copy_repository(folder: Path) -> Path:
@@ -113,7 +112,7 @@ def test_page_commands(copy, tmp_path):
         if expected:
             file, words = expected
             assert words.encode() in (copy / "results" / file).read_bytes(), addition
-    tests = [f"tests/unit/{name}" for name in ("paper/test_prose.py", "settings/test_tables.py")]
+    tests = ["tests/unit/paper/test_prose.py", "tests/unit/settings/test_tables.py"]
     for words in (
         (BIN / "ruff", "check", "."),
         (BIN / "ruff", "format", "--check", "."),

@@ -33,9 +33,6 @@ class MissingNumber(ChainableUndefined):
 
     __le__ = __gt__ = __ge__ = __lt__
 
-    def __neg__(self) -> "MissingNumber":
-        return self
-
     def __str__(self) -> str:
         return _MISSING
 
@@ -67,10 +64,7 @@ def render_prose(template: Path, numbers: Values) -> list[str]:
 
 
 def _skip_missing(show: Callable[..., str]) -> Callable[..., str]:
-    def show_present(value: Any, *arguments: str) -> str:
-        return _MISSING if isinstance(value, Undefined) else show(value, *arguments)
-
-    return show_present
+    return lambda value, *words: _MISSING if isinstance(value, Undefined) else show(value, *words)
 
 
 def _trim(text: str) -> str:

@@ -98,6 +98,5 @@ def test_markdown_table_round_trip(tmp_path):
 def test_paper_is_escaped(tmp_path):
     write_paper(tmp_path / "paper.tex", make_content(tmp_path, 3))
     text = (tmp_path / "paper.tex").read_text()
-    for words in ("input{../tables/prompt_runs.tex}", "prompt_runs.pdf"):
-        assert words in text
+    assert "input{../tables/prompt_runs.tex}" in text and "prompt_runs.pdf" in text
     assert "{{ 7 }}" not in text, "braces are escaped"
