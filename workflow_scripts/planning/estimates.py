@@ -37,9 +37,11 @@ _HOST_COPIES, _PLAN_COPIES = 1.3, 1.95
 # Bytes per token and unit of hidden size: a forward pass with its cache (measured with SmolLM2-135M: 60, with chunks
 # 110); what autograd saves per layer (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), without and with
 # activation recomputation.
-_FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 120, 100, 2
-# Logits of a training step: bytes per token and entry of the vocabulary, and tokens per chunk of the loss.
-_LOGIT_BYTES, _LOGIT_TOKENS = 16, 512
+_FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 120, 90, 2
+# The engine's limits: memory of a batch on a CPU; tokens of a call on a GPU.
+_CPU_BATCH_MB, _GPU_TOKENS = 1_074, 2**13
+# Logits of a training step: bytes per token and entry of the vocabulary.
+_LOGIT_BYTES = 16
 _LORA_WIDTHS = 20  # sum of the input and output sizes of a layer's linear modules / hidden size
 _LONGEST_SAMPLE = 4  # longest sample / mean length
 _TRAINING_PASSES = 4  # kernel launches of a training step / those of a forward pass
@@ -116,17 +118,17 @@ class Planner:
         work = self._get_work("mmlu_helm")
         items = self._count_mmlu_items(self._settings.mmlu.max_items_per_subject)
         tokens = work.test_tokens * self._choose(4, 2)
+        reading = Workload(items, tokens, work.new_tokens)
         # A row has five examples too.
-        return self._read(
-            checkpoint, [Workload(items, tokens, work.new_tokens)], 6 * work.test_tokens
-        )
+        return self._read(checkpoint, [reading], self._batch_tokens(6 * work.test_tokens))
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         prompt_run = self._settings.prompt_runs[run]
         items = self._count_mmlu_items(self._settings.prompts.max_items_per_subject)
         new_tokens = prompt_run.decoding.new_tokens or 0
         reading = Workload(_limit(items, prompt_run.first), self._choose(70, 130), new_tokens)
-        return self._read(checkpoint, [reading])
+        # The longest prompts have examples.
+        return self._read(checkpoint, [reading], self._batch_tokens(2 * reading.tokens + new_tokens))
 
     def estimate_suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite
@@ -156,7 +158,8 @@ class Planner:
             Workload(tokens / measures.stride, measures.window),
             Workload(responses, self._choose(10, 500)),
         ]
-        return self._read(checkpoint, readings, measures.window, 1 + bool(plans), repeats=plans + 1)
+        tokens = max(measures.window, _GPU_TOKENS * self._on_gpus)
+        return self._read(checkpoint, readings, tokens, 1 + bool(plans), repeats=plans + 1)
 
     def latency(self, checkpoint: str) -> Need:
         """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""
@@ -181,7 +184,7 @@ class Planner:
         harmony = self._settings.harmony
         recipe = harmony.get_task_recipe(self._settings.source)
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
-        seconds, longest = 0.0, 0
+        seconds, tokens = 0.0, 0
         for task in tasks:
             work = self._get_work(task)
             items = _limit(work.training_items, recipe.max_training_items)
@@ -191,15 +194,15 @@ class Planner:
             epoch += self._read_seconds(checkpoint, choice)
             test = self._read_seconds(checkpoint, self._test(task, 0, harmony.max_test_items))
             seconds += seeds * (rates * recipe.epochs * epoch + test)
-            longest = max(longest, _LONGEST_SAMPLE * work.training_tokens)
-        return self._train(checkpoint, recipe, seconds, longest)
+            tokens = max(tokens, work.training_tokens)
+        return self._train(checkpoint, recipe, seconds, tokens, _LONGEST_SAMPLE * tokens)
 
     def corpus(self, checkpoint: str, megabytes: float) -> Need:
         """Estimate training on a text, at about four bytes per token."""
         recipe = self._settings.harmony.get_task_recipe(self._settings.source)
         samples = recipe.epochs * megabytes * MB / 4 / recipe.max_length
         seconds = self._train_seconds(checkpoint, recipe, samples, recipe.max_length)
-        return self._train(checkpoint, recipe, 2 * seconds, recipe.max_length)
+        return self._train(checkpoint, recipe, 2 * seconds, recipe.max_length, recipe.max_length)
 
     @cache
     def stage(self, checkpoint: str) -> Need:
@@ -215,7 +218,7 @@ class Planner:
         if recipe.max_steps:
             samples = min(samples, recipe.max_steps * recipe.batch_size)
         seconds = self._train_seconds(checkpoint, recipe, samples, tokens)
-        return self._train(checkpoint, recipe, seconds, recipe.max_length, states=1)
+        return self._train(checkpoint, recipe, seconds, tokens, recipe.max_length, states=1)
 
     # Downloads
 
@@ -243,10 +246,10 @@ class Planner:
     ) -> float:
         """Return the seconds of training on `samples` samples with `tokens` tokens on average."""
         flops: float = _FROZEN_FLOPS if keys.adapters_alone else _TRAINING_FLOPS
-        rows = keys.micro_batch_size or min(8, keys.batch_size)
         dtype = self._choose_dtype(keys.precision)
         flops *= samples * tokens
-        return self._compute_seconds(checkpoint, dtype, flops, _TRAINING_PASSES * samples / rows)
+        passes = _TRAINING_PASSES * samples / _count_rows(keys)
+        return self._compute_seconds(checkpoint, dtype, flops, passes)
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
         """Return the seconds for `flops` FLOPs per parameter in `passes` passes.
@@ -268,14 +271,14 @@ class Planner:
         self,
         checkpoint: str,
         readings: Sequence[Workload],
-        length: int | None = None,
+        batch_tokens: float | None = None,
         models: int = 1,
         gpus: int = 1,
         repeats: int = 1,
     ) -> Need:
         """Estimate loading models and running batches, on several GPUs if one has too little memory.
 
-        `length` is the number of tokens of a row. A model on a server needs neither a GPU nor weights in the job.
+        A model on a server needs neither a GPU nor weights in the job.
         """
         seconds = repeats * sum(self._read_seconds(checkpoint, reading) for reading in readings)
         seconds += _START_SECONDS
@@ -283,10 +286,12 @@ class Planner:
             return Need(seconds, LIBRARIES_MB)
         weights_mb = models * self._count_weights_mb(checkpoint)
         seconds += weights_mb / _DISK_MB_PER_SECOND
-        tokens = length or max(reading.tokens + reading.new_tokens for reading in readings)
-        tokens *= self._settings.compute.batch_size
+        longest = max(reading.tokens + reading.new_tokens for reading in readings)
+        tokens = batch_tokens or self._batch_tokens(longest)
         batch_mb = _FORWARD_BYTES * tokens * self._estimate_width(checkpoint) / MB
         if not self._on_gpus:
+            if CheckpointId.parse(checkpoint).plan is None:
+                batch_mb = min(batch_mb, _CPU_BATCH_MB)
             weights_mb *= _HOST_COPIES if models == 1 else _PLAN_COPIES
             return Need(seconds, int(LIBRARIES_MB + weights_mb + batch_mb))
         device_mb = 1.2 * weights_mb + batch_mb
@@ -296,12 +301,22 @@ class Planner:
         return Need(seconds, host_mb, gpus, int(device_mb / gpus) + _CUDA_MB)
 
     def _train(
-        self, checkpoint: str, keys: TrainingKeys, seconds: float, length: int, states: int = 0
+        self,
+        checkpoint: str,
+        keys: TrainingKeys,
+        seconds: float,
+        tokens: int,
+        longest: int,
+        states: int = 0,
     ) -> Need:
-        """Estimate the resources of training with a micro-batch of one sample of `length` tokens.
+        """Estimate the resources of training on samples of `tokens` tokens on average and at most `longest`.
 
+        A GPU without memory halves the micro-batch, so it needs room for one sample; on a CPU the job is killed.
         `states` is the number of training states that it leaves on disk.
         """
+        length = min(longest, keys.max_length)
+        if not self._on_gpus:
+            length = max(length, _count_rows(keys) * min(tokens, keys.max_length))
         device_mb = self._estimate_training_mb(checkpoint, keys, length)
         weights_mb = self._count_weights_mb(checkpoint)
         seconds += _START_SECONDS + weights_mb / _DISK_MB_PER_SECOND
@@ -309,17 +324,17 @@ class Planner:
         # A state has the trained parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
-            return Need(seconds, int(LIBRARIES_MB + weights_mb + device_mb), disk_mb=disk_mb)
+            return Need(seconds, int(LIBRARIES_MB + device_mb), disk_mb=disk_mb)
         # At the end the host memory holds all trained parameters.
         mem_mb = int(_CUDA_HOST_MB + _HOST_COPIES * weights_mb + trained_mb)
         return Need(seconds, mem_mb, 1, int(device_mb) + _CUDA_MB, disk_mb)
 
     def _estimate_training_mb(self, checkpoint: str, keys: TrainingKeys, length: int) -> float:
-        """Return the device memory in MB for one sample; on a GPU, activations that do not fit are recomputed."""
-        row, length = self._get_row(checkpoint), min(length, keys.max_length)
+        """Return the device memory in MB for `length` tokens; on a GPU, activations that do not fit are recomputed."""
+        row = self._get_row(checkpoint)
         fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
         fixed += OF_TRAINED * self._count_trained(checkpoint, keys)
-        fixed += min(length, _LOGIT_TOKENS) * _LOGIT_BYTES * self._choose(2_000, 150_000)
+        fixed += length * _LOGIT_BYTES * self._choose(2_000, 150_000)
         activations = length * self._estimate_width(checkpoint)
         memory = (fixed + activations * _KEPT_BYTES * row.layers) / MB
         may_recompute = self._on_gpus and keys.gradient_checkpointing != "no"
@@ -328,6 +343,10 @@ class Planner:
         return memory
 
     # Sizes
+
+    def _batch_tokens(self, length: float) -> float:
+        """Return the tokens of a batch of rows with `length` tokens."""
+        return length * self._settings.compute.batch_size
 
     @cache
     def _get_row(self, checkpoint: str) -> ModelRow:
@@ -376,6 +395,11 @@ class Planner:
     def _choose_dtype(self, dtype: str) -> str:
         """Return the dtype that the run takes: a name, or what auto means on the device of the config."""
         return self._auto if dtype == "auto" else dtype
+
+
+def _count_rows(keys: TrainingKeys) -> int:
+    """Return the samples of a micro-batch."""
+    return keys.micro_batch_size or min(8, keys.batch_size)
 
 
 def _limit(number: int, max_items: int | None) -> int:
