@@ -12,7 +12,6 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.core.records import FailedRecord, Record, read_record_numbers
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import numbers
 from workflow_scripts.render.verdict import JUDGED, OTHER_PROTOCOL
 from workflow_scripts.scores.published_leaderboard import TEST_ITEMS
 from workflow_scripts.studies.ranking.frame import DIRECT, TRAINED
@@ -156,7 +155,7 @@ def format_columns(table: pd.DataFrame) -> ShownColumns:
         "What": counts["what"].str.replace("_", " "),
         "Published": counts["published"],
         "Ours": counts["ours"],
-        "Cells": numbers(counts["cells"], ",d"),
+        "Cells": counts["cells"].map("{:,d}".format),
         "Decides": counts["decides"].where(counts["decides"] == "yes", "no: " + counts["because"]),
         "Known from": counts["known_from"],
     }

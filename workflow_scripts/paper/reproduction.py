@@ -9,7 +9,7 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.paper.protocol_differences import read_protocols, withhold_verdicts
 from workflow_scripts.render.tables import read_table, write_table
-from workflow_scripts.render.text import format_with_errors, number
+from workflow_scripts.render.text import number
 from workflow_scripts.render.verdict import (
     BY_LUCK,
     GENERATED,
@@ -93,7 +93,8 @@ def _format_row(row: dict) -> dict:
 
 
 def _format_score(value: float, stderr: float | None, whole: bool) -> str | None:
-    return number(value, "g") if whole else format_with_errors([value], [stderr])[0]
+    text, error = number(value, "g" if whole else ".3f"), number(None if whole else stderr)
+    return f"{text} ± {error}" if text and error else text
 
 
 def main(

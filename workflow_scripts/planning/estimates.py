@@ -128,7 +128,9 @@ class Planner:
         new_tokens = prompt_run.decoding.new_tokens or 0
         reading = Workload(_limit(items, prompt_run.first), self._choose(70, 130), new_tokens)
         # The longest prompts have examples.
-        return self._read(checkpoint, [reading], self._batch_tokens(2 * reading.tokens + new_tokens))
+        return self._read(
+            checkpoint, [reading], self._batch_tokens(2 * reading.tokens + new_tokens)
+        )
 
     def estimate_suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
         suite = self._settings.suite

@@ -26,6 +26,7 @@ from workflow_scripts.render.text import DASH, fixed
 from workflow_scripts.scores.files import write_csv
 
 ROWS_READ = 2000  # rows in the Markdown and LaTeX files
+_MISSING = "\0"  # a missing value in a filled template
 # Displayed columns by heading: a template of each row's cell, or strings, None for missing values.
 ShownColumns = Mapping[str, Any]
 
@@ -42,20 +43,25 @@ class ShownTable:
 
 
 class CellFormatter(Formatter):
-    """Fill a template such as `{value:.3f} ± {stderr:.3f}`; a format is one of FORMATS or of Python's."""
+    """Fill a template such as `{value:.3f} ± {stderr:.3f}`.
+
+    A format is one of FORMATS or of Python's; one in percent leaves out the sign.
+    """
 
     def format_field(self, value: Any, format_spec: str) -> str:
         if pd.isna(value):
-            return DASH
+            return _MISSING
         if isinstance(value, str):
             return value
         show = FORMATS.get(format_spec)
-        return show(value) if show else fixed(value, format_spec)
+        return show(value) if show else fixed(value, format_spec).rstrip("%")
 
 
-def _fill_template(frame: pd.DataFrame, template: str) -> list[str]:
-    cells = [CellFormatter().vformat(template, (), row) for row in frame.to_dict("records")]
-    return [cell.removesuffix(f" ± {DASH}") for cell in cells]
+def fill_template(frame: pd.DataFrame, template: str) -> list[str | None]:
+    """Fill a template with each row; None where a value is missing, but for a standard error at the end."""
+    cells = (CellFormatter().vformat(template, (), row) for row in frame.to_dict("records"))
+    texts = (cell.removesuffix(f" ± {_MISSING}") for cell in cells)
+    return [None if _MISSING in text else text for text in texts]
 
 
 def write_table(
@@ -65,16 +71,18 @@ def write_table(
     title: str,
     note: str,
     shown: ShownColumns | pd.DataFrame,
+    rows: pd.DataFrame | None = None,
 ) -> None:
     """Write the full frame to CSV, and `shown`, its displayed columns, to Markdown and LaTeX.
 
     `files` are the CSV, the Markdown and the LaTeX file; the latter two have at most 2,000 rows. Missing values in
-    `shown` become a dash, and a missing standard error after ± is left out.
+    `shown` become a dash. Templates are filled with `rows`, the frame or a part of it.
     """
     csv, markdown, latex = files
     write_csv(frame, csv)
+    rows = frame if rows is None else rows
     columns = {
-        name: _fill_template(frame, column) if isinstance(column, str) else column
+        name: fill_template(rows, column) if isinstance(column, str) else column
         for name, column in shown.items()
     }
     strings = pd.DataFrame(columns).astype("string").fillna(DASH)

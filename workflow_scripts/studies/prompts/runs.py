@@ -19,8 +19,8 @@ from workflow_scripts.render.figures import (
     pick_model_colours,
     rule,
 )
-from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_p_value, numbers
+from workflow_scripts.render.tables import ShownColumns, fill_template, write_table
+from workflow_scripts.render.text import format_p_value
 from workflow_scripts.stats.proportions import wilson
 from workflow_scripts.stats.significance import run_mcnemar_test
 
@@ -114,8 +114,8 @@ def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, Any]:
 
 
 def _format_columns(table: pd.DataFrame) -> ShownColumns:
-    micro, macro = (pd.Series(numbers(table[column]), dtype="string") for column in _PUBLISHED)
-    difference = pd.Series(numbers(100 * table["difference"], "+.1f"), dtype="string")
+    published = ("{published_micro:.3f}", ", macro {published_macro:.3f}")
+    micro, macro = (pd.Series(fill_template(table, text), dtype="string") for text in published)
     names = table["model"] + table["variant"]
     return {
         "Run": "{run}",
@@ -127,9 +127,9 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Baseline": "{baseline:.3f}",
         "Format met": "{format_met:.3f}",
         "Strict": "{strict_share:.3f}",
-        "Difference": difference + " to " + table["after"].astype("string"),
+        "Difference": "{difference:+.1%} to {after}",
         "p": [format_p_value(p, below="<") for p in table["p"]],
-        "Published": micro + (", macro " + macro).fillna(""),
+        "Published": micro + macro.fillna(""),
     }
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.text import intervals, number
+from workflow_scripts.render.text import number
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.stats.agreement import (
     average_by_category,
@@ -39,6 +39,8 @@ _NOTE = (
     " direct: over the models and cells that both protocols have. A dash: not computable from these scores. The CSV"
     " has each task and all pairs."
 )
+# Interval over families, with their number.
+OVER_FAMILIES = "{families_low:.3f} to {families_high:.3f} ({groups:.0f} {of})"
 # Order of the statistics in the CSV; the Markdown table has only frame.STATISTICS.
 _ORDER = [*frame.STATISTICS, frame.TASK, frame.TASK_CEILING, frame.CATEGORY, frame.PAIR]
 _COLUMNS = ["protocol", "origins", "measure", "statistic", "first", "second", "value"]
@@ -174,15 +176,6 @@ def summarize_agreement(table: pd.DataFrame, study: str) -> Values:
     return frame.name_numbers(table[table["first"].isna()], study, keys, columns)
 
 
-def format_intervals(table: pd.DataFrame) -> list[str | None]:
-    """Format intervals over families, with the number of families."""
-    ends = intervals(table["families_low"], table["families_high"])
-    return [
-        f"{interval} ({groups:.0f} {of})" if interval else None
-        for interval, groups, of in zip(ends, table["groups"], table["of"], strict=True)
-    ]
-
-
 def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -> None:
     """Plot Kendall's tau-b of every pair of tasks, ordered by category."""
     if "measure" in table:
@@ -238,7 +231,7 @@ def main(
         **measure,
         "Statistic": rows["statistic"].map(frame.STATISTICS),
         "Value": "{value:.3f}",
-        "Over families": format_intervals(rows),
+        "Over families": OVER_FAMILIES,
         "Over items": "{items_low:.3f} to {items_high:.3f}",
         "Models": "{models:.0f}",
         "Pairs": "{pairs:.0f}",

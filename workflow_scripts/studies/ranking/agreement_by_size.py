@@ -25,7 +25,7 @@ from workflow_scripts.stats.size_bands import (
     pair_like,
 )
 from workflow_scripts.studies.ranking import frame
-from workflow_scripts.studies.ranking.agreement import format_intervals
+from workflow_scripts.studies.ranking.agreement import OVER_FAMILIES
 from workflow_scripts.studies.ranking.grid import Grid, Grids, read_grids
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 from workflow_scripts.studies.ranking.plots import format_size
@@ -156,7 +156,7 @@ def main(
         "Families": "{families}",
         "Pairs of models": "{pairs_of_models:,d}",
         "Mean tau-b": "{value:.3f}",
-        "Over families": format_intervals(by_size),
+        "Over families": OVER_FAMILIES,
         "Ceiling": "{ceiling:.3f}",
         "Rising (%)": "{rising:.0%}",
     }

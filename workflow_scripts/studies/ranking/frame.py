@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from string import Formatter
 from typing import Any
 
 import pandas as pd
 
 from workflow_scripts.render.numbers import Values
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.text import fixed
 from workflow_scripts.studies.ranking.grid_settings import GridSettings
 
 STUDY = "harmony"
@@ -44,27 +42,6 @@ FIRST_COMPONENT = "PC1"
 LOADING, ERROR = "loading_", "_stderr"
 
 
-class _NumberFormatter(Formatter):
-    """Format numbers for display: with a minus sign, and fractions in percent without the percent sign."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        return fixed(value, format_spec).rstrip("%") if format_spec else str(value)
-
-
-def format_rows(rows: pd.DataFrame, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Format the columns that are templates, such as `{low:.2f} to {high:.2f}`; None if a value is missing."""
-    formatter, records, shown = _NumberFormatter(), rows.to_dict("records"), dict(columns)
-    for head, column in columns.items():
-        if isinstance(column, str):
-            fields = [field for _, field, _, _ in formatter.parse(column) if field]
-            is_complete = rows[fields].notna().all(axis=1)
-            shown[head] = [
-                formatter.vformat(column, (), record) if complete else None
-                for record, complete in zip(records, is_complete, strict=True)
-            ]
-    return shown
-
-
 def name_numbers(
     table: pd.DataFrame, prefix: str, keys: Sequence[str], columns: Sequence[str]
 ) -> Values:
@@ -88,7 +65,7 @@ def write_grid_table(
 ) -> None:
     """Write a table of a grid, adding the note that all tables of a run share.
 
-    `shown` has the displayed columns of `rows` (the table or a part of it); templates are filled with its values.
+    `shown` has the displayed columns of `rows`, the table or a part of it.
     """
     rows = table if rows is None else rows
     if "protocol" in rows:
@@ -96,4 +73,4 @@ def write_grid_table(
     note += RAW_AND_MISSING * settings.grid.run
     if not settings.grid.run:
         title = f"{settings.grid.title}: {title[0].lower()}{title[1:]}"
-    write_table(table, files, title=title, note=note, shown=format_rows(rows, shown))
+    write_table(table, files, title=title, note=note, shown=shown, rows=rows)

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.studies.ranking.compute import OPERATIONS, count_operations
 from workflow_scripts.studies.ranking.frame import write_grid_table
 from workflow_scripts.studies.ranking.grid import Grids, read_grids
@@ -85,7 +84,7 @@ def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
     shown = {
         "Task": fits["task"].map(grid_settings.names),
         "Protocol": "{protocol}",
-        "Step": format_with_errors(fits["step"], fits["stderr"]),
+        "Step": "{step:.3f} ± {stderr:.3f}",
         "Printed": "{printed:.3f}",
         "Models": "{models}",
         "Newer": "{newer}",

@@ -16,12 +16,11 @@ from workflow_scripts.render.figures import (
     pick_model_colours,
 )
 from workflow_scripts.render.tables import write_table
-from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.render.words import CLEAR
 from workflow_scripts.scores.errors import get_metric_minimum
 from workflow_scripts.scores.imported import read_all_imported
 from workflow_scripts.stats.proportions import compute_baseline_z, compute_score_interval
-from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED, format_rows
+from workflow_scripts.studies.ranking.frame import DIRECT, OWN, STUDY, TRAINED
 from workflow_scripts.studies.ranking.plots import IMPORTED, draw_intervals
 
 _NAMED = 16  # most models that get separate colours; beyond this, colours show families
@@ -145,16 +144,15 @@ def main(  # noqa: PLR0913  (files and config values of a job, by name)
         "Origin": "{origin}",
         "Parameters": "{parameters:,.0f}",
         "Metric": "{metric}",
-        "Score": format_with_errors(results["value"], results["stderr"]),
+        "Score": "{value:.3f} ± {stderr:.3f}",
         "n": "{n:.0f}",
         "Chance": "{chance:.3f}",
         "Baseline": "{baseline:.3f}",
         "Above baseline (SE)": "{z:+.1f}",
-        "Fine-tuned": format_with_errors(results["trained_value"], results["trained_stderr"]),
+        "Fine-tuned": "{trained_value:.3f} ± {trained_stderr:.3f}",
         "Steps": "{steps:.0f}",
         "Answers changed": "{changed:.0%}",
     }
-    shown = format_rows(results, shown)
     title = "Zero-shot and fine-tuned scores"
     write_table(results.drop(columns="family"), table, title=title, note=_NOTE, shown=shown)
     plot_scores(results, figure)

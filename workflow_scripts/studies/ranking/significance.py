@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import format_p_value, format_with_errors, number
+from workflow_scripts.render.text import format_p_value
 from workflow_scripts.render.words import LEVEL
 from workflow_scripts.stats.significance import holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, write_grid_table
@@ -76,15 +76,12 @@ def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
     significance = compute_significance(read_grids(grid))
     is_shown = (significance["task"] == OVERALL) & (significance["second_place"] <= SHOWN)
     rows = significance[is_shown]
-    points = 100 * rows[["difference", "stderr"]]
     shown = {
         "Protocol": "{protocol}",
         "Higher": "{first}",
         "Lower": "{second}",
         "Tasks": "{tasks:.0f}",
-        "Difference": format_with_errors(
-            points["difference"], points["stderr"], lambda value: number(value, ".2f")
-        ),
+        "Difference": "{difference:.2%} ± {stderr:.2%}",
         "z": "{z:.1f}",
         "p (Holm)": list(map(format_p_value, rows["p_holm"])),
         "Tasks won": "{won:.0f}",

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.stats.partial_order import (
     SIGNIFICANT,
     compute_joint_ranks,
@@ -88,7 +87,7 @@ def main(
         "Task": pair["task"].map(grid_settings.names),
         "Rank": format_ranks(pair["rank"], pair["best"], pair["worst"]),
         "Model": "{label}",
-        "Score": format_with_errors(pair["value"], pair["stderr"]),
+        "Score": "{value:.3f} ± {stderr:.3f}",
     }
     title = "Two tasks side by side"
     frame.write_grid_table(pair, table, grid_settings, title=title, note=_NOTE, shown=shown)

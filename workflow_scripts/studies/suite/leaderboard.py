@@ -10,7 +10,6 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.tables import ShownColumns, write_table
-from workflow_scripts.render.text import format_with_errors
 from workflow_scripts.scores.influences import get_row_errors
 from workflow_scripts.studies.suite.requests import get_parameters, read_checks
 
@@ -135,12 +134,7 @@ def _format_columns(table: pd.DataFrame, tasks: Sequence[Task]) -> ShownColumns:
         "Commit": table["commit"].str[:7],
         "Protocol": table["protocol"].str.replace("_", "-"),
         "Type": table["model_type"],
-        **{
-            title: format_with_errors(
-                100 * table[name], 100 * table[f"{name}_stderr"], "{:.1f}".format
-            )
-            for title, name in scores.items()
-        },
+        **{title: f"{{{name}:.1%}} ± {{{name}_stderr:.1%}}" for title, name in scores.items()},
         "Missing": table["missing"],
         "Flag": table["flag"],
     }
