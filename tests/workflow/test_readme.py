@@ -28,7 +28,9 @@ def test_example_config_cpu_hours(tmp_path):
     """The example is affordable without a GPU; a cap on test items alone would keep the full training."""
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.S)
     (tmp_path / "mine.yaml").write_text(block)
-    (tmp_path / "cpu.yaml").write_text("compute: {device: cpu, dtype: float32}\n")
+    (tmp_path / "cpu.yaml").write_text(
+        "compute: {device: cpu, dtype: float32}\nharmony: {recipes: {published: {precision: float32}}}"
+    )
     run_snakemake(tmp_path, "plan", "--configfile", "mine.yaml", "cpu.yaml")
     rows = pd.read_csv(tmp_path / "results/plan.csv", index_col="rule")
     rules = ["fetch_model", "fetch_dataset", "evaluate_direct"]
