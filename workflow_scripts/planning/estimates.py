@@ -38,7 +38,7 @@ _HOST_COPIES, _PLAN_COPIES = 1.3, 1.95
 # 110); what autograd saves per layer (saved_tensors_hooks count 38 to 92 on Qwen2 and GPT-NeoX), without and with
 # activation recomputation.
 _FORWARD_BYTES, _KEPT_BYTES, _RECOMPUTED_BYTES = 120, 90, 2
-# The engine's limits: memory of a batch on a CPU; tokens of a call on a GPU.
+# CPU_BUDGET and GPU_TOKENS of evaluation/prefix/engine.py: memory of a batch on a CPU, tokens of a call on a GPU.
 _CPU_BATCH_MB, _GPU_TOKENS = 1_074, 2**13
 # Logits of a training step: bytes per token and entry of the vocabulary.
 _LOGIT_BYTES = 16
@@ -250,7 +250,7 @@ class Planner:
         flops: float = _FROZEN_FLOPS if keys.adapters_alone else _TRAINING_FLOPS
         dtype = self._choose_dtype(keys.precision)
         flops *= samples * tokens
-        passes = _TRAINING_PASSES * samples / _count_rows(keys)
+        passes = _TRAINING_PASSES * samples / keys.largest_micro_batch
         return self._compute_seconds(checkpoint, dtype, flops, passes)
 
     def _compute_seconds(self, checkpoint: str, dtype: str, flops: float, passes: float) -> float:
@@ -318,7 +318,7 @@ class Planner:
         """
         length = min(longest, keys.max_length)
         if not self._on_gpus:
-            length = max(length, _count_rows(keys) * min(tokens, keys.max_length))
+            length = max(length, keys.largest_micro_batch * min(tokens, keys.max_length))
         device_mb = self._estimate_training_mb(checkpoint, keys, length)
         weights_mb = self._count_weights_mb(checkpoint)
         seconds += _START_SECONDS + weights_mb / _DISK_MB_PER_SECOND
@@ -397,11 +397,6 @@ class Planner:
     def _choose_dtype(self, dtype: str) -> str:
         """Return the dtype that the run takes: a name, or what auto means on the device of the config."""
         return self._auto if dtype == "auto" else dtype
-
-
-def _count_rows(keys: TrainingKeys) -> int:
-    """Return the samples of a micro-batch."""
-    return keys.micro_batch_size or min(8, keys.batch_size)
 
 
 def _limit(number: int, max_items: int | None) -> int:

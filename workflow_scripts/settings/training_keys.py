@@ -12,6 +12,7 @@ from workflow_scripts.settings.section import Count, Fraction, Listed, Positive,
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
 LAYERS = re.compile(r"layers (\d+)(?: to (\d+))?")
 LAST_LAYERS = re.compile(r"last (\d+) layers")
+_MAX_MICRO_BATCH = 8
 
 
 class TrainingKeys(Section):
@@ -74,6 +75,12 @@ class TrainingKeys(Section):
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"
     """Recompute activations in the backward pass to save memory; auto: on a GPU, once
     memory has run out with one sample at a time."""
+
+    @property
+    def largest_micro_batch(self) -> int:
+        """Return the samples that go through the model at once while there is memory."""
+        divisors = (n for n in range(1, _MAX_MICRO_BATCH + 1) if self.batch_size % n == 0)
+        return self.micro_batch_size or max(divisors)
 
     @property
     def adapters_alone(self) -> bool:

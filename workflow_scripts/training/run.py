@@ -29,8 +29,6 @@ from workflow_scripts.training.trainable_parameters import (
 )
 from workflow_scripts.training.trainer import WEIGHTS, PackedTrainer
 
-_MAX_MICRO_BATCH = 8
-
 
 @dataclass(frozen=True)
 class Trained:
@@ -80,8 +78,7 @@ def train(
     keys = spec.keys
     precision = choose_precision(keys.precision, device)
     state = StateFolder(state_path, spec.fingerprint | {"precision": precision})
-    divisors = (n for n in range(1, _MAX_MICRO_BATCH + 1) if keys.batch_size % n == 0)
-    micro = keys.micro_batch_size or max(divisors)
+    micro = keys.largest_micro_batch
     recomputes = keys.gradient_checkpointing == "yes"
     while True:
         try:
