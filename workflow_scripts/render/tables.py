@@ -57,9 +57,9 @@ class CellFormatter(Formatter):
         return show(value) if show else fixed(value, format_spec).rstrip("%")
 
 
-def fill_template(frame: pd.DataFrame, template: str) -> list[str | None]:
+def fill_template(template: str, rows: Sequence[dict[Any, Any]]) -> list[str | None]:
     """Fill a template with each row; None where a value is missing, but for a standard error at the end."""
-    cells = (CellFormatter().vformat(template, (), row) for row in frame.to_dict("records"))
+    cells = (CellFormatter().vformat(template, (), row) for row in rows)
     texts = (cell.removesuffix(f" ± {_MISSING}") for cell in cells)
     return [None if _MISSING in text else text for text in texts]
 
@@ -80,9 +80,9 @@ def write_table(
     """
     csv, markdown, latex = files
     write_csv(frame, csv)
-    rows = frame if rows is None else rows
+    records = (frame if rows is None else rows).to_dict("records")
     columns = {
-        name: fill_template(rows, column) if isinstance(column, str) else column
+        name: fill_template(column, records) if isinstance(column, str) else column
         for name, column in shown.items()
     }
     strings = pd.DataFrame(columns).astype("string").fillna(DASH)

@@ -46,8 +46,7 @@ _SCORES = {
 }
 _KEYS = ["model", "variant", "run"]
 _PAIRED = ["after", "pairs", "difference", "won", "lost", "p"]
-_PUBLISHED = ["published_micro", "published_macro"]
-_COLUMNS = [*_KEYS, "changed", *_SCORES, *_PAIRED, *_PUBLISHED]
+_COLUMNS = [*_KEYS, "changed", *_SCORES, *_PAIRED, "published_micro", "published_macro"]
 Right = dict[tuple[str, str], pd.Series]
 _LABEL_WIDTH = 34  # characters of a tick label
 # For each column in the figure: its marker and label.
@@ -114,8 +113,9 @@ def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, Any]:
 
 
 def _format_columns(table: pd.DataFrame) -> ShownColumns:
+    rows = table.to_dict("records")
     published = ("{published_micro:.3f}", ", macro {published_macro:.3f}")
-    micro, macro = (pd.Series(fill_template(table, text), dtype="string") for text in published)
+    micro, macro = (pd.Series(fill_template(text, rows), dtype="string") for text in published)
     names = table["model"] + table["variant"]
     return {
         "Run": "{run}",
