@@ -64,8 +64,8 @@ def run_command(command: str, repository: Path, folder: Path) -> subprocess.Comp
     paths = [repository / "tests/workflow/small.yaml", "runs.yaml"]
     paths += [repository / name for name in configs.split()]
     arguments = [*shlex.split(words), "--configfile", *map(str, paths)]
-    arguments = build_command(folder, *arguments, snakefile=repository / "Snakefile")
-    return run_for(folder, *arguments)
+    snakefile = repository / "Snakefile"
+    return run_for(folder, *build_command(folder, *arguments, snakefile=snakefile))
 
 
 def copy_repository(folder: Path) -> Path:

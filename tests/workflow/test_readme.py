@@ -15,6 +15,7 @@ PAGES = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")]
 
 def test_make_help_targets():
     targets = set(re.findall(r"^([a-z][\w-]*):(?!=)", (ROOT / "Makefile").read_text(), re.M))
+    assert {"help", "demo", "test"} <= targets
     result = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)
     descriptions = dict(re.findall(r"^  make ([\w-]+) +(\S.*)$", result.stdout, re.M))
     assert set(descriptions) == targets

@@ -9,7 +9,7 @@ import pytest
 from tests.tiny_tokenizers import TEXT
 from tests.unit.training.small import draw_samples
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.training.data import read_file_rows
+from workflow_scripts.training.data import read_dataset_rows, read_file_rows
 from workflow_scripts.training.samples import BadSamples, read_samples, write_samples
 
 
@@ -44,3 +44,8 @@ def test_read_file_rows(tmp_path):
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
     paths = [tmp_path / f"a.{kind}" for kind in ("txt", "jsonl", "parquet")]
     assert list(read_file_rows(paths)) == rows * 3
+
+
+def test_read_dataset_rows(world):
+    arguments = (world, "Salesforce/wikitext", "wikitext-103-raw-v1")
+    assert all(isinstance(row["text"], str) for row in read_dataset_rows(*arguments, "validation"))

@@ -45,18 +45,26 @@ MODELS = [
 ]
 TASKS = ["cola", "mnli", "rte", "arc_easy", "gsm8k"]
 BOTH = ("direct", "train_before_test")
-OF_OWN_GRID = (agreement, agreement_by_size, components, compute, leaderboard)
-OF_OWN_GRID = (*OF_OWN_GRID, panel, significance, task_pair, variance)
+OF_OWN_GRID = (
+    agreement,
+    agreement_by_size,
+    components,
+    compute,
+    leaderboard,
+    panel,
+    significance,
+    task_pair,
+    variance,
+)
 
 
 def build_grids(
     scores: pd.DataFrame, imported=(), protocols=BOTH, models=MODELS, tasks=TASKS, measured=None
 ) -> dict[str, Grid]:
-    requests = {name: {"models": models, "tasks": tasks} for name in protocols}
     return make_grids(
         pd.concat([scores, *imported], ignore_index=True),
         SETTINGS,
-        requests,
+        {name: {"models": models, "tasks": tasks} for name in protocols},
         MODEL_TABLE,
         {},
         measured,
@@ -65,9 +73,19 @@ def build_grids(
 
 def make_score(model: str, task: str, protocol: str, value: float, **other) -> dict:
     name, mark, variant = model.partition("@")
-    row = {"study": "harmony", "model": name, "variant": mark + variant, "task": task, "seed": 0}
-    row |= {"protocol": protocol, "shots": 0, "metric": METRICS[task], "value": value, "n": 400}
-    return row | {"stderr": np.sqrt(value * (1 - value) / 400)} | other
+    return {
+        "study": "harmony",
+        "model": name,
+        "variant": mark + variant,
+        "task": task,
+        "seed": 0,
+        "protocol": protocol,
+        "shots": 0,
+        "metric": METRICS[task],
+        "value": value,
+        "n": 400,
+        "stderr": np.sqrt(value * (1 - value) / 400),
+    } | other
 
 
 def make_study(protocols=BOTH, models=MODELS) -> pd.DataFrame:
@@ -100,9 +118,15 @@ def run_script(module, folder: Path, arguments: dict) -> None:
 def run_all(grids: dict[str, Grid], folder: Path) -> None:
     """Make the tables and figures of a grid as the rules do."""
     write_grids(grids, folder / "grid.parquet")
-    arguments = {"grid": folder / "grid.parquet", "settings": SETTINGS.to_params()}
-    arguments |= {"num_bootstrap": 10, "seed": 0, "panel": LEADERBOARD, "release": None}
-    arguments |= {"task_pair": ["rte", "mnli"]}
-    arguments |= {"families": MODEL_TABLE["family"].to_dict()}
+    arguments = {
+        "grid": folder / "grid.parquet",
+        "settings": SETTINGS.to_params(),
+        "num_bootstrap": 10,
+        "seed": 0,
+        "panel": LEADERBOARD,
+        "release": None,
+        "task_pair": ["rte", "mnli"],
+        "families": MODEL_TABLE["family"].to_dict(),
+    }
     for module in OF_OWN_GRID:
         run_script(module, folder, arguments)

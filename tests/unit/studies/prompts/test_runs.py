@@ -32,8 +32,7 @@ PUBLISHED = ROOT / "resources/published/prompt_runs.csv"
 
 def make_metric(name, values) -> Metric:
     value, n = sum(values) / len(values), len(values)
-    baselines = {"best_constant": 0.25, "chance": 0.25}
-    return Metric(name=name, value=value, stderr=0.1, n=n, **baselines)
+    return Metric(name=name, value=value, stderr=0.1, n=n, best_constant=0.25, chance=0.25)
 
 
 def write_run(path, model, run, right) -> None:
@@ -41,8 +40,11 @@ def write_run(path, model, run, right) -> None:
         replace(item, correct=bool(value))
         for item, value in zip(make_items(golds=("0",) * 8), right, strict=False)
     ]
-    metrics = [make_metric("acc", right), make_metric("acc_macro", right)]
-    metrics.append(make_metric("acc_strict", [0, *right[1:]]))
+    metrics = [
+        make_metric("acc", right),
+        make_metric("acc_macro", right),
+        make_metric("acc_strict", [0, *right[1:]]),
+    ]
     if run != "run9":
         metrics.append(make_metric("format_met", [1] * len(right)))
     fields = record_fields(study="prompts", model=model, task=run)
@@ -67,12 +69,12 @@ def make_tables(tmp_path):
                     note = {"record": str(path), "reason": "It died.", "log": "logs/x.log"}
                     write_json(path, {"broken": note})
                 records.append(path)
-        collect(records)[0].to_parquet(tmp_path / "scores.parquet")
-        names = [f"t.{kind}" for kind in ("csv", "md", "tex", "pdf", "png")]
+        scores = tmp_path / "scores.parquet"
+        collect(records)[0].to_parquet(scores)
+        names = ("t.csv", "t.md", "t.tex", "t.pdf", "t.png")
         files = {name: tmp_path / name for name in names}
         paths = list(files.values())
-        inputs = [tmp_path / "scores.parquet", records, PUBLISHED]
-        runs.main(*inputs, paths[:3], paths[3:5], CHECKPOINTS, RUNS)
+        runs.main(scores, records, PUBLISHED, paths[:3], paths[3:], CHECKPOINTS, RUNS)
         return files
 
     return make

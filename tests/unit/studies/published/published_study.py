@@ -45,9 +45,13 @@ def build_files(name: str, folder: Path) -> dict[str, Any]:
     shared = {"grid": folder / "grid.parquet", "settings": read_grid_settings(CONFIG, grid)}
     models = list_grid_models(CONFIG, grid)
     build_grid.main(**inputs, **shared, known_models=models, requested={})
-    shared |= {"texts": inputs["scores"], "release": inputs.get("release"), "seed": CONFIG.seed}
-    shared["training_tokens"] = count_training_tokens(CONFIG)
-    return shared | {"num_bootstrap": 10}  # no test depends on this number
+    return shared | {
+        "texts": inputs["scores"],
+        "release": inputs.get("release"),
+        "seed": CONFIG.seed,
+        "training_tokens": count_training_tokens(CONFIG),
+        "num_bootstrap": 10,  # no test depends on this number
+    }
 
 
 @cache
