@@ -21,6 +21,19 @@ rule plan:
         "../workflow_scripts/steps/plan.py"
 
 
+rule costs:
+    """Tabulate the time and peak memory of the finished jobs, beside the memory that they requested."""
+    log:
+        "logs/costs.log",
+    localrule: True
+    conda:
+        "../envs/planning.yaml"
+    params:
+        version=1,
+    script:
+        "../workflow_scripts/steps/costs.py"
+
+
 rule check_cluster:
     """Check that Slurm accepts the jobs' resource requests (with --profile slurm); submits nothing."""
     log:

@@ -4,6 +4,7 @@ import inspect
 import json
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,11 +16,14 @@ from workflow_scripts.bridge.redaction import log_output
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.core.hardware_errors import describe_hardware_error
 from workflow_scripts.core.offline import block_network
+from workflow_scripts.core.provenance import peak_memory_mb
 
 _LIBRARIES = ("OMP", "MKL", "OPENBLAS", "RAYON")  # tokenizers use Rayon
 # oneDNN keeps the memory of each shape that it has multiplied in bfloat16: with its 1,024 shapes gigabytes, with
 # these 32, which are more than a model's layers have, no slower.
 _SETTINGS = {"TOKENIZERS_PARALLELISM": "true", "ONEDNN_PRIMITIVE_CACHE_CAPACITY": "32"}
+
+COST_START = '{"rule": '  # of a log's last line
 
 
 def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> None:
@@ -46,6 +50,8 @@ def run_job(main: Callable[..., None], job: Any, *, network: bool = False) -> No
 def step(job: Any, *, network: bool = False) -> Iterator[None]:
     """Run the block as a job: its output goes to the log, and a UserError ends it with a message.
 
+    The log's last line has the seconds and the peak memory of a finished job, beside the memory that it requested.
+
     Without `network` the job may connect to nothing beyond this machine.
 
     The number of compute threads is the rule's `compute_threads` parameter if it has one, and does not depend on
@@ -53,12 +59,21 @@ def step(job: Any, *, network: bool = False) -> Iterator[None]:
     """
     threads = getattr(job.params, "compute_threads", None) or job.threads
     os.environ |= limit_library_threads(threads) | _SETTINGS
+    started = time.monotonic()
+    requested = getattr(job, "resources", {})
     with log_output(Path(job.log[0])):
         try:
             if not network:
                 block_network(but_for=read_server_address(job))
-            take_gpus(getattr(job, "resources", {}))
+            take_gpus(requested)
             yield
+            cost = {
+                "rule": job.rule,
+                "seconds": round(time.monotonic() - started, 1),
+                "peak_mb": peak_memory_mb(),
+                "requested_mb": dict(requested.items()).get("mem_mb"),
+            }
+            print(json.dumps(cost))
         except UserError as error:
             print(f"{job.rule}: {error}")
             sys.exit(error.exit_code)

@@ -133,6 +133,7 @@ def _describe_score(row: dict[str, str]) -> str:
 # For each result file of a target, the function that formats it for the terminal.
 _SUMMARIES: dict[str, Callable[[Path], list[str]]] = {
     "plan.txt": _read_answer,
+    "costs.txt": _read_answer,
     "check_cluster.txt": _read_answer,
     "requests/submitted.txt": _read_answer,
     "compare.txt": _read_answer,
