@@ -13,7 +13,7 @@ rule build_world:
     conda:
         "../envs/miniature.yaml"
     resources:
-        mem_mb=3000,
+        mem_mb=500,
         runtime="30m",
     params:
         version="build_world 3",  # raise when the generated datasets change
@@ -33,7 +33,7 @@ rule place_miniature_model:
     conda:
         "../envs/miniature.yaml"
     resources:
-        mem_mb=1000,
+        mem_mb=500,
         runtime="30m",
     params:
         version="place_miniature_model 1",
@@ -54,7 +54,7 @@ rule build_faulty_models:
     conda:
         "../envs/miniature.yaml"
     resources:
-        mem_mb=3000,
+        mem_mb=1000,
         runtime="30m",
     params:
         version="build_faulty_models 2",

@@ -1,5 +1,7 @@
 """Test that `snakemake plan` counts the jobs of a run, and its costs."""
 
+import shutil
+
 import pandas as pd
 import pytest
 
@@ -26,6 +28,16 @@ def test_plan_matches_run(finished, tmp_path):
     assert "Requests of the leaderboard count as if accepted" in output
     assert not (tmp_path / "results/records").exists()
     assert not (tmp_path / "resources").exists()
+
+
+def test_costs_of_finished_jobs(finished, tmp_path):
+    shutil.copytree(finished[0] / "logs", tmp_path / "logs")
+    result = run_snakemake(tmp_path, "costs", *SMALL)
+    assert result.returncode == 0, result.stdout + result.stderr
+    costs = pd.read_csv(tmp_path / "results/costs.csv", index_col="rule")
+    measured = costs.loc["evaluate_direct"]
+    assert measured["jobs"] == count_jobs(finished[1])["evaluate_direct"]
+    assert 0 < measured["peak_mb"] < measured["requested_mb"]
 
 
 def test_paper_plan_gpu_hours(tmp_path):

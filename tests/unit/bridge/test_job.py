@@ -70,7 +70,7 @@ with step(job):
     assert "planted" not in log and "my-password" not in log and "\x1b" not in log
     assert log.startswith("<token><token><token>\nin pieces-<token> of <token>")
     assert "\ufffd[2Jgone\nand http://mirror/x, <token>\n" in log
-    assert log.endswith("no end")
+    assert "no end" in log
 
 
 @pytest.mark.parametrize("end", ["os.kill(0, signal.SIGKILL)", "os.abort()"])
@@ -117,5 +117,5 @@ with step(job):
         attempt(reached.connect, (host, 80))
 """
     _, log = run(tmp_path, code)
-    first, second = log.splitlines()
+    first, second, _ = log.splitlines()
     assert first != "OfflineError" and second == "OfflineError"
