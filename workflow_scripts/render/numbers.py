@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
+
 from workflow_scripts.render import text
 from workflow_scripts.render.frames import plain
 
 Values = dict[str, Any]  # by name; None or NaN if a number could not be computed
+# The functions that compute a chapter's numbers, each by the table that it reads.
+Numbers = dict[str, Callable[[pd.DataFrame], Values]]
 
 
 def select_computed(values: Values) -> Values:

@@ -1,13 +1,11 @@
 """Compute the numbers of the chunking chapter, including training and MMLU of the chunked checkpoints."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.chapter import Study
-from workflow_scripts.render.numbers import Values
+from workflow_scripts.render.numbers import Numbers, Values
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.mmlu.numbers import compute_mmlu_numbers
 
@@ -61,13 +59,9 @@ def get_speedup_numbers(table: pd.DataFrame) -> Values:
     }
 
 
-CHUNKING = Study(
-    key="chunking",
-    prose=Path(__file__).with_name("chapter.md.j2"),
-    computed=(
-        ("chunking_quality", get_quality_numbers),
-        ("chunking_perplexity", get_ratio_numbers),
-        ("chunking_latency", get_speedup_numbers),
-        ("mmlu_by_subject", compute_mmlu_numbers),
-    ),
-)
+NUMBERS: Numbers = {
+    "chunking_quality": get_quality_numbers,
+    "chunking_perplexity": get_ratio_numbers,
+    "chunking_latency": get_speedup_numbers,
+    "mmlu_by_subject": compute_mmlu_numbers,
+}

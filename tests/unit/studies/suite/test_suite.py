@@ -11,7 +11,7 @@ from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import COMMIT, TASKS, fail, make_entry, measure
 from workflow_scripts.scores.files import write_csv
 from workflow_scripts.studies.suite.board import make_suite_tab
-from workflow_scripts.studies.suite.chapter import SUITE
+from workflow_scripts.studies.suite.chapter import NUMBERS
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
 from workflow_scripts.studies.suite.table_requests import describe_suite_page
 
@@ -62,7 +62,7 @@ def test_leaderboard(table):
     assert table["flag"].notna().tolist() == [True, False, False, False, False]
     assert table["missing"].fillna("").tolist() == ["", "", "", "", "truth"]
     assert pd.isna(table["truth"][4]) and table["sst2"][4] == 1.0
-    values = SUITE.values({"suite_leaderboard": table})
+    values = NUMBERS["suite_leaderboard"](table)
     assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (5, 4, 1)
 
 
