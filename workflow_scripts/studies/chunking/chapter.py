@@ -19,14 +19,11 @@ def get_quality_numbers(table: pd.DataFrame) -> Values:
     best = str(trained["perplexity"].idxmin())
     checkpoint = CheckpointId.parse(best)
     values: Values = {"chunking.best": best}
-    for name in ("agreement", "speedup"):
-        if pd.notna(value := table.at[best, name]):
-            values[f"chunking.best_{name}"] = value
+    values |= table.loc[best, ["agreement", "speedup"]].add_prefix("chunking.best_")
     untrained = str(replace(checkpoint, stages=()))
     for key, name in (("best", best), ("before", untrained), ("whole", checkpoint.model)):
-        if name in table.index:
-            values[f"chunking.{key}_wikitext"] = table.at[name, "perplexity"]
-            values[f"chunking.{key}_wikitext_stderr"] = table.at[name, "perplexity_stderr"]
+        values[f"chunking.{key}_wikitext"] = table["perplexity"].get(name)
+        values[f"chunking.{key}_wikitext_stderr"] = table["perplexity_stderr"].get(name)
     return values
 
 
