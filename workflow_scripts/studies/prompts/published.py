@@ -17,7 +17,6 @@ def compare_prompts(
     ours: pd.DataFrame | None,
     checkpoint: str | None,
     runs: Mapping[str, str],
-    max_items_per_subject: int | None,
 ) -> Iterator[dict]:
     """Compare each published number with ours; a failed run counts as not measured.
 
@@ -25,13 +24,13 @@ def compare_prompts(
     """
     measured = index_checkpoints(ours, "run")
     for line in published.itertuples():
-        value = float(line.percent) / 100
+        value = line.percent / 100
         questions = _QUESTIONS_OF_RUN_4 if str(line.run) == "4" else _QUESTIONS
         row = measured.get((checkpoint, runs.get(str(line.run))), {})
         because = None
         if checkpoint is None:
             because = "the published model is not in prompts.models"
-        elif row.get("n") and (max_items_per_subject is not None or row["n"] != questions):
+        elif row.get("n") not in (None, questions):
             because = f"{row['n']:,.0f} questions here, {questions:,} in the published run"
         # The subjects were not printed, so the mean over subjects has no standard error.
         stderr = float(compute_share_stderr(value, questions)) if line.metric == "micro" else None

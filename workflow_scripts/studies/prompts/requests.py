@@ -30,7 +30,6 @@ def describe_comparison(settings: Settings) -> dict[str, Any]:
     names = [name for name, is_published in checkpoints.items() if is_published]
     return {
         "checkpoint": next(iter(names), None),
-        "max_items_per_subject": settings.prompts.max_items_per_subject,
         "runs": {
             run.published: name for name, run in settings.prompt_runs.items() if run.published
         },
