@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from tests.records import collect
-from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import COMMIT, TASKS, fail, make_entry, measure
 from workflow_scripts.core.files import write_json
 from workflow_scripts.scores.files import write_csv
@@ -15,7 +14,6 @@ from workflow_scripts.studies.suite.board import make_suite_tab
 from workflow_scripts.studies.suite.chapter import NUMBERS
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
 from workflow_scripts.studies.suite.requests import read_checks
-from workflow_scripts.studies.suite.table_requests import describe_suite_page
 
 GOOD, FAIR, POOR = ([True] * n + [False] * (10 - n) for n in (8, 7, 2))
 FLAG = {"model": "org/net", "precision": "bfloat16", "revision": COMMIT[:7]}
@@ -72,9 +70,11 @@ def test_leaderboard(table):
 def test_tab(table):
     published = {"name": "A model", "task": "truth", "metric": "acc", "percent": "20.0"}
     published |= {"items": "400", "what": "Of another protocol.", "source": "A paper"}
-    page = describe_suite_page(load({})) | {"tasks": TASKS, "baselines": [published]}
+    elsewhere = published | {"metric": "mc1"}  # of a metric that the suite does not show
+    pd.DataFrame([published, elsewhere]).to_csv("baselines.tsv", sep="\t", index=False)
     write_csv(table, Path("leaderboard.csv"))
-    baseline, chance, paper, good, *_ = make_suite_tab(Path("leaderboard.csv"), page).rows
+    tab = make_suite_tab(Path("leaderboard.csv"), Path("baselines.tsv"), {"tasks": TASKS})
+    baseline, chance, paper, good, *_ = tab.rows
     assert (baseline["model"], baseline["sst2"], baseline["average"]) == ("Baseline", 0.25, 0.25)
     assert chance["average"] is None and "sst2" not in chance
     assert paper["truth"] == 0.2 and paper["truth_stderr"] == pytest.approx(0.02)
