@@ -6,7 +6,10 @@ from workflow_scripts.evaluation.requests import (
     build_verify_request,
     build_written_request,
 )
-from workflow_scripts.studies.training.requests import list_untrained_text_names
+
+# The texts on which perplexity is measured, Magpie with one text per difficulty.
+MAGPIE = [f"magpie ({difficulty})" for difficulty in SETTINGS.chunking.measures.difficulties]
+TEXTS = sorted([*MAGPIE, "wikitext"])
 
 
 rule build_chunked:
@@ -184,7 +187,7 @@ rule chunking_perplexity:
         version=1,
         arguments={
             "models": SETTINGS.chunking.models,
-            "texts": list_untrained_text_names(SETTINGS),
+            "texts": [*TEXTS, *(["written"] if SETTINGS.chunking.measures.written_tokens else [])],
         },
     script:
         "../workflow_scripts/studies/chunking/perplexity.py"

@@ -1,9 +1,12 @@
 """Evaluate each chunked model and its checkpoints on all 57 subjects of MMLU."""
 
 from workflow_scripts.evaluation.requests import build_mmlu_request
-from workflow_scripts.paper.requests import name_published_tables
+from workflow_scripts.settings.mmlu import find_published_table
 
-MMLU_CHECKPOINTS = SETTINGS.list_mmlu_checkpoints()
+# The checkpoints to evaluate, each with the published table of its variant, or None.
+MMLU_CHECKPOINTS = {
+    str(id): find_published_table(id, SETTINGS.source) for id in SETTINGS.list_mmlu_checkpoints()
+}
 
 
 rule evaluate_mmlu:
@@ -35,7 +38,7 @@ rule mmlu_by_subject:
         scores="results/scores/mmlu.parquet",
         published=[
             SETTINGS.resource(f"published/{table}.csv")
-            for table in name_published_tables(SETTINGS).values()
+            for table in MMLU_CHECKPOINTS.values()
             if table
         ],
     output:
@@ -48,7 +51,7 @@ rule mmlu_by_subject:
         "../envs/reporting.yaml"
     params:
         version=3,
-        arguments={"checkpoints": name_published_tables(SETTINGS)},
+        arguments={"checkpoints": MMLU_CHECKPOINTS},
     script:
         "../workflow_scripts/studies/mmlu/by_subject.py"
 

@@ -1,12 +1,16 @@
 """Merge the scores of all studies, and write the report, the paper and the leaderboard page."""
 
-from workflow_scripts.paper.requests import (
-    describe_comparisons,
-    describe_leaderboard,
-    dump_shown_config,
-    list_published_cells,
-)
 from workflow_scripts.settings.mmlu import PUBLISHED
+
+# The tables of published numbers, and our checkpoints and prompt runs that they are compared with.
+PUBLISHED_TABLES = [*PUBLISHED.values(), "prompt_runs", "harmony_leaderboard", "harmony_cells"]
+PUBLISHED_MMLU = {table: name for name, table in MMLU_CHECKPOINTS.items() if table}
+PUBLISHED_RUNS = {
+    name: run.published for name, run in SETTINGS.prompt_runs.items() if run.published
+}
+PROMPTED = next((name for name, is_published in PROMPT_CHECKPOINTS.items() if is_published), None)
+# What the report leaves out of the config: the rows of its tables, and what names one command's files.
+CONFIG_TABLES = {"models", "tasks", "grids", "prompt_runs", "explain", "workflow_folder", "compare"}
 
 # The files of each chapter of the report, in this order; it shows the tables and figures among them.
 CHAPTERS = {grid: list_results(grid) for grid in OTHERS if GRIDS[grid].in_report}
@@ -37,7 +41,10 @@ rule protocol_differences:
         "../envs/reporting.yaml"
     params:
         version=7,
-        arguments=list_published_cells(SETTINGS),
+        arguments={
+            "checkpoints": [name for name, table in MMLU_CHECKPOINTS.items() if table],
+            "runs": PUBLISHED_RUNS,
+        },
     script:
         "../workflow_scripts/paper/protocol_differences.py"
 
@@ -46,15 +53,7 @@ rule reproduction:
     """Compare each published number with ours, with a verdict."""
     input:
         ours=list_tables("mmlu_by_subject", "prompt_runs", "harmony_leaderboard"),
-        published=[
-            SETTINGS.resource(f"published/{name}.csv")
-            for name in [
-                *PUBLISHED.values(),
-                "prompt_runs",
-                "harmony_leaderboard",
-                "harmony_cells",
-            ]
-        ],
+        published=[SETTINGS.resource(f"published/{name}.csv") for name in PUBLISHED_TABLES],
         protocols=SETTINGS.resource("published/protocols.yaml"),
         differences="results/tables/protocol_differences.csv",
     output:
@@ -66,7 +65,15 @@ rule reproduction:
         "../envs/reporting.yaml"
     params:
         version=4,
-        arguments=describe_comparisons(SETTINGS),
+        arguments={
+            "comparison": {
+                "source": SETTINGS.source,
+                "models": list_model_rows(SETTINGS, "huggingface"),
+                "mmlu": PUBLISHED_MMLU,
+                "prompts": {"checkpoint": PROMPTED, "runs": PUBLISHED_RUNS},
+            },
+            "margins": SETTINGS.margins.model_dump(),
+        },
     script:
         "../workflow_scripts/paper/reproduction.py"
 
@@ -81,6 +88,12 @@ rule leaderboard:
     """Build the leaderboard, one web page with tabs for submitted models and train-before-test: results/report/leaderboard.html."""
     input:
         tables=LEADERBOARD_TABLES,
+        # Generated questions have no published baselines.
+        baselines=(
+            SETTINGS.resource("published/suite_baselines.tsv")
+            if SETTINGS.source == "huggingface"
+            else []
+        ),
     output:
         page=report(
             "results/report/leaderboard.html",
@@ -94,9 +107,16 @@ rule leaderboard:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=describe_leaderboard(
-            SETTINGS, measures=any(RECORDS.values()) or "suite" in RECORDS
-        ),
+        arguments={
+            "source": SETTINGS.source if any(RECORDS.values()) or "suite" in RECORDS else None,
+            "tasks": list_shown_tasks(SETTINGS),
+            "protocols": dict(GRIDS[OWN].names),
+            "suite": {
+                **SETTINGS.suite.model_dump(mode="json"),
+                "tasks": SUITE_TASKS,
+                "on_gpu": SETTINGS.on_gpus,
+            },
+        },
     script:
         "../workflow_scripts/paper/leaderboard.py"
 
@@ -147,7 +167,10 @@ rule paper:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments={"chapters": CHAPTERS, "config": dump_shown_config(SETTINGS)},
+        arguments={
+            "chapters": CHAPTERS,
+            "config": SETTINGS.model_dump(mode="json", exclude=CONFIG_TABLES),
+        },
     script:
         "../workflow_scripts/paper/report.py"
 

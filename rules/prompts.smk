@@ -4,9 +4,14 @@ from workflow_scripts.evaluation.prompts.requests import (
     build_explain_arguments,
     build_prompt_request,
 )
-from workflow_scripts.studies.prompts.requests import describe_prompt_runs
+from workflow_scripts.settings.prompts.section import PUBLISHED_MODEL
 
-PROMPT_CHECKPOINTS = SETTINGS.list_prompt_checkpoints()
+# The checkpoints to prompt, each with whether published scores are shown next to it. The miniature world shows them
+# too, although they are of another model.
+PROMPT_CHECKPOINTS = {
+    name: SETTINGS.source == "miniature" or name == PUBLISHED_MODEL
+    for name in map(str, SETTINGS.list_prompt_checkpoints())
+}
 _OUTPUTS = "results/outputs/prompts/{checkpoint}/{run}"
 _RECORD = "results/records/prompts/prompt_run/{checkpoint}/{run}"
 
@@ -93,7 +98,13 @@ rule prompt_runs:
         "../envs/reporting.yaml"
     params:
         version=1,
-        arguments=describe_prompt_runs(SETTINGS),
+        arguments={
+            "checkpoints": PROMPT_CHECKPOINTS,
+            "runs": [
+                {"name": name} | run.model_dump(include={"changed", "after", "published"})
+                for name, run in SETTINGS.prompt_runs.items()
+            ],
+        },
     script:
         "../workflow_scripts/studies/prompts/runs.py"
 

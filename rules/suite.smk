@@ -55,7 +55,10 @@ rule suite_leaderboard:
         "../envs/reporting.yaml"
     params:
         version=6,
-        arguments=describe_tables(SETTINGS),
+        arguments={
+            "tasks": SUITE_TASKS,
+            "flags": [flag.model_dump(mode="json") for flag in SETTINGS.flags],
+        },
     script:
         "../workflow_scripts/studies/suite/leaderboard.py"
 

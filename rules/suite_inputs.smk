@@ -5,7 +5,7 @@ import json
 from workflow_scripts.bridge.job_list import CHECKS, is_listing
 from workflow_scripts.miniature import catalogue
 from workflow_scripts.studies.suite.submissions import accept_unchecked, check_requests
-from workflow_scripts.studies.suite.table_requests import describe_tables
+from workflow_scripts.studies.suite.tasks import list_tasks
 
 
 def get_suite_source(model, revision):
@@ -24,6 +24,7 @@ SUITE_CHECKS = check_requests(
 SUITE_SOURCES = [
     file for entry in SUITE_CHECKS["submissions"].values() for file in entry["sources"]
 ]
+SUITE_TASKS = list_tasks(SETTINGS)
 # The requests, keyed by the row's name in paths; a second request for the same row is refused.
 SUITE_ROWS = {request.row: request for request in SETTINGS.requests.values()}
 

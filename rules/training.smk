@@ -1,7 +1,6 @@
 """Train chunked checkpoints stage by stage, and other models in one training run."""
 
 from workflow_scripts.studies.records import list_trainings
-from workflow_scripts.studies.training.requests import list_text_names
 
 
 rule tokenise_samples:
@@ -69,7 +68,7 @@ rule training_stages:
         version=1,
         arguments={
             "checkpoints": [str(id) for id in SETTINGS.list_compared_checkpoints()],
-            "texts": list_text_names(SETTINGS),
+            "texts": TEXTS,
         },
     script:
         "../workflow_scripts/studies/training/stages.py"

@@ -22,18 +22,19 @@ _ABOUT = {
 
 def main(
     tables: list[Path],
+    baselines: Path | None,
     page: Path,
     source: str | None,
     tasks: list[dict[str, Any]],
     protocols: dict[str, str],
     suite: dict[str, Any],
 ) -> None:
-    """Write the page from the CSV files of the tables that exist."""
+    """Write the page from the CSV files of the tables that exist; `source` is None if all scores are imported."""
     made = {path.stem: path for path in tables}
     tabs = []
     texts = {}
     if "suite_leaderboard" in made:
-        tabs.append(make_suite_tab(made["suite_leaderboard"], suite))
+        tabs.append(make_suite_tab(made["suite_leaderboard"], baselines, suite))
         texts = render_texts(suite)
     if "harmony_leaderboard" in made:
         tabs.append(make_harmony_tab(made["harmony_leaderboard"], tasks, protocols))

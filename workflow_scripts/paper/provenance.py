@@ -1,6 +1,6 @@
 """Collect the provenance of the numbers from the records: code, packages, machines, models, data."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ def collect_provenance(records: list[Path], config: dict[str, Any]) -> dict[str,
     Items are not read, since `collect_scores` has checked them. `seen` has the fields that may differ between
     records; the report mentions fields with several values.
     """
-    studies: dict[str, Counter[str]] = {}
-    seen: dict[str, set[str]] = {}
+    studies: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    seen: defaultdict[str, set[str]] = defaultdict(set)
     models, datasets, broken = {}, {}, []
     for path in sorted(records):
         record = read_record_numbers(path)
@@ -22,7 +22,7 @@ def collect_provenance(records: list[Path], config: dict[str, Any]) -> dict[str,
             broken.append(record.model_dump())
             continue
         counts = {"items": record.items.n, "records": 1, "tokens": record.cost.tokens}
-        studies.setdefault(record.study, Counter()).update(counts)
+        studies[record.study].update(counts)
         models[record.model.id] = record.model.model_dump(include={"commit", "weights_sha256"})
         datasets[record.task.dataset] = record.task.dataset_commit
         protocol = record.protocol
@@ -36,7 +36,7 @@ def collect_provenance(records: list[Path], config: dict[str, Any]) -> dict[str,
             "engines": [protocol.engine or ""],
             "dates": [record.volatile.started[:10]],
         }.items():
-            seen.setdefault(key, set()).update(values)
+            seen[key].update(values)
     return {
         "studies": {name: dict(studies[name]) for name in sorted(studies)},
         "seen": {key: sorted(filter(None, values)) for key, values in seen.items()},

@@ -17,15 +17,16 @@ from markupsafe import Markup
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.clean_text import clean_lines, escape_latex
 from workflow_scripts.core.files import read_png_description, write_json, write_text
-from workflow_scripts.paper.numbers import PROSE, compute_run_numbers
+from workflow_scripts.paper.numbers import compute_run_numbers
 from workflow_scripts.paper.provenance import collect_provenance
 from workflow_scripts.paper.studies import STUDIES
 from workflow_scripts.render.numbers import Values, select_computed
-from workflow_scripts.render.prose import render_prose
+from workflow_scripts.render.prose import read_title, render_prose
 from workflow_scripts.render.tables import ShownTable, read_markdown, read_table
 from workflow_scripts.render.web.policy import policy
 
-WEB = Path(__file__).parents[1] / "render/web"
+PACKAGE = Path(__file__).parents[1]
+PROSE, WEB = PACKAGE / "paper/prose", PACKAGE / "render/web"
 MAX_ROWS = 60  # per table in the paper
 MAX_WIDTHS = {"upright": 100, "landscape": 190}  # characters that fit across a page
 _LATEX_MARKS = {
@@ -47,9 +48,11 @@ def read_content(
     that the caption `agreement` is the one of `<grid>_agreement`.
     """
     shown, missing = [], []
-    prose = {study.key: (study.title, render_prose(study.prose, numbers)) for study in STUDIES}
-    for key in dict.fromkeys([*prose, *chapters]):
-        title, paragraphs = prose.get(key, (key, []))
+    for key in dict.fromkeys([*STUDIES, *chapters]):
+        title, paragraphs = key, []
+        if key in STUDIES:
+            prose = PACKAGE / f"studies/{key}/chapter.md.j2"
+            title, paragraphs = read_title(prose), render_prose(prose, numbers)
         paths = list(map(Path, chapters.get(key, [])))
         figures = {
             path: next(text for name, text in captions.items() if path.stem.endswith(name))
@@ -142,8 +145,9 @@ def main(
     files = [Path(path) for paths in chapters.values() for path in paths]
     tables = {path.stem: read_table(path) for path in files if path.suffix == ".csv"}
     values = compute_run_numbers(origin)
-    for study in STUDIES:
-        values |= study.values(tables)
+    for table, compute in (item for study in STUDIES.values() for item in study.items()):
+        if table in tables:
+            values |= compute(tables[table])
     values = select_computed(values)
     write_json(numbers, values)
     write_json(provenance, origin)

@@ -9,7 +9,6 @@ import pandas as pd
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.paper.protocol_differences import read_protocols, withhold_verdicts
 from workflow_scripts.render.tables import read_table, write_table
-from workflow_scripts.render.text import number
 from workflow_scripts.render.verdict import (
     BY_LUCK,
     GENERATED,
@@ -59,42 +58,33 @@ def compare_published(
     return table.assign(because=GENERATED) if source == "miniature" else table
 
 
-def format_columns(table: pd.DataFrame) -> pd.DataFrame:
-    absent = table["ours"].isna() & (table["verdict"] == NOT_COMPARABLE)
-    lines = [_format_row(row) for row in table[~absent].to_dict("records")]
-    for (source, because), rows in table[absent].groupby(["source", "because"], sort=False):
-        lines.append(
-            {
-                "Published in": source,
-                "Of": f"{rows['of'].nunique()} models" if rows["of"].nunique() > 1 else None,
-                "What": f"{len(rows):,} numbers",
-                "Verdict": f"{NOT_COMPARABLE}: {because}",
-            }
-        )
-    columns = ["Published in", "Of", "What", "Published", "Ours", "Difference", "z"]
-    columns += ["Would show", "Verdict"]
-    return pd.DataFrame(lines, columns=columns)
+def merge_absent(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the displayed rows: numbers that were not measured, for one reason, share a row."""
+    is_absent = table["ours"].isna() & (table["verdict"] == NOT_COMPARABLE)
+    table = table.assign(
+        what=table["item"].str.replace("_", " ") + ", " + table["metric"],
+        verdict=table["verdict"] + (": " + table["because"]).fillna(""),
+    )
+    ranks = table.loc[table["metric"] == "rank", ["published", "ours"]].map("{:g}".format)
+    table[["published", "ours"]] = ranks.combine_first(table[["published", "ours"]])
+    groups = table[is_absent].groupby(["source", "verdict"], sort=False)
+    merged = groups.agg(models=("of", "nunique"), what=("what", "size")).reset_index()
+    merged["of"] = (merged["models"].astype(str) + " models").where(merged["models"] > 1)
+    merged["what"] = merged["what"].map("{:,d} numbers".format)
+    return pd.concat([table[~is_absent], merged])
 
 
-def _format_row(row: dict) -> dict:
-    whole = row["metric"] in ("rank", "pc1")
-    because = f": {row['because']}" if isinstance(row["because"], str) else ""
-    return {
-        "Published in": row["source"],
-        "Of": row["of"],
-        "What": f"{row['item'].replace('_', ' ')}, {row['metric']}",
-        "Published": _format_score(row["published"], row["published_stderr"], whole),
-        "Ours": _format_score(row["ours"], row["ours_stderr"], whole),
-        "Difference": number(row["difference"], "+.3f"),
-        "z": number(row["z"], "+.1f"),
-        "Would show": number(row["smallest"], ".3f"),
-        "Verdict": row["verdict"] + because,
-    }
-
-
-def _format_score(value: float, stderr: float | None, whole: bool) -> str | None:
-    text, error = number(value, "g" if whole else ".3f"), number(None if whole else stderr)
-    return f"{text} ± {error}" if text and error else text
+_SHOWN = {
+    "Published in": "{source}",
+    "Of": "{of}",
+    "What": "{what}",
+    "Published": "{published:.3f} ± {published_stderr:.3f}",
+    "Ours": "{ours:.3f} ± {ours_stderr:.3f}",
+    "Difference": "{difference:+.3f}",
+    "z": "{z:+.1f}",
+    "Would show": "{smallest:.3f}",
+    "Verdict": "{verdict}",
+}
 
 
 def main(
@@ -117,7 +107,8 @@ def main(
         table,
         title="Reproduction of published numbers",
         note=NOTE.format(scores=100 * margins["scores"], ranks=margins["ranks"]),
-        shown=format_columns(results),
+        shown=_SHOWN,
+        rows=merge_absent(results),
     )
 
 

@@ -1,17 +1,17 @@
-"""The studies of the report, in the order of its chapters."""
+"""The studies of the report, in the order of its chapters, each with the functions that compute its numbers."""
 
-from workflow_scripts.paper.numbers import REPRODUCTION
-from workflow_scripts.studies.chunking.chapter import CHUNKING
-from workflow_scripts.studies.harmony.chapter import HARMONY
-from workflow_scripts.studies.prompts.chapter import PROMPTS
-from workflow_scripts.studies.published.chapter import PUBLISHED
-from workflow_scripts.studies.suite.chapter import SUITE
+from workflow_scripts.studies.chunking import chapter as chunking
+from workflow_scripts.studies.harmony import chapter as harmony
+from workflow_scripts.studies.prompts import chapter as prompts
+from workflow_scripts.studies.published import chapter as published
+from workflow_scripts.studies.reproduction import chapter as reproduction
+from workflow_scripts.studies.suite import chapter as suite
 
-STUDIES = (
-    PUBLISHED,
-    HARMONY,
-    CHUNKING,
-    PROMPTS,
-    SUITE,
-    REPRODUCTION,
-)
+STUDIES = {
+    "published": published.NUMBERS,
+    "harmony": harmony.NUMBERS,
+    "chunking": chunking.NUMBERS,
+    "prompts": prompts.NUMBERS,
+    "suite": suite.NUMBERS,
+    "reproduction": reproduction.NUMBERS,
+}

@@ -69,8 +69,9 @@ def set_log_axis(axes, write: Callable[[float], str] | None = None) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def pick_model_colours(models: list[str]) -> dict[str, object]:
+def pick_model_colours(names: Iterable[str]) -> dict[str, object]:
     """Pick a colour for each model from the palette, or from a colour map if there are more models than colours."""
+    models = list(dict.fromkeys(names))
     if len(models) <= len(PALETTE):
         return dict(zip(models, PALETTE, strict=False))
     ramp = _pyplot().get_cmap("viridis")

@@ -11,22 +11,17 @@ Cells = dict[str, Any]
 
 def cells(frame: pd.DataFrame) -> list[Cells]:
     """Return the rows as plain values; whole numbers are int, even if a missing one made the column float."""
-    rows = frame.astype(object).to_dict("records")
-    return [{str(name): plain(value) for name, value in row.items()} for row in rows]
+    return [{name: plain(value) for name, value in row.items()} for row in frame.to_dict("records")]
 
 
-def get_checkpoint_name(row: Cells) -> str:
-    """Join the checkpoint's name from the model and the variant of a row."""
-    return f"{row['model']}{row['variant'] or ''}"
+def index_checkpoints(table: pd.DataFrame | None, key: str) -> dict[tuple, Cells]:
+    """Return the rows by checkpoint and the column `key`; nothing if there is no table."""
+    rows = [] if table is None else cells(table)
+    return {(f"{row['model']}{row['variant'] or ''}", row[key]): row for row in rows}
 
 
 def plain(value: Any) -> str | int | float | bool | None:
-    if value is None or value is pd.NA:
+    value = value.item() if hasattr(value, "item") else value  # a NumPy scalar
+    if pd.isna(value) or value in (math.inf, -math.inf):
         return None
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        return int(value) if value.is_integer() else float(value)
-    if hasattr(value, "item"):  # a NumPy scalar
-        return value.item()
-    return value if isinstance(value, str | int | bool) else str(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
+
 from workflow_scripts.render import text
 from workflow_scripts.render.frames import plain
 
 Values = dict[str, Any]  # by name; None or NaN if a number could not be computed
+# The functions that compute a chapter's numbers, each by the table that it reads.
+Numbers = dict[str, Callable[[pd.DataFrame], Values]]
 
 
 def select_computed(values: Values) -> Values:
@@ -17,8 +21,8 @@ def select_computed(values: Values) -> Values:
 
 def format_percent(value: float) -> str:
     """Format as a percentage without decimals, or with one where rounding would give 0% or 100% wrongly."""
-    digits = 1 if f"{100 * value:.0f}" in ("0", "100") and value not in (0, 1) else 0
-    return f"{100 * value:.{digits}f}%"
+    digits = 1 if f"{value:.0%}" in ("0%", "100%") and value not in (0, 1) else 0
+    return f"{value:.{digits}%}"
 
 
 # The filters of a chapter's template, and formats of a table's cells; `fixed` takes a Python format such as ".2f".
@@ -28,5 +32,5 @@ FORMATS: dict[str, Callable[..., str]] = {
     "milliseconds": lambda seconds: f"{1000 * seconds:.1f}",
     "percent": format_percent,
     "perplexity": text.perplexity,
-    "points": lambda share: text.fixed(100 * share, ".1f"),
+    "points": lambda share: text.fixed(share, ".1%").rstrip("%"),
 }

@@ -10,12 +10,11 @@ left out. Outside of brackets the whole sentence is left out, and with the first
 
 import math
 import re
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from jinja2 import ChainableUndefined, Environment, TemplateError, Undefined
+from jinja2 import ChainableUndefined, Environment, TemplateError
 
 from workflow_scripts.core.errors import UserError
 from workflow_scripts.render.numbers import FORMATS, Values
@@ -26,12 +25,18 @@ _END, _MISSING = "\f", "\0"
 
 
 class MissingNumber(ChainableUndefined):
-    """A missing number: it is false, and so is each of <, <=, > and >= with it."""
+    """A missing number: it is false, and so is each of <, <=, > and >= with it; in any format it is a marker."""
 
     def __lt__(self, other: Any) -> bool:
         return False
 
     __le__ = __gt__ = __ge__ = __lt__
+
+    def __float__(self) -> float:
+        return math.nan
+
+    def __format__(self, spec: str) -> str:
+        return _MISSING
 
     def __str__(self) -> str:
         return _MISSING
@@ -45,9 +50,8 @@ def read_title(template: Path) -> str:
 def render_prose(template: Path, numbers: Values) -> list[str]:
     """Render the paragraphs of a template, leaving out parts, sentences and paragraphs with missing numbers."""
     environment = Environment(undefined=MissingNumber)
-    environment.filters |= {name: _skip_missing(show) for name, show in FORMATS.items()}
-    environment.filters["joined"] = _join_parts
-    environment.globals |= {"compared": _skip_missing(compared), "errors_apart": errors_apart}
+    environment.filters |= FORMATS | {"joined": _join_parts}
+    environment.globals |= {"compared": compared, "errors_apart": errors_apart}
     source = template.read_text(encoding="utf-8").partition("\n")[2]
     # Jinja2 treats a form feed as white space, so an empty line is allowed inside a tag.
     source = re.sub(r"\n[ \t]*\n", f"\n{_END}\n", source)
@@ -61,10 +65,6 @@ def render_prose(template: Path, numbers: Values) -> list[str]:
         if sentences and sentences[0]:
             paragraphs.append(" ".join(filter(None, sentences)))
     return paragraphs
-
-
-def _skip_missing(show: Callable[..., str]) -> Callable[..., str]:
-    return lambda value, *words: _MISSING if isinstance(value, Undefined) else show(value, *words)
 
 
 def _trim(text: str) -> str:
@@ -94,12 +94,11 @@ def _nest(numbers: Values) -> dict[str, Any]:
 
 def compared(z: float, below: str, within: str, above: str) -> str:
     """Return the words for a difference of z standard errors: below, within or above CLEAR of them."""
+    if math.isnan(z):
+        return _MISSING
     return below if z <= -CLEAR else above if z >= CLEAR else within
 
 
-def errors_apart(value: Any, error: Any, other: Any, other_error: Any) -> Any:
-    """Compute value minus other in standard errors of the difference."""
-    for number in (value, error, other, other_error):
-        if isinstance(number, Undefined):
-            return number
-    return (value - other) / (math.hypot(error, other_error) or math.inf)
+def errors_apart(value: float, error: float, other: float, other_error: float) -> float:
+    """Compute value minus other in standard errors of the difference; NaN if a number is missing."""
+    return (float(value) - float(other)) / (math.hypot(error, other_error) or math.inf)

@@ -6,9 +6,7 @@ import re
 import pytest
 
 from tests.browser.boards import make_hostile_page
-from tests.unit.settings.merged import load
 from workflow_scripts.paper.leaderboard import main
-from workflow_scripts.paper.requests import describe_leaderboard
 
 
 def test_hostile_text_stays_in_data():
@@ -20,10 +18,10 @@ def test_hostile_text_stays_in_data():
     page.encode("utf-8")
 
 
-@pytest.mark.parametrize("measures", [True, False])
-def test_missing_study_has_no_tab(tmp_path, measures):
-    main([], tmp_path / "leaderboard.html", **describe_leaderboard(load({}), measures=measures))
+@pytest.mark.parametrize("source", ["miniature", None])
+def test_missing_study_has_no_tab(tmp_path, source):
+    main([], None, tmp_path / "leaderboard.html", source, [], {}, {})
     page = (tmp_path / "leaderboard.html").read_text(encoding="utf-8")
     assert not re.findall(r'<section id="(\w+)"', page)
-    assert ("its models are tiny" in page) == measures
+    assert ("its models are tiny" in page) == bool(source)
     assert '<a href="index.html">The report</a>' in page

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from tests.unit.settings.merged import load
-from workflow_scripts.paper.reproduction import format_columns
+from workflow_scripts.paper.reproduction import merge_absent
 from workflow_scripts.render.verdict import (
     AGREES,
     DIFFERS,
@@ -98,20 +98,23 @@ def test_all_mmlu_subjects_are_compared():
     # The standard error of the average is computed from the subjects' errors and differs from the printed 0.0339.
     stderr = table["published_stderr"]
     assert stderr["macro"] == pytest.approx(np.linalg.norm(stderr.drop("macro")) / 57)
-    lines = format_columns(compared).query("What.str.contains('virology')")
-    assert lines[["Difference", "Verdict"]].to_numpy().tolist() == [["−0.300", "differs"]]
-    assert set(compare({})["verdict"]) == {NOT_COMPARABLE}
+    (row,) = merge_absent(compared).query("item == 'virology'").itertuples()
+    assert (row.what, row.verdict) == ("virology, qem", DIFFERS)
+    absent = compare({})
+    assert set(absent["verdict"]) == {NOT_COMPARABLE}
+    (row,) = merge_absent(absent).itertuples()
+    assert row.what == "58 numbers" and row.verdict.endswith("is not in the config")
 
 
 @pytest.mark.parametrize(
-    ("change", "limit", "expected"),
+    ("change", "expected"),
     [
-        ({}, None, {INCONCLUSIVE}),
-        ({"micro": 0.9}, None, {DIFFERS, INCONCLUSIVE}),
-        ({"n": 342}, 6, {NOT_COMPARABLE}),
+        ({}, {INCONCLUSIVE}),
+        ({"micro": 0.9}, {DIFFERS, INCONCLUSIVE}),
+        ({"n": 342}, {NOT_COMPARABLE}),
     ],
 )
-def test_prompt_runs_need_same_questions(change, limit, expected):
+def test_prompt_runs_need_same_questions(change, expected):
     published = pd.read_csv(PUBLISHED / "prompt_runs.csv", dtype={"run": str})
     runs = {str(run): f"run{run}" for run in range(1, 8)} | {"4": "run4_first285"}
     scores = published.pivot(index="run", columns="metric", values="percent").astype(float) / 100
@@ -119,7 +122,8 @@ def test_prompt_runs_need_same_questions(change, limit, expected):
     own["n"] = own["run"].map({"4": 285}).fillna(14_042).astype("Int64")
     own = own.assign(run=own["run"].map(runs), model=LLAMA, variant="", **change)
     own = own.assign(micro_stderr=0.004, macro_stderr=0.004)
-    table = judge(compare_prompts(read("prompt_runs"), own, LLAMA, runs, limit))
+    ours = {name: run for run, name in runs.items()}
+    table = judge(compare_prompts(read("prompt_runs"), own, LLAMA, ours))
     assert set(table["verdict"]) == expected
 
 

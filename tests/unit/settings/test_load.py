@@ -6,7 +6,7 @@ import yaml
 from tests.processes import python
 from tests.unit.settings.merged import CONFIGS, load
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.paper.requests import name_published_tables
+from workflow_scripts.settings.mmlu import find_published_table
 
 MODEL = "miniature/Qwen2-1M-Instruct"
 
@@ -19,7 +19,8 @@ def test_repository_config(path):
         assert (len(settings.harmony.models), len(settings.harmony.tasks)) == (61, 24)
         assert settings.mmlu.max_items_per_subject is settings.prompts.max_items_per_subject is None
     if path.stem == "published_checkpoints":
-        tables = set(name_published_tables(settings).values())
+        checkpoints = settings.list_mmlu_checkpoints()
+        tables = {find_published_table(checkpoint, settings.source) for checkpoint in checkpoints}
         assert tables >= {"mmlu_baseline", "mmlu_k2m12_cpt_sft", "mmlu_k2m6_cpt_sft"}
 
 

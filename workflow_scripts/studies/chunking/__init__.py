@@ -2,5 +2,5 @@
 
 Each table has a script that Snakemake runs: `plans` lists the checkpoints, `perplexity`, `latency` and `pruning`
 tabulate untrained plans, and `quality` compares each checkpoint at each training stage with the unchanged model.
-`chapter.CHUNKING` computes the numbers of the report.
+`chapter` computes the numbers of the report.
 """

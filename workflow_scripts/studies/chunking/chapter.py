@@ -1,13 +1,11 @@
 """Compute the numbers of the chunking chapter, including training and MMLU of the chunked checkpoints."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.render.chapter import Study
-from workflow_scripts.render.numbers import Values
+from workflow_scripts.render.numbers import Numbers, Values
 from workflow_scripts.studies.chunking.frame import TEXT
 from workflow_scripts.studies.mmlu.numbers import compute_mmlu_numbers
 
@@ -21,14 +19,11 @@ def get_quality_numbers(table: pd.DataFrame) -> Values:
     best = str(trained["perplexity"].idxmin())
     checkpoint = CheckpointId.parse(best)
     values: Values = {"chunking.best": best}
-    for name in ("agreement", "speedup"):
-        if pd.notna(value := table.at[best, name]):
-            values[f"chunking.best_{name}"] = value
+    values |= table.loc[best, ["agreement", "speedup"]].add_prefix("chunking.best_")
     untrained = str(replace(checkpoint, stages=()))
     for key, name in (("best", best), ("before", untrained), ("whole", checkpoint.model)):
-        if name in table.index:
-            values[f"chunking.{key}_wikitext"] = table.at[name, "perplexity"]
-            values[f"chunking.{key}_wikitext_stderr"] = table.at[name, "perplexity_stderr"]
+        values[f"chunking.{key}_wikitext"] = table["perplexity"].get(name)
+        values[f"chunking.{key}_wikitext_stderr"] = table["perplexity_stderr"].get(name)
     return values
 
 
@@ -61,13 +56,9 @@ def get_speedup_numbers(table: pd.DataFrame) -> Values:
     }
 
 
-CHUNKING = Study(
-    key="chunking",
-    prose=Path(__file__).with_name("chapter.md.j2"),
-    computed=(
-        ("chunking_quality", get_quality_numbers),
-        ("chunking_perplexity", get_ratio_numbers),
-        ("chunking_latency", get_speedup_numbers),
-        ("mmlu_by_subject", compute_mmlu_numbers),
-    ),
-)
+NUMBERS: Numbers = {
+    "chunking_quality": get_quality_numbers,
+    "chunking_perplexity": get_ratio_numbers,
+    "chunking_latency": get_speedup_numbers,
+    "mmlu_by_subject": compute_mmlu_numbers,
+}

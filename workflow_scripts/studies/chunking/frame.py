@@ -31,16 +31,13 @@ def parse_plans(plans: pd.Series) -> pd.DataFrame:
     return shapes.assign(chunks=shapes["chunks"].clip(lower=1))
 
 
-def name_variant(plan: str, aggregation: str | None, adapters: str | None) -> str:
-    """Return the variant name of a plan's checkpoint; default aggregation and adapters are not marked."""
-    if plan == UNCHANGED or plan.startswith("prune"):
-        return f"@{plan}"
-    marks = [plan]
-    if aggregation and aggregation != USUAL_AGGREGATION:
-        marks.append(aggregation)
-    if adapters != USUAL_ADAPTERS:
-        marks.append(adapters or NO_ADAPTERS)
-    return "@" + "-".join(marks)
+def name_variants(rows: pd.DataFrame) -> pd.Series:
+    """Return the variant name of each plan's checkpoint; default aggregation and adapters are not marked."""
+    plans, aggregations = rows["plan"], rows["aggregation"]
+    adapters = rows["adapters"].fillna(NO_ADAPTERS)
+    marks = ("-" + aggregations).mask(aggregations == USUAL_AGGREGATION).fillna("")
+    marks += ("-" + adapters).mask(adapters == USUAL_ADAPTERS, "")
+    return "@" + plans + marks.mask((plans == UNCHANGED) | plans.str.startswith("prune"), "")
 
 
 def set_doubling_axis(axes, values: pd.Series) -> None:

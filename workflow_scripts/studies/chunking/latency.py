@@ -9,7 +9,7 @@ from workflow_scripts.render.figures import pick_model_colours, save_lines
 from workflow_scripts.render.tables import write_table
 from workflow_scripts.studies.chunking.frame import (
     USUAL_ADAPTERS,
-    name_variant,
+    name_variants,
     parse_plans,
     pivot_metrics,
     set_doubling_axis,
@@ -34,16 +34,12 @@ def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
     """Compute the speedup of each plan, execution and batch size over the unchanged model of the same rounds."""
     varied = ["aggregation", "adapters", "way", "batch", "devices"]
     rows = pivot_metrics(scores[scores["protocol"] == "latency"], _METRICS, varied)
-    rows["devices"] = rows["devices"].fillna(1)
-    rows["adapters"] = rows["adapters"].astype(object).where(rows["adapters"].notna(), None)
-    group = ["model", "plan", "aggregation", "adapters", "batch", "devices"]
-    for kind in ("prefill", "token"):
-        seconds = rows[f"{kind}_seconds"]
-        unchanged = rows.assign(seconds=seconds.where(rows["way"] == "unchanged"))
-        unchanged = unchanged.groupby(group, dropna=False)["seconds"].transform("max")
-        rows[f"{kind}_faster"] = unchanged / seconds
-    shapes = zip(rows["plan"], rows["aggregation"], rows["adapters"], strict=True)
-    return rows.assign(variant=[name_variant(*shape) for shape in shapes])
+    rows = rows.fillna({"devices": 1}).astype({"aggregation": "string", "adapters": "string"})
+    group = [rows[key] for key in ("model", "plan", *varied) if key != "way"]
+    seconds = rows[["prefill_seconds", "token_seconds"]]
+    unchanged = seconds.where(rows["way"] == "unchanged").groupby(group, dropna=False)
+    rows[["prefill_faster", "token_faster"]] = unchanged.transform("max") / seconds
+    return rows.assign(variant=name_variants(rows))
 
 
 def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
@@ -81,7 +77,7 @@ def _draw(axes, table: pd.DataFrame) -> None:
         names = rows["model"] + names
     if (rows["devices"] > 1).any():
         names = names + ", devices: " + rows["devices"].astype(str)
-    colours = pick_model_colours(list(names.unique()))
+    colours = pick_model_colours(names)
     for (name, way), line in rows.groupby([names, rows["way"]], sort=False):
         style = {"color": colours[name], "marker": "o", "markersize": 4}
         style["linestyle"] = "-" if way == "fused" else "--"

@@ -34,9 +34,10 @@ def compute_perplexity(scores: pd.DataFrame, models: list[str], texts: list[str]
     keys = ["model", "task"]
     rows = pivot_perplexity(scores)
     rows = rows[~rows["plan"].str.startswith("prune")]
-    unchanged = rows.assign(value=rows["perplexity"].where(rows["plan"] == UNCHANGED))
-    ratio = rows["perplexity"] / unchanged.groupby(keys)["value"].transform("max")
-    rows = rows.assign(ratio=ratio, chunks=parse_plans(rows["plan"])["chunks"])
+    unchanged = rows["perplexity"].where(rows["plan"] == UNCHANGED)
+    unchanged = unchanged.groupby([rows[key] for key in keys]).transform("max")
+    chunks = parse_plans(rows["plan"])["chunks"]
+    rows = rows.assign(ratio=rows["perplexity"] / unchanged, chunks=chunks)
     expected = pd.MultiIndex.from_product([models, texts], names=keys).to_frame(index=False)
     rows = expected.merge(rows, how="outer", on=keys)
     rows = rows.sort_values([*keys, "aggregation", "chunks"], na_position="first")[_COLUMNS]
@@ -62,7 +63,7 @@ def _draw(axes, table: pd.DataFrame) -> None:
     names = lines["aggregation"] + " · " + lines["task"]
     if lines["model"].nunique() > 1:
         names = lines["model"] + " · " + names
-    colours = pick_model_colours(list(names.unique()))
+    colours = pick_model_colours(names)
     for name, line in lines.groupby(names, sort=False):
         style = {"color": colours[name], "marker": "o", "markersize": 4}
         axes.plot(line["chunks"], line["ratio"], label=f"{name} (n = {line['n'].max()})", **style)

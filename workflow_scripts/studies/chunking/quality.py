@@ -126,7 +126,7 @@ def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     names = table["variant"].replace("", "unchanged")
     if table["model"].nunique() > 1:
         names = table["model"] + table["variant"]
-    colours = pick_model_colours(list(table["stage"].unique()))
+    colours = pick_model_colours(table["stage"])
     size = 9.0, 1.5 + 0.25 * max(4, len(table))
     with drawing([pdf, png], *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):

@@ -1,12 +1,10 @@
 """Compute the numbers of the Harmony chapter: the agreement of tasks before and after training."""
 
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.chapter import Study
-from workflow_scripts.render.numbers import Values
+from workflow_scripts.render.numbers import Numbers, Values
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.studies.ranking import frame
 from workflow_scripts.studies.ranking.agreement import summarize_agreement
@@ -56,17 +54,13 @@ def _describe_panel(table: pd.DataFrame) -> Values:
     }
 
 
-HARMONY = Study(
-    key="harmony",
-    prose=Path(__file__).with_name("chapter.md.j2"),
-    computed=(
-        ("harmony_scores", _describe_scores),
-        ("harmony_agreement", partial(summarize_agreement, study="harmony")),
-        ("harmony_agreement_by_size", partial(summarize_sizes, study="harmony")),
-        ("harmony_leaderboard", _describe_ranking),
-        ("harmony_components", partial(summarize_components, study="harmony")),
-        ("harmony_variance", partial(summarize_variance, study="harmony")),
-        ("harmony_significance", _describe_significance),
-        ("harmony_panel", _describe_panel),
-    ),
-)
+NUMBERS: Numbers = {
+    "harmony_scores": _describe_scores,
+    "harmony_agreement": partial(summarize_agreement, study="harmony"),
+    "harmony_agreement_by_size": partial(summarize_sizes, study="harmony"),
+    "harmony_leaderboard": _describe_ranking,
+    "harmony_components": partial(summarize_components, study="harmony"),
+    "harmony_variance": partial(summarize_variance, study="harmony"),
+    "harmony_significance": _describe_significance,
+    "harmony_panel": _describe_panel,
+}

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
+from workflow_scripts.render.frames import index_checkpoints
 from workflow_scripts.settings.mmlu import PUBLISHED, PUBLISHED_MODEL
 from workflow_scripts.studies.mmlu.by_subject import MACRO, read_published_scores
 
@@ -17,8 +17,7 @@ def compare_mmlu(
     published: dict[str, pd.DataFrame], ours: pd.DataFrame | None, checkpoints: Mapping[str, str]
 ) -> Iterator[dict]:
     """Compare each subject and the macro average of each published table with our checkpoint of that variant."""
-    rows = cells(ours) if ours is not None else []
-    measured: dict[tuple, Cells] = {(get_checkpoint_name(row), row["subject"]): row for row in rows}
+    measured = index_checkpoints(ours, "subject")
     for source, table in published.items():
         checkpoint = checkpoints.get(source)
         absent = f"the published variant, {_VARIANTS[source]}, is not in the config"

@@ -1,11 +1,8 @@
 """Compute the numbers of the chapter on prompt runs: how much a score depends on the prompt."""
 
-from pathlib import Path
-
 import pandas as pd
 
-from workflow_scripts.render.chapter import Study
-from workflow_scripts.render.numbers import Values
+from workflow_scripts.render.numbers import Numbers, Values
 from workflow_scripts.render.words import CLEAR, LEVEL
 from workflow_scripts.stats.proportions import compute_baseline_z
 from workflow_scripts.stats.significance import holm
@@ -36,8 +33,6 @@ def _compute_numbers(table: pd.DataFrame) -> Values:
     }
 
 
-PROMPTS = Study(
-    key="prompts",
-    prose=Path(__file__).with_name("chapter.md.j2"),
-    computed=(("prompt_runs", _compute_numbers),),
-)
+NUMBERS: Numbers = {
+    "prompt_runs": _compute_numbers,
+}

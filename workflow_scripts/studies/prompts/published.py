@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from workflow_scripts.render.frames import Cells, cells, get_checkpoint_name
+from workflow_scripts.render.frames import index_checkpoints
 from workflow_scripts.stats.proportions import compute_share_stderr
 
 _QUESTIONS = 14_042
@@ -17,22 +17,22 @@ def compare_prompts(
     ours: pd.DataFrame | None,
     checkpoint: str | None,
     runs: Mapping[str, str],
-    max_items_per_subject: int | None,
 ) -> Iterator[dict]:
     """Compare each published number with ours; a failed run counts as not measured.
 
-    `checkpoint` is our counterpart of the published model, `runs` maps each published run to ours.
+    `checkpoint` is our counterpart of the published model, `runs` maps each of our runs to the published one.
     """
-    rows = [] if ours is None else cells(ours[ours["n"].notna()])
-    measured: dict[tuple, Cells] = {(get_checkpoint_name(row), row["run"]): row for row in rows}
+    measured = {
+        (name, runs.get(run)): row for (name, run), row in index_checkpoints(ours, "run").items()
+    }
     for line in published.itertuples():
-        value = float(line.percent) / 100
+        value = line.percent / 100
         questions = _QUESTIONS_OF_RUN_4 if str(line.run) == "4" else _QUESTIONS
-        row = measured.get((checkpoint, runs.get(str(line.run))), {})
+        row = measured.get((checkpoint, str(line.run)), {})
         because = None
         if checkpoint is None:
             because = "the published model is not in prompts.models"
-        elif row and (max_items_per_subject is not None or row["n"] != questions):
+        elif row.get("n") not in (None, questions):
             because = f"{row['n']:,.0f} questions here, {questions:,} in the published run"
         # The subjects were not printed, so the mean over subjects has no standard error.
         stderr = float(compute_share_stderr(value, questions)) if line.metric == "micro" else None

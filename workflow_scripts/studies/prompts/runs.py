@@ -140,7 +140,7 @@ def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     texts = pd.Series(add_counts(runs["changed"], runs["n"]), runs.index)
     names = table["model"] + table["variant"]
     with drawing([pdf, png], 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
-        colours = pick_model_colours(list(names.unique()))
+        colours = pick_model_colours(names)
         for number, (name, colour) in enumerate(colours.items()):
             rows = table[names == name]
             y = texts.index.get_indexer(rows["run"]) + 0.16 * (number - (len(colours) - 1) / 2)

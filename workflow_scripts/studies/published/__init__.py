@@ -1,1 +1,1 @@
-"""The study of published scores: others' findings recomputed from their numbers, in the chapter `PUBLISHED`."""
+"""The study of published scores: others' findings recomputed from their numbers, in `chapter`."""

@@ -1,12 +1,10 @@
 """Compute the numbers of the chapter on published scores: others' findings recomputed from their numbers."""
 
 from functools import partial
-from pathlib import Path
 
 import pandas as pd
 
-from workflow_scripts.render.chapter import Study
-from workflow_scripts.render.numbers import Values
+from workflow_scripts.render.numbers import Numbers, Values
 from workflow_scripts.studies.ranking.agreement import summarize_agreement
 from workflow_scripts.studies.ranking.agreement_by_size import summarize_sizes
 from workflow_scripts.studies.ranking.components import summarize_components
@@ -41,17 +39,13 @@ def _describe_price(table: pd.DataFrame) -> Values:
     return name_numbers(table, "published", ["way", "budget"], ["tau"])
 
 
-PUBLISHED = Study(
-    key="published",
-    prose=Path(__file__).with_name("chapter.md.j2"),
-    computed=(
-        ("published_agreement", partial(summarize_agreement, study="published")),
-        ("published_agreement_by_size", partial(summarize_sizes, study="published")),
-        ("published_components", partial(summarize_components, study="published")),
-        ("published_variance", partial(summarize_variance, study="published")),
-        ("published_text_agreement", _describe_texts),
-        ("published_task_pair", _describe_ranks),
-        ("published_releases", _describe_releases),
-        ("published_price", _describe_price),
-    ),
-)
+NUMBERS: Numbers = {
+    "published_agreement": partial(summarize_agreement, study="published"),
+    "published_agreement_by_size": partial(summarize_sizes, study="published"),
+    "published_components": partial(summarize_components, study="published"),
+    "published_variance": partial(summarize_variance, study="published"),
+    "published_text_agreement": _describe_texts,
+    "published_task_pair": _describe_ranks,
+    "published_releases": _describe_releases,
+    "published_price": _describe_price,
+}

@@ -240,7 +240,7 @@ def plot_differences(table: pd.DataFrame, names: Sequence[str], files: list[Path
     points = 100 * table[["difference", "low", "high"]].rename(columns={"difference": "value"})
     points = points.assign(label=label, name=table["scores"] + ", " + table["protocol"])
     labels = pd.Index([*label[is_mean], *label]).unique()
-    colours = pick_model_colours(list(points["name"].unique()))
+    colours = pick_model_colours(points["name"])
     with drawing(files, 6.5, 1.4 + 0.22 * len(labels) + 0.2 * len(colours)) as (fig, axes):
         draw_intervals(axes, points, colours, labels)
         axes.axvline(0, color="0.4", linewidth=0.8)

@@ -110,7 +110,7 @@ def plot_scores(table: pd.DataFrame, files: list[Path]) -> None:
         name = table["family"].fillna("other")
     table = table.assign(name=name, label=table["task"], low=low, high=high)
     table = table.sort_values("parameters", kind="stable")
-    colours = pick_model_colours(list(table["name"].unique()))
+    colours = pick_model_colours(table["name"])
     with drawing(files, 6.5, 1.0 + 0.4 * len(tasks) + 0.1 * len(colours)) as (fig, axes):
         draw_intervals(axes, table, colours, tasks)
         baselines = table.groupby("task")["baseline"].max().dropna()

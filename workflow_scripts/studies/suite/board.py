@@ -26,8 +26,10 @@ MODEL_TYPES = {
 }
 
 
-def make_suite_tab(leaderboard: Path, page: dict[str, Any]) -> Tab:
+def make_suite_tab(leaderboard: Path, baselines: Path | None, page: dict[str, Any]) -> Tab:
+    """Build the tab from the leaderboard table and the file of published baselines, if any."""
     board = read_table(leaderboard)
+    published = pd.read_csv(baselines, sep="\t") if baselines else pd.DataFrame()
     icons = {name: f"{icon} {name}" for name, (icon, _) in MODEL_TYPES.items()}
     tasks = [
         Column(task["task"], task["title"], "score", f"{task['shots']}-shot, {task['metric']}.")
@@ -56,7 +58,7 @@ def make_suite_tab(leaderboard: Path, page: dict[str, Any]) -> Tab:
             Column("flag", "Flag", "flag", shown=False),
         ],
         rows=[
-            *_make_baselines(board, page),
+            *_make_baselines(board, published, page["tasks"]),
             *cells(board.assign(model_type=board["model_type"].map(icons))),
         ],
         sort="average",
@@ -64,20 +66,24 @@ def make_suite_tab(leaderboard: Path, page: dict[str, Any]) -> Tab:
     )
 
 
-def _make_baselines(board: pd.DataFrame, page: dict[str, Any]) -> list[Cells]:
+def _make_baselines(
+    board: pd.DataFrame, published: pd.DataFrame, tasks: list[dict[str, Any]]
+) -> list[Cells]:
     """Make rows for the best baseline and for random answers (maximum over rows), and for published scores."""
     rows: list[Cells] = []
-    tasks = [task["task"] for task in page["tasks"]]
+    metrics = {task["task"]: task["metric"] for task in tasks}
     for name, part in (("Baseline", "baseline"), ("Random answers", "chance")):
-        scores = board[[f"{task}_{part}" for task in tasks]].astype(float).max().set_axis(tasks)
+        scores = board[[f"{task}_{part}" for task in metrics]].astype(float).max()
+        scores = scores.set_axis(list(metrics))
         average = plain(scores.mean(skipna=False))
         rows.append({"model": name, "average": average, **scores.dropna().to_dict()})
-    for published in page["baselines"]:
-        score = float(published["percent"]) / 100
-        stderr = float(compute_share_stderr(score, int(published["items"])))
-        row = {published["task"]: score, f"{published['task']}_stderr": stderr}
-        note = f"{published['what']} {published['source']}."
-        rows.append(row | {"model": published["name"], "note": note})
+    for line in published.itertuples():
+        if metrics.get(line.task) != line.metric:
+            continue
+        score = line.percent / 100
+        stderr = float(compute_share_stderr(score, line.items))
+        row = {line.task: score, f"{line.task}_stderr": stderr}
+        rows.append(row | {"model": line.name, "note": f"{line.what} {line.source}."})
     return [row | {"is_baseline": True} for row in rows]
 
 

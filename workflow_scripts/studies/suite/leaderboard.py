@@ -11,7 +11,7 @@ from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.scores.influences import get_row_errors
-from workflow_scripts.studies.suite.requests import get_parameters, read_checks
+from workflow_scripts.studies.suite.requests import read_checks
 
 NOTE = (
     "Scores in percent ± standard error; n is in the CSV. Average: mean over all tasks of the suite, of rows that have"
@@ -42,7 +42,7 @@ def make_leaderboard(
 
     `errors` are the errors of the suite's items from scores.influences.
     """
-    rows = [_describe_entry(entry, flags) for entry in entries]
+    rows = [entry | {"model": entry["name"]} | _find_flag(entry, flags) for entry in entries]
     table = pd.DataFrame(rows, columns=[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS]).set_index("file")
     measured = _select_scores(table, scores, tasks)
     names = [task["task"] for task in tasks]
@@ -67,22 +67,16 @@ def make_leaderboard(
     return table.reset_index()[[*_ENTRY_COLUMNS, *_AVERAGES, *_FLAGS, *parts]]
 
 
-def _describe_entry(entry: dict[str, Any], flags: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    request = entry["request"]
-    flag = next((flag for flag in flags if _match_flag(flag, entry)), {})
-    facts = {"model": request["name"], "parameters": get_parameters(entry)}
-    facts |= {"flag": flag.get("reason"), "flag_link": flag.get("link")}
-    return request | entry | facts
-
-
-def _match_flag(flag: dict[str, Any], entry: dict[str, Any]) -> bool:
-    """Return whether a flag applies to the row of an accepted request."""
-    request = entry["request"]
-    return (
-        flag["model"] == request["name"]
-        and flag["precision"] in (None, request["precision"])
-        and entry["commit"].startswith(flag["revision"] or "")
-    )
+def _find_flag(entry: dict[str, Any], flags: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of the first flag that applies to the row of an accepted request."""
+    for flag in flags:
+        if (
+            flag["model"] == entry["name"]
+            and flag["precision"] in (None, entry["precision"])
+            and entry["commit"].startswith(flag["revision"] or "")
+        ):
+            return {"flag": flag["reason"], "flag_link": flag["link"]}
+    return {}
 
 
 def _select_scores(

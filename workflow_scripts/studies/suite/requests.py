@@ -16,12 +16,17 @@ NOTE = (
     " Pending: accepted, not yet measured on all tasks. Failed: a task could not be measured; the next run tries"
     " again."
 )
-_FROM_REQUEST = ["name", "precision", "model_type", "weight_type", "protocol", "note"]
-_FROM_ENTRY = ["commit", "licence"]
+_COLUMNS = ["request", "name", "precision", "model_type", "weight_type", "protocol", "note"]
+_COLUMNS += ["commit", "licence", "parameters", "status", "reason", "log"]
 
 
 def read_checks(path: Path) -> list[dict[str, Any]]:
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Read the entries of the requests, each with the fields of its request."""
+    entries = json.loads(path.read_text(encoding="utf-8"))
+    return [
+        (entry["request"] or {}) | entry | {"parameters": get_parameters(entry)}
+        for entry in entries
+    ]
 
 
 def get_parameters(entry: dict[str, Any]) -> int | None:
@@ -50,20 +55,10 @@ def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
     return {"status": status, "reason": None, "log": None}
 
 
-def make_requests_table(entries: list[dict[str, Any]]) -> pd.DataFrame:
-    rows = [
-        (entry["request"] or {})
-        | {"request": entry["file"], "parameters": get_parameters(entry)}
-        | {field: entry.get(field) for field in _FROM_ENTRY}
-        | get_status(entry)
-        for entry in entries
-    ]
-    columns = ["request", *_FROM_REQUEST, *_FROM_ENTRY, "parameters", "status", "reason", "log"]
-    return pd.DataFrame(rows, columns=columns).astype({"parameters": "Int64"})
-
-
 def main(checks: Path, table: list[Path]) -> None:
-    requests = make_requests_table(read_checks(checks))
+    entries = read_checks(checks)
+    rows = [entry | {"request": entry["file"]} | get_status(entry) for entry in entries]
+    requests = pd.DataFrame(rows, columns=_COLUMNS).astype({"parameters": "Int64"})
     shown = requests[["request", "name", "precision", "status", "reason", "log"]]
     columns = shown.rename(columns=str.capitalize).rename(columns={"Name": "Model"})
     title = "Requests for the leaderboard"

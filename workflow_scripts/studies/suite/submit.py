@@ -12,7 +12,7 @@ def main(checks: Path) -> None:
     lines = []
     for entry in read_checks(checks):
         status = get_status(entry)
-        model = entry["request"] and "{name} in {precision}".format(**entry["request"])
+        model = entry["request"] and f"{entry['name']} in {entry['precision']}"
         details = filter(None, [entry["file"], model, status["reason"]])
         lines.append(plain(f"{status['status']:<10} {': '.join(details)}"))
     text = "\n".join([*lines, ""])

@@ -1,4 +1,1 @@
-"""Tabulate the training study: `stages` makes the table of perplexities after each stage, and the loss curves.
-
-`requests.list_text_names` lists the texts on which perplexity is measured.
-"""
+"""Tabulate the training study: `stages` makes the table of perplexities after each stage, and the loss curves."""

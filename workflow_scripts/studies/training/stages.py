@@ -84,7 +84,7 @@ def plot_curves(records: Sequence[TrainingRecord], files: Sequence[Path]) -> Non
     ids = [CheckpointId.parse(record.trained.id) for record in records]
     names = [str(replace(id, stages=())) for id in ids]
     stages = [id.stages[-1].partition(".")[0] for id in ids]
-    colours = pick_model_colours(list(dict.fromkeys(names)))
+    colours = pick_model_colours(names)
     titles = {stage: title for stage, title in _TITLES.items() if stage in stages}
     grid = {"ncols": len(titles), "squeeze": False}
     with drawing(files, 3.4 * len(titles) + 0.4, 3.4, **grid) as (fig, axes):

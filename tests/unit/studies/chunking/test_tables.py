@@ -9,7 +9,7 @@ from workflow_scripts.core.items import Item
 from workflow_scripts.core.records import Metric, write_record
 from workflow_scripts.render.tables import read_table
 from workflow_scripts.studies.chunking import latency, perplexity, pruning, quality
-from workflow_scripts.studies.chunking.chapter import CHUNKING
+from workflow_scripts.studies.chunking.chapter import NUMBERS
 
 TEXTS = ["magpie (easy)", "wikitext"]
 MODEL = "org/name"
@@ -104,7 +104,7 @@ def test_speedup():
         }
     )
     assert all(CheckpointId.parse(f"{MODEL}{variant}") for variant in table["variant"])
-    values = CHUNKING.values({"chunking_latency": table})
+    values = NUMBERS["chunking_latency"](table)
     assert values["chunking.fastest"] == f"{MODEL}@k2m12-mlp.none-adapters64"
     assert values["chunking.fastest_speedup"] == pytest.approx(6)
 
@@ -132,11 +132,11 @@ def test_pruning_with_failed_cells(failed, run):
 
 def test_numbers_leave_out_failed_cells():
     table = perplexity.compute_perplexity(SCORES, TWO, TEXTS)
-    assert CHUNKING.values({"chunking_perplexity": table})["chunking.ratio_most"] == 40
+    assert NUMBERS["chunking_perplexity"](table)["chunking.ratio_most"] == 40
     nothing = SCORES[:0]
-    tables = {"chunking_perplexity": perplexity.compute_perplexity(nothing, TWO, TEXTS)}
-    tables["chunking_latency"] = latency.compute_latency(nothing, TWO)
-    assert CHUNKING.values(tables) == {}
+    table = perplexity.compute_perplexity(nothing, TWO, TEXTS)
+    assert NUMBERS["chunking_perplexity"](table) == {}
+    assert NUMBERS["chunking_latency"](latency.compute_latency(nothing, TWO)) == {}
 
 
 # Every checkpoint at every stage, against the unchanged model.
@@ -194,7 +194,7 @@ def test_stage_quality(tmp_path, run):
     assert list(table["ratio"]) == [1, 4, 1.5, 1.2, 3, 2]
     assert list(table["agreement"]) == [1, 0.25, 0.75, 1, 0.75, 0.5]
     assert table["speedup"].tolist() == pytest.approx([1, 3, 3, 3, 2, 2])
-    values = CHUNKING.values({"chunking_quality": table})
+    values = NUMBERS["chunking_quality"](table)
     assert values["chunking.best"] == f"{CHUNKED}+cpt+sft"
     assert (values["chunking.before_wikitext"], values["chunking.whole_wikitext"]) == (40, 10)
     assert values["chunking.best_speedup"] == pytest.approx(3)

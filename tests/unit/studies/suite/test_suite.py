@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from tests.records import collect
-from tests.unit.settings.merged import load
 from tests.unit.studies.suite.suite_study import COMMIT, TASKS, fail, make_entry, measure
+from workflow_scripts.core.files import write_json
 from workflow_scripts.scores.files import write_csv
 from workflow_scripts.studies.suite.board import make_suite_tab
-from workflow_scripts.studies.suite.chapter import SUITE
+from workflow_scripts.studies.suite.chapter import NUMBERS
 from workflow_scripts.studies.suite.leaderboard import make_leaderboard
-from workflow_scripts.studies.suite.table_requests import describe_suite_page
+from workflow_scripts.studies.suite.requests import read_checks
 
 GOOD, FAIR, POOR = ([True] * n + [False] * (10 - n) for n in (8, 7, 2))
 FLAG = {"model": "org/net", "precision": "bfloat16", "revision": COMMIT[:7]}
@@ -39,7 +39,8 @@ def entries(here):
 def table(entries):
     paths = [Path(path) for entry in entries for path in entry["records"].values()]
     scores, errors = collect([path for path in paths if path.is_file()])
-    accepted = [entry for entry in entries if not entry["reason"]]
+    write_json(Path("checks.json"), entries)
+    accepted = [entry for entry in read_checks(Path("checks.json")) if not entry["reason"]]
     return make_leaderboard(scores, accepted, errors, TASKS, [FLAG])
 
 
@@ -62,16 +63,18 @@ def test_leaderboard(table):
     assert table["flag"].notna().tolist() == [True, False, False, False, False]
     assert table["missing"].fillna("").tolist() == ["", "", "", "", "truth"]
     assert pd.isna(table["truth"][4]) and table["sst2"][4] == 1.0
-    values = SUITE.values({"suite_leaderboard": table})
+    values = NUMBERS["suite_leaderboard"](table)
     assert (values["suite.rows"], values["suite.ranked"], values["suite.flagged"]) == (5, 4, 1)
 
 
 def test_tab(table):
     published = {"name": "A model", "task": "truth", "metric": "acc", "percent": "20.0"}
     published |= {"items": "400", "what": "Of another protocol.", "source": "A paper"}
-    page = describe_suite_page(load({})) | {"tasks": TASKS, "baselines": [published]}
+    elsewhere = published | {"metric": "mc1"}  # of a metric that the suite does not show
+    pd.DataFrame([published, elsewhere]).to_csv("baselines.tsv", sep="\t", index=False)
     write_csv(table, Path("leaderboard.csv"))
-    baseline, chance, paper, good, *_ = make_suite_tab(Path("leaderboard.csv"), page).rows
+    tab = make_suite_tab(Path("leaderboard.csv"), Path("baselines.tsv"), {"tasks": TASKS})
+    baseline, chance, paper, good, *_ = tab.rows
     assert (baseline["model"], baseline["sst2"], baseline["average"]) == ("Baseline", 0.25, 0.25)
     assert chance["average"] is None and "sst2" not in chance
     assert paper["truth"] == 0.2 and paper["truth_stderr"] == pytest.approx(0.02)

@@ -1,0 +1,37 @@
+"""Count the verdicts on published numbers."""
+
+import pandas as pd
+
+from workflow_scripts.render.numbers import Numbers, Values
+from workflow_scripts.render.verdict import (
+    AGREES,
+    BY_LUCK,
+    DIFFERS,
+    INCONCLUSIVE,
+    JUDGED,
+    NOT_COMPARABLE,
+    OTHER_PROTOCOL,
+)
+from workflow_scripts.studies.harmony.published import SOURCE as LEADERBOARD
+
+
+def _count_verdicts(table: pd.DataFrame) -> Values:
+    counts = table["verdict"].value_counts()
+    reasons = table.loc[table["verdict"] == NOT_COMPARABLE, "because"].value_counts()
+    return {
+        "published.sources": table["source"].str.split("_").str[0].nunique(),
+        "published.numbers": len(table),
+        "published.panel_models": table.loc[table["source"] == LEADERBOARD, "of"].nunique(),
+        "published.comparable": table["verdict"].isin(JUDGED).sum(),
+        "published.agree": counts.get(AGREES, 0),
+        "published.differ": counts.get(DIFFERS, 0),
+        "published.inconclusive": counts.get(INCONCLUSIVE, 0),
+        "published.by_luck": table["z"].count() * BY_LUCK,
+        "published.other": counts.get(OTHER_PROTOCOL, 0),
+        "published.refused": counts.get(NOT_COMPARABLE, 0),
+        "published.reasons": "; ".join(f"{reason} ({n:,})" for reason, n in reasons.items())
+        or None,
+    }
+
+
+NUMBERS: Numbers = {"reproduction": _count_verdicts}
