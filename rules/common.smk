@@ -142,18 +142,9 @@ def get_model_revision(wildcards):
     return row.revision if row else None
 
 
-def plan_resources(rule, need, gpu=True):
+def plan_resources(rule, estimate, gpu=True):
     """Return a rule's resources, computed from the estimate of each job (workflow_scripts/planning)."""
-    return resources(rule, need, SETTINGS.cluster, GPU_REQUEST if gpu else None)
-
-
-def get_estimate(estimate, wildcard="checkpoint"):
-    """Return a function that estimates a job from one of its wildcards."""
-    return lambda wildcards: estimate(wildcards[wildcard])
-
-
-def estimate_download(wildcards):
-    return PLANNER.download(f"{wildcards.org}/{wildcards.name.partition('@')[0]}")
+    return resources(rule, estimate, SETTINGS.cluster, GPU_REQUEST if gpu else None)
 
 
 def get_served_source(wildcards):
@@ -167,12 +158,6 @@ def get_served_source(wildcards):
 def make_measure_params(build_request):
     """Return a params function for measuring a model in its chunk plans."""
     return lambda wildcards: build_request(SETTINGS, get_model_name(wildcards)).to_params()
-
-
-def estimate_plans(build_request):
-    """Return a function that estimates a measurement of perplexity by its number of chunk plans."""
-    params = make_measure_params(build_request)
-    return lambda wildcards: PLANNER.perplexity(wildcards.model, len(params(wildcards)["plans"]))
 
 
 def list_recipe_sources(wildcards):

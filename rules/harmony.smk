@@ -41,7 +41,7 @@ rule measure_corpus:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_corpus", estimate_corpus),
+        **plan_resources("measure_corpus", PLANNER.corpus),
     params:
         version="measure_corpus 2",
         compute_threads=SETTINGS.compute.threads,

@@ -1,11 +1,6 @@
-"""List the models of the Harmony grid, and estimate and find the inputs of its rules."""
+"""Find the inputs of the rules in harmony.smk."""
 
 from workflow_scripts.grid.requests import build_corpus_request, find_explained_task
-
-
-def estimate_corpus(wildcards):
-    text = Path(SETTINGS.harmony.corpora[wildcards.corpus])
-    return PLANNER.corpus(wildcards.checkpoint, text.stat().st_size / 1e6)
 
 
 def list_explained_models(wildcards):

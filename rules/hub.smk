@@ -26,7 +26,7 @@ else:
         conda:
             "../envs/hub.yaml"
         resources:
-            **plan_resources("fetch_dataset", estimate_download, gpu=False),
+            **plan_resources("fetch_dataset", PLANNER.download, gpu=False),
         params:
             version=1,  # raise when the list of downloaded files or the manifest changes
             kind="dataset",
@@ -47,7 +47,7 @@ else:
             name=r"[^/@]+(@[0-9a-f]{40})?",
         localrule: True
         resources:
-            **plan_resources("fetch_model", estimate_download, gpu=False),
+            **plan_resources("fetch_model", PLANNER.download, gpu=False),
         params:
             version=1,
             kind="model",

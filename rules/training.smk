@@ -43,7 +43,7 @@ rule train_checkpoint:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("train_checkpoint", get_estimate(PLANNER.stage)),
+        **plan_resources("train_checkpoint", PLANNER.stage),
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,

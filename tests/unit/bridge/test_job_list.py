@@ -14,7 +14,7 @@ rule all:
 rule one:
     output: "{{name}}.txt"
     threads: 64
-    resources: **resources("one", lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), "gpus")
+    resources: **resources("one", lambda **wildcards: Need(60, 1_000, gpus=2), Cluster(), "gpus")
     shell: "touch {{output}}"
 """
 

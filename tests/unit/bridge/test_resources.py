@@ -25,7 +25,7 @@ REST = ["--mem=1000", "--time=12", "--cpus-per-task=4"]
     ],
 )
 def test_resources(spelling, expected, options):
-    values = resources("rule", lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
+    values = resources("rule", lambda **wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
     assert values.pop("mem_mb")({}, attempt=1) == 1_000
     assert values.pop("runtime")({}, attempt=1, threads=1) == 12
     assert {n: v({}) if callable(v) else v for n, v in values.items()} == expected
