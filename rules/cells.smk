@@ -50,8 +50,6 @@ for _pack in packs(SETTINGS):
             answers=_pack.records("parquet"),
         log:
             _pack.log,
-        wildcard_constraints:
-            row=match_any(SETTINGS.suite_rows),
         priority: int(_pack.protocol == "train_before_test")  # the longest jobs start first
         retries: RETRIES
         conda:

@@ -34,8 +34,6 @@ rule measure_corpus:
         after_windows="results/records/corpora/train_before_test/{checkpoint}/{corpus}.parquet",
     log:
         "logs/measure_corpus/{checkpoint}/{corpus}.log",
-    wildcard_constraints:
-        corpus=match_any(SETTINGS.harmony.corpora),
     retries: RETRIES
     conda:
         EVALUATION_ENVIRONMENT

@@ -2,6 +2,7 @@
 
 from workflow_scripts.studies.records import list_trainings
 from workflow_scripts.studies.training.requests import list_text_names
+from workflow_scripts.training.requests import build_samples_request, build_stage_request
 
 
 rule tokenise_samples:
@@ -21,7 +22,7 @@ rule tokenise_samples:
         runtime="8h",
     params:
         version="tokenise_samples 3",
-        request=build_samples_request,
+        request=lambda wildcards: build_samples_request(SETTINGS, wildcards.recipe).to_params(),
     script:
         "../workflow_scripts/training/data.py"
 
@@ -47,7 +48,9 @@ rule train_checkpoint:
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,
-        request=build_stage_request,
+        request=lambda wildcards: build_stage_request(
+            SETTINGS, TRAINED[wildcards.checkpoint]
+        ).to_params(),
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
 
