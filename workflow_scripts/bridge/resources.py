@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -32,8 +33,11 @@ def resources(
         return need(wildcards).get_memory_limit_mb(attempt, cluster)
 
     def runtime(wildcards, attempt, threads):
-        record_job(rule, wildcards, threads, need(wildcards))
-        return need(wildcards).get_time_limit_minutes(attempt, cluster)
+        job = need(wildcards)
+        minutes = job.get_time_limit_minutes(attempt, cluster)
+        limits = {"minutes": minutes, "max_mem_mb": job.get_memory_limit_mb(attempt, cluster)}
+        record_job(rule, wildcards, {"threads": threads, **limits, **asdict(job)})
+        return minutes
 
     limits = {"mem_mb": mem_mb, "runtime": runtime}
     if gpu_request is None:
