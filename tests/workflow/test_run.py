@@ -22,7 +22,7 @@ RECORD = "results/records/harmony/direct/miniature--Llama-1.4M/mnli.json"
 
 def test_run_scores_every_cell(finished):
     folder, result = finished
-    assert "results/report/index.html" in result.stdout + result.stderr
+    assert "results/report/index.html: " in result.stdout + result.stderr
     table = pd.read_csv(folder / "results/tables/harmony_scores.csv")
     assert len(table) == 4
     assert table["value"].between(0, 1).all()

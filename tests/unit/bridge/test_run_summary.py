@@ -1,12 +1,15 @@
 """Test the messages at the end of a run."""
 
-import os
 from pathlib import Path
+
+import pytest
 
 from workflow_scripts.bridge.run_summary import describe_failure, describe_success
 from workflow_scripts.core.failed_cells import get_note_path
 from workflow_scripts.core.files import write_json, write_text
+from workflow_scripts.render.figures import draw_placeholder, drawing
 
+GOLDEN = Path(__file__).parents[2] / "golden"
 LOG = """
 Error in rule evaluate_direct_1:
     message: None
@@ -41,9 +44,56 @@ def test_describe_success_failed_cells(here):
     assert not record.exists() and "it melted" not in describe_success(since=0)
 
 
-def test_describe_success_answers_and_places(here):
+def test_describe_success_results_or_plan(here, monkeypatch):
     write_text(Path("results/tables/a.md"), "")
-    assert describe_success(since=0) == "\nresults/tables"
+    with monkeypatch.context() as patch:
+        patch.setattr("sys.argv", ["snakemake", "results/tables/a.md", "--cores=2"])
+        assert describe_success(since=0).startswith("\nresults/tables/a.md\nresults/tables: ")
     Path("results/plan.txt").write_text("a million hours\n")
-    os.utime("results/tables", (1, 1))
-    assert describe_success(since=2) == "\na million hours\n"
+    assert describe_success(since=0) == "\na million hours\n"
+
+
+def test_describe_success_figures_without_data(here):
+    Path("results/figures").mkdir(parents=True)
+    for name in ("a", "b"):
+        files = [Path(f"results/figures/{name}.{kind}") for kind in ("pdf", "png")]
+        with drawing(files, 2, 2) as (_, axes):
+            if name == "a":
+                draw_placeholder(axes, "There is one model.")
+    assert "\nNot drawn: a. There is one model.\n" in describe_success(since=0) + "\n"
+
+
+SCORES = """model,task,value,stderr,trained_value,trained_stderr,steps,changed,baseline
+org/own,CoLA,0.0,0.1,0.0,0.1,25,0.6,0.001
+org/own,RTE,,,,,,,
+"""
+PANEL = """protocol,model,variant,tasks,panel_tasks,rank,best_rank,worst_rank
+direct,org/own,@k2m6,2,24,59,47,62
+"""
+FINDING = (GOLDEN / "published/published_agreement.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        (
+            {"published_agreement": FINDING},
+            "of 0.517 (95% CI over model families 0.322 to 0.713)",
+        ),
+        (
+            {"harmony_scores": SCORES},
+            "org/own, CoLA: zero-shot 0.000 ± 0.100, fine-tuned 0.000 ± 0.100 (25 steps, 60% of answers changed),"
+            " baseline 0.001\norg/own, RTE: not measured\nFewer than 50 steps of training change little",
+        ),
+        (
+            {"harmony_scores": SCORES.replace("25", "50"), "harmony_panel": PANEL},
+            "RTE: not measured\norg/own@k2m6: predicted rank 59 (95% interval 47 to 62) among the panel's models",
+        ),
+    ],
+    ids=["published", "few steps", "place"],
+)
+def test_describe_success_new_tables(here, tables, expected):
+    for name, text in tables.items():
+        write_text(Path(f"results/tables/{name}.csv"), text)
+    text = describe_success(since=0)
+    assert expected in text and "results/tables: " in text
