@@ -1,5 +1,7 @@
 """Evaluate cells: each model of the Harmony grid, and each row of the leaderboard, on each of its tasks."""
 
+from functools import partial
+
 from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, build_suite_cells
 from workflow_scripts.settings.job_batches import packs
 
@@ -17,8 +19,7 @@ def cells(pack, give):
     """Apply `give` to the request of a job; grid models share one request, leaderboard rows have their own."""
 
     def give_row(wildcards):
-        request = SUITE_ROWS[wildcards.row]
-        base = get_suite_base(wildcards)
+        request, base = SETTINGS.suite_rows[wildcards.row], get_suite_base(wildcards)
         return give(build_suite_cells(SETTINGS, request, pack.protocol, pack.tasks, base))
 
     if pack.study == "harmony":
@@ -30,47 +31,32 @@ def list_cell_manifests(request):
     return [get_manifest("dataset", name) for name in request.datasets]
 
 
-def estimate_cells(pack):
-    """Estimate a job with several tasks: their times add up, and the largest task sets the memory."""
-
-    def need(wildcards):
-        if pack.study == "suite":  # a row may have both protocols
-            request = SUITE_ROWS[wildcards.row].model_copy(update={"protocol": pack.protocol})
-            return PLANNER.estimate_suite_row(request, pack.tasks)
-        if pack.protocol == "train_before_test":
-            return PLANNER.training_before_test(wildcards.checkpoint, pack.tasks)
-        shots = SETTINGS.harmony.shots if pack.protocol == "few_shot" else 0
-        return PLANNER.evaluation(wildcards.checkpoint, pack.tasks, shots)
-
-    return need
-
-
 # A job evaluates a batch of tasks (cluster.tasks_per_job). A Snakemake rule lists all its outputs, so each batch
 # needs its own rule; `use rule` is not allowed in a loop.
 for _pack in packs(SETTINGS):
+    _is_grid = _pack.study == "harmony"
+    _estimate = PLANNER.harmony_cells if _is_grid else PLANNER.suite_cells
 
     rule:
         """Evaluate a model on a batch of tasks: zero-shot, few-shot, or fine-tuned on each task first."""
         name:
             _pack.rule
         input:
-            model=get_checkpoint_manifest if _pack.study == "harmony" else get_suite_model,
-            base=[] if _pack.study == "harmony" else get_suite_base_manifest,
+            model=get_checkpoint_manifest if _is_grid else get_suite_model,
+            base=[] if _is_grid else get_suite_base_manifest,
             data=cells(_pack, list_cell_manifests),
         output:
             records=_pack.records("json"),
             answers=_pack.records("parquet"),
         log:
             _pack.log,
-        wildcard_constraints:
-            row=match_any(SUITE_ROWS),
         priority: int(_pack.protocol == "train_before_test")  # the longest jobs start first
         retries: RETRIES
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            **plan_resources(_pack.rule, estimate_cells(_pack)),
+            **plan_resources(_pack.rule, partial(_estimate, _pack)),
             # The last try only records that all earlier tries were killed, so that one cell that always fails
             # does not prevent the tables of its study.
             tries_left=lambda wildcards, attempt: TRIES - attempt,
@@ -81,4 +67,4 @@ for _pack in packs(SETTINGS):
             # miss that shots changed from 0 to 1 if another param is 0 and another is 1.
             request=cells(_pack, CellsRequest.to_params),
         script:
-            "../workflow_scripts/steps/measure_cells.py"
+            "../workflow_scripts/grid/measure_cells.py"

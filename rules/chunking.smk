@@ -1,5 +1,7 @@
 """Build and verify chunked models, and measure them in many chunk plans before any training."""
 
+from functools import partial
+
 from workflow_scripts.evaluation.requests import (
     build_latency_request,
     build_perplexity_request,
@@ -52,9 +54,7 @@ rule verify_chunked:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources(
-            "verify_chunked", lambda wildcards: PLANNER.perplexity(wildcards.checkpoint, 1)
-        ),
+        **plan_resources("verify_chunked", partial(PLANNER.perplexity, plans=1)),
     params:
         version="verify_chunked 1",
         compute_threads=SETTINGS.compute.threads,
@@ -79,7 +79,7 @@ rule measure_perplexity:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_perplexity", estimate_plans(build_perplexity_request)),
+        **plan_resources("measure_perplexity", PLANNER.untrained_perplexity),
     params:
         version="measure_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
@@ -101,7 +101,7 @@ use rule measure_perplexity as measure_stage_perplexity with:
     log:
         "logs/measure_stage_perplexity/{checkpoint}.log",
     resources:
-        **plan_resources("measure_stage_perplexity", get_estimate(PLANNER.perplexity)),
+        **plan_resources("measure_stage_perplexity", PLANNER.perplexity),
     params:
         version="measure_stage_perplexity 3",
         compute_threads=SETTINGS.compute.threads,
@@ -122,7 +122,7 @@ rule measure_written:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_written", estimate_plans(build_written_request)),
+        **plan_resources("measure_written", PLANNER.untrained_perplexity),
     params:
         version="measure_written 1",
         compute_threads=SETTINGS.compute.threads,
@@ -145,7 +145,7 @@ rule measure_latency:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_latency", get_estimate(PLANNER.latency, "model")),
+        **plan_resources("measure_latency", PLANNER.latency),
     params:
         version="measure_latency 3",
         compute_threads=SETTINGS.compute.threads,

@@ -8,6 +8,7 @@ from workflow_scripts.bridge.resources import gpu_request, resources
 from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.ids import UNCHANGED, CheckpointId
+from workflow_scripts.grid.requests import find_explained_task
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.hub_lookup import look_up_row
 from workflow_scripts.planning.estimates import Planner
@@ -15,10 +16,7 @@ from workflow_scripts.settings.mmlu import DATASET as MMLU_DATASET
 from workflow_scripts.settings.names import locate_file
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.prompts.spec import DATASETS as QUESTIONS
-from workflow_scripts.settings.training import SampleKeys
-from workflow_scripts.settings.training_keys import TrainingKeys
 from workflow_scripts.studies.records import TIMED, list_records
-from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 with exit_on_config_error():
     SETTINGS = load_checked_settings(workflow, config, look_up_row)
@@ -65,6 +63,9 @@ wildcard_constraints:
     checkpoint=r"[^/]+",  # not all names, which every output pattern would compile; MEASURED has them
     recipe=match_any(SETTINGS.training.recipes),
     run=match_any(SETTINGS.prompt_runs),
+    study=match_any(RECORDS),
+    row=match_any(SETTINGS.suite_rows),
+    corpus=match_any(SETTINGS.harmony.corpora),
 
 
 def get_manifest(kind, repository):
@@ -142,18 +143,9 @@ def get_model_revision(wildcards):
     return row.revision if row else None
 
 
-def plan_resources(rule, need, gpu=True):
+def plan_resources(rule, estimate, gpu=True):
     """Return a rule's resources, computed from the estimate of each job (workflow_scripts/planning)."""
-    return resources(rule, need, SETTINGS.cluster, GPU_REQUEST if gpu else None)
-
-
-def get_estimate(estimate, wildcard="checkpoint"):
-    """Return a function that estimates a job from one of its wildcards."""
-    return lambda wildcards: estimate(wildcards[wildcard])
-
-
-def estimate_download(wildcards):
-    return PLANNER.download(f"{wildcards.org}/{wildcards.name.partition('@')[0]}")
+    return resources(rule, estimate, SETTINGS.cluster, GPU_REQUEST if gpu else None)
 
 
 def get_served_source(wildcards):
@@ -169,12 +161,6 @@ def make_measure_params(build_request):
     return lambda wildcards: build_request(SETTINGS, get_model_name(wildcards)).to_params()
 
 
-def estimate_plans(build_request):
-    """Return a function that estimates a measurement of perplexity by its number of chunk plans."""
-    params = make_measure_params(build_request)
-    return lambda wildcards: PLANNER.perplexity(wildcards.model, len(params(wildcards)["plans"]))
-
-
 def list_recipe_sources(wildcards):
     recipe = SETTINGS.training.recipes[wildcards.recipe]
     return [get_manifest("dataset", recipe.dataset)] if recipe.dataset else recipe.files
@@ -188,28 +174,6 @@ def get_stage_samples(wildcards):
     trained = TRAINED[wildcards.checkpoint]
     recipe, _ = SETTINGS.get_stage_recipe(trained.stages[-1])
     return f"results/samples/{recipe}/{CheckpointId(trained.model).in_path}/samples.json"
-
-
-def build_samples_request(wildcards):
-    recipe = SETTINGS.training.recipes[wildcards.recipe]
-    return SamplesRequest(
-        hub=HUB, keys=SampleKeys.select_fields(recipe), max_length=recipe.max_length
-    ).to_params()
-
-
-def build_stage_request(wildcards):
-    trained = TRAINED[wildcards.checkpoint]
-    name, recipe = SETTINGS.get_stage_recipe(trained.stages[-1])
-    return StageRequest(
-        id=str(trained),
-        recipe=name,
-        keys=TrainingKeys.select_fields(recipe),
-        validation=recipe.validation,
-        seed=SETTINGS.seed,
-        device=SETTINGS.compute.device,
-        attention=SETTINGS.get_stage_attention(trained),
-        threads=SETTINGS.compute.threads,
-    ).to_params()
 
 
 def list_prompt_datasets(wildcards):
@@ -231,9 +195,24 @@ def list_explained_inputs(wildcards):
     }
 
 
-def get_figure_files(name, category):
+def list_explained_models(wildcards):
+    """List the manifests of the ranked models; chunked models have the tokenizers of their bases."""
+    if not SETTINGS.harmony.models:
+        raise UserError(
+            "harmony.models is an empty list; expected models, whose tokenizers explain_training uses."
+        )
+    bases = dict.fromkeys(CheckpointId.parse(name).model for name in SETTINGS.harmony.models)
+    return [get_measured_manifest(CheckpointId(name)) for name in bases]
+
+
+def list_explained_data(wildcards):
+    task, _ = find_explained_task(SETTINGS)
+    return [get_manifest("dataset", SETTINGS.tasks[task].dataset)]
+
+
+def get_figure_files(name, category, caption=None):
     """Return the PDF and the PNG of a figure; the PNG is shown in Snakemake's report."""
-    png, caption = f"results/figures/{name}.png", f"../docs/captions/{name}.rst"
+    png, caption = f"results/figures/{name}.png", f"../docs/captions/{caption or name}.rst"
     return [f"results/figures/{name}.pdf", report(png, caption=caption, category=category)]
 
 
@@ -245,8 +224,3 @@ def list_tables(*names):
 
 def list_files(pattern):
     return sorted(map(str, Path(workflow.basedir).glob(pattern)))
-
-
-# These files define inputs and parameters for the rules; after them, rule files may be included in any order.
-include: "harmony_inputs.smk"
-include: "scores.smk"

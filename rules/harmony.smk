@@ -34,14 +34,12 @@ rule measure_corpus:
         after_windows="results/records/corpora/train_before_test/{checkpoint}/{corpus}.parquet",
     log:
         "logs/measure_corpus/{checkpoint}/{corpus}.log",
-    wildcard_constraints:
-        corpus=match_any(SETTINGS.harmony.corpora),
     retries: RETRIES
     conda:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("measure_corpus", estimate_corpus),
+        **plan_resources("measure_corpus", PLANNER.corpus),
     params:
         version="measure_corpus 2",
         compute_threads=SETTINGS.compute.threads,

@@ -28,7 +28,7 @@ else:
         conda:
             "../envs/hub.yaml"
         resources:
-            **plan_resources("fetch_dataset", estimate_download, gpu=False),
+            **plan_resources("fetch_dataset", PLANNER.download, gpu=False),
         params:
             version=1,  # raise when the list of downloaded files or the manifest changes
             kind="dataset",
@@ -49,7 +49,7 @@ else:
             name=r"[^/@]+(@[0-9a-f]{40})?",
         localrule: True
         resources:
-            **plan_resources("fetch_model", estimate_download, gpu=False),
+            **plan_resources("fetch_model", PLANNER.download, gpu=False),
         params:
             version=1,
             kind="model",
@@ -143,3 +143,49 @@ rule lock_hub:
         lock=str(LOCK_FILE),
     script:
         "../workflow_scripts/hub/lock.py"
+
+
+rule take_local_model:
+    """Import a model from a folder on this machine; a digest of its files replaces the commit."""
+    output:
+        manifest=f"{HUB}/models/{LOCAL}/{{name}}/manifest.json",
+    log:
+        "logs/take_local_model/{name}.log",
+    wildcard_constraints:
+        name=match_any(name.split("/")[1] for name in SETTINGS.folders),
+    localrule: True
+    conda:
+        "../envs/hub.yaml"
+    params:
+        version=1,
+        arguments=lambda wildcards: {
+            "repository": f"{LOCAL}/{wildcards.name}",
+            "folder": SETTINGS.folders[f"{LOCAL}/{wildcards.name}"],
+        },
+        # Changed files are imported again, also those that were copied with an older modification time.
+        modified=lambda wildcards: list_modification_times(
+            SETTINGS.folders[f"{LOCAL}/{wildcards.name}"]
+        ),
+    script:
+        "../workflow_scripts/hub/local_folders.py"
+
+
+rule describe_served_model:
+    """Write the manifest of a model behind an API server: its endpoint and its tokenizer."""
+    input:
+        source=get_served_source,
+    output:
+        manifest=f"{HUB}/served/{{org}}/{{name}}/manifest.json",
+    log:
+        "logs/describe_served_model/{org}--{name}.log",
+    localrule: True
+    conda:
+        EVALUATION_ENVIRONMENT
+    params:
+        version="describe_served_model 1",
+        arguments=lambda wildcards: {
+            "model": f"{wildcards.org}/{wildcards.name}",
+            "served": SETTINGS.served[f"{wildcards.org}/{wildcards.name}"].model_dump(),
+        },
+    script:
+        "../workflow_scripts/hub/served.py"

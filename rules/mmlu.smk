@@ -23,7 +23,7 @@ rule evaluate_mmlu:
         LIGHTEVAL_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("evaluate_mmlu", get_estimate(PLANNER.mmlu)),
+        **plan_resources("evaluate_mmlu", PLANNER.mmlu),
     params:
         version="evaluate_mmlu 1",  # raise when the meaning of the record changes
         compute_threads=SETTINGS.compute.threads,

@@ -1,5 +1,6 @@
-"""Merge the scores of all studies, and write the report, the paper and the leaderboard page."""
+"""Collect the scores of each study, merge them, and write the report, the paper and the leaderboard page."""
 
+from workflow_scripts.scores.foreign.requests import describe_imports
 from workflow_scripts.settings.mmlu import PUBLISHED
 
 # The tables of published numbers, and our checkpoints and prompt runs that they are compared with.
@@ -119,6 +120,29 @@ rule leaderboard:
         },
     script:
         "../workflow_scripts/paper/leaderboard.py"
+
+
+rule collect_scores:
+    """Collect a study's records and imported folders into one tidy table of scores; one invalid file rejects a folder."""
+    input:
+        records=lambda wildcards: list_study_records(wildcards.study, wildcards),
+        # Absolute paths, because another config in the same working directory may import what this run shares.
+        imports=lambda wildcards: [
+            Path(folder).absolute() for folder in SETTINGS.imports if wildcards.study == "harmony"
+        ],
+    output:
+        scores="results/scores/{study}.parquet",
+        errors="results/scores/{study}_errors.parquet",
+    log:
+        "logs/collect_scores/{study}.log",
+    localrule: True
+    conda:
+        "../envs/reporting.yaml"
+    params:
+        version=5,
+        arguments=lambda wildcards: describe_imports(SETTINGS, wildcards.study),
+    script:
+        "../workflow_scripts/scores/tidy.py"
 
 
 rule merge_scores:

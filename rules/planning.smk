@@ -45,6 +45,5 @@ rule check_cluster:
         version=1,
         snakefile=str(Path(workflow.basedir, "Snakefile")),
         config=config,
-        cluster=SETTINGS.cluster.model_dump(),
     script:
         "../workflow_scripts/steps/check_cluster.py"

@@ -30,10 +30,7 @@ rule ask_prompt_run:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources(
-            "ask_prompt_run",
-            lambda wildcards: PLANNER.prompt_run(wildcards.checkpoint, wildcards.run),
-        ),
+        **plan_resources("ask_prompt_run", PLANNER.prompt_run),
     params:
         version="ask_prompt_run 2",  # raise when the meaning of the outputs changes
         compute_threads=SETTINGS.compute.threads,

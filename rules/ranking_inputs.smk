@@ -78,8 +78,7 @@ def get_bootstrap_settings(wildcards):
 
 def get_grid_figure(name, grid="{grid}"):
     """Return the PDF and the PNG of a grid's figure; the PNG is shown in Snakemake's report."""
-    png, caption = f"results/figures/{grid}_{name}.png", f"../docs/captions/{name}.rst"
-    return [png.replace(".png", ".pdf"), report(png, caption=caption, category="Rankings")]
+    return get_figure_files(f"{grid}_{name}", "Rankings", caption=name)
 
 
 def list_outputs(made, grid):

@@ -25,8 +25,6 @@ SUITE_SOURCES = [
     file for entry in SUITE_CHECKS["submissions"].values() for file in entry["sources"]
 ]
 SUITE_TASKS = list_tasks(SETTINGS)
-# The requests, keyed by the row's name in paths; a second request for the same row is refused.
-SUITE_ROWS = {request.row: request for request in SETTINGS.requests.values()}
 
 
 def list_accepted_requests():
@@ -50,7 +48,7 @@ def get_suite_commit(wildcards, key):
 
 def get_suite_model(wildcards):
     """Return the manifest of a model at the commit that was checked, even if its branch has moved."""
-    request = SUITE_ROWS[wildcards.row]
+    request = SETTINGS.suite_rows[wildcards.row]
     if SETTINGS.source == "miniature" or request.is_local or request.checkpoint.variant:
         return locate_checkpoint(request.checkpoint)
     return get_manifest("model", f"{request.name}@{get_suite_commit(wildcards, 'commit')}")
@@ -58,7 +56,7 @@ def get_suite_model(wildcards):
 
 def get_suite_base(wildcards):
     """Return the base of a delta, at the commit that was checked."""
-    base = SUITE_ROWS[wildcards.row].base
+    base = SETTINGS.suite_rows[wildcards.row].base
     if base is None or SETTINGS.source == "miniature":
         return base
     return f"{base}@{get_suite_commit(wildcards, 'base_commit')}"

@@ -1,6 +1,7 @@
 """Train chunked checkpoints stage by stage, and other models in one training run."""
 
 from workflow_scripts.studies.records import list_trainings
+from workflow_scripts.training.requests import build_samples_request, build_stage_request
 
 
 rule tokenise_samples:
@@ -20,7 +21,7 @@ rule tokenise_samples:
         runtime="8h",
     params:
         version="tokenise_samples 3",
-        request=build_samples_request,
+        request=lambda wildcards: build_samples_request(SETTINGS, wildcards.recipe).to_params(),
     script:
         "../workflow_scripts/training/data.py"
 
@@ -42,11 +43,13 @@ rule train_checkpoint:
         EVALUATION_ENVIRONMENT
     threads: SETTINGS.compute.threads
     resources:
-        **plan_resources("train_checkpoint", get_estimate(PLANNER.stage)),
+        **plan_resources("train_checkpoint", PLANNER.stage),
     params:
         version="train_checkpoint 3",
         compute_threads=SETTINGS.compute.threads,
-        request=build_stage_request,
+        request=lambda wildcards: build_stage_request(
+            SETTINGS, TRAINED[wildcards.checkpoint]
+        ).to_params(),
     script:
         "../workflow_scripts/steps/train_checkpoint.py"
 

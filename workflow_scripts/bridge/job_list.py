@@ -9,13 +9,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from workflow_scripts.core.errors import UserError
+from workflow_scripts.settings.job_batches import strip_batch_number
 
 _FILE = "CHORUS_JOB_LIST"
 # Snakemake limits a job's threads to the cores.
@@ -28,13 +28,12 @@ def is_listing() -> bool:
     return _FILE in os.environ
 
 
-def record_job(rule: str, wildcards, threads: int, need) -> None:
+def record_job(rule: str, wildcards, needs: dict[str, Any]) -> None:
     """Append a job to the list, if `list_jobs` runs; a job may be appended twice."""
     if is_listing():
-        job = {"rule": rule, "wildcards": dict(wildcards.items()), "threads": threads}
-        line = json.dumps(job | {"need": asdict(need)})
+        job = {"rule": rule, "wildcards": dict(wildcards.items()), **needs}
         with Path(os.environ[_FILE]).open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
+            file.write(f"{json.dumps(job)}\n")
 
 
 def list_jobs(snakefile: Path, config: dict[str, Any]) -> tuple[list[dict[str, Any]], bool]:
@@ -55,5 +54,7 @@ def list_jobs(snakefile: Path, config: dict[str, Any]) -> tuple[list[dict[str, A
     if run.returncode:
         raise UserError(f"Snakemake cannot plan this config: {(run.stdout + run.stderr).strip()}")
     listed = [json.loads(line) for line in dict.fromkeys(lines)]
+    for job in listed:
+        job["rule"] = strip_batch_number(job["rule"])
     has_rows = any("row" in job["wildcards"] for job in listed)
     return listed, has_rows and not CHECKS.exists()

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 from workflow_scripts.bridge.job_list import record_job
@@ -10,25 +12,43 @@ from workflow_scripts.core.errors import UserError
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.error_messages import shown
 
-# Maps a job's wildcards to a Need of workflow_scripts.planning.estimates.
-NeedOf = Callable[[Any], Any]
 
-
-def resources(rule: str, need: NeedOf, cluster: Cluster, gpu_request: str | None) -> dict[str, Any]:
+def resources(
+    rule: str, estimate: Callable[..., Any], cluster: Cluster, gpu_request: str | None
+) -> dict[str, Any]:
     """Return the resources of a rule as functions of a job's wildcards and the attempt.
 
-    Without `gpu_request` no GPU is requested, even if the job needs one.
+    `estimate` maps the wildcards, by name, to a Need of planning.estimates. Without `gpu_request` no GPU is requested,
+    even if the job needs one.
     """
+
+    @cache
+    def get_need(*wildcards):
+        return estimate(**dict(wildcards))
+
+    def need(wildcards):
+        return get_need(*wildcards.items())
 
     def mem_mb(wildcards, attempt):
         return need(wildcards).get_memory_limit_mb(attempt, cluster)
 
     def runtime(wildcards, attempt, threads):
-        record_job(rule, wildcards, threads, need(wildcards))
-        return need(wildcards).get_time_limit_minutes(attempt, cluster)
+        job = need(wildcards)
+        minutes = job.get_time_limit_minutes(attempt, cluster)
+        limits = {"minutes": minutes, "max_mem_mb": job.get_memory_limit_mb(attempt, cluster)}
+        record_job(rule, wildcards, {"threads": threads, **limits, **asdict(job)})
+        return minutes
 
-    gpus = _request_gpus(need, gpu_request) if gpu_request else {}
-    return {"mem_mb": mem_mb, "runtime": runtime, **gpus}
+    limits = {"mem_mb": mem_mb, "runtime": runtime}
+    if gpu_request is None:
+        return limits
+    option, _, kind = gpu_request.partition(":")
+    if option == "gres":
+        name = f"gpu:{kind}" if kind else "gpu"
+        return limits | {"gres": lambda wildcards: f"{name}:{need(wildcards).gpus}"}
+    # --gpus counts GPUs of the whole job, which Slurm may spread over several nodes; gres counts them per node.
+    gpus = {"gpu": lambda wildcards: need(wildcards).gpus, "nodes": 1}
+    return limits | gpus | ({"gpu_model": kind} if kind else {})
 
 
 def gpu_request(workflow) -> str:
@@ -41,13 +61,3 @@ def gpu_request(workflow) -> str:
             " with the cluster's name of a GPU, such as gres:a100."
         )
     return gpu_option
-
-
-def _request_gpus(need: NeedOf, gpu_option: str) -> dict[str, Any]:
-    option, _, kind = gpu_option.partition(":")
-    if option == "gres":
-        name = f"gpu:{kind}" if kind else "gpu"
-        return {"gres": lambda wildcards: f"{name}:{need(wildcards).gpus}"}
-    # --gpus counts GPUs of the whole job, which Slurm may spread over several nodes; gres counts them per node.
-    counted = {"gpu": lambda wildcards: need(wildcards).gpus, "nodes": 1}
-    return counted | ({"gpu_model": kind} if kind else {})

@@ -126,21 +126,15 @@ class ChunkedForCausalLM(_Chunked):
 
     def spread(self, devices: Sequence[str | int]) -> None:
         """Move chunk i to device i and everything shared to the first, for inference; undo with one device."""
+        self.to(devices[0])
         model, layers = self.model, self.model.layers
-        plan = layers.plan
-        shared = [model.embed_tokens, model.norm, model.rotary_emb, self.lm_head]
-        shared += [layers[number] for number in (*plan.start, *plan.end)]
-        if plan.chunks and self.config.aggregation_mode == "mlp":
-            shared.append(model.wrapped_chunk_layers.aggregation)
-        for module in shared:
-            module.to(devices[0])
-        for chunk, numbers in enumerate(plan.chunks):
+        for chunk, numbers in enumerate(layers.plan.chunks):
             for number in numbers:
                 device = devices[chunk % len(devices)]
                 layers[number].to(device)
                 if self.config.use_adapters:
                     model.wrapped_chunk_layers.adapters[str(number)].to(device)
-        model.stages = layers.build_stages(plan, len(devices))
+        model.stages = layers.build_stages(layers.plan, len(devices))
 
     def forward(
         self,
@@ -163,7 +157,6 @@ class ChunkedForCausalLM(_Chunked):
             return super().forward(
                 **inputs, past_key_values=past_key_values, labels=labels, **kwargs
             )
-        return_dict = kwargs.pop("return_dict", None)
         items = kwargs.pop("num_items_in_batch", None)
         kwargs.pop("logits_to_keep", None)
         # The target of each position over all rows; the last position of a row has no target.
@@ -171,8 +164,7 @@ class ChunkedForCausalLM(_Chunked):
         items = (targets != -100).sum() if items is None else items
         loss, losses = self._distil(inputs, kwargs | {"use_cache": False}, targets)
         self.distillation_losses = {name: each.detach() / items for name, each in losses.items()}
-        outputs = CausalLMOutputWithPast(loss=loss / items)
-        return outputs.to_tuple() if return_dict is False else outputs
+        return CausalLMOutputWithPast(loss=loss / items)
 
     def _distil(self, inputs, options, targets) -> tuple[torch.Tensor, dict]:
         """Return the sum of the language model's loss and the distillation losses, and the latter by name.

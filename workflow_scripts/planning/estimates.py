@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.planning.memory import BYTES, LIBRARIES_MB, MB, OF_TRAINED, has_fast_bfloat16
 from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.leaderboard_submissions import Request
+from workflow_scripts.settings.job_batches import TaskBatch
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import ModelRow, WorkRow
 from workflow_scripts.settings.training_keys import TrainingKeys
@@ -108,7 +109,6 @@ class Planner:
 
     # Evaluation
 
-    @cache
     def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
         max_items = self._settings.harmony.max_test_items
         return self._read(checkpoint, [self._test(task, shots, max_items) for task in tasks])
@@ -132,17 +132,24 @@ class Planner:
             checkpoint, [reading], self._batch_tokens(2 * reading.tokens + new_tokens)
         )
 
-    def estimate_suite_row(self, request: Request, tasks: tuple[str, ...]) -> Need:
-        suite = self._settings.suite
+    def harmony_cells(self, batch: TaskBatch, checkpoint: str) -> Need:
+        """Estimate a job with several tasks: their times add up, and the largest task sets the memory."""
+        if batch.protocol == "train_before_test":
+            return self.training_before_test(checkpoint, batch.tasks)
+        shots = self._settings.harmony.shots if batch.protocol == "few_shot" else 0
+        return self.evaluation(checkpoint, batch.tasks, shots)
+
+    def suite_cells(self, batch: TaskBatch, row: str) -> Need:
+        request, suite = self._settings.suite_rows[row], self._settings.suite
         if request.checkpoint.model not in self._settings.models:
             seconds = self._choose(60, _UNKNOWN_SECONDS)
             return Need(seconds, suite.memory_mb, gpus=int(self._on_gpus))
-        if request.protocol == "train_before_test":
-            return self.training_before_test(request.name, tasks)
+        if batch.protocol == "train_before_test":
+            return self.training_before_test(request.name, batch.tasks)
         readings = [
             self._test(entry.task, entry.shots, entry.max_items or suite.max_items)
             for entry in suite.tasks
-            if entry.task in tasks
+            if entry.task in batch.tasks
         ]
         planner = copy(self)
         planner._dtype = request.precision
@@ -163,24 +170,27 @@ class Planner:
         tokens = max(measures.window, _GPU_TOKENS * self._on_gpus)
         return self._read(checkpoint, readings, tokens, 1 + bool(plans), repeats=plans + 1)
 
-    def latency(self, checkpoint: str) -> Need:
+    def untrained_perplexity(self, model: str) -> Need:
+        row = self._get_row(model)
+        return self.perplexity(
+            model, len(self._measures.build_perplexity_plans(row.model, row.layers))
+        )
+
+    def latency(self, model: str) -> Need:
         """Estimate the latency measurement: each plan fused, as a loop, and compared with the unchanged model."""
-        measures, layers = self._measures, self._get_row(checkpoint).layers
-        model, variants = CheckpointId.parse(checkpoint).model, self._settings.chunking.checkpoints
-        plans = len(measures.build_latency_plans(model, layers, variants))
+        measures, row = self._measures, self._get_row(model)
+        variants = self._settings.chunking.checkpoints
+        plans = len(measures.build_latency_plans(row.model, row.layers, variants))
         rounds = 3 * plans * len(measures.devices) * (1 + measures.repeats)
         tokens = self._choose(32, 100)
         readings = [
             Workload(measures.questions, tokens, measures.new_tokens, rows)
             for rows in measures.batch_sizes
         ]
-        return self._read(
-            checkpoint, readings, models=2, gpus=max(measures.devices), repeats=rounds
-        )
+        return self._read(model, readings, models=2, gpus=max(measures.devices), repeats=rounds)
 
     # Training
 
-    @cache
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
         """Estimate training on each task with each seed and learning rate, selection of the epoch, and the test."""
         harmony = self._settings.harmony
@@ -199,14 +209,14 @@ class Planner:
             tokens = max(tokens, work.training_tokens)
         return self._train(checkpoint, recipe, seconds, tokens, _LONGEST_SAMPLE * tokens)
 
-    def corpus(self, checkpoint: str, megabytes: float) -> Need:
+    def corpus(self, checkpoint: str, corpus: str) -> Need:
         """Estimate training on a text, at about four bytes per token."""
+        megabytes = Path(self._settings.harmony.corpora[corpus]).stat().st_size / 1e6
         recipe = self._settings.harmony.get_task_recipe(self._settings.source)
         samples = recipe.epochs * megabytes * MB / 4 / recipe.max_length
         seconds = self._train_seconds(checkpoint, recipe, samples, recipe.max_length)
         return self._train(checkpoint, recipe, 2 * seconds, recipe.max_length, recipe.max_length)
 
-    @cache
     def stage(self, checkpoint: str) -> Need:
         """Estimate the last training stage of a checkpoint."""
         _, recipe = self._settings.get_stage_recipe(CheckpointId.parse(checkpoint).stages[-1])
@@ -224,8 +234,9 @@ class Planner:
 
     # Downloads
 
-    def download(self, repository: str) -> Need:
-        """Estimate the download of a model or of a task's dataset."""
+    def download(self, org: str, name: str) -> Need:
+        """Estimate the download of a model, perhaps at a commit, or of a task's dataset."""
+        repository = f"{org}/{name.partition('@')[0]}"
         model = self._settings.models.get(repository)
         if model:
             megabytes = 2 * model.parameters // MB  # in bfloat16

@@ -1,13 +1,8 @@
 """Sum the cost of the remaining jobs of a run: jobs, hours, memory and disk of each rule."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
-
-from workflow_scripts.planning.estimates import Need
-from workflow_scripts.settings.cluster import Cluster
-from workflow_scripts.settings.job_batches import strip_batch_number
 
 _HOW = {
     "jobs": "sum",
@@ -20,22 +15,22 @@ _HOW = {
     "gpu_gb": "max",
     "disk_gb": "sum",
 }
+_SIZES = ["mem_mb", "gpu_mb", "disk_mb"]
 
 
-def sum_by_rule(jobs: Iterable[Mapping[str, Any]], cluster: Cluster) -> pd.DataFrame:
+def sum_by_rule(jobs: list[dict[str, Any]]) -> pd.DataFrame:
     """Return the sums and the maxima over the jobs of each rule; the last row is the whole run.
 
     `jobs` are those of bridge.job_list.
     """
-    rows = []
-    for job in jobs:
-        need = Need(**job["need"])
-        hours = need.seconds / 3600
-        reserved = need.get_time_limit_minutes(1, cluster) / 60
-        costs = [1, hours * need.gpus, hours * job["threads"], reserved * need.gpus, hours]
-        sizes = [need.mem_mb / 1000, need.gpus, need.gpu_mb / 1000, need.disk_mb / 1000]
-        rows.append([strip_batch_number(job["rule"]), *costs, *sizes])
-    frame = pd.DataFrame(rows, columns=["rule", *_HOW])
+    frame = pd.DataFrame(jobs, columns=["rule", "threads", "minutes", "seconds", "gpus", *_SIZES])
+    hours = frame["seconds"] / 3600
+    frame["jobs"] = 1
+    frame["gpu_hours"] = hours * frame["gpus"]
+    frame["cpu_hours"] = hours * frame["threads"]
+    frame["reserved_gpu_hours"] = frame["minutes"] / 60 * frame["gpus"]
+    frame["max_job_hours"] = hours
+    frame[["mem_gb", "gpu_gb", "disk_gb"]] = frame[_SIZES] / 1000
     rules = frame.groupby("rule", sort=False).agg(_HOW)
     rules.loc["all"] = rules.agg(_HOW)
     return rules.astype({"jobs": int})
@@ -47,20 +42,23 @@ def _format_hours(hours: float) -> str:
     return f"{hours * 60:.1f} min" if hours >= 1 / 60 else f"{hours * 3600:.0f} s"
 
 
-def format_plan(table: pd.DataFrame, cluster: Cluster, gpu_gb: int, *, unchecked: bool) -> str:
+def format_plan(
+    table: pd.DataFrame, cluster: dict[str, Any], gpu_gb: int, *, unchecked: bool
+) -> str:
     """Format the table as text, with warnings about jobs that exceed a time or memory limit."""
     times = table.filter(like="hours").map(_format_hours)
     shown = table.round(2).astype(object).assign(**times)
     lines = [shown.rename(columns=lambda name: name.replace("hours", "time")).to_string(), ""]
     rules = table.drop(index="all")
-    if late := ", ".join(rules.index[rules["max_job_hours"] > cluster.max_job_hours]):
+    max_job_hours = cluster["max_job_hours"]
+    if late := ", ".join(rules.index[rules["max_job_hours"] > max_job_hours]):
         lines.append(
-            f"Expected to take longer than cluster.max_job_hours ({cluster.max_job_hours}): {late}."
+            f"Expected to take longer than cluster.max_job_hours ({max_job_hours}): {late}."
             " Jobs resume when they are tried again; cluster.tasks_per_job makes them shorter."
         )
     if large := ", ".join(rules.index[rules["gpu_gb"] > gpu_gb]):
         lines.append(
-            f"Expected to need more than the {gpu_gb} GB of {cluster.gpu}: {large}. Take larger GPUs."
+            f"Expected to need more than the {gpu_gb} GB of {cluster['gpu']}: {large}. Take larger GPUs."
         )
     if unchecked:
         lines.append(

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from pydantic import Field
@@ -98,6 +99,11 @@ class Settings(Config):
     def list_trained_checkpoints(self) -> list[CheckpointId]:
         """List all trained checkpoints: stages of chunked models, and +tuned models."""
         return [checkpoint for checkpoint in self.list_compared_checkpoints() if checkpoint.stages]
+
+    @cached_property
+    def suite_rows(self) -> dict[str, Request]:
+        """Return the requests by the names of their rows in paths; a second request for a row is refused."""
+        return {request.row: request for request in self.requests.values()}
 
     @property
     def on_gpus(self) -> bool:

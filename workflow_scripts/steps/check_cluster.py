@@ -15,34 +15,25 @@ from workflow_scripts.bridge.job import run_job
 _OPTIONS = {"slurm_partition": "partition", "slurm_account": "account", "qos": "qos"}
 
 
-def list_sbatch_options(
-    job: dict[str, Any], cluster: dict[str, Any], profile: dict[str, Any]
-) -> list[str]:
+def list_sbatch_options(job: dict[str, Any], profile: dict[str, Any]) -> list[str]:
     """Return the options that the Slurm executor plugin passes to sbatch for a job of `list_jobs`."""
-    from workflow_scripts.planning.estimates import Need
-    from workflow_scripts.settings.cluster import Cluster
-
-    need, limits = Need(**job["need"]), Cluster.model_validate(cluster)
     options = [
-        f"--mem={need.get_memory_limit_mb(1, limits)}",
-        f"--time={need.get_time_limit_minutes(1, limits)}",
+        f"--mem={job['max_mem_mb']}",
+        f"--time={job['minutes']}",
         f"--cpus-per-task={job['threads']}",
     ]
-    if need.gpus:
+    if job["gpus"]:
         option, *kind = profile["gpu_request"].split(":")
-        count = ":".join([*kind, str(need.gpus)])
+        count = ":".join([*kind, str(job["gpus"])])
         options.append(f"--gres=gpu:{count}" if option == "gres" else f"--gpus={count}")
     options += [f"--{name}={profile[key]}" for key, name in _OPTIONS.items() if key in profile]
     return options + shlex.split(profile.get("slurm_extra", ""))
 
 
-def main(
-    snakefile: str, config: dict[str, Any], cluster: dict[str, Any], resources: dict[str, Any]
-) -> None:
+def main(snakefile: str, config: dict[str, Any], resources: dict[str, Any]) -> None:
     from workflow_scripts.bridge.job_list import list_jobs
     from workflow_scripts.core.errors import UserError
     from workflow_scripts.core.files import write_text
-    from workflow_scripts.settings.job_batches import strip_batch_number
 
     if "gpu_request" not in resources or shutil.which("sbatch") is None:
         raise UserError(
@@ -52,8 +43,8 @@ def main(
     rules: dict[tuple[str, ...], set[str]] = {}
     jobs, _ = list_jobs(Path(snakefile), config)
     for job in jobs:
-        request = tuple(list_sbatch_options(job, cluster, resources))
-        rules.setdefault(request, set()).add(strip_batch_number(job["rule"]))
+        request = tuple(list_sbatch_options(job, resources))
+        rules.setdefault(request, set()).add(job["rule"])
     refused = []
     for request, names in rules.items():
         command = ["sbatch", "--test-only", *request, "--wrap=true"]

@@ -1,6 +1,8 @@
-"""Define the parameters of the jobs that tokenise a recipe's data and train one stage."""
+"""Build the parameters of the jobs that tokenise a recipe's data and train one stage."""
 
+from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.settings.job_params import JobParams
+from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.training import SampleKeys
 from workflow_scripts.settings.training_keys import TrainingKeys
 
@@ -24,3 +26,24 @@ class StageRequest(JobParams):
     device: str
     attention: str
     threads: int
+
+
+def build_samples_request(settings: Settings, recipe: str) -> SamplesRequest:
+    keys = settings.training.recipes[recipe]
+    return SamplesRequest(
+        hub=settings.hub.path, keys=SampleKeys.select_fields(keys), max_length=keys.max_length
+    )
+
+
+def build_stage_request(settings: Settings, trained: CheckpointId) -> StageRequest:
+    name, recipe = settings.get_stage_recipe(trained.stages[-1])
+    return StageRequest(
+        id=str(trained),
+        recipe=name,
+        keys=TrainingKeys.select_fields(recipe),
+        validation=recipe.validation,
+        seed=settings.seed,
+        device=settings.compute.device,
+        attention=settings.get_stage_attention(trained),
+        threads=settings.compute.threads,
+    )

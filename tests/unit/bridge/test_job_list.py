@@ -14,7 +14,7 @@ rule all:
 rule one:
     output: "{{name}}.txt"
     threads: 64
-    resources: **resources("one", lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), "gpus")
+    resources: **resources("one", lambda **wildcards: Need(60, 1_000, gpus=2), Cluster(), "gpus")
     shell: "touch {{output}}"
 """
 
@@ -26,4 +26,4 @@ def test_list_jobs(here):
     (job,), has_unchecked_rows = list_jobs(here / "Snakefile", {"names": ["a", "done"]})
     assert not has_unchecked_rows and not (here / "a.txt").exists()
     assert (job["rule"], job["wildcards"], job["threads"]) == ("one", {"name": "a"}, 64)
-    assert (job["need"]["seconds"], job["need"]["gpus"]) == (60, 2)
+    assert (job["seconds"], job["minutes"], job["gpus"]) == (60, 12, 2)

@@ -25,13 +25,13 @@ REST = ["--mem=1000", "--time=12", "--cpus-per-task=4"]
     ],
 )
 def test_resources(spelling, expected, options):
-    values = resources("rule", lambda wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
+    values = resources("rule", lambda **wildcards: Need(60, 1_000, gpus=2), Cluster(), spelling)
     assert values.pop("mem_mb")({}, attempt=1) == 1_000
     assert values.pop("runtime")({}, attempt=1, threads=1) == 12
     assert {n: v({}) if callable(v) else v for n, v in values.items()} == expected
-    job = {"need": {"seconds": 60, "mem_mb": 1_000, "gpus": 2 if spelling else 0}, "threads": 4}
+    job = {"max_mem_mb": 1_000, "minutes": 12, "gpus": 2 if spelling else 0, "threads": 4}
     profile = {"gpu_request": spelling, "slurm_account": "me", "slurm_extra": "--nice"}
-    assert list_sbatch_options(job, {}, profile) == [*REST, *options, "--account=me", "--nice"]
+    assert list_sbatch_options(job, profile) == [*REST, *options, "--account=me", "--nice"]
 
 
 def test_wrong_gpu_request():

@@ -1,0 +1,72 @@
+"""Score a model on tasks with lm-eval's task definitions, zero-shot or after fine-tuning on each task.
+
+In: the manifests of the model and of the tasks' datasets. Out: a record and its items for each task. The training
+states to resume from are hidden files in the folder of the records.
+"""
+
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from workflow_scripts.bridge.job import run_job
+from workflow_scripts.core.provenance import list_package_versions
+from workflow_scripts.evaluation.cells import CellsRequest
+from workflow_scripts.evaluation.direct import evaluate_direct
+from workflow_scripts.grid.cells import GridCell, mark_failed, run_cells
+from workflow_scripts.hub.load import load_model
+from workflow_scripts.hub.manifest import get_hub_folder, read_manifest
+
+
+def measure_cells(
+    model: Path,
+    data: list[Path],
+    records: list[Path],
+    log: Path,
+    version: str,
+    request: dict[str, Any],
+    resources: dict[str, Any],
+) -> None:
+    """Measure each cell and write its record; the last try after a kill marks unfinished cells as failed."""
+    job = CellsRequest.of(request)
+    base = read_manifest(model)
+    print(base.repository, flush=True)
+    decides: dict[str, Any] = {"model": base.commit, "packages": list_package_versions()}
+    if added_to := job.base_manifest(model):
+        decides["added to"] = read_manifest(added_to).commit
+    commits = {manifest.repository: manifest.commit for manifest in map(read_manifest, data)}
+    requests = job.cells()
+
+    def get_cell(record: Path) -> GridCell:
+        request = requests[record.stem]
+        own = {"dataset": commits[request.task.dataset], "request": request.to_params()}
+        return GridCell(record, decides | own, log, version)
+
+    cells = [get_cell(record) for record in records]
+    running = records[0].with_name(f".{records[0].stem}.running")  # a killed job leaves this file
+    gives_up = resources["tries_left"] == 0 and running.exists()
+    running.parent.mkdir(parents=True, exist_ok=True)
+    running.touch()
+    try:
+        if gives_up:
+            mark_failed(cells)
+        else:
+            measure = _choose_measure(model, job)
+            hub = get_hub_folder(data[0])
+            run_cells(cells, lambda cell: measure(model, hub, cell.record, requests[cell.name]))
+    finally:
+        running.unlink(missing_ok=True)
+
+
+def _choose_measure(model: Path, job: CellsRequest) -> Callable[..., Any]:
+    """Return the function that measures a cell; it loads the model once for all cells."""
+    if job.protocol != "train_before_test":
+        return partial(evaluate_direct, load=cache(load_model))
+    from workflow_scripts.grid.base import Base
+    from workflow_scripts.grid.train_before_test import train_before_test
+
+    return partial(train_before_test, base=Base(model, job.compute))
+
+
+if "snakemake" in globals():
+    run_job(measure_cells, snakemake)
