@@ -176,12 +176,9 @@ def list_explained_inputs(wildcards):
             "prompts.models is an empty list; expected a model, whose tokenizer is used."
         )
     name, _, _ = SETTINGS.explained()
-    models = [CheckpointId(id.model) for id in SETTINGS.list_prompt_checkpoints()]
-    datasets = SETTINGS.prompt_runs[name].datasets
-    return {
-        "model": get_measured_manifest(models[0]),
-        "data": [get_manifest("dataset", dataset) for dataset in datasets],
-    }
+    base = CheckpointId(SETTINGS.list_prompt_checkpoints()[0].model)
+    data = [get_manifest("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
+    return {"model": get_measured_manifest(base), "data": data}
 
 
 def list_explained_models(wildcards):
