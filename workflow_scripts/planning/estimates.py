@@ -236,8 +236,8 @@ class Planner:
             megabytes = 2 * model.parameters // MB  # in bfloat16
         else:
             rows = self._settings.tasks.values()
-            names = [row.task for row in rows if row.dataset == repository]
-            megabytes = self._get_work(names[0] if names else "").download_mb
+            task = next((row.task for row in rows if row.dataset == repository), "")
+            megabytes = self._get_work(task).download_mb
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
     # Seconds
