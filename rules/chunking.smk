@@ -15,7 +15,7 @@ from workflow_scripts.studies.training.requests import list_untrained_text_names
 rule build_chunked:
     """Build a checkpoint with layers in parallel chunks; its weights are links to the base model's files."""
     input:
-        model=get_unchunked_manifest,
+        model=get_model_manifest,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",
     log:
@@ -29,9 +29,7 @@ rule build_chunked:
         runtime="2h",
     params:
         version="build_chunked 3",
-        request=lambda wildcards: build_request(
-            SETTINGS, str(CheckpointId.parse(wildcards.checkpoint))
-        ).to_params(),
+        request=lambda wildcards: build_request(SETTINGS, wildcards.checkpoint).to_params(),
     script:
         "../workflow_scripts/hub/chunk.py"
 
@@ -40,7 +38,7 @@ rule verify_chunked:
     """Verify a chunked checkpoint's logits against a plain layer loop and its base model, and record its plan."""
     input:
         checkpoint=rules.build_chunked.output.manifest,
-        model=get_unchunked_manifest,
+        model=get_model_manifest,
     output:
         report="results/verified/{checkpoint}.json",
     log:
