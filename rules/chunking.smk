@@ -17,7 +17,7 @@ TEXTS = sorted([*MAGPIE, "wikitext"])
 rule build_chunked:
     """Build a checkpoint with layers in parallel chunks; its weights are links to the base model's files."""
     input:
-        model=get_unchunked_manifest,
+        model=get_model_manifest,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",
     log:
@@ -43,7 +43,7 @@ rule verify_chunked:
     """Verify a chunked checkpoint's logits against a plain layer loop and its base model, and record its plan."""
     input:
         checkpoint=rules.build_chunked.output.manifest,
-        model=get_unchunked_manifest,
+        model=get_model_manifest,
     output:
         report="results/verified/{checkpoint}.json",
     log:

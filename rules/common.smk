@@ -7,7 +7,7 @@ from workflow_scripts.bridge.startup import load_checked_settings, exit_on_confi
 from workflow_scripts.bridge.resources import gpu_request, resources
 from workflow_scripts.bridge.snakemake_contract import is_main_process
 from workflow_scripts.core.errors import UserError, format_suggestion
-from workflow_scripts.core.ids import UNCHANGED, CheckpointId
+from workflow_scripts.core.ids import UNCHANGED, CheckpointId, format_path_names
 from workflow_scripts.grid.requests import find_explained_task
 from workflow_scripts.hub.lock import read_lock
 from workflow_scripts.hub.hub_lookup import look_up_row
@@ -30,9 +30,7 @@ HUB = SETTINGS.hub.path
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if SETTINGS.on_gpus else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if SETTINGS.on_gpus else 'lighteval'}.yaml"
 # Checkpoints by their name in paths: the chunked ones before training, all trained ones, all measured ones.
-CHECKPOINTS = {
-    CheckpointId.parse(name).in_path: row for name, row in SETTINGS.checkpoints().items()
-}
+CHECKPOINTS = format_path_names(SETTINGS.checkpoints())
 TRAINED = {id.in_path: id for id in SETTINGS.list_trained_checkpoints()}
 MEASURED = {
     id.in_path: id
@@ -59,7 +57,7 @@ def match_any(names):
 wildcard_constraints:
     org=r"[^/]+",
     name=r"[^/]+",
-    model=match_any(CheckpointId(name).in_path for name in SETTINGS.models),
+    model=match_any(format_path_names(SETTINGS.models)),
     checkpoint=r"[^/]+",  # not all names, which every output pattern would compile; MEASURED has them
     recipe=match_any(SETTINGS.training.recipes),
     run=match_any(SETTINGS.prompt_runs),
@@ -73,11 +71,9 @@ def get_manifest(kind, repository):
 
 
 def get_model_manifest(wildcards):
-    return get_manifest("model", get_model_name(wildcards))
-
-
-def get_model_name(wildcards):
-    return CheckpointId.parse(wildcards.model).model
+    """Return the manifest of a model, or of the base model of a chunked checkpoint."""
+    id = CheckpointId.parse(wildcards.get("model") or wildcards.checkpoint)
+    return get_manifest("model", id.model)
 
 
 def get_checkpoint_manifest(wildcards):
@@ -92,11 +88,6 @@ def get_measured_manifest(wanted):
     if str(wanted) in SETTINGS.served:
         return f"{HUB}/served/{wanted.model}/manifest.json"
     return locate_checkpoint(wanted)
-
-
-def get_unchunked_manifest(wildcards):
-    """Return the manifest of the base model of a chunked checkpoint."""
-    return get_manifest("model", CheckpointId.parse(wildcards.checkpoint).model)
 
 
 def locate_checkpoint(wanted):
@@ -158,16 +149,14 @@ def get_served_source(wildcards):
 
 def make_measure_params(build_request):
     """Return a params function for measuring a model in its chunk plans."""
-    return lambda wildcards: build_request(SETTINGS, get_model_name(wildcards)).to_params()
+    return lambda wildcards: build_request(
+        SETTINGS, CheckpointId.parse(wildcards.model).model
+    ).to_params()
 
 
 def list_recipe_sources(wildcards):
     recipe = SETTINGS.training.recipes[wildcards.recipe]
     return [get_manifest("dataset", recipe.dataset)] if recipe.dataset else recipe.files
-
-
-def get_base_manifest(wildcards):
-    return locate_checkpoint(TRAINED[wildcards.checkpoint].before)
 
 
 def get_stage_samples(wildcards):
@@ -187,12 +176,9 @@ def list_explained_inputs(wildcards):
             "prompts.models is an empty list; expected a model, whose tokenizer is used."
         )
     name, _, _ = SETTINGS.explained()
-    models = [CheckpointId(id.model) for id in SETTINGS.list_prompt_checkpoints()]
-    datasets = SETTINGS.prompt_runs[name].datasets
-    return {
-        "model": get_measured_manifest(models[0]),
-        "data": [get_manifest("dataset", dataset) for dataset in datasets],
-    }
+    base = CheckpointId(SETTINGS.list_prompt_checkpoints()[0].model)
+    data = [get_manifest("dataset", dataset) for dataset in SETTINGS.prompt_runs[name].datasets]
+    return {"model": get_measured_manifest(base), "data": data}
 
 
 def list_explained_models(wildcards):

@@ -29,7 +29,7 @@ rule tokenise_samples:
 rule train_checkpoint:
     """Train a checkpoint through one stage; an interrupted job resumes where it stopped."""
     input:
-        base=get_base_manifest,
+        base=lambda wildcards: locate_checkpoint(TRAINED[wildcards.checkpoint].before),
         samples=get_stage_samples,
     output:
         manifest="results/checkpoints/{checkpoint}/manifest.json",

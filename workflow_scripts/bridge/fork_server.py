@@ -66,12 +66,10 @@ def fork_local_jobs(workflow, threads: int, measures: bool) -> None:
 
 
 def _needs_own_python(workflow, job, threads: int) -> bool:
-    environment = workflow.get_rule(job.rulename).conda_env
-    if callable(environment):
-        environment = environment(job.wildcards)
+    environment = Path(str(workflow.get_rule(job.rulename).conda_env))
     return bool(
         job.conda_env
-        or Path(str(environment)).stem not in _ENVIRONMENTS
+        or environment.stem not in _ENVIRONMENTS
         or (getattr(job.params, "compute_threads", None) or job.threads) != threads
         or read_server_address(job)
     )

@@ -6,13 +6,10 @@ cluster.time_safety_factor times the estimate, and grows with each retry. config
 tokens of tasks.
 """
 
-# ruff: noqa: B019  (the process has one planner until it ends)
-
 import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -106,12 +103,9 @@ class Planner:
         self._miniature = settings.source == "miniature"
         self._dtype = self._choose_dtype(settings.compute.dtype)
         self._measures = settings.chunking.measures
+        self._rows = settings.compute.batch_size
 
     # Evaluation
-
-    def evaluation(self, checkpoint: str, tasks: tuple[str, ...], shots: int = 0) -> Need:
-        max_items = self._settings.harmony.max_test_items
-        return self._read(checkpoint, [self._test(task, shots, max_items) for task in tasks])
 
     def mmlu(self, checkpoint: str) -> Need:
         """Estimate MMLU in lighteval, which scores each prompt with the letters and with the answer texts."""
@@ -120,7 +114,7 @@ class Planner:
         tokens = work.test_tokens * self._choose(4, 2)
         reading = Workload(items, tokens, work.new_tokens)
         # A row has five examples too.
-        return self._read(checkpoint, [reading], self._batch_tokens(6 * work.test_tokens))
+        return self._read(checkpoint, [reading], 6 * work.test_tokens * self._rows)
 
     def prompt_run(self, checkpoint: str, run: str) -> Need:
         prompt_run = self._settings.prompt_runs[run]
@@ -128,16 +122,16 @@ class Planner:
         new_tokens = prompt_run.decoding.new_tokens or 0
         reading = Workload(_limit(items, prompt_run.first), self._choose(70, 130), new_tokens)
         # The longest prompts have examples.
-        return self._read(
-            checkpoint, [reading], self._batch_tokens(2 * reading.tokens + new_tokens)
-        )
+        return self._read(checkpoint, [reading], (2 * reading.tokens + new_tokens) * self._rows)
 
     def harmony_cells(self, batch: TaskBatch, checkpoint: str) -> Need:
         """Estimate a job with several tasks: their times add up, and the largest task sets the memory."""
         if batch.protocol == "train_before_test":
             return self.training_before_test(checkpoint, batch.tasks)
-        shots = self._settings.harmony.shots if batch.protocol == "few_shot" else 0
-        return self.evaluation(checkpoint, batch.tasks, shots)
+        harmony = self._settings.harmony
+        shots = harmony.shots if batch.protocol == "few_shot" else 0
+        readings = [self._test(task, shots, harmony.max_test_items) for task in batch.tasks]
+        return self._read(checkpoint, readings)
 
     def suite_cells(self, batch: TaskBatch, row: str) -> Need:
         request, suite = self._settings.suite_rows[row], self._settings.suite
@@ -242,15 +236,15 @@ class Planner:
             megabytes = 2 * model.parameters // MB  # in bfloat16
         else:
             rows = self._settings.tasks.values()
-            names = [row.task for row in rows if row.dataset == repository]
-            megabytes = self._get_work(names[0] if names else "").download_mb
+            task = next((row.task for row in rows if row.dataset == repository), "")
+            megabytes = self._get_work(task).download_mb
         return Need(5 + megabytes / _DOWNLOAD_MB_PER_SECOND, 2_000, disk_mb=megabytes)
 
     # Seconds
 
     def _read_seconds(self, checkpoint: str, reading: Workload) -> float:
         items, tokens, new_tokens, rows = reading
-        passes = math.ceil(items / (rows or self._settings.compute.batch_size)) * (1 + new_tokens)
+        passes = math.ceil(items / (rows or self._rows)) * (1 + new_tokens)
         flops = _FORWARD_FLOPS * items * (tokens + new_tokens)
         return items * _ITEM_SECONDS + self._compute_seconds(checkpoint, self._dtype, flops, passes)
 
@@ -300,7 +294,7 @@ class Planner:
         weights_mb = models * self._count_weights_mb(checkpoint)
         seconds += weights_mb / _DISK_MB_PER_SECOND
         longest = max(reading.tokens + reading.new_tokens for reading in readings)
-        tokens = batch_tokens or self._batch_tokens(longest)
+        tokens = batch_tokens or longest * self._rows
         batch_mb = _FORWARD_BYTES * tokens * self._estimate_width(checkpoint) / MB
         if not self._on_gpus:
             if CheckpointId.parse(checkpoint).plan is None:
@@ -324,16 +318,25 @@ class Planner:
     ) -> Need:
         """Estimate the resources of training on samples of `tokens` tokens on average and at most `longest`.
 
-        A GPU without memory halves the micro-batch, so it needs room for one sample; on a CPU the job is killed.
+        A GPU without memory halves the micro-batch, so it needs room for one sample; on a CPU the job is killed. On a
+        GPU, activations that do not fit are recomputed.
         `states` is the number of training states that it leaves on disk.
         """
         length = min(longest, keys.max_length)
         if not self._on_gpus:
             length = max(length, keys.largest_micro_batch * min(tokens, keys.max_length))
-        device_mb = self._estimate_training_mb(checkpoint, keys, length)
+        row, trained = self._get_row(checkpoint), self._count_trained(checkpoint, keys)
+        fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
+        fixed += OF_TRAINED * trained
+        fixed += length * _LOGIT_BYTES * self._choose(2_000, 150_000)
+        activations = length * self._estimate_width(checkpoint)
+        device_mb = (fixed + activations * _KEPT_BYTES * row.layers) / MB
+        may_recompute = self._on_gpus and keys.gradient_checkpointing != "no"
+        if may_recompute and device_mb > self._free_mb:
+            device_mb = (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB
         weights_mb = self._count_weights_mb(checkpoint)
         seconds += _START_SECONDS + weights_mb / _DISK_MB_PER_SECOND
-        trained_mb = 4 * self._count_trained(checkpoint, keys) / MB
+        trained_mb = 4 * trained / MB
         # A state has the trained parameters and AdamW's two moments.
         disk_mb = int(states * (3 * trained_mb + weights_mb))
         if not self._on_gpus:
@@ -342,26 +345,8 @@ class Planner:
         mem_mb = int(_CUDA_HOST_MB + _HOST_COPIES * weights_mb + trained_mb)
         return Need(seconds, mem_mb, 1, int(device_mb) + _CUDA_MB, disk_mb)
 
-    def _estimate_training_mb(self, checkpoint: str, keys: TrainingKeys, length: int) -> float:
-        """Return the device memory in MB for `length` tokens; on a GPU, activations that do not fit are recomputed."""
-        row = self._get_row(checkpoint)
-        fixed = row.parameters * BYTES[self._choose_dtype(keys.precision)]
-        fixed += OF_TRAINED * self._count_trained(checkpoint, keys)
-        fixed += length * _LOGIT_BYTES * self._choose(2_000, 150_000)
-        activations = length * self._estimate_width(checkpoint)
-        memory = (fixed + activations * _KEPT_BYTES * row.layers) / MB
-        may_recompute = self._on_gpus and keys.gradient_checkpointing != "no"
-        if may_recompute and memory > self._free_mb:
-            memory = (fixed + activations * (_KEPT_BYTES + _RECOMPUTED_BYTES * row.layers)) / MB
-        return memory
-
     # Sizes
 
-    def _batch_tokens(self, length: float) -> float:
-        """Return the tokens of a batch of rows with `length` tokens."""
-        return length * self._settings.compute.batch_size
-
-    @cache
     def _get_row(self, checkpoint: str) -> ModelRow:
         return self._settings.models[CheckpointId.parse(checkpoint).model]
 
@@ -376,11 +361,9 @@ class Planner:
     def _count_trained(self, checkpoint: str, keys: TrainingKeys) -> int:
         """Count the trained parameters; with `trainable_modules` this is an upper bound, all parameters."""
         row = self._get_row(checkpoint)
-        if keys.adapters_alone:
-            return int(
-                keys.lora_rank * row.layers * _LORA_WIDTHS * self._estimate_width(checkpoint)
-            )
-        return row.parameters
+        if not keys.adapters_alone:
+            return row.parameters
+        return int(keys.lora_rank * row.layers * _LORA_WIDTHS * self._estimate_width(checkpoint))
 
     def _get_work(self, task: str) -> WorkRow:
         """Return the items and tokens of a task; the miniature tasks have short texts."""

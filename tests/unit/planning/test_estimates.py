@@ -6,9 +6,11 @@ from tests.tables import load_table
 from tests.unit.settings.merged import load
 from workflow_scripts.planning.estimates import Need, Planner
 from workflow_scripts.settings.cluster import Cluster
+from workflow_scripts.settings.job_batches import TaskBatch
 from workflow_scripts.settings.served import Served
 from workflow_scripts.settings.settings import Settings
 
+HELLASWAG = TaskBatch("harmony", "direct", ("hellaswag",), ())
 LARGE, LARGER = "Qwen/Qwen2.5-14B", "org/70B"
 PARAMETERS, LAYERS = 14_770_033_664, 48  # of LARGE
 GPUS = {
@@ -30,7 +32,7 @@ def test_evaluation_by_hand():
     """Compare with a manual calculation for hellaswag: 10,042 items of 180 tokens each."""
     settings = load_gpu_settings()
     work = settings.work["hellaswag"]
-    need = Planner(settings).evaluation(LARGE, ("hellaswag",))
+    need = Planner(settings).harmony_cells(HELLASWAG, LARGE)
     loading = 12 + 2 * PARAMETERS / 0.5e9
     reading = 2 * PARAMETERS * work.test_items * work.test_tokens / A100
     assert need.seconds == pytest.approx(loading + 0.006 * work.test_items + reading)
@@ -57,10 +59,10 @@ def test_evaluation_several_gpus():
     settings = load_gpu_settings()
     size = {"parameters": 70_600_000_000, "layers": 80, "model": LARGER}
     settings.models[LARGER] = settings.models[LARGE].model_copy(update=size)
-    need = Planner(settings).evaluation(LARGER, ("hellaswag",))
+    need = Planner(settings).harmony_cells(HELLASWAG, LARGER)
     assert need.gpus == 4 and 141_200 / 4 < need.gpu_mb < 80_000
     settings.served[LARGER] = Served(endpoint="http://node7:8000/v1")
-    served = Planner(settings).evaluation(LARGER, ("hellaswag",))
+    served = Planner(settings).harmony_cells(HELLASWAG, LARGER)
     assert (served.gpus, served.gpu_mb) == (0, 0) and served.mem_mb < 4_000
 
 
@@ -80,7 +82,7 @@ def test_demo_measurements():
     own, tasks = Planner(settings), tuple(settings.harmony.tasks)
     study = "miniature/Qwen2-1M-Instruct"
     needs = {
-        "evaluate_direct": own.evaluation(study, tasks),
+        "evaluate_direct": own.harmony_cells(TaskBatch("harmony", "direct", tasks, ()), study),
         "train_before_test": own.training_before_test(study, tasks),
         "evaluate_mmlu": own.mmlu(study),
         "train_checkpoint": own.stage(f"{study}@k2m12+cpt+sft"),
