@@ -30,7 +30,9 @@ HUB = SETTINGS.hub.path
 EVALUATION_ENVIRONMENT = f"../envs/{'gpu' if SETTINGS.on_gpus else 'lm_eval'}.yaml"
 LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if SETTINGS.on_gpus else 'lighteval'}.yaml"
 # Checkpoints by their name in paths: the chunked ones before training, all trained ones, all measured ones.
-CHECKPOINTS = format_path_names(SETTINGS.checkpoints())
+CHECKPOINTS = {
+    CheckpointId.parse(name).in_path: row for name, row in SETTINGS.checkpoints().items()
+}
 TRAINED = {id.in_path: id for id in SETTINGS.list_trained_checkpoints()}
 MEASURED = {
     id.in_path: id

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_direct
 from workflow_scripts.grid.cells import GridCell, mark_failed, run_cells
@@ -31,7 +30,7 @@ def measure_cells(
     job = CellsRequest.of(request)
     base = read_manifest(model)
     print(base.repository, flush=True)
-    decides: dict[str, Any] = {"model": base.commit, "packages": list_package_versions()}
+    decides: dict[str, Any] = {"model": base.commit}
     if added_to := job.base_manifest(model):
         decides["added to"] = read_manifest(added_to).commit
     commits = {manifest.repository: manifest.commit for manifest in map(read_manifest, data)}
