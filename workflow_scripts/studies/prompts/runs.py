@@ -20,7 +20,6 @@ from workflow_scripts.render.figures import (
     rule,
 )
 from workflow_scripts.render.tables import ShownColumns, fill_template, write_table
-from workflow_scripts.render.text import format_p_value
 from workflow_scripts.stats.proportions import wilson
 from workflow_scripts.stats.significance import run_mcnemar_test
 
@@ -128,7 +127,7 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Format met": "{format_met:.3f}",
         "Strict": "{strict_share:.3f}",
         "Difference": "{difference:+.1%} to {after}",
-        "p": [format_p_value(p, below="<") for p in table["p"]],
+        "p": "{p:p}",
         "Published": micro + macro.fillna(""),
     }
 
