@@ -54,15 +54,13 @@ def read_content(
             prose = PACKAGE / f"studies/{key}/chapter.md.j2"
             title, paragraphs = read_title(prose), render_prose(prose, numbers)
         paths = list(map(Path, chapters.get(key, [])))
-        figures = {
-            path: next(text for name, text in captions.items() if path.stem.endswith(name))
-            for path in paths
-            if path.suffix == ".png"
-        }
-        for path in list(figures):
+        figures = {}
+        for path in (path for path in paths if path.suffix == ".png"):
             if sentence := read_png_description(path):
-                del figures[path]
                 missing.append(f"Figure {path.stem}: {sentence}")
+            else:
+                names = filter(path.stem.endswith, captions)
+                figures[path] = captions[next(names)]
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}

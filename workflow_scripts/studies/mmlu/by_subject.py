@@ -25,13 +25,8 @@ NOTE = (
     " aggregation mlp.none); models and questions of the miniature world are not those."
 )
 _KEYS = ["subject", "model", "variant"]
-_COLUMNS = [
-    *_KEYS,
-    *("n", "baseline"),
-    *(f"{metric}{suffix}" for metric in METRICS for suffix in ("", "_stderr")),
-    *("published_qem", "published_stderr"),
-    *(f"{metric}_z" for metric in METRICS),
-]
+_COLUMNS = ["n", "baseline", "qem", "qem_stderr", "em", "em_stderr", "acc", "acc_stderr"]
+_COLUMNS += ["published_qem", "published_stderr", "qem_z", "em_z", "acc_z"]
 
 
 def compute_by_subject(
@@ -69,18 +64,14 @@ def compute_by_subject(
         table[[metric, f"{metric}_stderr"]] = values[["value", "stderr"]]
         columns = (table[name] for name in (metric, f"{metric}_stderr", "baseline", "n"))
         table[f"{metric}_z"] = compute_baseline_z(*columns)
-    numeric = dict.fromkeys(_COLUMNS[len(_KEYS) :], "float64") | {"n": "Int64"}
-    return table.reset_index()[_COLUMNS].astype(numeric)
+    return table[_COLUMNS].astype("float64").astype({"n": "Int64"}).reset_index()
 
 
 def read_published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Read score and standard error of each subject of a published table; the average is `macro`."""
-    scores = {}
-    for row in table.itertuples():
-        subject = MACRO if row.task == "all" else row.task.split(":")[2]
-        scores[subject] = (row.value, row.stderr)
-    scores.pop("_average", None)  # the row `all` again
-    return scores
+    table = table[~table["task"].str.contains("_average")]  # the row `all` again
+    subjects = table["task"].str.split(":").str[2].fillna(MACRO)
+    return dict(zip(subjects, zip(table["value"], table["stderr"], strict=True), strict=True))
 
 
 _SHOWN = {
