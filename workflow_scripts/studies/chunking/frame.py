@@ -47,4 +47,4 @@ def set_doubling_axis(axes, values: pd.Series) -> None:
     ticks = sorted(set(values))
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
-    axes.grid(color="0.9", linewidth=0.6)
+    axes.grid()
