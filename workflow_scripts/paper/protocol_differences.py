@@ -60,6 +60,8 @@ def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> 
     rows = []
     for record, item in cells:
         values = _read_values(record)
+        cell = {"study": record.study, "of": record.model.id, "item": item}
+        cell["protocol"] = record.protocol.name
         for fact in protocols[record.study]["facts"]:
             key = fact.get("key", "study")
             if values[key.partition(".")[0]] is None or item not in fact.get("only", [item]):
@@ -68,14 +70,10 @@ def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> 
             for name, value in fact.get("differing", {}).items():
                 if name == item or record.model.id.startswith(name):
                     published = value
-            ours = fact["ours"] if "ours" in fact else _get_value(values, key)
+            ours = fact.get("ours", _get_value(values, key))
             if published != ours:
-                rows.append(
-                    fact
-                    | {"study": record.study, "of": record.model.id, "item": item}
-                    | {"protocol": record.protocol.name, "published": _format_value(published)}
-                    | {"ours": _format_value(ours)}
-                )
+                texts = {"published": _format_value(published), "ours": _format_value(ours)}
+                rows.append(fact | cell | texts)
     # A model measured in several precisions has the same differences in each.
     table = pd.DataFrame(rows, columns=_COLUMNS).drop_duplicates(ignore_index=True)
     return table.assign(decides=table["decides"].map({False: "no"}).fillna("yes")).fillna("")

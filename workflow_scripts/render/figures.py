@@ -126,18 +126,14 @@ def save_lines(
     table: pd.DataFrame,
     shown: str,
     draw: Callable[[Any, pd.DataFrame], None],
-    pdf: Path,
-    png: Path,
-    *,
-    width: float = 6.5,
+    files: Sequence[Path],
     height: float = 3.6,
-    ncols: int = 1,
 ) -> None:
     """Save a figure that `draw` fills, with a legend below; a placeholder if the column `shown` has no value."""
-    with drawing([pdf, png], width, height) as (fig, axes):
+    with drawing(files, 6.5, height) as (fig, axes):
         if table[shown].isna().all():
             draw_placeholder(axes, "No value: all cells of this figure failed.")
         else:
             draw(axes, table)
             axes.set_axisbelow(True)
-            draw_legend_below(fig, axes, ncols)
+            draw_legend_below(fig, axes, 2)

@@ -95,7 +95,7 @@ def main(scores: Path, table: list[Path], figure: list[Path], models: list[str])
     adapters = rows["adapters"].fillna("none").replace(USUAL_ADAPTERS, "full width")
     shown = _SHOWN | {"Adapters": adapters.where(rows["plan"].notna())}
     write_table(rows, table, title=title, note=NOTE, shown=shown)
-    save_lines(rows, "token_faster", _draw, *figure, height=4.2, ncols=2)
+    save_lines(rows, "token_faster", _draw, figure, height=4.2)
 
 
 if "snakemake" in globals():

@@ -80,7 +80,7 @@ def main(
     rows = compute_perplexity(pd.read_parquet(scores), models, texts)
     title = "Perplexity of untrained sequential plans"
     write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
-    save_lines(rows, "ratio", _draw, *figure, ncols=2)
+    save_lines(rows, "ratio", _draw, figure)
 
 
 if "snakemake" in globals():

@@ -88,7 +88,7 @@ _SHOWN = {
 }
 
 
-def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+def plot_by_subject(table: pd.DataFrame, files: list[Path]) -> None:
     """Plot each score minus its baseline: subjects down, checkpoints and metrics across."""
     counts = table.groupby("subject", sort=False)["n"].max()
     names = counts.index.to_series().replace(_TITLES).str.replace("_", " ")
@@ -101,7 +101,7 @@ def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     labels, gains, clear = zip(*columns, strict=True)
     limit = max(0.1, np.nanmax(np.abs(gains), initial=0.0))
     width, height = 3.0 + 0.3 * max(len(labels), 9), 4.0 + 0.15 * len(subjects)
-    with drawing([pdf, png], width, height) as (fig, axes):
+    with drawing(files, width, height) as (fig, axes):
         image = axes.imshow(
             np.transpose(gains), aspect="auto", cmap="RdBu", vmin=-limit, vmax=limit
         )
@@ -125,7 +125,7 @@ def main(
     subjects = by_subject["subject"].replace(_TITLES).str.replace("_", " ")
     shown = {"Subject": subjects, **_SHOWN}
     write_table(by_subject, table, title="MMLU by subject", note=NOTE, shown=shown)
-    plot_by_subject(by_subject, *figure)
+    plot_by_subject(by_subject, figure)
 
 
 if "snakemake" in globals():

@@ -132,13 +132,13 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
     }
 
 
-def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+def plot_runs(table: pd.DataFrame, files: list[Path]) -> None:
     """Plot accuracy with its 95% interval, baseline and format compliance of each run."""
     table = table[table["n"].notna()].astype({"n": "float64"})
     runs = table.drop_duplicates("run").set_index("run")
     texts = pd.Series(add_counts(runs["changed"], runs["n"]), runs.index)
     names = table["model"] + table["variant"]
-    with drawing([pdf, png], 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
+    with drawing(files, 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
         colours = pick_model_colours(names)
         for number, (name, colour) in enumerate(colours.items()):
             rows = table[names == name]
@@ -177,7 +177,7 @@ def main(
     right = read_correct_answers(records)
     results = compute_runs(pd.read_parquet(scores), right, percents, checkpoints, runs)
     write_table(results, table, title="Prompt runs", note=NOTE, shown=_format_columns(results))
-    plot_runs(results, *figure)
+    plot_runs(results, figure)
 
 
 if "snakemake" in globals():
