@@ -91,7 +91,7 @@ def _select_scores(
     keys["revision"] = table["commit"].where(keys["variant"] == "", "")
     metrics = {task["task"]: task["metric"] for task in tasks}
     scores = scores[scores["subset"].isna() & scores["value"].notna()]
-    scores = scores[(scores["metric"] == scores["task"].map(metrics)).fillna(False).astype(bool)]
+    scores = scores[scores["metric"] == scores["task"].map(metrics)]
     scores = scores.assign(revision=scores["commit"].where(scores["variant"] == "", ""))
     return keys.reset_index().merge(scores, on=_MATCH)
 
@@ -107,7 +107,7 @@ def _compute_gap_stderr(
     variances = np.zeros(len(keys))
     for task in tasks:
         is_task = (errors["task"] == task["task"]) & (errors["metric"] == task["metric"])
-        if index.empty or not is_task.any():
+        if not is_task.any():
             return np.full(len(keys), np.nan)
         rows, items = get_row_errors(errors[is_task], _KEY)
         positions = rows.get_indexer(index)
