@@ -36,8 +36,9 @@ def select_cells(
 ) -> Iterator[Cell]:
     """Select the cells that have a published number or script.
 
-    `checkpoints` are the MMLU checkpoints with a published number, `runs` maps each prompt run to the published run.
+    `checkpoints` are the MMLU checkpoints with a published number, `runs` maps each published prompt run to ours.
     """
+    names = {ours: name for name, ours in runs.items()}
     for record in records:
         if isinstance(record, FailedRecord):
             continue
@@ -47,8 +48,8 @@ def select_cells(
                 yield record, task
             case "mmlu" if record.model.id in checkpoints:
                 yield record, ""
-            case "prompts" if task in runs:
-                yield record, f"run {runs[task]}"
+            case "prompts" if task in names:
+                yield record, f"run {names[task]}"
             case "suite" if task in LEADERBOARD_TASKS:
                 yield record, task
             case "chunking" | "latency":

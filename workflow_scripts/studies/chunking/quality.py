@@ -79,7 +79,7 @@ def compute_quality(
 def _select_checkpoints(
     table: pd.DataFrame, checkpoints: Sequence[str], columns: Mapping[str, str]
 ) -> pd.DataFrame:
-    table = table.set_axis(table["model"] + table["variant"].fillna(""))
+    table = table.set_axis(table["model"] + table["variant"])
     table = table.reindex(index=checkpoints, columns=list(columns)).astype(float)
     return table.rename(columns=columns)
 
