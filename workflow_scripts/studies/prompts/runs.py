@@ -79,27 +79,25 @@ def compute_runs(
     run's name, its change, the run `after` which it comes (for the comparison), and its name among the published runs.
     """
     percents = published.pivot(index="run", columns="metric", values="percent").astype(float)
+    shares = (percents / 100).add_prefix("published_")
     rows = []
     for (name, is_published), run in product(checkpoints.items(), runs):
         id = CheckpointId.parse(name)
         row = {"model": id.model, "variant": id.variant, "run": run["name"]}
-        row["changed"] = run["changed"]
+        row |= {"changed": run["changed"], "published": run["published"] if is_published else None}
         before, after = right.get((name, run["after"])), right.get((name, run["name"]))
         if before is not None and after is not None:
             row |= {"after": run["after"]} | _compare_answers(before, after)
-        if is_published and run["published"] in percents.index:
-            row |= (percents.loc[run["published"]] / 100).add_prefix("published_").to_dict()
         rows.append(row)
-    table = pd.DataFrame(rows, columns=_COLUMNS)
+    table = pd.DataFrame(rows).join(shares, on="published")
+    table = table.reindex(columns=_COLUMNS).set_index(_KEYS)
     scores = scores[(scores["study"] == "prompts") & scores["subset"].isna()]
-    scores = scores.fillna({"variant": ""}).rename(columns={"task": "run"}).set_index(_KEYS)
-    index = pd.MultiIndex.from_frame(table[_KEYS])
+    scores = scores.rename(columns={"task": "run"}).set_index(_KEYS)
     for column, (metric, field) in _SCORES.items():
-        values = scores.loc[scores["metric"] == metric, field]
-        table[column] = values.reindex(index).astype("float64").to_numpy()
+        table[column] = scores.loc[scores["metric"] == metric, field].astype("float64")
     is_strict = table["format_met"].notna() & (table["micro"] > 0)
     table["strict_share"] = (table["strict_share"] / table["micro"]).where(is_strict)
-    return table.astype(dict.fromkeys(["n", "pairs", "won", "lost"], "Int64"))
+    return table.astype(dict.fromkeys(["n", "pairs", "won", "lost"], "Int64")).reset_index()
 
 
 def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, Any]:
