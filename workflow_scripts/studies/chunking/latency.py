@@ -46,7 +46,7 @@ def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
     """Compute the times of all plans with chunks; a model with a failed cell has an empty row."""
     rows = compute_speedups(scores)
     rows = rows[rows["plan"].str.startswith("k")]
-    rows = rows.join(parse_plans(rows["plan"]).rename(columns={"layers": "layers_per_chunk"}))
+    rows = rows.join(parse_plans(rows["plan"]))
     rows = pd.DataFrame({"model": models}).merge(rows, how="outer", on="model")
     order = ["model", "layers_per_chunk", "plan", "variant", "batch", "devices", "way"]
     rows = rows.sort_values(order)[_COLUMNS].reset_index(drop=True)
