@@ -93,7 +93,7 @@ def find_speedups(latency: pd.DataFrame) -> pd.Series:
     """Find the speedup of each checkpoint in the smallest batch on one device, by its faster execution."""
     rows = compute_speedups(latency)
     rows = rows[(rows["devices"] == 1) & (rows["batch"] == rows["batch"].min())]
-    variants = rows["variant"].astype(str).mask(rows["way"] == "unchanged", "")
+    variants = rows["variant"].mask(rows["way"] == "unchanged", "")
     return rows.groupby(rows["model"] + variants)["token_faster"].max()
 
 
