@@ -33,7 +33,7 @@ _COUNTS = ["chunks", "layers_per_chunk", "batch", "devices", "n"]
 def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
     """Compute the speedup of each plan, execution and batch size over the unchanged model of the same rounds."""
     varied = ["aggregation", "adapters", "way", "batch", "devices"]
-    rows = pivot_metrics(scores[scores["protocol"] == "latency"], _METRICS, varied)
+    rows = pivot_metrics(scores, _METRICS, varied)
     rows = rows.fillna({"devices": 1}).astype({"aggregation": "string", "adapters": "string"})
     group = [rows[key] for key in ("model", "plan", *varied) if key != "way"]
     seconds = rows[["prefill_seconds", "token_seconds"]]

@@ -24,7 +24,6 @@ _COLUMNS += ["bits_per_byte", "ratio", "n"]
 
 def pivot_perplexity(scores: pd.DataFrame) -> pd.DataFrame:
     """Build a row for each model, text and plan; each difficulty of a task is a separate text."""
-    scores = scores[scores["protocol"] == "perplexity"]
     rows = pivot_metrics(scores, _METRICS, ["aggregation", "difficulty"])
     return rows.assign(task=name_texts(rows))
 

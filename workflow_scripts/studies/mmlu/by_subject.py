@@ -38,7 +38,6 @@ def compute_by_subject(
 
     `checkpoints` maps each checkpoint to the published table of the same variant, if any.
     """
-    scores = scores[(scores["study"] == "mmlu") & (scores["protocol"] == "few_shot")]
     is_macro = scores["metric"].str.endswith("_macro")
     subjects = (MICRO, MACRO, *sorted(scores["subset"].dropna().unique()))
     scores = scores.assign(

@@ -91,8 +91,7 @@ def compute_runs(
         rows.append(row)
     table = pd.DataFrame(rows).join(shares, on="published")
     table = table.reindex(columns=_COLUMNS).set_index(_KEYS)
-    scores = scores[(scores["study"] == "prompts") & scores["subset"].isna()]
-    scores = scores.rename(columns={"task": "run"}).set_index(_KEYS)
+    scores = scores[scores["subset"].isna()].rename(columns={"task": "run"}).set_index(_KEYS)
     for column, (metric, field) in _SCORES.items():
         table[column] = scores.loc[scores["metric"] == metric, field].astype("float64")
     is_strict = table["format_met"].notna() & (table["micro"] > 0)
