@@ -84,7 +84,7 @@ def _select_scores(
     columns = {"model": "checkpoint", "precision": "dtype", "commit": "revision"}
     keys = table[[*columns, "protocol"]].rename(columns=columns).reset_index()
     metrics = {task["task"]: task["metric"] for task in tasks}
-    scores = scores[scores["subset"].isna() & scores["value"].notna()]
+    scores = scores[scores["subset"].isna()]
     scores = scores[scores["metric"] == scores["task"].map(metrics)]
     scores = scores.assign(checkpoint=scores["model"] + scores["variant"])
     measured = keys.merge(scores, on=["checkpoint", "dtype", "protocol"])
