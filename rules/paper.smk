@@ -7,7 +7,7 @@ from workflow_scripts.settings.mmlu import PUBLISHED
 PUBLISHED_TABLES = [*PUBLISHED.values(), "prompt_runs", "harmony_leaderboard", "harmony_cells"]
 PUBLISHED_MMLU = {table: name for name, table in MMLU_CHECKPOINTS.items() if table}
 PUBLISHED_RUNS = {
-    name: run.published for name, run in SETTINGS.prompt_runs.items() if run.published
+    run.published: name for name, run in SETTINGS.prompt_runs.items() if run.published
 }
 PROMPTED = next((name for name, is_published in PROMPT_CHECKPOINTS.items() if is_published), None)
 # What the report leaves out of the config: the rows of its tables, and what names one command's files.

@@ -36,8 +36,9 @@ def select_cells(
 ) -> Iterator[Cell]:
     """Select the cells that have a published number or script.
 
-    `checkpoints` are the MMLU checkpoints with a published number, `runs` maps each prompt run to the published run.
+    `checkpoints` are the MMLU checkpoints with a published number, `runs` maps each published prompt run to ours.
     """
+    names = {ours: name for name, ours in runs.items()}
     for record in records:
         if isinstance(record, FailedRecord):
             continue
@@ -47,8 +48,8 @@ def select_cells(
                 yield record, task
             case "mmlu" if record.model.id in checkpoints:
                 yield record, ""
-            case "prompts" if task in runs:
-                yield record, f"run {runs[task]}"
+            case "prompts" if task in names:
+                yield record, f"run {names[task]}"
             case "suite" if task in LEADERBOARD_TASKS:
                 yield record, task
             case "chunking" | "latency":
@@ -60,6 +61,8 @@ def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> 
     rows = []
     for record, item in cells:
         values = _read_values(record)
+        cell = {"study": record.study, "of": record.model.id, "item": item}
+        cell["protocol"] = record.protocol.name
         for fact in protocols[record.study]["facts"]:
             key = fact.get("key", "study")
             if values[key.partition(".")[0]] is None or item not in fact.get("only", [item]):
@@ -68,14 +71,10 @@ def compute_differences(cells: Iterable[Cell], protocols: Mapping[str, Any]) -> 
             for name, value in fact.get("differing", {}).items():
                 if name == item or record.model.id.startswith(name):
                     published = value
-            ours = fact["ours"] if "ours" in fact else _get_value(values, key)
+            ours = fact.get("ours", _get_value(values, key))
             if published != ours:
-                rows.append(
-                    fact
-                    | {"study": record.study, "of": record.model.id, "item": item}
-                    | {"protocol": record.protocol.name, "published": _format_value(published)}
-                    | {"ours": _format_value(ours)}
-                )
+                texts = {"published": _format_value(published), "ours": _format_value(ours)}
+                rows.append(fact | cell | texts)
     # A model measured in several precisions has the same differences in each.
     table = pd.DataFrame(rows, columns=_COLUMNS).drop_duplicates(ignore_index=True)
     return table.assign(decides=table["decides"].map({False: "no"}).fillna("yes")).fillna("")

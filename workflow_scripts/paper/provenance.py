@@ -38,7 +38,7 @@ def collect_provenance(records: list[Path], config: dict[str, Any]) -> dict[str,
         }.items():
             seen[key].update(values)
     return {
-        "studies": {name: dict(studies[name]) for name in sorted(studies)},
+        "studies": dict(sorted(studies.items())),
         "seen": {key: sorted(filter(None, values)) for key, values in seen.items()},
         "models": dict(sorted(models.items())),
         "datasets": dict(sorted(datasets.items())),

@@ -54,26 +54,23 @@ def read_content(
             prose = PACKAGE / f"studies/{key}/chapter.md.j2"
             title, paragraphs = read_title(prose), render_prose(prose, numbers)
         paths = list(map(Path, chapters.get(key, [])))
-        figures = {
-            path: next(text for name, text in captions.items() if path.stem.endswith(name))
-            for path in paths
-            if path.suffix == ".png"
-        }
-        for path in list(figures):
+        figures = {}
+        for path in (path for path in paths if path.suffix == ".png"):
             if sentence := read_png_description(path):
-                del figures[path]
                 missing.append(f"Figure {path.stem}: {sentence}")
+            else:
+                names = filter(path.stem.endswith, captions)
+                figures[path] = captions[next(names)]
         tables = {path: read_markdown(path) for path in paths if path.suffix == ".md"}
         if paragraphs or figures or tables:
             chapter = {"key": key, "title": title, "paragraphs": paragraphs}
             shown.append(chapter | {"figures": figures, "tables": tables})
         else:
             missing.append(f"“{title}”: not part of this config.")
-    is_miniature = numbers["run.source"] == "miniature"
     return {
         "chapters": shown,
         "run": " ".join(render_prose(PROSE / "run.md.j2", numbers)),
-        "miniature": is_miniature and bool(numbers["run.records"]),
+        "miniature": numbers["run.source"] == "miniature" and numbers["run.records"] > 0,
         "missing": [*missing, *render_prose(PROSE / "missing.md.j2", numbers)],
     }
 
@@ -121,8 +118,8 @@ def choose_layout(table: ShownTable) -> str | None:
     """Return upright or landscape for a table in the paper, or None if it is too wide or too long for a page."""
     columns = zip(table.head, *table.rows, strict=True)
     width = sum(max(map(len, column)) + 2 for column in columns)
-    fitting = [name for name, limit in MAX_WIDTHS.items() if width <= limit]
-    return fitting[0] if fitting and len(table.rows) <= MAX_ROWS else None
+    fitting = (name for name, limit in MAX_WIDTHS.items() if width <= limit)
+    return next(fitting, None) if len(table.rows) <= MAX_ROWS else None
 
 
 def main(

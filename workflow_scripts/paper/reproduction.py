@@ -1,6 +1,5 @@
 """Write the table that compares all published numbers with ours, and a shorter form for readers."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,30 +31,6 @@ NOTE = (
     " difference, and what differs (table protocol_differences). Numbers that were not measured, for one reason, share"
     " a line; the CSV has each."
 )
-
-
-def compare_published(
-    published: dict[str, pd.DataFrame],
-    ours: Mapping[str, pd.DataFrame],
-    source: str,
-    models: Any,
-    mmlu: Mapping[str, str],
-    prompts: Mapping[str, Any],
-) -> pd.DataFrame:
-    """Compare each published number with ours; `ours` has our tables that exist, by name."""
-    leaderboard = published.pop("harmony_leaderboard")
-    runs = published.pop("prompt_runs")
-    cells = published.pop("harmony_cells")
-    reruns = estimate_reruns(leaderboard, cells, models)
-    our_leaderboard = ours.get("harmony_leaderboard")
-    rows = [
-        *compare_mmlu(published, ours.get("mmlu_by_subject"), mmlu),
-        *compare_prompts(runs, ours.get("prompt_runs"), **prompts),
-        *compare_harmony(leaderboard, our_leaderboard, reruns),
-        *compare_cells(cells, our_leaderboard, reruns),
-    ]
-    table = pd.DataFrame(rows)
-    return table.assign(because=GENERATED) if source == "miniature" else table
 
 
 def merge_absent(table: pd.DataFrame) -> pd.DataFrame:
@@ -96,20 +71,31 @@ def main(
     comparison: dict[str, Any],
     margins: dict[str, float],
 ) -> None:
+    """Compare each published number with ours; `ours` are our tables that exist.
+
+    `comparison` has the source, the known models, and our checkpoints and prompt runs that were published.
+    """
     printed = {path.stem: pd.read_csv(path) for path in published}
+    leaderboard, cells = printed.pop("harmony_leaderboard"), printed.pop("harmony_cells")
+    runs = printed.pop("prompt_runs")  # the other tables are MMLU's
     own = {path.stem: read_table(path) for path in ours}
-    judged = judge_numbers(compare_published(printed, own, **comparison), margins)
-    results = withhold_verdicts(
-        judged, read_table(differences).fillna(""), read_protocols(protocols)
+    our_leaderboard = own.get("harmony_leaderboard")
+    reruns = estimate_reruns(leaderboard, cells, comparison["models"])
+    rows = pd.DataFrame(
+        [
+            *compare_mmlu(printed, own.get("mmlu_by_subject"), comparison["mmlu"]),
+            *compare_prompts(runs, own.get("prompt_runs"), **comparison["prompts"]),
+            *compare_harmony(leaderboard, our_leaderboard, reruns),
+            *compare_cells(cells, our_leaderboard, reruns),
+        ]
     )
-    write_table(
-        results,
-        table,
-        title="Reproduction of published numbers",
-        note=NOTE.format(scores=100 * margins["scores"], ranks=margins["ranks"]),
-        shown=_SHOWN,
-        rows=merge_absent(results),
-    )
+    if comparison["source"] == "miniature":
+        rows["because"] = GENERATED
+    known = read_table(differences).fillna("")
+    results = withhold_verdicts(judge_numbers(rows, margins), known, read_protocols(protocols))
+    note = NOTE.format(scores=100 * margins["scores"], ranks=margins["ranks"])
+    title = "Reproduction of published numbers"
+    write_table(results, table, title=title, note=note, shown=_SHOWN, rows=merge_absent(results))
 
 
 if "snakemake" in globals():

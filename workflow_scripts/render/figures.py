@@ -18,6 +18,9 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
+    "grid.color": "0.9",
+    "grid.linewidth": 0.6,
+    "figure.constrained_layout.use": True,
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
@@ -40,7 +43,7 @@ def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> 
     """Yield a figure with one axes or a grid of axes in the project's style, and save it on exit."""
     plt = _pyplot()
     with plt.rc_context(_STYLE):
-        fig, axes = plt.subplots(figsize=(width, height), **{"layout": "constrained"} | grid)
+        fig, axes = plt.subplots(figsize=(width, height), **grid)
         try:
             yield fig, axes
             save_both(fig, files)
@@ -48,9 +51,9 @@ def drawing(files: Sequence[Path], width: float, height: float, **grid: Any) -> 
             plt.close(fig)
 
 
-def rule(axes, axis: str, grey: str = "0.9") -> None:
+def rule(axes, axis: str, **style: Any) -> None:
     """Draw fine grid lines behind the data."""
-    axes.grid(axis=axis, color=grey, linewidth=0.6)
+    axes.grid(axis=axis, **style)
     axes.set_axisbelow(True)
 
 
@@ -123,18 +126,14 @@ def save_lines(
     table: pd.DataFrame,
     shown: str,
     draw: Callable[[Any, pd.DataFrame], None],
-    pdf: Path,
-    png: Path,
-    *,
-    width: float = 6.5,
+    files: Sequence[Path],
     height: float = 3.6,
-    ncols: int = 1,
 ) -> None:
     """Save a figure that `draw` fills, with a legend below; a placeholder if the column `shown` has no value."""
-    with drawing([pdf, png], width, height) as (fig, axes):
+    with drawing(files, 6.5, height) as (fig, axes):
         if table[shown].isna().all():
             draw_placeholder(axes, "No value: all cells of this figure failed.")
         else:
             draw(axes, table)
             axes.set_axisbelow(True)
-            draw_legend_below(fig, axes, ncols)
+            draw_legend_below(fig, axes, 2)

@@ -116,22 +116,19 @@ def _is_numeric(column: pd.Series) -> bool:
 
 def read_table(path: Path) -> pd.DataFrame:
     """Read a CSV table of `write_table`: whole numbers as Int64, missing texts as None."""
-    cells = pd.read_csv(path, dtype="object", keep_default_na=False, na_values=[""])
-    return cells.apply(_convert_column)
+    how = {"keep_default_na": False, "na_values": [""], "dtype_backend": "numpy_nullable"}
+    return pd.read_csv(path, **how).apply(_convert_column)
 
 
 def _convert_column(column: pd.Series) -> pd.Series:
-    present = column.dropna()
     if column.name == "variant":  # empty for unchanged models, possibly in all rows
-        return column.fillna("")
-    if present.str.fullmatch(r"-?\d+").all():
-        return (
-            pd.to_numeric(column).astype("Float64").astype("Int64" if len(present) else "float64")
-        )
-    try:
-        return column.map(float, na_action="ignore").astype("float64")
-    except ValueError:
-        return column.map(unescape_csv, na_action="ignore").where(column.notna(), None)
+        return column.astype("object").fillna("")
+    if column.dtype == "Float64" or column.isna().all():
+        return column.astype("float64")
+    if column.dtype == "string":
+        texts = column.astype("object").map(unescape_csv, na_action="ignore")
+        return texts.where(column.notna(), None)
+    return column
 
 
 def read_markdown(path: Path) -> ShownTable:

@@ -122,8 +122,7 @@ def test_prompt_runs_need_same_questions(change, expected):
     own["n"] = own["run"].map({"4": 285}).fillna(14_042).astype("Int64")
     own = own.assign(run=own["run"].map(runs), model=LLAMA, variant="", **change)
     own = own.assign(micro_stderr=0.004, macro_stderr=0.004)
-    ours = {name: run for run, name in runs.items()}
-    table = judge(compare_prompts(read("prompt_runs"), own, LLAMA, ours))
+    table = judge(compare_prompts(read("prompt_runs"), own, LLAMA, runs))
     assert set(table["verdict"]) == expected
 
 

@@ -108,40 +108,32 @@ def _read_text(name: str) -> str:
 
 def _describe_tab(tab: Tab) -> dict[str, Any]:
     fields = {field for row in tab.rows for field in row}
+    percents = set()
     definitions = []
     for column in tab.columns:
-        definitions.append(_define_column(column))
         error = f"{column.field}_stderr"
+        if column.kind == "score":
+            percents |= {column.field, error}
+        definitions.append(
+            {
+                "field": column.field,
+                "title": column.title,
+                "titleFormatterParams": {"help": column.help},
+                "visible": column.shown,
+                "sorterParams": {"alignEmptyValues": "bottom"},
+                **_COLUMN_OPTIONS[column.kind],
+            }
+        )
         if error in fields:
             title = f"{column.title} stderr"
             definitions.append({"field": error, "title": title, "visible": False, "download": True})
-    kinds = {column.field: column.kind for column in tab.columns}
-    direction = "desc" if kinds.get(tab.sort) == "score" else "asc"
-    return {
-        "id": tab.id,
-        "title": tab.title,
-        "about": tab.about,
-        "columns": definitions,
-        "rows": [
-            {
-                field: round(100 * value, 10)
-                if kinds.get(field.removesuffix("_stderr")) == "score" and value is not None
-                else value
-                for field, value in row.items()
-            }
-            for row in tab.rows
-        ],
-        "sort": [{"column": tab.sort, "dir": direction}] if tab.sort else [],
-        "search": tab.search,
-    }
-
-
-def _define_column(column: Column) -> dict[str, Any]:
-    return {
-        "field": column.field,
-        "title": column.title,
-        "titleFormatterParams": {"help": column.help},
-        "visible": column.shown,
-        "sorterParams": {"alignEmptyValues": "bottom"},
-        **_COLUMN_OPTIONS[column.kind],
-    }
+    rows = [
+        {
+            field: round(100 * value, 10) if field in percents and value is not None else value
+            for field, value in row.items()
+        }
+        for row in tab.rows
+    ]
+    direction = "desc" if tab.sort in percents else "asc"
+    sort = [{"column": tab.sort, "dir": direction}] if tab.sort else []
+    return vars(tab) | {"columns": definitions, "rows": rows, "sort": sort}

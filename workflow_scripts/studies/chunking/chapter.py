@@ -12,7 +12,7 @@ from workflow_scripts.studies.mmlu.numbers import compute_mmlu_numbers
 
 def get_quality_numbers(table: pd.DataFrame) -> Values:
     """Compare the best trained checkpoint on wikitext with its untrained version and the unchanged model."""
-    table = table.set_index(table["model"] + table["variant"].fillna(""))
+    table = table.set_index(table["model"] + table["variant"])
     trained = table[table["tokens"].fillna(0) > 0].dropna(subset=["perplexity"])
     if trained.empty:
         return {}

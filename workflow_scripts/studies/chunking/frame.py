@@ -27,7 +27,7 @@ def pivot_metrics(
 
 def parse_plans(plans: pd.Series) -> pd.DataFrame:
     """Parse chunks and layers of each plan: 4 and 6 for `k4m6-sequential`; the unchanged model is one chunk."""
-    shapes = plans.str.extract(r"k(?P<chunks>\d+)m(?P<layers>\d+)").astype(int)
+    shapes = plans.str.extract(r"k(?P<chunks>\d+)m(?P<layers_per_chunk>\d+)").astype(int)
     return shapes.assign(chunks=shapes["chunks"].clip(lower=1))
 
 
@@ -47,4 +47,4 @@ def set_doubling_axis(axes, values: pd.Series) -> None:
     ticks = sorted(set(values))
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
-    axes.grid(color="0.9", linewidth=0.6)
+    axes.grid()

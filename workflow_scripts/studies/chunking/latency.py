@@ -33,7 +33,7 @@ _COUNTS = ["chunks", "layers_per_chunk", "batch", "devices", "n"]
 def compute_speedups(scores: pd.DataFrame) -> pd.DataFrame:
     """Compute the speedup of each plan, execution and batch size over the unchanged model of the same rounds."""
     varied = ["aggregation", "adapters", "way", "batch", "devices"]
-    rows = pivot_metrics(scores[scores["protocol"] == "latency"], _METRICS, varied)
+    rows = pivot_metrics(scores, _METRICS, varied)
     rows = rows.fillna({"devices": 1}).astype({"aggregation": "string", "adapters": "string"})
     group = [rows[key] for key in ("model", "plan", *varied) if key != "way"]
     seconds = rows[["prefill_seconds", "token_seconds"]]
@@ -46,7 +46,7 @@ def compute_latency(scores: pd.DataFrame, models: list[str]) -> pd.DataFrame:
     """Compute the times of all plans with chunks; a model with a failed cell has an empty row."""
     rows = compute_speedups(scores)
     rows = rows[rows["plan"].str.startswith("k")]
-    rows = rows.join(parse_plans(rows["plan"]).rename(columns={"layers": "layers_per_chunk"}))
+    rows = rows.join(parse_plans(rows["plan"]))
     rows = pd.DataFrame({"model": models}).merge(rows, how="outer", on="model")
     order = ["model", "layers_per_chunk", "plan", "variant", "batch", "devices", "way"]
     rows = rows.sort_values(order)[_COLUMNS].reset_index(drop=True)
@@ -95,7 +95,7 @@ def main(scores: Path, table: list[Path], figure: list[Path], models: list[str])
     adapters = rows["adapters"].fillna("none").replace(USUAL_ADAPTERS, "full width")
     shown = _SHOWN | {"Adapters": adapters.where(rows["plan"].notna())}
     write_table(rows, table, title=title, note=NOTE, shown=shown)
-    save_lines(rows, "token_faster", _draw, *figure, height=4.2, ncols=2)
+    save_lines(rows, "token_faster", _draw, figure, height=4.2)
 
 
 if "snakemake" in globals():

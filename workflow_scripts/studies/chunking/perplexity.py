@@ -24,7 +24,6 @@ _COLUMNS += ["bits_per_byte", "ratio", "n"]
 
 def pivot_perplexity(scores: pd.DataFrame) -> pd.DataFrame:
     """Build a row for each model, text and plan; each difficulty of a task is a separate text."""
-    scores = scores[scores["protocol"] == "perplexity"]
     rows = pivot_metrics(scores, _METRICS, ["aggregation", "difficulty"])
     return rows.assign(task=name_texts(rows))
 
@@ -80,7 +79,7 @@ def main(
     rows = compute_perplexity(pd.read_parquet(scores), models, texts)
     title = "Perplexity of untrained sequential plans"
     write_table(rows, table, title=title, note=NOTE, shown=_SHOWN)
-    save_lines(rows, "ratio", _draw, *figure, ncols=2)
+    save_lines(rows, "ratio", _draw, figure)
 
 
 if "snakemake" in globals():

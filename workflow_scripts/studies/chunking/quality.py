@@ -79,7 +79,7 @@ def compute_quality(
 def _select_checkpoints(
     table: pd.DataFrame, checkpoints: Sequence[str], columns: Mapping[str, str]
 ) -> pd.DataFrame:
-    table = table.set_axis(table["model"] + table["variant"].fillna(""))
+    table = table.set_axis(table["model"] + table["variant"])
     table = table.reindex(index=checkpoints, columns=list(columns)).astype(float)
     return table.rename(columns=columns)
 
@@ -93,7 +93,7 @@ def find_speedups(latency: pd.DataFrame) -> pd.Series:
     """Find the speedup of each checkpoint in the smallest batch on one device, by its faster execution."""
     rows = compute_speedups(latency)
     rows = rows[(rows["devices"] == 1) & (rows["batch"] == rows["batch"].min())]
-    variants = rows["variant"].astype(str).mask(rows["way"] == "unchanged", "")
+    variants = rows["variant"].mask(rows["way"] == "unchanged", "")
     return rows.groupby(rows["model"] + variants)["token_faster"].max()
 
 
@@ -119,14 +119,14 @@ _SHOWN = {
 }
 
 
-def plot_quality(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+def plot_quality(table: pd.DataFrame, files: list[Path]) -> None:
     """Plot a row per checkpoint, a panel per measure and a colour per stage."""
     names = table["variant"].replace("", "unchanged")
     if table["model"].nunique() > 1:
         names = table["model"] + table["variant"]
     colours = pick_model_colours(table["stage"])
     size = 9.0, 1.5 + 0.25 * max(4, len(table))
-    with drawing([pdf, png], *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
+    with drawing(files, *size, ncols=len(_PANELS), sharey=True) as (fig, panels):
         for axes, (column, label) in zip(panels, _PANELS.items(), strict=True):
             axes.set_xlabel(label, fontsize=8)
             rule(axes, "both")
@@ -160,7 +160,7 @@ def main(
     title = "Quality and speed of chunked models"
     shown = _SHOWN | {"Variant": rows["variant"].replace("", "unchanged")}
     write_table(rows, table, title=title, note=NOTE, shown=shown)
-    plot_quality(rows, *figure)
+    plot_quality(rows, figure)
 
 
 if "snakemake" in globals():

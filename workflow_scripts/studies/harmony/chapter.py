@@ -45,7 +45,7 @@ def _describe_panel(table: pd.DataFrame) -> Values:
         return {}
     own = table[(table["origin"] == frame.OWN) & table["pc1"].notna()]
     outside = own["outside"].fillna("") != ""
-    models = own.drop_duplicates(["model", "variant"], keep="last").fillna({"variant": ""})
+    models = own.drop_duplicates(["model", "variant"], keep="last")
     places = "{model}{variant} {rank:.0f} ({best_rank:.0f} to {worst_rank:.0f})"
     return {
         "harmony.places": "; ".join(places.format(**row) for row in models[:5].to_dict("records")),

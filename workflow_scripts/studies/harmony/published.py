@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from workflow_scripts.render.frames import Cells, index_checkpoints
 from workflow_scripts.render.verdict import LIMIT, compute_repeat_error
 from workflow_scripts.scores.published_leaderboard import COLA, LEADING_COLUMNS, TEST_ITEMS
 from workflow_scripts.stats.proportions import compute_mcc_step, compute_share_stderr
@@ -31,9 +32,9 @@ def compare_harmony(
         protocol=TRAINED, stderr=compute_share_stderr(scores["value"], items - 1)
     )
     yield from _compare_scores(SOURCE, scores, ours, reruns, _PRINTED_TO)
-    cells = _index_models(ours, CLIPPED)
+    cells = {name: row for (name, protocol), row in _index_own(ours).items() if protocol == CLIPPED}
     same_grid = set(cells) == set(published["model"]) and not any(
-        pd.isna(cells[model].get(task)) for model in published["model"] for task in tasks
+        cells[model].get(task) is None for model in published["model"] for task in tasks
     )
     grid = None if same_grid else "it depends on all models and tasks, and here the grid is another"
     for model, rank in zip(published["model"], published["rank"], strict=True):
@@ -71,14 +72,14 @@ def _compare_scores(
     Direct scores involve no sampling or training: only the order of floating-point sums on two devices may differ.
     Published scores after training are the higher of both scores (none is below the direct one), and so are ours.
     """
-    cells = {DIRECT: _index_models(ours, DIRECT), TRAINED: _index_models(ours, CLIPPED)}
+    cells = _index_own(ours)
     for row in published.to_dict("records"):
         protocol, model, task, value = (row[key] for key in ("protocol", "model", "task", "value"))
         if protocol == TRAINED:
             error = max(reruns.most(task, model) / LIMIT, _compute_step(task, value))
         else:
             error = compute_repeat_error(TEST_ITEMS[task], _compute_step(task, value))
-        cell = cells[protocol].get(model, {})
+        cell = cells.get((model, CLIPPED if protocol == TRAINED else DIRECT), {})
         yield {
             "source": name,
             "of": model,
@@ -98,10 +99,6 @@ def _compute_step(task: str, value: float) -> float:
     return compute_mcc_step(value, *COLA) if task == _CORRELATION else 1 / TEST_ITEMS[task]
 
 
-def _index_models(ours: pd.DataFrame | None, protocol: str) -> dict[str, dict]:
-    """Index the rows of our unchanged models by name."""
-    if ours is None:
-        return {}
-    rows = ours[(ours["protocol"] == protocol) & (ours["origin"] == OWN)]
-    rows = rows[rows["variant"].fillna("") == ""]
-    return {row["model"]: row for row in rows.to_dict("records")}
+def _index_own(ours: pd.DataFrame | None) -> dict[tuple, Cells]:
+    """Index the rows of our models by checkpoint and protocol."""
+    return index_checkpoints(None if ours is None else ours[ours["origin"] == OWN], "protocol")

@@ -25,13 +25,8 @@ NOTE = (
     " aggregation mlp.none); models and questions of the miniature world are not those."
 )
 _KEYS = ["subject", "model", "variant"]
-_COLUMNS = [
-    *_KEYS,
-    *("n", "baseline"),
-    *(f"{metric}{suffix}" for metric in METRICS for suffix in ("", "_stderr")),
-    *("published_qem", "published_stderr"),
-    *(f"{metric}_z" for metric in METRICS),
-]
+_COLUMNS = ["n", "baseline", "qem", "qem_stderr", "em", "em_stderr", "acc", "acc_stderr"]
+_COLUMNS += ["published_qem", "published_stderr", "qem_z", "em_z", "acc_z"]
 
 
 def compute_by_subject(
@@ -43,7 +38,6 @@ def compute_by_subject(
 
     `checkpoints` maps each checkpoint to the published table of the same variant, if any.
     """
-    scores = scores[(scores["study"] == "mmlu") & (scores["protocol"] == "few_shot")]
     is_macro = scores["metric"].str.endswith("_macro")
     subjects = (MICRO, MACRO, *sorted(scores["subset"].dropna().unique()))
     scores = scores.assign(
@@ -69,18 +63,14 @@ def compute_by_subject(
         table[[metric, f"{metric}_stderr"]] = values[["value", "stderr"]]
         columns = (table[name] for name in (metric, f"{metric}_stderr", "baseline", "n"))
         table[f"{metric}_z"] = compute_baseline_z(*columns)
-    numeric = dict.fromkeys(_COLUMNS[len(_KEYS) :], "float64") | {"n": "Int64"}
-    return table.reset_index()[_COLUMNS].astype(numeric)
+    return table[_COLUMNS].astype("float64").astype({"n": "Int64"}).reset_index()
 
 
 def read_published_scores(table: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Read score and standard error of each subject of a published table; the average is `macro`."""
-    scores = {}
-    for row in table.itertuples():
-        subject = MACRO if row.task == "all" else row.task.split(":")[2]
-        scores[subject] = (row.value, row.stderr)
-    scores.pop("_average", None)  # the row `all` again
-    return scores
+    table = table[~table["task"].str.contains("_average")]  # the row `all` again
+    subjects = table["task"].str.split(":").str[2].fillna(MACRO)
+    return dict(zip(subjects, zip(table["value"], table["stderr"], strict=True), strict=True))
 
 
 _SHOWN = {
@@ -97,7 +87,7 @@ _SHOWN = {
 }
 
 
-def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+def plot_by_subject(table: pd.DataFrame, files: list[Path]) -> None:
     """Plot each score minus its baseline: subjects down, checkpoints and metrics across."""
     counts = table.groupby("subject", sort=False)["n"].max()
     names = counts.index.to_series().replace(_TITLES).str.replace("_", " ")
@@ -110,7 +100,7 @@ def plot_by_subject(table: pd.DataFrame, pdf: Path, png: Path) -> None:
     labels, gains, clear = zip(*columns, strict=True)
     limit = max(0.1, np.nanmax(np.abs(gains), initial=0.0))
     width, height = 3.0 + 0.3 * max(len(labels), 9), 4.0 + 0.15 * len(subjects)
-    with drawing([pdf, png], width, height) as (fig, axes):
+    with drawing(files, width, height) as (fig, axes):
         image = axes.imshow(
             np.transpose(gains), aspect="auto", cmap="RdBu", vmin=-limit, vmax=limit
         )
@@ -134,7 +124,7 @@ def main(
     subjects = by_subject["subject"].replace(_TITLES).str.replace("_", " ")
     shown = {"Subject": subjects, **_SHOWN}
     write_table(by_subject, table, title="MMLU by subject", note=NOTE, shown=shown)
-    plot_by_subject(by_subject, *figure)
+    plot_by_subject(by_subject, figure)
 
 
 if "snakemake" in globals():

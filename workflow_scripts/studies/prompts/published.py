@@ -20,15 +20,13 @@ def compare_prompts(
 ) -> Iterator[dict]:
     """Compare each published number with ours; a failed run counts as not measured.
 
-    `checkpoint` is our counterpart of the published model, `runs` maps each of our runs to the published one.
+    `checkpoint` is our counterpart of the published model, `runs` maps each published run to ours.
     """
-    measured = {
-        (name, runs.get(run)): row for (name, run), row in index_checkpoints(ours, "run").items()
-    }
+    measured = index_checkpoints(ours, "run")
     for line in published.itertuples():
         value = line.percent / 100
         questions = _QUESTIONS_OF_RUN_4 if str(line.run) == "4" else _QUESTIONS
-        row = measured.get((checkpoint, str(line.run)), {})
+        row = measured.get((checkpoint, runs.get(str(line.run))), {})
         because = None
         if checkpoint is None:
             because = "the published model is not in prompts.models"

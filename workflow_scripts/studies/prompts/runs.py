@@ -20,7 +20,6 @@ from workflow_scripts.render.figures import (
     rule,
 )
 from workflow_scripts.render.tables import ShownColumns, fill_template, write_table
-from workflow_scripts.render.text import format_p_value
 from workflow_scripts.stats.proportions import wilson
 from workflow_scripts.stats.significance import run_mcnemar_test
 
@@ -80,27 +79,24 @@ def compute_runs(
     run's name, its change, the run `after` which it comes (for the comparison), and its name among the published runs.
     """
     percents = published.pivot(index="run", columns="metric", values="percent").astype(float)
+    shares = (percents / 100).add_prefix("published_")
     rows = []
     for (name, is_published), run in product(checkpoints.items(), runs):
         id = CheckpointId.parse(name)
         row = {"model": id.model, "variant": id.variant, "run": run["name"]}
-        row["changed"] = run["changed"]
+        row |= {"changed": run["changed"], "published": run["published"] if is_published else None}
         before, after = right.get((name, run["after"])), right.get((name, run["name"]))
         if before is not None and after is not None:
             row |= {"after": run["after"]} | _compare_answers(before, after)
-        if is_published and run["published"] in percents.index:
-            row |= (percents.loc[run["published"]] / 100).add_prefix("published_").to_dict()
         rows.append(row)
-    table = pd.DataFrame(rows, columns=_COLUMNS)
-    scores = scores[(scores["study"] == "prompts") & scores["subset"].isna()]
-    scores = scores.fillna({"variant": ""}).rename(columns={"task": "run"}).set_index(_KEYS)
-    index = pd.MultiIndex.from_frame(table[_KEYS])
+    table = pd.DataFrame(rows).join(shares, on="published")
+    table = table.reindex(columns=_COLUMNS).set_index(_KEYS)
+    scores = scores[scores["subset"].isna()].rename(columns={"task": "run"}).set_index(_KEYS)
     for column, (metric, field) in _SCORES.items():
-        values = scores.loc[scores["metric"] == metric, field]
-        table[column] = values.reindex(index).astype("float64").to_numpy()
+        table[column] = scores.loc[scores["metric"] == metric, field].astype("float64")
     is_strict = table["format_met"].notna() & (table["micro"] > 0)
     table["strict_share"] = (table["strict_share"] / table["micro"]).where(is_strict)
-    return table.astype(dict.fromkeys(["n", "pairs", "won", "lost"], "Int64"))
+    return table.astype(dict.fromkeys(["n", "pairs", "won", "lost"], "Int64")).reset_index()
 
 
 def _compare_answers(before: pd.Series, after: pd.Series) -> dict[str, Any]:
@@ -128,18 +124,18 @@ def _format_columns(table: pd.DataFrame) -> ShownColumns:
         "Format met": "{format_met:.3f}",
         "Strict": "{strict_share:.3f}",
         "Difference": "{difference:+.1%} to {after}",
-        "p": [format_p_value(p, below="<") for p in table["p"]],
+        "p": "{p:p}",
         "Published": micro + macro.fillna(""),
     }
 
 
-def plot_runs(table: pd.DataFrame, pdf: Path, png: Path) -> None:
+def plot_runs(table: pd.DataFrame, files: list[Path]) -> None:
     """Plot accuracy with its 95% interval, baseline and format compliance of each run."""
     table = table[table["n"].notna()].astype({"n": "float64"})
     runs = table.drop_duplicates("run").set_index("run")
     texts = pd.Series(add_counts(runs["changed"], runs["n"]), runs.index)
     names = table["model"] + table["variant"]
-    with drawing([pdf, png], 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
+    with drawing(files, 7.6, 1.6 + 0.36 * max(len(texts), 4)) as (fig, axes):
         colours = pick_model_colours(names)
         for number, (name, colour) in enumerate(colours.items()):
             rows = table[names == name]
@@ -178,7 +174,7 @@ def main(
     right = read_correct_answers(records)
     results = compute_runs(pd.read_parquet(scores), right, percents, checkpoints, runs)
     write_table(results, table, title="Prompt runs", note=NOTE, shown=_format_columns(results))
-    plot_runs(results, *figure)
+    plot_runs(results, figure)
 
 
 if "snakemake" in globals():

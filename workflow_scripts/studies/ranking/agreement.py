@@ -9,7 +9,7 @@ import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.render.numbers import Values
-from workflow_scripts.render.text import number
+from workflow_scripts.render.text import fixed
 from workflow_scripts.settings.tables import CATEGORIES
 from workflow_scripts.stats.agreement import (
     average_by_category,
@@ -189,9 +189,9 @@ def plot_agreement(table: pd.DataFrame, settings: GridSettings, files: list[Path
     borders = [n for n in range(1, len(tasks)) if categories[n] != categories[n - 1]]
     titles = dict(settings.grid.names)
     for row in table[table["statistic"] == frame.MEAN].dropna(subset="families_low").itertuples():
-        low, high = number(row.families_low), number(row.families_high)
+        low, high = fixed(row.families_low, ".3f"), fixed(row.families_high, ".3f")
         titles[row.protocol] += (
-            f", {row.models:.0f} models\nmean agreement {number(row.value)}"
+            f", {row.models:.0f} models\nmean agreement {fixed(row.value, '.3f')}"
             f"\n({low} to {high} over {row.groups:.0f} {row.of})"
         )
     names = {task: settings.names[task] for task in tasks}

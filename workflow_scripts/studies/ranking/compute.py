@@ -69,7 +69,7 @@ def plot_sizes(table: pd.DataFrame, settings: GridSettings, files: list[Path]) -
                 axis.set_xlabel(label)
                 title = f"{settings.grid.names[protocol]}, {len(rows)} models"
                 axis.set_title(title, fontsize=9)
-                rule(axis, "both", "0.92")
+                rule(axis, "both", color="0.92")
         if not protocols:
             return
         axes[0, 0].plot([], [], "o", color="0.3", markerfacecolor="none", label="hollow: instruct")

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.render.text import format_p_value
 from workflow_scripts.render.words import LEVEL
 from workflow_scripts.stats.significance import holm, run_z_test
 from workflow_scripts.studies.ranking.frame import OVERALL, write_grid_table
@@ -83,7 +82,7 @@ def main(grid: Path, table: list[Path], settings: dict[str, Any]) -> None:
         "Tasks": "{tasks:.0f}",
         "Difference": "{difference:.2%} ± {stderr:.2%}",
         "z": "{z:.1f}",
-        "p (Holm)": list(map(format_p_value, rows["p_holm"])),
+        "p (Holm)": "{p_holm:p_value}",
         "Tasks won": "{won:.0f}",
         "Tasks lost": "{lost:.0f}",
     }

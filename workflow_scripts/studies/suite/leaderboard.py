@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from workflow_scripts.bridge.job import run_job
-from workflow_scripts.core.ids import CheckpointId
 from workflow_scripts.render.tables import ShownColumns, write_table
 from workflow_scripts.scores.influences import get_row_errors
 from workflow_scripts.studies.suite.requests import read_checks
@@ -25,8 +24,7 @@ _ENTRY_COLUMNS += ["weight_type", "protocol", "note", "file", "row"]
 _AVERAGES = ["average", "average_stderr", "missing", "behind", "behind_stderr"]
 _FLAGS = ["flag", "flag_link"]
 _PARTS = {"value": "", "stderr": "_stderr", "n": "_n", "baseline": "_baseline", "chance": "_chance"}
-# Columns that match a row to its scores, and columns that identify the item errors of a score.
-_MATCH = ["model", "variant", "dtype", "protocol", "revision"]
+# Columns that identify the item errors of a score.
 _KEY = ["protocol", "study", "model", "variant", "dtype", "commit"]
 Task = dict[str, Any]
 
@@ -83,17 +81,15 @@ def _select_scores(
     table: pd.DataFrame, scores: pd.DataFrame, tasks: Sequence[Task]
 ) -> pd.DataFrame:
     """Select the scores of each entry, one row per file and task."""
-    ids = [CheckpointId.parse(name) for name in table["model"]]
-    keys = table[["protocol"]].assign(
-        model=[id.model for id in ids], variant=[id.variant for id in ids], dtype=table["precision"]
-    )
-    # A checkpoint made by this workflow has a different commit, so do not match on it.
-    keys["revision"] = table["commit"].where(keys["variant"] == "", "")
+    columns = {"model": "checkpoint", "precision": "dtype", "commit": "revision"}
+    keys = table[[*columns, "protocol"]].rename(columns=columns).reset_index()
     metrics = {task["task"]: task["metric"] for task in tasks}
-    scores = scores[scores["subset"].isna() & scores["value"].notna()]
-    scores = scores[(scores["metric"] == scores["task"].map(metrics)).fillna(False).astype(bool)]
-    scores = scores.assign(revision=scores["commit"].where(scores["variant"] == "", ""))
-    return keys.reset_index().merge(scores, on=_MATCH)
+    scores = scores[scores["subset"].isna()]
+    scores = scores[scores["metric"] == scores["task"].map(metrics)]
+    scores = scores.assign(checkpoint=scores["model"] + scores["variant"])
+    measured = keys.merge(scores, on=["checkpoint", "dtype", "protocol"])
+    # A checkpoint made by this workflow has a different commit, so do not match on it.
+    return measured[(measured["variant"] != "") | (measured["commit"] == measured["revision"])]
 
 
 def _compute_gap_stderr(
@@ -107,7 +103,7 @@ def _compute_gap_stderr(
     variances = np.zeros(len(keys))
     for task in tasks:
         is_task = (errors["task"] == task["task"]) & (errors["metric"] == task["metric"])
-        if index.empty or not is_task.any():
+        if not is_task.any():
             return np.full(len(keys), np.nan)
         rows, items = get_row_errors(errors[is_task], _KEY)
         positions = rows.get_indexer(index)

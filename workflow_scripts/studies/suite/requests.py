@@ -37,10 +37,10 @@ def get_parameters(entry: dict[str, Any]) -> int | None:
     return entry.get("parameters")
 
 
-def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
-    """Return status, reason and log of a request."""
+def get_status(entry: dict[str, Any]) -> dict[str, str]:
+    """Return the status of a request, and the reason and the log if there are any."""
     if entry["reason"]:
-        return {"status": entry.get("status") or "refused", "reason": entry["reason"], "log": None}
+        return {"status": entry.get("status") or "refused", "reason": entry["reason"]}
     status = "finished"
     for task, path in entry["records"].items():
         if not Path(path).is_file():
@@ -49,10 +49,10 @@ def get_status(entry: dict[str, Any]) -> dict[str, str | None]:
         try:
             record = read_record_numbers(Path(path))
         except UserError as error:
-            return {"status": "failed", "reason": f"{task}: {error}", "log": None}
+            return {"status": "failed", "reason": f"{task}: {error}"}
         if isinstance(record, FailedRecord):
             return {"status": "failed", "reason": f"{task}: {record.reason}", "log": record.log}
-    return {"status": status, "reason": None, "log": None}
+    return {"status": status}
 
 
 def main(checks: Path, table: list[Path]) -> None:

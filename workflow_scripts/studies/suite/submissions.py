@@ -33,9 +33,14 @@ def check_requests(
         revisions = {request.checkpoint.model: request.revision}
         if request.base:
             revisions[request.base] = None
-        for name in revisions:
-            if name.startswith(GENERATED) and name.removeprefix(GENERATED) not in generated:
-                refused[file] = f"there is no model {name!r} in the miniature world."
+        unknown = [
+            name
+            for name in revisions
+            if name.startswith(GENERATED) and name.removeprefix(GENERATED) not in generated
+        ]
+        if unknown:
+            refused[file] = f"there is no model {unknown[0]!r} in the miniature world."
+            continue
         row = request.row
         submissions[file] = {
             "sources": [source(name, revision) for name, revision in revisions.items()],
@@ -45,7 +50,7 @@ def check_requests(
             "records": suite_records(settings, request.protocol, row),
         }
     return {
-        "submissions": {file: submissions[file] for file in submissions if file not in refused},
+        "submissions": submissions,
         "refused": refused,
         "rules": {
             "memory_mb": settings.suite.memory_mb,

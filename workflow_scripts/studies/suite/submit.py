@@ -13,7 +13,7 @@ def main(checks: Path) -> None:
     for entry in read_checks(checks):
         status = get_status(entry)
         model = entry["request"] and f"{entry['name']} in {entry['precision']}"
-        details = filter(None, [entry["file"], model, status["reason"]])
+        details = filter(None, [entry["file"], model, status.get("reason")])
         lines.append(plain(f"{status['status']:<10} {': '.join(details)}"))
     text = "\n".join([*lines, ""])
     print(text, end="")

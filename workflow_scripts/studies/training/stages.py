@@ -60,7 +60,7 @@ def compute_stages(
         rows.append(row)
     table = pd.DataFrame(rows, index=checkpoints)
     scores = scores[scores["metric"] == "perplexity"]
-    names, ids = name_texts(scores), scores["model"] + scores["variant"].fillna("")
+    names, ids = name_texts(scores), scores["model"] + scores["variant"]
     for text in texts:  # a failed cell gives missing values
         measured = scores[names == text].set_index(ids[names == text]).reindex(table.index)
         table[text], table[f"{text} stderr"] = measured["value"], measured["stderr"]

@@ -205,4 +205,4 @@ def test_quality_without_measurements(tmp_path):
     assert list(table["model"] + table["variant"]) == CHECKPOINTS
     measured = ["perplexity", "ratio", "agreement", "accuracy", "speedup"]
     assert table[measured].isna().all().all()
-    quality.plot_quality(table, tmp_path / "f.pdf", tmp_path / "f.png")
+    quality.plot_quality(table, [tmp_path / "f.pdf", tmp_path / "f.png"])
