@@ -1,7 +1,7 @@
 """Evaluate cells: each model of the Harmony grid, and each row of the leaderboard, on each of its tasks."""
 
 from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, build_suite_cells
-from workflow_scripts.settings.job_batches import packs
+from workflow_scripts.settings.job_batches import list_batches, list_cell_records
 
 # Raise a version when the meaning of its records changes.
 CELL_VERSIONS = {
@@ -47,21 +47,22 @@ def estimate_cells(pack):
 
 # A job evaluates a batch of tasks (cluster.tasks_per_job). A Snakemake rule lists all its outputs, so each batch
 # needs its own rule; `use rule` is not allowed in a loop.
-for _pack in packs(SETTINGS):
+for _pack in list_batches(SETTINGS):
+    _records = list_cell_records(SETTINGS, _pack.study, _pack.protocol, _pack.wildcard, _pack.tasks)
 
     rule:
         """Evaluate a model on a batch of tasks: zero-shot, few-shot, or fine-tuned on each task first."""
         name:
-            _pack.rule
+            _pack.base + _pack.number
         input:
             model=get_checkpoint_manifest if _pack.study == "harmony" else get_suite_model,
             base=[] if _pack.study == "harmony" else get_suite_base_manifest,
             data=cells(_pack, list_cell_manifests),
         output:
-            records=_pack.records("json"),
-            answers=_pack.records("parquet"),
+            records=_records,
+            answers=[path.replace(".json", ".parquet") for path in _records],
         log:
-            _pack.log,
+            f"logs/{_pack.base}/{_pack.wildcard}/tasks{_pack.number}.log",
         wildcard_constraints:
             row=match_any(SUITE_ROWS),
         priority: int(_pack.protocol == "train_before_test")  # the longest jobs start first
@@ -70,7 +71,7 @@ for _pack in packs(SETTINGS):
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            **plan_resources(_pack.rule, estimate_cells(_pack)),
+            **plan_resources(_pack.base + _pack.number, estimate_cells(_pack)),
             # The last try only records that all earlier tries were killed, so that one cell that always fails
             # does not prevent the tables of its study.
             tries_left=lambda wildcards, attempt: TRIES - attempt,
