@@ -26,7 +26,7 @@ def load_settings(
     `look_up` looks up models and tasks that no table has.
     """
     rows: dict[str, Any] = {name: read_tables(name, workflow_folder) for name in TABLES}
-    source = config.get("source", "miniature")
+    source = config["source"]
     registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
     sections = dict(checked)

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field
-
 from workflow_scripts.core.errors import format_suggestion
 from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
@@ -68,21 +66,21 @@ USUAL = "usual"
 class Training(Section):
     """The stages of training that chunked checkpoints go through, and models that are trained as they are."""
 
-    cpt: str | None = USUAL
+    cpt: str | None
     """Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; usual is cpt, or
     miniature-cpt in the miniature world; null for none."""
-    cpt_tokens: Listed[Count] = ()
+    cpt_tokens: Listed[Count]
     """Thousands of tokens after which the continued pre-training ends, each a training and a
     checkpoint of its own, @k2m12+cpt.300k; an empty list trains as long as the recipe says."""
-    sft: str | None = USUAL
+    sft: str | None
     """Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; usual is sft, or
     miniature-sft in the miniature world; null for none."""
-    models: Listed[ModelName] = ()
+    models: Listed[ModelName]
     """Models of any architecture to train once by the recipe that tuned names:
     <model>+tuned, which harmony.models, mmlu.models, prompts.models and requests may name."""
-    tuned: str | None = None
+    tuned: str | None
     """Recipe of that training."""
-    recipes: dict[str, Recipe] = Field({})
+    recipes: dict[str, Recipe]
     """Ways to train, by name. A recipe of your own is one more entry; of one that is here, write
     what differs."""
 
