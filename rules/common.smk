@@ -35,7 +35,7 @@ LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if SETTINGS.on_gpus else 'lighteval'}.y
 CHECKPOINTS = {
     CheckpointId.parse(name).in_path: row for name, row in SETTINGS.checkpoints().items()
 }
-TRAINED = {id.in_path: id for id in SETTINGS.list_trained_checkpoints()}
+TRAINED = {id.in_path: id for id in SETTINGS.list_compared_checkpoints() if id.stages}
 MEASURED = {
     id.in_path: id
     for id in (

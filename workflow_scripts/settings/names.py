@@ -20,7 +20,13 @@ from pydantic import AfterValidator, Field, ValidationInfo
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import write_text
-from workflow_scripts.core.ids import LOCAL, CheckpointId, build_local_name, is_folder_path
+from workflow_scripts.core.ids import (
+    LOCAL,
+    CheckpointId,
+    build_checkpoint_name,
+    build_local_name,
+    is_folder_path,
+)
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.folders import read_folder_row
 from workflow_scripts.settings.tables import TABLES, ModelRow, TaskRow, read_table
@@ -50,23 +56,21 @@ class Registry:
         return {row.family for row in self.models.values()}
 
 
-def find_path(
+def locate_file(
     path: str, workflow_folder: Path, is_kind: Callable[[Path], bool] = Path.is_file
-) -> Path | None:
-    """Find a file (or a folder) of the config: in the working directory, else in the Snakefile's folder."""
-    return next(filter(is_kind, (Path(path), workflow_folder / path)), None)
+) -> Path:
+    """Find a file (or a folder) of the config: in the working directory, else in the Snakefile's folder.
 
-
-def locate_file(path: str, workflow_folder: Path) -> Path:
-    """Find a file like `find_path`; if it does not exist, return the path at which to write it."""
-    return find_path(path, workflow_folder) or Path(path)
+    If there is none, return the path in the working directory, at which to write it.
+    """
+    return next(filter(is_kind, (Path(path), workflow_folder / path)), Path(path))
 
 
 def read_tables(name: str, workflow_folder: Path) -> dict[str, Any]:
     """Read the rows of a table in config/, and those of earlier look-ups that it lacks."""
     rows = read_table(TABLES[name], locate_file(f"config/{name}.tsv", workflow_folder))
-    added = find_path(f"config/{name}.found.tsv", workflow_folder)
-    return (read_table(TABLES[name], added) if added else {}) | rows
+    added = locate_file(f"config/{name}.found.tsv", workflow_folder)
+    return (read_table(TABLES[name], added) if added.is_file() else {}) | rows
 
 
 def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = True) -> None:
@@ -94,7 +98,7 @@ def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = 
 def _check_model(name: str, info: ValidationInfo) -> str:
     registry: Registry | None = info.context
     if registry is None:
-        return name
+        return build_checkpoint_name(name)
     if is_folder_path(name):
         return _add_folder(name, registry)
     is_on_hub = registry.source == "huggingface" and not name.startswith(_GENERATED_OR_LOCAL)
@@ -141,8 +145,8 @@ def _find(kind: str, is_kind: Callable[[Path], bool]) -> AfterValidator:
     def find(path: str, info: ValidationInfo) -> str:
         if info.context is None:
             return path
-        place = find_path(path, info.context.workflow_folder, is_kind)
-        if place is None:
+        place = locate_file(path, info.context.workflow_folder, is_kind)
+        if not is_kind(place):
             raise ValueError(
                 f"expected a {kind}; there is none in the working directory or beside the Snakefile"
             )

@@ -47,9 +47,9 @@ class Settings(Config):
     """Submitted models, by their files' names."""
     refused_requests: dict[str, str] = Field({})
     """What is wrong with the other files."""
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[Flag, ...]
     """Rows of the leaderboard that are marked."""
-    grids: dict[str, GridFile] = Field({})
+    grids: dict[str, GridFile]
     """The files in config/grids, by their names."""
     workflow_folder: str
     """Where the Snakefile lies."""
@@ -94,10 +94,6 @@ class Settings(Config):
         for name in self.training.models:
             checkpoints += [CheckpointId(name), CheckpointId(name, stages=(TUNED,))]
         return list(dict.fromkeys(checkpoints))
-
-    def list_trained_checkpoints(self) -> list[CheckpointId]:
-        """List all trained checkpoints: stages of chunked models, and +tuned models."""
-        return [checkpoint for checkpoint in self.list_compared_checkpoints() if checkpoint.stages]
 
     @property
     def on_gpus(self) -> bool:
