@@ -13,7 +13,6 @@ from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.leaderboard_submissions import read_requests
 from workflow_scripts.settings.names import LookUp, Registry, locate_file, read_tables
 from workflow_scripts.settings.prompts.files import read_prompt_runs
-from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import TABLES
 
@@ -29,15 +28,8 @@ def load_settings(
     source = config["source"]
     registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
-    sections = dict(checked)
-    if source == "miniature":
-        sections["compute"] = _replace_auto(checked.compute, "dtype")
-        for name in ("harmony", "training"):
-            recipes = sections[name].recipes.items()
-            recipes = {key: _replace_auto(recipe, "precision") for key, recipe in recipes}
-            sections[name] = sections[name].model_copy(update={"recipes": recipes})
     settings = Settings.model_construct(
-        **sections,
+        **dict(checked),
         **rows,
         folders=registry.folders,
         prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),
@@ -53,12 +45,6 @@ def load_settings(
         Path(settings.suite.requests), source, checkpoints, settings.suite.local_models
     )
     return settings.model_copy(update={"requests": requests, "refused_requests": refused})
-
-
-def _replace_auto(section: Section, key: str) -> Section:
-    """Replace the dtype auto, because the demo gives equal numbers on all machines."""
-    is_auto = getattr(section, key) == "auto"
-    return section.model_copy(update={key: "float32"}) if is_auto else section
 
 
 def _check_names(settings: Settings) -> Iterator[str]:
@@ -83,8 +69,8 @@ def _check_names(settings: Settings) -> Iterator[str]:
             )
     chats = [name for name, run in settings.prompt_runs.items() if run.messages is not None]
     for name in settings.prompts.models:
-        row = settings.models.get(CheckpointId.parse(name).model)
-        if chats and row and row.kind == "base":
+        row = settings.models[CheckpointId.parse(name).model]
+        if chats and row.kind == "base":
             yield (
                 f"prompts.models has {name!r}, a base model without a chat template; expected an instruct"
                 f" model, as the run {chats[0]!r} has messages."
