@@ -115,9 +115,9 @@ class Chunking(Section):
 
     @property
     def timed_models(self) -> list[str]:
-        """List the models for the latency measurement, without duplicates."""
-        request = self.measures.latency_models
-        return self.models if request is None else list(dict.fromkeys(request))
+        """List the models for the latency measurement."""
+        models = self.measures.latency_models
+        return self.models if models is None else list(models)
 
     @model_validator(mode="after")
     def _check_models(self, info: ValidationInfo) -> Self:

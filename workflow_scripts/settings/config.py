@@ -8,7 +8,7 @@ from workflow_scripts.settings.chunking import Chunking
 from workflow_scripts.settings.cluster import Cluster
 from workflow_scripts.settings.compute import Compute
 from workflow_scripts.settings.harmony import Harmony
-from workflow_scripts.settings.imports import Imports, import_name
+from workflow_scripts.settings.imports import Imports
 from workflow_scripts.settings.mmlu import Mmlu
 from workflow_scripts.settings.names import ModelName, PlainPath
 from workflow_scripts.settings.prompts.section import Prompts
@@ -87,8 +87,3 @@ class Config(Section):
     the number of a question in it, counted from 0; null is the first question of the first run. And
     what `snakemake explain_training` shows, such as sst2/3: a task and the number of a training
     item; null is the first item of the first task."""
-
-    @property
-    def import_folders(self) -> dict[str, str]:
-        """Return the imported folders by the names of their scores."""
-        return {import_name(folder): folder for folder in self.imports}

@@ -79,8 +79,8 @@ class Settings(Config):
         """
         staged = [CheckpointId(name) for name in self.chunking.models]
         for name, checkpoint in self.checkpoints().items():
-            has_chunks = bool(checkpoint.plan(self.models[checkpoint.model].layers).chunks)
             variant = CheckpointId.parse(name)
+            has_chunks = checkpoint.mode != "prune" and variant.plan != UNCHANGED
             staged += [
                 replace(variant, stages=stages)
                 for stages in self.training.stages(has_chunks, self.source)

@@ -107,14 +107,15 @@ class Training(Section):
 
     def stages(self, has_chunks: bool, source: str) -> tuple[tuple[str, ...], ...]:
         """List the stages of a checkpoint: untrained, and after each stage that can train it."""
+
+        def can_train(stage: str) -> bool:
+            name = self.get_recipe_name(stage, source)
+            return name is not None and (has_chunks or not self.recipes[name].needs_chunks)
+
         stages: list[tuple[str, ...]] = [()]
-        if self._can_train("cpt", has_chunks, source):
+        if can_train("cpt"):
             for cpt in [f"cpt.{tokens}k" for tokens in sorted(self.cpt_tokens)] or ["cpt"]:
                 stages.append((cpt,))
-                if self._can_train("sft", has_chunks, source):
+                if can_train("sft"):
                     stages.append((cpt, "sft"))
         return tuple(stages)
-
-    def _can_train(self, stage: str, has_chunks: bool, source: str) -> bool:
-        name = self.get_recipe_name(stage, source)
-        return name is not None and (has_chunks or not self.recipes[name].needs_chunks)

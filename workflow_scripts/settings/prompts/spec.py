@@ -56,7 +56,7 @@ class Shots(Section):
     """Source of the examples: none; hand_made, the examples below; fixed_dev, sampled once from
     MMLU's dev questions of all subjects; subject_dev, the first dev questions of the question's
     own subject; vendor, already in the vendor's prompt."""
-    number: int = Field(0, ge=0, le=285)
+    number: int = 0
     """Number of examples."""
     seed: NonNegative = 0
     """Seed by which fixed_dev samples."""
