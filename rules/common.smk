@@ -22,7 +22,7 @@ from workflow_scripts.training.requests import SamplesRequest, StageRequest
 
 with exit_on_config_error():
     SETTINGS = load_checked_settings(workflow, config, look_up_row)
-    LOCK_FILE = locate_file(SETTINGS.hub.lock, Path(workflow.basedir))
+    LOCK_FILE = locate_file(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # report its errors before any job starts
     GPU_REQUEST = gpu_request(workflow) if SETTINGS.on_gpus else None
     PLANNER = Planner(SETTINGS)

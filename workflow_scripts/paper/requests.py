@@ -50,5 +50,5 @@ def list_published_cells(settings: Settings) -> dict[str, Any]:
 
 def dump_shown_config(settings: Settings) -> dict[str, Any]:
     """Dump the config as read, without the rows of its tables."""
-    left_out = {"models", "tasks", "grids", "prompt_runs", "explain", "workflow_folder"}
+    left_out = {"models", "tasks", "grids", "prompt_runs", "explain"}
     return settings.model_dump(mode="json", exclude={*left_out, "compare"})

@@ -17,25 +17,22 @@ from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import TABLES
 
 
-def load_settings(
-    config: dict[str, Any], workflow_folder: Path, look_up: LookUp | None = None
-) -> Settings:
+def load_settings(config: dict[str, Any], look_up: LookUp | None = None) -> Settings:
     """Check the config that Snakemake has merged; a UserError has one sentence per problem.
 
     `look_up` looks up models and tasks that no table has.
     """
-    rows: dict[str, Any] = {name: read_tables(name, workflow_folder) for name in TABLES}
+    rows: dict[str, Any] = {name: read_tables(name) for name in TABLES}
     source = config["source"]
-    registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
+    registry = Registry(source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
     settings = Settings.model_construct(
         **dict(checked),
         **rows,
         folders=registry.folders,
-        prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),
-        flags=read_flags(locate_file(checked.suite.flags, workflow_folder)),
-        grids=read_grid_files(workflow_folder, registry.tasks),
-        workflow_folder=str(workflow_folder),
+        prompt_runs=read_prompt_runs(checked.prompts),
+        flags=read_flags(locate_file(checked.suite.flags)),
+        grids=read_grid_files(registry.tasks),
     )
     if problems := list(_check_names(settings)):
         raise UserError(problems)

@@ -34,6 +34,7 @@ from workflow_scripts.settings.tables import TABLES, ModelRow, TaskRow, read_tab
 # Looks up the cells of a row by column; raises UserError for an unknown name.
 # Arguments: the table, models or tasks; a hub name or the name of an lm-eval task; and the existing families.
 LookUp = Callable[[str, str, set[str]], dict[str, str]]
+ROOT = Path(__file__).parents[2]  # the Snakefile's folder
 _SOURCES = ("miniature", "huggingface")
 _GENERATED_OR_LOCAL = ("miniature/", f"{LOCAL}/")
 
@@ -42,7 +43,6 @@ _GENERATED_OR_LOCAL = ("miniature/", f"{LOCAL}/")
 class Registry:
     """The rows that names may refer to: from the tables, from look-ups and from local folders."""
 
-    workflow_folder: Path
     source: str
     models: dict[str, ModelRow]
     tasks: dict[str, TaskRow]
@@ -56,20 +56,18 @@ class Registry:
         return {row.family for row in self.models.values()}
 
 
-def locate_file(
-    path: str, workflow_folder: Path, is_kind: Callable[[Path], bool] = Path.is_file
-) -> Path:
+def locate_file(path: str, is_kind: Callable[[Path], bool] = Path.is_file) -> Path:
     """Find a file (or a folder) of the config: in the working directory, else in the Snakefile's folder.
 
     If there is none, return the path in the working directory, at which to write it.
     """
-    return next(filter(is_kind, (Path(path), workflow_folder / path)), Path(path))
+    return next(filter(is_kind, (Path(path), ROOT / path)), Path(path))
 
 
-def read_tables(name: str, workflow_folder: Path) -> dict[str, Any]:
+def read_tables(name: str) -> dict[str, Any]:
     """Read the rows of a table in config/, and those of earlier look-ups that it lacks."""
-    rows = read_table(TABLES[name], locate_file(f"config/{name}.tsv", workflow_folder))
-    added = locate_file(f"config/{name}.found.tsv", workflow_folder)
+    rows = read_table(TABLES[name], locate_file(f"config/{name}.tsv"))
+    added = locate_file(f"config/{name}.found.tsv")
     return (read_table(TABLES[name], added) if added.is_file() else {}) | rows
 
 
@@ -88,7 +86,7 @@ def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = 
         rows[name] = validate(row_type, cells)
     except (UserError, ModuleNotFoundError) as error:
         raise ValueError(f"{error}{near}") from None
-    path = locate_file(f"config/{table}.found.tsv", registry.workflow_folder)
+    path = locate_file(f"config/{table}.found.tsv")
     text = path.read_text(encoding="utf-8") if path.is_file() else "\t".join(row_type.model_fields)
     line = "\t".join(cells.get(column, "") for column in text.splitlines()[0].split("\t"))
     write_text(path, text.rstrip("\n") + f"\n{line}\n")
@@ -145,7 +143,7 @@ def _find(kind: str, is_kind: Callable[[Path], bool]) -> AfterValidator:
     def find(path: str, info: ValidationInfo) -> str:
         if info.context is None:
             return path
-        place = locate_file(path, info.context.workflow_folder, is_kind)
+        place = locate_file(path, is_kind)
         if not is_kind(place):
             raise ValueError(
                 f"expected a {kind}; there is none in the working directory or beside the Snakefile"

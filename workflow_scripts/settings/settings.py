@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 from pydantic import Field
 
@@ -51,12 +50,10 @@ class Settings(Config):
     """Rows of the leaderboard that are marked."""
     grids: dict[str, GridFile]
     """The files in config/grids, by their names."""
-    workflow_folder: str
-    """Where the Snakefile lies."""
 
     def resource(self, name: str) -> str:
         """Return the path of a file in resources: in the working directory, else in the Snakefile's folder."""
-        return str(locate_file(f"resources/{name}", Path(self.workflow_folder)))
+        return str(locate_file(f"resources/{name}"))
 
     def checkpoints(self) -> dict[str, Checkpoint]:
         """Return the chunked checkpoints by their id, for instance `Qwen/Qwen2.5-0.5B-Instruct@k2m12`."""
