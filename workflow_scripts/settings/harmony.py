@@ -101,6 +101,3 @@ class Harmony(Section):
         if self.recipe is not None and self.recipe not in self.recipes:
             near = format_suggestion(self.recipe, self.recipes)
             yield f"recipe is {self.recipe!r}; expected one of the recipes.{near}"
-
-    def get_task_recipe(self, source: str) -> TaskRecipe:
-        return self.recipes[self.recipe or ("miniature" if source == "miniature" else "published")]

@@ -15,6 +15,7 @@ from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.grids import GridFile
+from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.settings.names import locate_file
 from workflow_scripts.settings.prompts.spec import PromptRun
@@ -24,7 +25,7 @@ from workflow_scripts.settings.tables import (
     TaskRow,
     WorkRow,
 )
-from workflow_scripts.settings.training import Recipe
+from workflow_scripts.settings.training import USUAL, Recipe
 
 
 class Settings(Config):
@@ -80,10 +81,33 @@ class Settings(Config):
             has_chunks = checkpoint.mode != "prune" and variant.plan != UNCHANGED
             staged += [
                 replace(variant, stages=stages)
-                for stages in self.training.stages(has_chunks, self.source)
+                for stages in self._list_stages(has_chunks)
                 if stages or variant.plan != UNCHANGED
             ]
         return staged
+
+    def _list_stages(self, has_chunks: bool) -> list[tuple[str, ...]]:
+        """List the stages of a checkpoint: untrained, and after each stage that can train it."""
+        training = self.training
+
+        def can_train(stage: str) -> bool:
+            name = self._get_recipe_name(stage)
+            return name is not None and (has_chunks or not training.recipes[name].needs_chunks)
+
+        stages: list[tuple[str, ...]] = [()]
+        if can_train("cpt"):
+            for cpt in [f"cpt.{tokens}k" for tokens in sorted(training.cpt_tokens)] or ["cpt"]:
+                stages.append((cpt,))
+                if can_train("sft"):
+                    stages.append((cpt, "sft"))
+        return stages
+
+    def _get_recipe_name(self, stage: str) -> str | None:
+        """Return the name of a stage's recipe; the usual one depends on the source."""
+        name = getattr(self.training, stage)
+        if name != USUAL:
+            return name
+        return f"miniature-{stage}" if self.source == "miniature" else stage
 
     def list_compared_checkpoints(self) -> list[CheckpointId]:
         """List the checkpoints that the training study compares: staged ones, and other models with their +tuned."""
@@ -97,10 +121,16 @@ class Settings(Config):
         """Return whether jobs request GPUs; the demo needs none and would only block one."""
         return self.source != "miniature" and self.compute.finds_gpus
 
+    @property
+    def task_recipe(self) -> TaskRecipe:
+        """Return the recipe of the training before a test."""
+        usual = "miniature" if self.source == "miniature" else "published"
+        return self.harmony.recipes[self.harmony.recipe or usual]
+
     def get_stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Return the name of a stage's recipe, and the recipe."""
         kind, _, tokens = stage.partition(".")
-        name = self.training.get_recipe_name(kind, self.source)
+        name = self._get_recipe_name(kind)
         assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
         recipe = self.training.recipes[name]
         if tokens:  # all samples of a text have equal length

@@ -97,25 +97,3 @@ class Training(Section):
             yield f"cpt is {self.cpt!r}; expected a recipe of text, as cpt_tokens is not empty."
         if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
             yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
-
-    def get_recipe_name(self, stage: str, source: str) -> str | None:
-        """Return the name of a stage's recipe; `usual` depends on `source`."""
-        name = getattr(self, stage)
-        if name != USUAL:
-            return name
-        return f"miniature-{stage}" if source == "miniature" else stage
-
-    def stages(self, has_chunks: bool, source: str) -> tuple[tuple[str, ...], ...]:
-        """List the stages of a checkpoint: untrained, and after each stage that can train it."""
-
-        def can_train(stage: str) -> bool:
-            name = self.get_recipe_name(stage, source)
-            return name is not None and (has_chunks or not self.recipes[name].needs_chunks)
-
-        stages: list[tuple[str, ...]] = [()]
-        if can_train("cpt"):
-            for cpt in [f"cpt.{tokens}k" for tokens in sorted(self.cpt_tokens)] or ["cpt"]:
-                stages.append((cpt,))
-                if can_train("sft"):
-                    stages.append((cpt, "sft"))
-        return tuple(stages)
