@@ -1,7 +1,6 @@
 """Configure the models and runs of prompt ablations."""
 
-from typing import Literal
-
+from workflow_scripts.settings.compute import Dtype
 from workflow_scripts.settings.names import CheckpointName, Folder
 from workflow_scripts.settings.section import Count, Listed, Section
 
@@ -15,7 +14,7 @@ class Prompts(Section):
     chunking.checkpoints names, such as org/name@k2m12; an empty list for none."""
     runs: Listed[str] | None
     """Runs by the names of their files; null makes every run in the folder."""
-    dtype: Literal["float32", "bfloat16", "float16"] | None
+    dtype: Dtype | None
     """Dtype of the model in all runs; null is what each run names, and in the miniature world
     compute.dtype: the published runs name float16, which is five times as slow on a CPU."""
     folder: Folder

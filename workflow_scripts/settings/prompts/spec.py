@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from workflow_scripts.settings.compute import Dtype
 from workflow_scripts.settings.prompts.templates import Template
 from workflow_scripts.settings.section import Count, Listed, NonNegative, Positive, Section, Words
 
@@ -163,7 +164,7 @@ class Asking(Section):
     """Few-shot examples before the question."""
     decoding: Decoding
     """How the model's answer is decoded."""
-    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    dtype: Dtype | None = None
     """Dtype of the model; null is compute.dtype."""
 
     @property
