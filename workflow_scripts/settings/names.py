@@ -1,7 +1,7 @@
 """Check the names of models, tasks, folders and files in the config.
 
 Sections annotate their fields with the types of this module. The validation context is the registry of existing names;
-without a registry, for example when a job reads its arguments, names are not checked.
+without a registry, as in a request or the arguments of a job, a folder gets its id and no name is looked up.
 
 Models and tasks that no table has are looked up once and added to a separate table, in which later processes without
 network, such as cluster jobs, find them. Its rows may be corrected or deleted.
