@@ -3,7 +3,7 @@
 from functools import partial
 
 from workflow_scripts.evaluation.cells import CellsRequest, harmony_cells, build_suite_cells
-from workflow_scripts.settings.job_batches import packs
+from workflow_scripts.settings.job_batches import list_batches, list_cell_records
 
 # Raise a version when the meaning of its records changes.
 CELL_VERSIONS = {
@@ -33,30 +33,32 @@ def list_cell_manifests(request):
 
 # A job evaluates a batch of tasks (cluster.tasks_per_job). A Snakemake rule lists all its outputs, so each batch
 # needs its own rule; `use rule` is not allowed in a loop.
-for _pack in packs(SETTINGS):
+for _pack in list_batches(SETTINGS):
+    _rule = _pack.base + _pack.number
+    _records = list_cell_records(SETTINGS, _pack.study, _pack.protocol, _pack.wildcard, _pack.tasks)
     _is_grid = _pack.study == "harmony"
     _estimate = PLANNER.harmony_cells if _is_grid else PLANNER.suite_cells
 
     rule:
         """Evaluate a model on a batch of tasks: zero-shot, few-shot, or fine-tuned on each task first."""
         name:
-            _pack.rule
+            _rule
         input:
             model=get_checkpoint_manifest if _is_grid else get_suite_model,
             base=[] if _is_grid else get_suite_base_manifest,
             data=cells(_pack, list_cell_manifests),
         output:
-            records=_pack.records("json"),
-            answers=_pack.records("parquet"),
+            records=_records,
+            answers=[path.replace(".json", ".parquet") for path in _records],
         log:
-            _pack.log,
+            f"logs/{_pack.base}/{_pack.wildcard}/tasks{_pack.number}.log",
         priority: int(_pack.protocol == "train_before_test")  # the longest jobs start first
         retries: RETRIES
         conda:
             EVALUATION_ENVIRONMENT
         threads: SETTINGS.compute.threads
         resources:
-            **plan_resources(_pack.rule, partial(_estimate, _pack)),
+            **plan_resources(_rule, partial(_estimate, _pack)),
             # The last try only records that all earlier tries were killed, so that one cell that always fails
             # does not prevent the tables of its study.
             tries_left=lambda wildcards, attempt: TRIES - attempt,

@@ -20,7 +20,7 @@ from workflow_scripts.studies.records import TIMED, list_records
 
 with exit_on_config_error():
     SETTINGS = load_checked_settings(workflow, config, look_up_row)
-    LOCK_FILE = locate_file(SETTINGS.hub.lock, Path(workflow.basedir))
+    LOCK_FILE = locate_file(SETTINGS.hub.lock)
     read_lock(LOCK_FILE)  # report its errors before any job starts
     GPU_REQUEST = gpu_request(workflow) if SETTINGS.on_gpus else None
     PLANNER = Planner(SETTINGS)
@@ -33,7 +33,7 @@ LIGHTEVAL_ENVIRONMENT = f"../envs/{'gpu' if SETTINGS.on_gpus else 'lighteval'}.y
 CHECKPOINTS = {
     CheckpointId.parse(name).in_path: row for name, row in SETTINGS.checkpoints().items()
 }
-TRAINED = {id.in_path: id for id in SETTINGS.list_trained_checkpoints()}
+TRAINED = {id.in_path: id for id in SETTINGS.list_compared_checkpoints() if id.stages}
 MEASURED = {
     id.in_path: id
     for id in (

@@ -11,7 +11,7 @@ PUBLISHED_RUNS = {
 }
 PROMPTED = next((name for name, is_published in PROMPT_CHECKPOINTS.items() if is_published), None)
 # What the report leaves out of the config: the rows of its tables, and what names one command's files.
-CONFIG_TABLES = {"models", "tasks", "grids", "prompt_runs", "explain", "workflow_folder", "compare"}
+CONFIG_TABLES = {"models", "tasks", "grids", "prompt_runs", "explain", "compare"}
 
 # The files of each chapter of the report, in this order; it shows the tables and figures among them.
 CHAPTERS = {grid: list_results(grid) for grid in OTHERS if GRIDS[grid].in_report}

@@ -39,7 +39,7 @@ GRIDS_WITH_TEXTS = [*([OWN] if has_texts(SETTINGS) else []), *list_grids_with("t
 def get_grid_sources(wildcards):
     """Return the input files of a grid, keyed by name."""
     if wildcards.grid != OWN:
-        files = list_grid_files(GRIDS[wildcards.grid], Path(SETTINGS.workflow_folder))
+        files = list_grid_files(GRIDS[wildcards.grid])
         return {name: paths if name == "scores" else paths[0] for name, paths in files.items()}
     published = ["published/harmony_leaderboard.csv", "published/harmony_cells.csv"]
     is_real = SETTINGS.source == "huggingface"  # training noise from the published releases

@@ -79,7 +79,7 @@ def test_cli_scores_equal_items(hub, manifest, folder, tmp_path, task, metric):
     change_folder = f"import os; os.chdir({str(folder)!r})\n"
     reference_folder = tmp_path / "theirs"
     python(change_folder + program, *words, *saving, reference_folder, **home)
-    settings = load_settings(merged({"imports": [str(reference_folder)]}), ROOT)
+    settings = load_settings(merged({"imports": [str(reference_folder)]}))
     cells = read_folder(Path(reference_folder), **describe_tasks(settings))
     ((reference, reference_items),) = cells
     assert (reference.model, reference.task) == (record.model.id, task)

@@ -4,7 +4,6 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from workflow_scripts.bridge.fork_server import fork_local_jobs
@@ -44,7 +43,7 @@ def load_checked_settings(workflow, config: dict[str, Any], look_up: LookUp) -> 
     for path in get_config_files(workflow):
         read_yaml(path)  # Snakemake does not detect duplicate keys
     is_typed = is_main_process(workflow)
-    return load_settings(config, Path(workflow.basedir), look_up if is_typed else None)
+    return load_settings(config, look_up if is_typed else None)
 
 
 def prepare_jobs(workflow, threads: int, measures: bool) -> None:

@@ -81,7 +81,7 @@ def harmony_cells(settings: Settings, protocol: Protocol, tasks: tuple[str, ...]
         compute=settings.compute,
         chat_template=harmony.chat_template,
         draws=harmony.draws,
-        recipe=_get_recipe(settings, protocol),
+        recipe=settings.task_recipe if protocol == "train_before_test" else None,
     )
 
 
@@ -117,7 +117,7 @@ def build_suite_cells(
         compute=RowCompute(**compute.model_dump() | {"dtype": precision}),
         max_items_per_member=True,
         keep_texts=True,
-        recipe=_get_recipe(settings, protocol),
+        recipe=settings.task_recipe if protocol == "train_before_test" else None,
         base=base,
     )
 
@@ -134,8 +134,3 @@ def _build_task(
         max_test_items=max_test_items,
         cluster=tuple((row.cluster or "").split()),
     )
-
-
-def _get_recipe(settings: Settings, protocol: Protocol) -> TaskRecipe | None:
-    trains = protocol == "train_before_test"
-    return settings.harmony.get_task_recipe(settings.source) if trains else None

@@ -23,7 +23,7 @@ def build_explain_request(settings: Settings) -> ExplainTrainingRequest:
     return ExplainTrainingRequest(
         task=settings.tasks[task].harness_task,
         number=number,
-        recipe=settings.harmony.get_task_recipe(settings.source),
+        recipe=settings.task_recipe,
         chat_template=settings.harmony.chat_template,
         seed=settings.seed,
         draws=settings.harmony.draws,
@@ -42,10 +42,10 @@ class CorpusRequest(JobParams):
 
 
 def build_corpus_request(settings: Settings, corpus: str) -> CorpusRequest:
-    recipe, measures = settings.harmony.get_task_recipe(settings.source), settings.chunking.measures
+    measures = settings.chunking.measures
     return CorpusRequest(
         corpus=corpus,
-        keys=TrainingKeys.select_fields(recipe),
+        keys=TrainingKeys.select_fields(settings.task_recipe),
         window=measures.window,
         stride=measures.stride,
         compute=settings.compute,

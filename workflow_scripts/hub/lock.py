@@ -41,7 +41,7 @@ def find_locked_commit(lock: str | None, kind: str, repository: str) -> str | No
     """Return the commit of a repository in the lock file that the config names, or None."""
     if lock is None:
         return None
-    return read_lock(locate_file(lock, Path(__file__).parents[2])).get((kind, repository))
+    return read_lock(locate_file(lock)).get((kind, repository))
 
 
 def write_lock(path: Path, manifests: Iterable["Manifest"]) -> None:

@@ -188,7 +188,7 @@ class Planner:
     def training_before_test(self, checkpoint: str, tasks: tuple[str, ...]) -> Need:
         """Estimate training on each task with each seed and learning rate, selection of the epoch, and the test."""
         harmony = self._settings.harmony
-        recipe = harmony.get_task_recipe(self._settings.source)
+        recipe = self._settings.task_recipe
         rates, seeds = max(1, len(recipe.learning_rates)), max(1, len(harmony.seeds))
         seconds, tokens = 0.0, 0
         for task in tasks:
@@ -206,7 +206,7 @@ class Planner:
     def corpus(self, checkpoint: str, corpus: str) -> Need:
         """Estimate training on a text, at about four bytes per token."""
         megabytes = Path(self._settings.harmony.corpora[corpus]).stat().st_size / 1e6
-        recipe = self._settings.harmony.get_task_recipe(self._settings.source)
+        recipe = self._settings.task_recipe
         samples = recipe.epochs * megabytes * MB / 4 / recipe.max_length
         seconds = self._train_seconds(checkpoint, recipe, samples, recipe.max_length)
         return self._train(checkpoint, recipe, 2 * seconds, recipe.max_length, recipe.max_length)

@@ -82,8 +82,7 @@ class Checkpoint(Section):
     @property
     def keys(self) -> dict[str, Any]:
         """Return the keys that config.json of the chunked model has in addition to the base model's."""
-        names = type(self).model_fields.keys() - {"model", "mode"}
-        return {name: getattr(self, name) for name in names} | {
+        return self.model_dump(exclude={"model", "mode"}) | {
             "num_layers_per_chunk": self.num_layers_per_chunk or 0,
             "chunking_mode": self.mode,
             "layers_to_prune": list(self.layers_to_prune) or None,
@@ -92,9 +91,11 @@ class Checkpoint(Section):
     @property
     def aggregation(self) -> str | None:
         """Return the aggregation's mark in the id; None for a pruned model."""
-        based = self.aggregation_mode == "mlp"
-        mark = f"mlp.{self.aggregation_base}" if based else self.aggregation_mode
-        return None if self.mode == "prune" else mark
+        if self.mode == "prune":
+            return None
+        if self.aggregation_mode == "mlp":
+            return f"mlp.{self.aggregation_base}"
+        return self.aggregation_mode
 
     @property
     def adapters(self) -> str | None:
@@ -102,10 +103,6 @@ class Checkpoint(Section):
         if self.mode == "prune" or not self.use_adapters:
             return None
         return f"adapters{self.adapter_hidden_size or ''}"
-
-    def plan_name(self, layers: int) -> str:
-        """Return the plan's name without aggregation, which tables of untrained plans show separately."""
-        return self.id(layers).layout.variant.removeprefix("@")
 
     @property
     def timed_variant(self) -> "Checkpoint":

@@ -33,13 +33,13 @@ class MeasuredPlans(Section):
     """Aggregations to compare, untrained."""
     pruned: Listed[Numbers]
     """Sets of layers to leave out, counted from 1; those a model lacks are passed by."""
-    latency_chunks: Count = 2
+    latency_chunks: Count
     """Chunks (k) in the latency grid."""
     latency_layers: Listed[NonNegative]
     """Layers per chunk (m) in the latency grid; 0: unchanged."""
-    latency_aggregation: Literal["residual", "mean"] = "residual"
+    latency_aggregation: Literal["residual", "mean"]
     """Aggregation of the plans in the latency grid; mean is the published one."""
-    latency_models: Listed[ModelName] | None = None
+    latency_models: Listed[ModelName] | None
     """Models whose latency is measured; null takes those that the checkpoints are cut from."""
 
     def build_perplexity_plans(self, model: str, layers: int) -> tuple[Checkpoint, ...]:
@@ -103,7 +103,7 @@ class Measures(WrittenMeasures, PerplexityMeasures, LatencyMeasures, MeasuredPla
 
 
 class Chunking(Section):
-    checkpoints: Listed[Checkpoint] = ()
+    checkpoints: Listed[Checkpoint]
     """Chunked variants to make, train and measure; an empty list for none."""
     measures: Measures
     """What is measured of the checkpoints' models before any training."""
@@ -115,9 +115,9 @@ class Chunking(Section):
 
     @property
     def timed_models(self) -> list[str]:
-        """List the models for the latency measurement, without duplicates."""
-        request = self.measures.latency_models
-        return self.models if request is None else list(dict.fromkeys(request))
+        """List the models for the latency measurement."""
+        models = self.measures.latency_models
+        return self.models if models is None else list(models)
 
     @model_validator(mode="after")
     def _check_models(self, info: ValidationInfo) -> Self:

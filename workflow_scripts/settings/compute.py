@@ -2,10 +2,11 @@
 
 import shutil
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from workflow_scripts.settings.section import Count, Section
+from workflow_scripts.settings.section import Count, DemoDtype, Section
 
+Dtype = Literal["float32", "bfloat16", "float16"]
 Precision = Literal["float32", "float16", "bfloat16", "8bit", "4bit"]
 FLASH = "flash_attention_2"  # needs the package flash-attn
 QUANTIZED = ("8bit", "4bit")  # weights quantised by bitsandbytes; computation is in float16
@@ -18,7 +19,7 @@ class Loading(Section):
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where models run: auto takes a GPU where the job has one."""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    dtype: Annotated[Literal["auto", Dtype], DemoDtype] = "auto"
     """Number format of weights and activations; every record has the one that ran. auto is bfloat16
     on a GPU of compute capability 8.0 or more and on a processor that is faster in it (Intel with
     amx_bf16, AMD with avx512_bf16 in /proc/cpuinfo), else float32, and float32 in the miniature

@@ -9,7 +9,10 @@ FILE = Path(__file__).parents[2] / "config/schema.json"
 
 
 def make_schema() -> str:
-    """Build the JSON schema with which editors check and complete a config; no key is required."""
+    """Build the JSON schema with which editors check and complete a config.
+
+    No key is required, because config.yaml, which is always loaded, has every key with its default.
+    """
     schema = Config.model_json_schema()
     for part in (schema, *schema["$defs"].values()):
         part.pop("required", None)

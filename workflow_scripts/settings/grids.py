@@ -8,7 +8,7 @@ from pydantic import Field
 
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
-from workflow_scripts.settings.names import locate_file
+from workflow_scripts.settings.names import ROOT, locate_file
 from workflow_scripts.settings.section import Count, Listed, Section, Words
 from workflow_scripts.settings.yaml_files import read_yaml
 
@@ -157,12 +157,12 @@ class GridFile(Section):
         return {task: name for name, tasks in self.categories.items() for task in tasks}
 
 
-def read_grid_files(workflow_folder: Path, tasks: Collection[str]) -> dict[str, GridFile]:
+def read_grid_files(tasks: Collection[str]) -> dict[str, GridFile]:
     """Read the files in config/grids by name.
 
     A file in the working directory replaces the one of the same name in the Snakefile's folder.
     """
-    folders = (workflow_folder / FOLDER, Path(FOLDER))
+    folders = (ROOT / FOLDER, Path(FOLDER))
     paths = {path.stem: path for folder in folders for path in folder.glob("*.yaml")}
     grids: dict[str, GridFile] = {}
     for name, path in sorted(paths.items()):
@@ -175,13 +175,10 @@ def read_grid_files(workflow_folder: Path, tasks: Collection[str]) -> dict[str, 
     return grids
 
 
-def list_grid_files(grid: GridFile, workflow_folder: Path) -> dict[str, list[str]]:
+def list_grid_files(grid: GridFile) -> dict[str, list[str]]:
     """Return the input files of the grid's analyses, by the names of their inputs."""
     files = {"scores": grid.scores, "correlations": (CORRELATIONS,)}
     for name, part in {"attributes": grid.attributes, "release": grid.release}.items():
         if part:
             files[name] = (part.file,)
-    return {
-        name: [str(locate_file(path, workflow_folder)) for path in paths]
-        for name, paths in files.items()
-    }
+    return {name: [str(locate_file(path)) for path in paths] for name, paths in files.items()}

@@ -50,49 +50,49 @@ class TaskRecipe(TrainingKeys):
 
 
 class Harmony(Section):
-    models: Listed[CheckpointName] = ()
+    models: Listed[CheckpointName]
     """Models to rank, by name, or by folder (./my-checkpoint), and checkpoints that chunking and
     training make, such as miniature/Qwen2-1M-Instruct@k2m12+cpt. An empty list measures none:
     imported scores are then a study of their own, and without any there is none."""
     tasks: Listed[LmEvalTaskName] = Field(min_length=1)
     """Tasks to rank them on, by name. Those without a training split are measured directly only.
     Imported scores without models of ours are ranked on all tasks that they have."""
-    protocols: Listed[Protocol] = Field(("direct", "train_before_test"), min_length=1)
+    protocols: Listed[Protocol] = Field(min_length=1)
     """direct: as the model is, zero-shot; few_shot: `shots` examples in front of each item;
     train_before_test: after training on the task, by `recipe`."""
-    max_test_items: Count | None = 10_000
+    max_test_items: Count | None
     """Test items of a task, drawn as `draws` says; null takes all of them."""
-    draws: Draws = "own"
+    draws: Draws
     """How items are drawn: for the test, for training, to hold out and to choose on. own, by the
     seed, the task's name and the purpose; published, by numpy's permutation under seed 0, anew for
     each draw and whatever the seed, as the published code draws."""
-    shots: Count = 5
+    shots: Count
     """Worked examples in the protocol few_shot."""
-    chat_template: bool = False
+    chat_template: bool
     """Put every item, in training and test, into the model's chat template."""
-    recipe: str | None = None
+    recipe: str | None
     """Which of the recipes trains before the test; null is published, or miniature in the miniature
     world."""
-    recipes: dict[str, TaskRecipe] = Field({})
+    recipes: dict[str, TaskRecipe]
     """Ways to train before a test, by name. One of your own is one more entry; of one that is here,
     write what differs."""
-    panel: CsvFile | None = None
+    panel: CsvFile | None
     """Models with scores on all tasks, among which others are placed: a CSV file in the columns of
     imported_scores; null is resources/published/harmony_leaderboard.csv."""
-    seeds: Listed[NonNegative] = ()
+    seeds: Listed[NonNegative]
     """Train each cell once with each of these seeds; tables show the mean. Empty: once, with the
     seed of the config."""
-    task_pair: Listed[LmEvalTaskName] = ()
+    task_pair: Listed[LmEvalTaskName]
     """Two of these tasks, whose rankings of the models are drawn side by side; empty is the first
     two."""
-    imported_scores: Listed[CsvFile] = ()
+    imported_scores: Listed[CsvFile]
     """CSV files of other people's scores to rank beside ours: columns model, task, protocol
     (direct, few_shot or train_before_test), metric, value and, where known, stderr and n;
     resources/published/harmony_leaderboard.csv is read as it is."""
-    corpora: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")], TextFile] = Field({})
+    corpora: dict[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*$")], TextFile]
     """Text files of your own, by name: bits per byte of their last tenth, before and after training
     on their first eight."""
-    num_bootstrap: int = Field(1000, ge=10)
+    num_bootstrap: int = Field(ge=10)
     """Draws behind each interval of agreement, components and ranks."""
 
     def find_contradictions(self) -> Iterator[str]:
@@ -101,6 +101,3 @@ class Harmony(Section):
         if self.recipe is not None and self.recipe not in self.recipes:
             near = format_suggestion(self.recipe, self.recipes)
             yield f"recipe is {self.recipe!r}; expected one of the recipes.{near}"
-
-    def get_task_recipe(self, source: str) -> TaskRecipe:
-        return self.recipes[self.recipe or ("miniature" if source == "miniature" else "published")]

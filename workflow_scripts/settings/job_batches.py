@@ -1,7 +1,7 @@
-"""Group the tasks of a model into jobs, and name their rules and files."""
+"""Group the tasks of a model into jobs, and name their rules and records."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from workflow_scripts.settings.harmony import Protocol
@@ -24,7 +24,6 @@ class TaskBatch:
     study: Study
     protocol: Protocol
     tasks: tuple[str, ...]
-    seeds: tuple[int, ...]
     number: str = ""  # suffix of the rule's name, if a model's tasks are several batches
 
     @property
@@ -33,25 +32,7 @@ class TaskBatch:
         return RULES[self.study, self.protocol]
 
     @property
-    def rule(self) -> str:
-        """Return the name of the rule."""
-        return self.base + self.number
-
-    @property
-    def log(self) -> str:
-        """Return the path of the job's log, with wildcards."""
-        return f"logs/{self.base}/{self._wildcard}/tasks{self.number}.log"
-
-    def records(self, suffix: str = "json") -> list[str]:
-        """List the files of the cells, with wildcards: a folder per model, a record per task."""
-        return [
-            f"results/records/{self.study}/{self.protocol}/{self._wildcard}/{cell}.{suffix}"
-            for task in self.tasks
-            for cell in list_cell_names(task, self.seeds)
-        ]
-
-    @property
-    def _wildcard(self) -> str:
+    def wildcard(self) -> str:
         return "{checkpoint}" if self.study == "harmony" else "{row}"
 
 
@@ -60,40 +41,28 @@ def strip_batch_number(rule: str) -> str:
     return re.sub(r"_\d+$", "", rule)
 
 
-def packs(settings: Settings) -> list[TaskBatch]:
+def list_batches(settings: Settings) -> list[TaskBatch]:
     """List the batches of both studies and all protocols, including protocols that the config does not enable."""
     batches = []
     for study, protocol in RULES:
-        whole = _build_whole(settings, study, protocol)
-        size = settings.cluster.tasks_per_job or len(whole.tasks) or 1
-        for start in range(0, len(whole.tasks), size):
-            number = f"_{start // size + 1}" if size < len(whole.tasks) else ""
-            tasks = whole.tasks[start : start + size]
-            batches.append(replace(whole, tasks=tasks, number=number))
+        tasks = list_study_tasks(settings, study, protocol)
+        size = settings.cluster.tasks_per_job or len(tasks) or 1
+        for start in range(0, len(tasks), size):
+            number = f"_{start // size + 1}" if size < len(tasks) else ""
+            batches.append(TaskBatch(study, protocol, tasks[start : start + size], number))
     return batches
 
 
-def list_harmony_records(settings: Settings, models: list[str]) -> list[str]:
-    """List the records of the grid for the config's protocols; `models` are checkpoint ids in the form for paths."""
+def list_cell_records(
+    settings: Settings, study: Study, protocol: Protocol, row: str, tasks: tuple[str, ...] = ()
+) -> list[str]:
+    """List the record of each cell of some tasks, by default all; `row` is a checkpoint or leaderboard row."""
+    seeds = list_cell_seeds(settings, study, protocol)
     return [
-        path.format(checkpoint=model)
-        for study, protocol in RULES
-        if study == "harmony" and protocol in settings.harmony.protocols
-        for model in models
-        for path in _build_whole(settings, study, protocol).records()
+        f"results/records/{study}/{protocol}/{row}/{cell}.json"
+        for task in tasks or list_study_tasks(settings, study, protocol)
+        for cell in list_cell_names(task, seeds)
     ]
-
-
-def suite_records(settings: Settings, protocol: Protocol, row: str) -> dict[str, str]:
-    """Return the record of each task of a leaderboard row."""
-    tasks = list_study_tasks(settings, "suite", protocol)
-    return {task: f"results/records/suite/{protocol}/{row}/{task}.json" for task in tasks}
-
-
-def _build_whole(settings: Settings, study: Study, protocol: Protocol) -> TaskBatch:
-    """Build one batch of all tasks."""
-    tasks = list_study_tasks(settings, study, protocol)
-    return TaskBatch(study, protocol, tasks, list_cell_seeds(settings, study, protocol))
 
 
 def list_cell_names(task: str, seeds: tuple[int, ...]) -> list[str]:

@@ -6,15 +6,16 @@ The files are untrusted: an invalid file is refused with its reasons and does no
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from workflow_scripts.core.clean_text import plain, shorten_text
 from workflow_scripts.core.errors import UserError
-from workflow_scripts.core.ids import LOCAL, CheckpointId, build_checkpoint_name
+from workflow_scripts.core.ids import LOCAL, CheckpointId
 from workflow_scripts.settings.compute import QUANTIZED, Precision
 from workflow_scripts.settings.error_messages import validate
+from workflow_scripts.settings.names import CheckpointName
 from workflow_scripts.settings.section import Section, Words
 from workflow_scripts.settings.tables import HubName
 from workflow_scripts.settings.yaml_files import parse_yaml
@@ -28,17 +29,10 @@ MOST_SMALL_FILES, MOST_SMALL_BYTES = 500, 500_000_000
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
-def _check_checkpoint(name: str) -> str:
-    try:
-        return str(CheckpointId.parse(build_checkpoint_name(name)))
-    except UserError as error:
-        raise ValueError(str(error)) from None
-
-
 class Request(Section):
     """A submission: a model as its submitter describes it."""
 
-    name: Annotated[str, AfterValidator(_check_checkpoint)]
+    name: CheckpointName
     """Its name on the hub, or a checkpoint that this workflow makes of one."""
     revision: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
     """The commit; null is the one in the hub folder."""

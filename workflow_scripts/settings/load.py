@@ -13,37 +13,26 @@ from workflow_scripts.settings.grids import read_grid_files
 from workflow_scripts.settings.leaderboard_submissions import read_requests
 from workflow_scripts.settings.names import LookUp, Registry, locate_file, read_tables
 from workflow_scripts.settings.prompts.files import read_prompt_runs
-from workflow_scripts.settings.section import Section
 from workflow_scripts.settings.settings import Settings
 from workflow_scripts.settings.tables import TABLES
 
 
-def load_settings(
-    config: dict[str, Any], workflow_folder: Path, look_up: LookUp | None = None
-) -> Settings:
+def load_settings(config: dict[str, Any], look_up: LookUp | None = None) -> Settings:
     """Check the config that Snakemake has merged; a UserError has one sentence per problem.
 
     `look_up` looks up models and tasks that no table has.
     """
-    rows: dict[str, Any] = {name: read_tables(name, workflow_folder) for name in TABLES}
-    source = config.get("source", "miniature")
-    registry = Registry(workflow_folder, source, rows["models"], rows["tasks"], look_up)
+    rows: dict[str, Any] = {name: read_tables(name) for name in TABLES}
+    source = config["source"]
+    registry = Registry(source, rows["models"], rows["tasks"], look_up)
     checked = validate(Config, config, context=registry)
-    sections = dict(checked)
-    if source == "miniature":
-        sections["compute"] = _replace_auto(checked.compute, "dtype")
-        for name in ("harmony", "training"):
-            recipes = sections[name].recipes.items()
-            recipes = {key: _replace_auto(recipe, "precision") for key, recipe in recipes}
-            sections[name] = sections[name].model_copy(update={"recipes": recipes})
     settings = Settings.model_construct(
-        **sections,
+        **dict(checked),
         **rows,
         folders=registry.folders,
-        prompt_runs=read_prompt_runs(checked.prompts, workflow_folder),
-        flags=read_flags(locate_file(checked.suite.flags, workflow_folder)),
-        grids=read_grid_files(workflow_folder, registry.tasks),
-        workflow_folder=str(workflow_folder),
+        prompt_runs=read_prompt_runs(checked.prompts),
+        flags=read_flags(locate_file(checked.suite.flags)),
+        grids=read_grid_files(registry.tasks),
     )
     if problems := list(_check_names(settings)):
         raise UserError(problems)
@@ -53,12 +42,6 @@ def load_settings(
         Path(settings.suite.requests), source, checkpoints, settings.suite.local_models
     )
     return settings.model_copy(update={"requests": requests, "refused_requests": refused})
-
-
-def _replace_auto(section: Section, key: str) -> Section:
-    """Replace the dtype auto, because the demo gives equal numbers on all machines."""
-    is_auto = getattr(section, key) == "auto"
-    return section.model_copy(update={key: "float32"}) if is_auto else section
 
 
 def _check_names(settings: Settings) -> Iterator[str]:
@@ -83,8 +66,8 @@ def _check_names(settings: Settings) -> Iterator[str]:
             )
     chats = [name for name, run in settings.prompt_runs.items() if run.messages is not None]
     for name in settings.prompts.models:
-        row = settings.models.get(CheckpointId.parse(name).model)
-        if chats and row and row.kind == "base":
+        row = settings.models[CheckpointId.parse(name).model]
+        if chats and row.kind == "base":
             yield (
                 f"prompts.models has {name!r}, a base model without a chat template; expected an instruct"
                 f" model, as the run {chats[0]!r} has messages."

@@ -30,15 +30,15 @@ _ON_THE_HUB = {
 
 
 class Mmlu(Section):
-    models: Listed[CheckpointName] = ()
+    models: Listed[CheckpointName]
     """Further models to evaluate, unchanged or +tuned. Those that chunking.checkpoints names are
     evaluated anyway, unchanged and in each chunked variant."""
-    shots: int = Field(5, ge=0, le=5)
+    shots: int = Field(ge=0, le=5)
     """Number of few-shot examples; MMLU has five."""
-    prompt: MmluPrompt = "installed"
+    prompt: MmluPrompt
     """Blank lines between the instruction and the examples: three, as the installed lighteval puts them
     (installed), or one, as lighteval did when the published tables were made (published)."""
-    max_items_per_subject: Count | None = 4
+    max_items_per_subject: Count | None
     """Maximum number of questions per subject, in lighteval's shuffled order; null uses all. 8 are
     enough for a first look; a number to be reported needs null."""
 

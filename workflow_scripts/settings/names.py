@@ -1,7 +1,7 @@
 """Check the names of models, tasks, folders and files in the config.
 
 Sections annotate their fields with the types of this module. The validation context is the registry of existing names;
-without a registry, for example when a job reads its arguments, names are not checked.
+without a registry, as in a request or the arguments of a job, a folder gets its id and no name is looked up.
 
 Models and tasks that no table has are looked up once and added to a separate table, in which later processes without
 network, such as cluster jobs, find them. Its rows may be corrected or deleted.
@@ -20,7 +20,13 @@ from pydantic import AfterValidator, Field, ValidationInfo
 from workflow_scripts.core.clean_text import plain
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.core.files import write_text
-from workflow_scripts.core.ids import LOCAL, CheckpointId, build_local_name, is_folder_path
+from workflow_scripts.core.ids import (
+    LOCAL,
+    CheckpointId,
+    build_checkpoint_name,
+    build_local_name,
+    is_folder_path,
+)
 from workflow_scripts.settings.error_messages import validate
 from workflow_scripts.settings.folders import read_folder_row
 from workflow_scripts.settings.tables import TABLES, ModelRow, TaskRow, read_table
@@ -28,6 +34,7 @@ from workflow_scripts.settings.tables import TABLES, ModelRow, TaskRow, read_tab
 # Looks up the cells of a row by column; raises UserError for an unknown name.
 # Arguments: the table, models or tasks; a hub name or the name of an lm-eval task; and the existing families.
 LookUp = Callable[[str, str, set[str]], dict[str, str]]
+ROOT = Path(__file__).parents[2]  # the Snakefile's folder
 _SOURCES = ("miniature", "huggingface")
 _GENERATED_OR_LOCAL = ("miniature/", f"{LOCAL}/")
 
@@ -36,7 +43,6 @@ _GENERATED_OR_LOCAL = ("miniature/", f"{LOCAL}/")
 class Registry:
     """The rows that names may refer to: from the tables, from look-ups and from local folders."""
 
-    workflow_folder: Path
     source: str
     models: dict[str, ModelRow]
     tasks: dict[str, TaskRow]
@@ -50,23 +56,19 @@ class Registry:
         return {row.family for row in self.models.values()}
 
 
-def find_path(
-    path: str, workflow_folder: Path, is_kind: Callable[[Path], bool] = Path.is_file
-) -> Path | None:
-    """Find a file (or a folder) of the config: in the working directory, else in the Snakefile's folder."""
-    return next(filter(is_kind, (Path(path), workflow_folder / path)), None)
+def locate_file(path: str, is_kind: Callable[[Path], bool] = Path.is_file) -> Path:
+    """Find a file (or a folder) of the config: in the working directory, else in the Snakefile's folder.
+
+    If there is none, return the path in the working directory, at which to write it.
+    """
+    return next(filter(is_kind, (Path(path), ROOT / path)), Path(path))
 
 
-def locate_file(path: str, workflow_folder: Path) -> Path:
-    """Find a file like `find_path`; if it does not exist, return the path at which to write it."""
-    return find_path(path, workflow_folder) or Path(path)
-
-
-def read_tables(name: str, workflow_folder: Path) -> dict[str, Any]:
+def read_tables(name: str) -> dict[str, Any]:
     """Read the rows of a table in config/, and those of earlier look-ups that it lacks."""
-    rows = read_table(TABLES[name], locate_file(f"config/{name}.tsv", workflow_folder))
-    added = find_path(f"config/{name}.found.tsv", workflow_folder)
-    return (read_table(TABLES[name], added) if added else {}) | rows
+    rows = read_table(TABLES[name], locate_file(f"config/{name}.tsv"))
+    added = locate_file(f"config/{name}.found.tsv")
+    return (read_table(TABLES[name], added) if added.is_file() else {}) | rows
 
 
 def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = True) -> None:
@@ -84,7 +86,7 @@ def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = 
         rows[name] = validate(row_type, cells)
     except (UserError, ModuleNotFoundError) as error:
         raise ValueError(f"{error}{near}") from None
-    path = locate_file(f"config/{table}.found.tsv", registry.workflow_folder)
+    path = locate_file(f"config/{table}.found.tsv")
     text = path.read_text(encoding="utf-8") if path.is_file() else "\t".join(row_type.model_fields)
     line = "\t".join(cells.get(column, "") for column in text.splitlines()[0].split("\t"))
     write_text(path, text.rstrip("\n") + f"\n{line}\n")
@@ -94,7 +96,7 @@ def _require_row(name: str, table: str, registry: Registry, can_look_up: bool = 
 def _check_model(name: str, info: ValidationInfo) -> str:
     registry: Registry | None = info.context
     if registry is None:
-        return name
+        return build_checkpoint_name(name)
     if is_folder_path(name):
         return _add_folder(name, registry)
     is_on_hub = registry.source == "huggingface" and not name.startswith(_GENERATED_OR_LOCAL)
@@ -141,8 +143,8 @@ def _find(kind: str, is_kind: Callable[[Path], bool]) -> AfterValidator:
     def find(path: str, info: ValidationInfo) -> str:
         if info.context is None:
             return path
-        place = find_path(path, info.context.workflow_folder, is_kind)
-        if place is None:
+        place = locate_file(path, is_kind)
+        if not is_kind(place):
             raise ValueError(
                 f"expected a {kind}; there is none in the working directory or beside the Snakefile"
             )

@@ -20,18 +20,18 @@ Numbers = Listed[Count]
 class LatencyMeasures(Section):
     """Settings of latency."""
 
-    batch_sizes: Numbers = Field((2, 8), min_length=1)
+    batch_sizes: Numbers = Field(min_length=1)
     """Batch sizes of the grid."""
-    questions: Count = 8
+    questions: Count
     """MMLU questions that latency is measured on."""
-    latency_prompts: Literal["plain", "chat"] = "plain"
+    latency_prompts: Literal["plain", "chat"]
     """How latency puts them: plain, with their choices; or as published, chat: the question alone
     in the model's chat template."""
-    new_tokens: int = Field(5, ge=2)
+    new_tokens: int = Field(ge=2)
     """Tokens generated for each of them."""
-    repeats: int = Field(4, ge=3)
+    repeats: int = Field(ge=3)
     """Rounds of the latency grid; its variants take turns in each."""
-    devices: Numbers = Field((1,), min_length=1)
+    devices: Numbers = Field(min_length=1)
     """Over how many devices chunks are spread, each number timed: GPUs of one node, or on a
     processor shares of compute.threads. A plan is spread over as many as it has chunks at most."""
 
@@ -47,12 +47,12 @@ class LatencyMeasures(Section):
 class WrittenMeasures(Section):
     """Settings of the texts that chunk plans generate and the unchanged model scores."""
 
-    written_tokens: Count | None = None
+    written_tokens: Count | None
     """Tokens that each untrained plan writes at most, drawn as the model's generation config says;
     their perplexity is taken under the unchanged model. Null measures none; published is 1024."""
-    written_prompts: Listed[str] = Field(("Tell me a short story.",), min_length=1)
+    written_prompts: Listed[str] = Field(min_length=1)
     """What they answer, each a user's turn; the published one."""
-    written_scored: WrittenScored = "response"
+    written_scored: WrittenScored
     """What that perplexity is of: the response alone; published: also the prompt, which stands in
     front of it twice."""
 
@@ -60,18 +60,18 @@ class WrittenMeasures(Section):
 class PerplexityMeasures(Section):
     """Settings of perplexity."""
 
-    window: int = Field(256, ge=2)
+    window: int = Field(ge=2)
     """Tokens that a perplexity window sees, at most the model's context."""
-    stride: Count = 128
+    stride: Count
     """Tokens that each window scores: its last ones."""
-    text_tokens: int | None = Field(None, ge=2)
+    text_tokens: int | None = Field(ge=2)
     """Tokens of wikitext's validation split that perplexity is taken of, its first ones; null takes
     all, some 290,000."""
-    responses: Count = 30
+    responses: Count
     """Magpie responses of each difficulty to score."""
-    difficulties: Listed[str] = Field(("easy",), min_length=1)
+    difficulties: Listed[str] = Field(min_length=1)
     """Difficulties of those responses, as the dataset says."""
-    perplexity_mean: PerplexityMean = "tokens"
+    perplexity_mean: PerplexityMean
     """What the loss is averaged over before the exponential: all tokens, or windows (of Magpie,
     responses), each by the mean of its tokens, as published."""
 

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 
 from pydantic import Field
 
@@ -17,6 +16,7 @@ from workflow_scripts.settings.checkpoint import Checkpoint
 from workflow_scripts.settings.config import Config
 from workflow_scripts.settings.flags import Flag
 from workflow_scripts.settings.grids import GridFile
+from workflow_scripts.settings.harmony import TaskRecipe
 from workflow_scripts.settings.leaderboard_submissions import Request
 from workflow_scripts.settings.names import locate_file
 from workflow_scripts.settings.prompts.spec import PromptRun
@@ -26,7 +26,7 @@ from workflow_scripts.settings.tables import (
     TaskRow,
     WorkRow,
 )
-from workflow_scripts.settings.training import Recipe
+from workflow_scripts.settings.training import USUAL, Recipe
 
 
 class Settings(Config):
@@ -48,16 +48,14 @@ class Settings(Config):
     """Submitted models, by their files' names."""
     refused_requests: dict[str, str] = Field({})
     """What is wrong with the other files."""
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[Flag, ...]
     """Rows of the leaderboard that are marked."""
-    grids: dict[str, GridFile] = Field({})
+    grids: dict[str, GridFile]
     """The files in config/grids, by their names."""
-    workflow_folder: str
-    """Where the Snakefile lies."""
 
     def resource(self, name: str) -> str:
         """Return the path of a file in resources: in the working directory, else in the Snakefile's folder."""
-        return str(locate_file(f"resources/{name}", Path(self.workflow_folder)))
+        return str(locate_file(f"resources/{name}"))
 
     def checkpoints(self) -> dict[str, Checkpoint]:
         """Return the chunked checkpoints by their id, for instance `Qwen/Qwen2.5-0.5B-Instruct@k2m12`."""
@@ -80,14 +78,37 @@ class Settings(Config):
         """
         staged = [CheckpointId(name) for name in self.chunking.models]
         for name, checkpoint in self.checkpoints().items():
-            has_chunks = bool(checkpoint.plan(self.models[checkpoint.model].layers).chunks)
             variant = CheckpointId.parse(name)
+            has_chunks = checkpoint.mode != "prune" and variant.plan != UNCHANGED
             staged += [
                 replace(variant, stages=stages)
-                for stages in self.training.stages(has_chunks, self.source)
+                for stages in self._list_stages(has_chunks)
                 if stages or variant.plan != UNCHANGED
             ]
         return staged
+
+    def _list_stages(self, has_chunks: bool) -> list[tuple[str, ...]]:
+        """List the stages of a checkpoint: untrained, and after each stage that can train it."""
+        training = self.training
+
+        def can_train(stage: str) -> bool:
+            name = self._get_recipe_name(stage)
+            return name is not None and (has_chunks or not training.recipes[name].needs_chunks)
+
+        stages: list[tuple[str, ...]] = [()]
+        if can_train("cpt"):
+            for cpt in [f"cpt.{tokens}k" for tokens in sorted(training.cpt_tokens)] or ["cpt"]:
+                stages.append((cpt,))
+                if can_train("sft"):
+                    stages.append((cpt, "sft"))
+        return stages
+
+    def _get_recipe_name(self, stage: str) -> str | None:
+        """Return the name of a stage's recipe; the usual one depends on the source."""
+        name = getattr(self.training, stage)
+        if name != USUAL:
+            return name
+        return f"miniature-{stage}" if self.source == "miniature" else stage
 
     def list_compared_checkpoints(self) -> list[CheckpointId]:
         """List the checkpoints that the training study compares: staged ones, and other models with their +tuned."""
@@ -95,10 +116,6 @@ class Settings(Config):
         for name in self.training.models:
             checkpoints += [CheckpointId(name), CheckpointId(name, stages=(TUNED,))]
         return list(dict.fromkeys(checkpoints))
-
-    def list_trained_checkpoints(self) -> list[CheckpointId]:
-        """List all trained checkpoints: stages of chunked models, and +tuned models."""
-        return [checkpoint for checkpoint in self.list_compared_checkpoints() if checkpoint.stages]
 
     @cached_property
     def suite_rows(self) -> dict[str, Request]:
@@ -110,10 +127,16 @@ class Settings(Config):
         """Return whether jobs request GPUs; the demo needs none and would only block one."""
         return self.source != "miniature" and self.compute.finds_gpus
 
+    @property
+    def task_recipe(self) -> TaskRecipe:
+        """Return the recipe of the training before a test."""
+        usual = "miniature" if self.source == "miniature" else "published"
+        return self.harmony.recipes[self.harmony.recipe or usual]
+
     def get_stage_recipe(self, stage: str) -> tuple[str, Recipe]:
         """Return the name of a stage's recipe, and the recipe."""
         kind, _, tokens = stage.partition(".")
-        name = self.training.get_recipe_name(kind, self.source)
+        name = self._get_recipe_name(kind)
         assert name is not None, f"no checkpoint has the stage {stage}, which has no recipe"
         recipe = self.training.recipes[name]
         if tokens:  # all samples of a text have equal length

@@ -12,9 +12,6 @@ from workflow_scripts.settings.section import (
     refuse_repeated,
 )
 
-FOLDER = "config/requests"
-FLAGS = "config/flags.yaml"
-
 
 class SuiteTask(Section):
     task: LmEvalTaskName
@@ -34,22 +31,22 @@ class Suite(Section):
     tasks: Listed[SuiteTask] = Field(min_length=1)
     """Tasks for every submitted model; the average is over all of them. By default the six of the
     Open LLM Leaderboard."""
-    max_items: Count | None = 12
+    max_items: Count | None
     """Maximum number of items of a task, in a seeded order; null uses all. 12 show that it works; a
     number to be reported needs null, here and in each of the tasks."""
-    requests: Folder = FOLDER
+    requests: Folder
     """Folder of the requests, one YAML file for each submitted model; looked up in the working
     directory first, then beside the Snakefile. Requests for the demo's models are skipped where the
     source is huggingface."""
-    local_models: Listed[ModelName] = ()
+    local_models: Listed[ModelName]
     """Models that are folders on this machine (./my-checkpoint) and that requests may name in the
     same way; they can name no other folder."""
-    flags: Words = FLAGS
+    flags: Words
     """File of the flags, looked up in the same way: models that are marked, with a reason and a
     link."""
-    memory_mb: Count = 8_000
+    memory_mb: Count
     """Maximum memory of a job of the suite; a request for a model that needs more is refused."""
-    open_licences: Listed[str] = ()
+    open_licences: Listed[str]
     """Licences that a model may have, as model cards spell them."""
 
     @field_validator("tasks")

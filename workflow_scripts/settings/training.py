@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field
-
 from workflow_scripts.core.errors import format_suggestion
 from workflow_scripts.core.ids import STAGES
 from workflow_scripts.settings.names import DataFile, ModelName
@@ -68,21 +66,21 @@ USUAL = "usual"
 class Training(Section):
     """The stages of training that chunked checkpoints go through, and models that are trained as they are."""
 
-    cpt: str | None = USUAL
+    cpt: str | None
     """Recipe of the continued pre-training that makes @k2m12+cpt of @k2m12; usual is cpt, or
     miniature-cpt in the miniature world; null for none."""
-    cpt_tokens: Listed[Count] = ()
+    cpt_tokens: Listed[Count]
     """Thousands of tokens after which the continued pre-training ends, each a training and a
     checkpoint of its own, @k2m12+cpt.300k; an empty list trains as long as the recipe says."""
-    sft: str | None = USUAL
+    sft: str | None
     """Recipe of the supervised fine-tuning that makes @k2m12+cpt+sft of that; usual is sft, or
     miniature-sft in the miniature world; null for none."""
-    models: Listed[ModelName] = ()
+    models: Listed[ModelName]
     """Models of any architecture to train once by the recipe that tuned names:
     <model>+tuned, which harmony.models, mmlu.models, prompts.models and requests may name."""
-    tuned: str | None = None
+    tuned: str | None
     """Recipe of that training."""
-    recipes: dict[str, Recipe] = Field({})
+    recipes: dict[str, Recipe]
     """Ways to train, by name. A recipe of your own is one more entry; of one that is here, write
     what differs."""
 
@@ -99,24 +97,3 @@ class Training(Section):
             yield f"cpt is {self.cpt!r}; expected a recipe of text, as cpt_tokens is not empty."
         if self.tuned in self.recipes and self.recipes[self.tuned].needs_chunks:
             yield f"tuned is {self.tuned!r}, which trains chunks; expected a recipe without."
-
-    def get_recipe_name(self, stage: str, source: str) -> str | None:
-        """Return the name of a stage's recipe; `usual` depends on `source`."""
-        name = getattr(self, stage)
-        if name != USUAL:
-            return name
-        return f"miniature-{stage}" if source == "miniature" else stage
-
-    def stages(self, has_chunks: bool, source: str) -> tuple[tuple[str, ...], ...]:
-        """List the stages of a checkpoint: untrained, and after each stage that can train it."""
-        stages: list[tuple[str, ...]] = [()]
-        if self._can_train("cpt", has_chunks, source):
-            for cpt in [f"cpt.{tokens}k" for tokens in sorted(self.cpt_tokens)] or ["cpt"]:
-                stages.append((cpt,))
-                if self._can_train("sft", has_chunks, source):
-                    stages.append((cpt, "sft"))
-        return tuple(stages)
-
-    def _can_train(self, stage: str, has_chunks: bool, source: str) -> bool:
-        name = self.get_recipe_name(stage, source)
-        return name is not None and (has_chunks or not self.recipes[name].needs_chunks)

@@ -2,11 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workflow_scripts.settings.section import Count, Fraction, Listed, Positive, Section
+from workflow_scripts.settings.section import (
+    Count,
+    DemoDtype,
+    Fraction,
+    Listed,
+    Positive,
+    Section,
+)
 
 # Names in `trainable_modules` other than patterns of parameter names.
 WRAPPER, CHUNKED_LAYERS = "wrapper", "chunked_layers"
@@ -69,7 +76,7 @@ class TrainingKeys(Section):
     save_steps: Count | None = None
     """Keep a state to resume from after each so many steps; null is every five minutes."""
 
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    precision: Annotated[Literal["auto", "float32", "bfloat16"], DemoDtype] = "auto"
     """Dtype of the forward and backward pass; trained parameters stay in float32. auto is bfloat16 where
     compute.dtype's is."""
     gradient_checkpointing: Literal["auto", "yes", "no"] = "auto"

@@ -11,7 +11,7 @@ import yaml
 
 from workflow_scripts.core.errors import UserError
 
-_MAX_LENGTH, _MAX_DIGITS = 1_000_000, 100
+_MAX_DIGITS = 100
 
 
 class _Loader(yaml.SafeLoader):
@@ -45,8 +45,6 @@ def read_yaml(path: Path) -> Any:
 def parse_yaml(content: bytes, name: str) -> Any:
     """Parse YAML; `name` is the name of the file in error messages."""
     try:
-        if len(content) > _MAX_LENGTH:
-            raise ValueError(f"it has {len(content):,} bytes; expected at most {_MAX_LENGTH:,}")
         return _Loader(content.decode()).get_single_data()
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         reason = " ".join(str(error).split())

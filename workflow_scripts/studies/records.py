@@ -1,10 +1,11 @@
 """List the records that each study measures; every Snakemake process imports this, so it does not import pandas."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 from workflow_scripts.core.ids import CheckpointId, format_path_names
-from workflow_scripts.settings.job_batches import list_harmony_records
+from workflow_scripts.settings.harmony import Protocol
+from workflow_scripts.settings.job_batches import list_cell_records
 from workflow_scripts.settings.plan_measures import MEASURED_TEXTS
 from workflow_scripts.settings.settings import Settings
 
@@ -30,7 +31,13 @@ def list_records(settings: Settings) -> dict[str, list[str]]:
             for model in format_path_names(settings.harmony.models)
             for corpus in settings.harmony.corpora
         ],
-        "harmony": list_harmony_records(settings, format_path_names(settings.harmony.models)),
+        "harmony": [
+            path
+            for protocol in get_args(Protocol)
+            if protocol in settings.harmony.protocols
+            for model in format_path_names(settings.harmony.models)
+            for path in list_cell_records(settings, "harmony", protocol, model)
+        ],
         "mmlu": [
             f"results/records/mmlu/few_shot/{checkpoint.in_path}/mmlu_helm.json"
             for checkpoint in settings.list_mmlu_checkpoints()

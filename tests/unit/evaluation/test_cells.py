@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.settings.merged import ROOT, merged
+from tests.unit.settings.merged import merged
 from workflow_scripts.evaluation.cells import harmony_cells
 from workflow_scripts.settings.load import load_settings
 
@@ -10,7 +10,7 @@ HARMONY = {"tasks": ["sst2", "truthfulqa_mc2", "rte"], "max_test_items": 7, "see
 
 
 def load(**override):
-    return load_settings(merged({"harmony": HARMONY} | override), ROOT)
+    return load_settings(merged({"harmony": HARMONY} | override))
 
 
 @pytest.mark.parametrize(

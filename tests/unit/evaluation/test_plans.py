@@ -89,7 +89,12 @@ def test_written_perplexity_equals_plain(manifest, tokenizer, tmp_path, scored, 
 
 def test_latency_conditions(world, chunkable, tmp_path):
     measures = LatencyMeasures(
-        batch_sizes=(1, 2), questions=2, new_tokens=2, repeats=3, devices=(1, 2)
+        batch_sizes=(1, 2),
+        questions=2,
+        latency_prompts="plain",
+        new_tokens=2,
+        repeats=3,
+        devices=(1, 2),
     )
     request = LatencyRequest(
         plans=(CHUNKED, PRUNED), measures=measures, compute=Loading(device="cpu"), seed=0

@@ -78,7 +78,7 @@ def test_configured_recipes_match_published_protocols():
     exact = load_config("paper_exact")
     facts = PROTOCOLS["harmony"]["facts"]
     decisive = {fact.get("key", ""): fact["is"] for fact in facts if "decides" not in fact}
-    recipe = exact.harmony.get_task_recipe(exact.source).model_dump(mode="json")
+    recipe = exact.task_recipe.model_dump(mode="json")
     keys = {f"training.keys.{key}": value for key, value in recipe.items()}
     assert {"training.keys.lora_rank", "training.keys.epochs"} < keys.keys() & decisive.keys()
     changed = {"training.keys.precision", "training.keys.training_text"}  # auto, and by task

@@ -24,4 +24,4 @@ def merged(override: Mapping[Any, Any]) -> dict[str, Any]:
 
 def load(override: Mapping[Any, Any], look_up: LookUp | None = None) -> Settings:
     """Load settings from a user's config merged over the defaults."""
-    return load_settings(merged(override), ROOT, look_up)
+    return load_settings(merged(override), look_up)

@@ -40,11 +40,11 @@ def write(here):
 def test_read_grid_files(write):
     """A grid file in the working directory is added to the repository's grids."""
     write()
-    grids = read_grid_files(ROOT, TASKS)
+    grids = read_grid_files(TASKS)
     assert list(grids) == ["a_paper", "own", "published", "test_task"]
     assert grids["a_paper"].baseline == "before"
     assert grids["a_paper"].categories_by_task == {"rte": "Ours", "riddles": "Theirs"}
-    for paths in list_grid_files(grids["published"], ROOT).values():
+    for paths in list_grid_files(grids["published"]).values():
         assert all(Path(path).is_file() for path in paths)
 
 
@@ -52,6 +52,6 @@ def test_read_grid_files(write):
 def test_bad_grid(write, keys, texts):
     path = write(**keys)
     with pytest.raises(UserError) as error:
-        read_grid_files(ROOT, TASKS)
+        read_grid_files(TASKS)
     assert all(problem.startswith(f"{path}: ") for problem in error.value.problems)
     assert all(text in str(error.value) for text in texts), str(error.value)

@@ -3,23 +3,32 @@
 import pytest
 
 from tests.unit.settings.merged import load
-from workflow_scripts.settings.job_batches import list_harmony_records, packs, suite_records
+from workflow_scripts.settings.job_batches import list_batches, list_cell_records
+from workflow_scripts.studies.records import list_records
 
+MODEL = "miniature/Llama-1.4M"
 TASKS = ["sst2", "truthfulqa_mc2", "rte", "mnli"]
 
 
 @pytest.mark.parametrize(("tasks_per_job", "numbers"), [(4, [""]), (3, ["_1", "_2"])])
-def test_packs(tasks_per_job, numbers):
+def test_batches(tasks_per_job, numbers):
     """Batches cover the tasks of the config; a task without a training split has only the direct protocol."""
-    harmony = {"tasks": TASKS, "seeds": [3, 5], "protocols": ["train_before_test", "direct"]}
+    protocols = ["train_before_test", "direct"]
+    harmony = {"models": [MODEL], "tasks": TASKS, "seeds": [3, 5], "protocols": protocols}
     settings = load({"harmony": harmony, "cluster": {"tasks_per_job": tasks_per_job}})
-    batches = packs(settings)
+    batches = list_batches(settings)
     direct = [batch for batch in batches if batch.base == "evaluate_direct"]
-    assert [batch.rule for batch in direct] == [f"evaluate_direct{number}" for number in numbers]
+    assert [batch.number for batch in direct] == numbers
     assert [task for batch in direct for task in batch.tasks] == TASKS
-    records = list_harmony_records(settings, ["a--b"])
+    records = list_records(settings)["harmony"]
     assert len(set(records)) == 4 + 2 * 3
-    assert "results/records/harmony/train_before_test/a--b/mnli.seed-5.json" in records
-    paths = [path for batch in batches for path in batch.records()]
-    outputs = {path.format(checkpoint="a--b", row="r") for path in paths}
-    assert outputs >= {*records, *suite_records(settings, "few_shot", "r").values()}
+    folder = "results/records/harmony/train_before_test/miniature--Llama-1.4M"
+    assert f"{folder}/mnli.seed-5.json" in records
+    outputs = {
+        path.replace("{checkpoint}", "miniature--Llama-1.4M")
+        for batch in batches
+        for path in list_cell_records(
+            settings, batch.study, batch.protocol, batch.wildcard, batch.tasks
+        )
+    }
+    assert outputs >= {*records, *list_cell_records(settings, "suite", "few_shot", "{row}")}

@@ -50,7 +50,7 @@ def test_tuned_model():
     tuned = {"models": [f"{model}+tuned"]}
     training = {"models": [model], "tuned": "sft-full"}
     settings = load({"training": training, "harmony": tuned, "mmlu": tuned})
-    assert str(settings.list_trained_checkpoints()[-1]) == f"{model}+tuned"
+    assert str(settings.list_compared_checkpoints()[-1]) == f"{model}+tuned"
     assert settings.get_stage_recipe("tuned")[0] == "sft-full"
     with pytest.raises(UserError, match=r"mmlu.models has 'miniature/Pythia-0.1M\+tuned'"):
         load({"mmlu": tuned})

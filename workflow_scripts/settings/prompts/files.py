@@ -6,6 +6,7 @@ from typing import Any
 
 from workflow_scripts.core.errors import UserError, format_suggestion
 from workflow_scripts.settings.error_messages import validate
+from workflow_scripts.settings.names import ROOT
 from workflow_scripts.settings.prompts.section import FOLDER, Prompts
 from workflow_scripts.settings.prompts.spec import NOT_INHERITED, PromptRun
 from workflow_scripts.settings.yaml_files import read_yaml
@@ -13,10 +14,10 @@ from workflow_scripts.settings.yaml_files import read_yaml
 _NAME = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")
 
 
-def find_runs(folder: str, workflow_folder: Path) -> dict[str, Path]:
+def find_runs(folder: str) -> dict[str, Path]:
     """Find the file of each run by name, sorted with run2 before run10."""
     files: dict[str, Path] = {}
-    for place in (workflow_folder / FOLDER, Path(folder)):
+    for place in (ROOT / FOLDER, Path(folder)):
         files |= {path.stem: path for path in place.glob("*.yaml")}
     return {name: files[name] for name in sorted(files, key=_split_numbers)}
 
@@ -25,11 +26,11 @@ def _split_numbers(name: str) -> list[str | int]:
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def read_prompt_runs(prompts: Prompts, workflow_folder: Path) -> dict[str, PromptRun]:
+def read_prompt_runs(prompts: Prompts) -> dict[str, PromptRun]:
     """Read the runs of the config, or all runs if it names none; return none if no model is configured."""
     if not prompts.models:
         return {}
-    files = find_runs(prompts.folder, workflow_folder)
+    files = find_runs(prompts.folder)
     return {
         name: read_run(files, name) for name in (files if prompts.runs is None else prompts.runs)
     }

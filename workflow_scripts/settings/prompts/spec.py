@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from workflow_scripts.settings.compute import Dtype
 from workflow_scripts.settings.prompts.templates import Template
 from workflow_scripts.settings.section import Count, Listed, NonNegative, Positive, Section, Words
 
@@ -56,7 +57,7 @@ class Shots(Section):
     """Source of the examples: none; hand_made, the examples below; fixed_dev, sampled once from
     MMLU's dev questions of all subjects; subject_dev, the first dev questions of the question's
     own subject; vendor, already in the vendor's prompt."""
-    number: int = Field(0, ge=0, le=285)
+    number: int = 0
     """Number of examples."""
     seed: NonNegative = 0
     """Seed by which fixed_dev samples."""
@@ -163,7 +164,7 @@ class Asking(Section):
     """Few-shot examples before the question."""
     decoding: Decoding
     """How the model's answer is decoded."""
-    dtype: Literal["float32", "bfloat16", "float16"] | None = None
+    dtype: Dtype | None = None
     """Dtype of the model; null is compute.dtype."""
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.files import write_json
 from workflow_scripts.core.ids import CheckpointId
-from workflow_scripts.settings.job_batches import suite_records
+from workflow_scripts.settings.job_batches import list_cell_records
 from workflow_scripts.settings.leaderboard_submissions import GENERATED
 from workflow_scripts.settings.settings import Settings
 
@@ -42,12 +42,13 @@ def check_requests(
             refused[file] = f"there is no model {unknown[0]!r} in the miniature world."
             continue
         row = request.row
+        records = list_cell_records(settings, "suite", request.protocol, row)
         submissions[file] = {
             "sources": [source(name, revision) for name, revision in revisions.items()],
             "request": request.model_dump(mode="json"),
             "row": row,
             "built": manifest(request.checkpoint) if request.checkpoint.variant else None,
-            "records": suite_records(settings, request.protocol, row),
+            "records": {Path(record).stem: record for record in records},
         }
     return {
         "submissions": submissions,

@@ -3,7 +3,6 @@
 import pytest
 
 from tests.unit.conftest import placed
-from tests.unit.settings.merged import ROOT
 from workflow_scripts.evaluation.prompts.rendering import Renderer
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.settings.prompts.files import find_runs, read_run
@@ -21,7 +20,7 @@ def loaded(chat_manifest):
 
 @pytest.fixture(scope="session")
 def runs():
-    files = find_runs("config/prompts", ROOT)
+    files = find_runs("config/prompts")
     return {name: read_run(files, name) for name in files}
 
 
