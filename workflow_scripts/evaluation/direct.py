@@ -60,7 +60,7 @@ def evaluate_loaded(
     )
     with scored_items, mirror(hub) as datasets, torch.inference_mode():
         tasks, drawn = prepare_tasks(request)
-        lm = build_language_model(loaded, scored_items=scored_items, **options)
+        lm = build_language_model(loaded, scored_items, **options)
         output = ask(lm, tasks, drawn, chat_template=request.chat_template)
     metrics = compute_task_metrics(tasks, output, request.seed)
     check_metric_reported(request.task, dict.fromkeys(metric.name for metric in metrics))

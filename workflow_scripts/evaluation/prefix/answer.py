@@ -2,18 +2,24 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from .sampling import GenerationRules, StopTest
+from .sampling import GenerationRules, StopStrings
 
 
 @dataclass(frozen=True)
 class GenerationRequest:
     context: Sequence[int]
     new_tokens: int  # at most
-    stop: StopTest | None = None
+    stop: StopStrings | None = None
     seed: int = 0  # of this request alone; used for sampling
+
+    def describe(self, options: dict[str, Any]) -> tuple:
+        """Return everything that the answer depends on besides the model, as JSON values."""
+        strings = self.stop and self.stop.strings
+        return "generation", options, self.context, self.new_tokens, self.seed, strings
 
 
 class Answer:

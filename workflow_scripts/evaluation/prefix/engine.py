@@ -5,7 +5,7 @@ engine.loglikelihoods([(context, continuation), ...], window=2048)
 engine.generate([...])
 """
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,9 @@ class PrefixEngine:
         self.tokens_per_call = GPU_TOKENS if on_gpu else CPU_TOKENS
         self.answers = GPU_ANSWERS if on_gpu else CPU_ANSWERS
         self.tokens = 0  # tokens of all requests so far, including cached ones
+        # Returns the answers of an earlier run by index, for a list of questions. Each new answer is added to them as
+        # soon as it is computed, in any order.
+        self.look_up: Callable[[list[Any]], MutableMapping[int, Any]] = lambda questions: {}
 
     @property
     def description(self) -> str:
@@ -55,21 +58,13 @@ class PrefixEngine:
         return f"plain batches: {reason}" if reason else "prefix sharing"
 
     def loglikelihoods(
-        self,
-        pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
-        *,
-        window: int,
-        answers: MutableMapping[int, Score] | None = None,
+        self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]], *, window: int
     ) -> list[Score]:
-        """Score each continuation after its context, truncated on the left to the model's window.
-
-        `answers` holds results of an earlier run of the same pairs, by index. Each new result is added to it as soon as
-        it is computed, in any order.
-        """
+        """Score each continuation after its context, truncated on the left to the model's window."""
         requests = [ScoreRequest.from_pair(context, target, window) for context, target in pairs]
         if not requests:
             return []
-        answers = {} if answers is None else answers
+        answers = self.look_up([("loglikelihood", window, *pair) for pair in pairs])
         accumulator = LogprobAccumulator(requests, answers)
         with torch.inference_mode():
             if self.model.why_not_packed:
@@ -83,22 +78,17 @@ class PrefixEngine:
         return [(value, is_greedy) for value, is_greedy in scores]
 
     def generate(
-        self,
-        requests: list[GenerationRequest],
-        options: dict[str, Any] | None = None,
-        *,
-        answers: MutableMapping[int, list[int]] | None = None,
+        self, requests: list[GenerationRequest], options: dict[str, Any]
     ) -> list[list[int]]:
         """Return the new tokens of each request, including the stop string or end token.
 
         `options` are those of transformers' generate (do_sample, temperature, ...); the defaults come
-        from the model's generation config. Beam search and similar modes are refused. `answers` is as in
-        `loglikelihoods`.
+        from the model's generation config. Beam search and similar modes are refused.
         """
         if not requests:
             return []
-        rules = GenerationRules(self.model.model, options or {})
-        tokens_by_request = {} if answers is None else answers
+        rules = GenerationRules(self.model.model, options)
+        tokens_by_request = self.look_up([request.describe(options) for request in requests])
 
         def keep(index: int, tokens: list[int]) -> None:
             if index not in tokens_by_request:
