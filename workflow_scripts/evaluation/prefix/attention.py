@@ -41,9 +41,9 @@ class TrieAttention:
         masks = self._get_masks(options["window"], query.shape[1] // key.shape[1], query.dtype)
         outputs = [
             _compute_attention(
-                query[:, :, rows], _gather(key, ranges), _gather(value, ranges), mask, **options
+                query[:, :, rows], key[:, :, entries], value[:, :, entries], mask, **options
             )
-            for (rows, ranges), mask in zip(self._calls, masks, strict=True)
+            for (rows, entries), mask in zip(self._calls, masks, strict=True)
         ]
         return torch.cat(outputs, dim=2)
 
@@ -54,33 +54,24 @@ class TrieAttention:
         return np.flatnonzero(self._trie.ends[visible] > visible[first + start])
 
     @cached_property
-    def _calls(self) -> list[tuple[slice, list[slice]]]:
-        """The row slice of each call, and the cache ranges that its tokens see."""
+    def _calls(self) -> list[tuple[slice, Tensor]]:
+        """The row slice of each call, and the cache entries that its tokens see."""
         calls = []
         for start in range(0, self._count, _ROWS):
             end = min(start + _ROWS, self._count)
-            entries = self.find_entries(start, end)
-            ranges = np.split(entries, np.flatnonzero(np.diff(entries) > 1) + 1)
-            slices = [slice(int(part[0]), int(part[-1]) + 1) for part in ranges]
-            calls.append((slice(start, end), slices))
+            entries = torch.from_numpy(self.find_entries(start, end)).to(self._device)
+            calls.append((slice(start, end), entries))
         return calls
 
     def _get_masks(self, window: int | None, groups: int, dtype) -> list[Tensor]:
         options = (window, groups, dtype)
         if options not in self._masks:
-            row_nodes = self._nodes[len(self._nodes) - self._count :]
-            self._masks[options] = [
-                self._build_mask(
-                    row_nodes[rows],
-                    np.concatenate([self._nodes[part] for part in ranges]),
-                    *options,
-                )
-                for rows, ranges in self._calls
-            ]
+            self._masks[options] = [self._build_mask(part, *options) for part, _ in self._calls]
         return self._masks[options]
 
-    def _build_mask(self, rows: np.ndarray, keys: np.ndarray, window, groups, dtype) -> Tensor:
-        rows = rows[:, None]
+    def _build_mask(self, part: slice, window, groups, dtype) -> Tensor:
+        rows = self._nodes[-self._count :][part, None]
+        keys = self._nodes[self.find_entries(part.start, part.stop)]
         hidden = (keys > rows) | (self._trie.ends[keys] <= rows)
         if window:
             hidden |= self._trie.depths[rows] - self._trie.depths[keys] >= window
@@ -154,11 +145,6 @@ class RowAttention:
         output = start_weights.transpose(0, 1).flatten(1, 2) @ start_values
         output = own_weights @ value + output.view(shared, rows, groups, width).transpose(0, 1)
         return output.reshape(rows, heads, 1, width)
-
-
-def _gather(states: Tensor, ranges: list[slice]) -> Tensor:
-    parts = [states[:, :, part] for part in ranges]
-    return parts[0] if len(parts) == 1 else torch.cat(parts, dim=2)
 
 
 def _build_mask_values(hidden: Tensor, dtype) -> Tensor:
