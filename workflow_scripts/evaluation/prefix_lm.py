@@ -1,9 +1,9 @@
-"""Run lm-eval's HFLM on the prefix-sharing engine: `--model prefix`, or PrefixLM(pretrained=...).
+"""Run lm-eval's HFLM on the prefix-sharing engine.
 
 HFLM's own code tokenizes, splits context and continuation, handles empty contexts and windows, and postprocesses
-generated text; only the forward passes differ, and no string is encoded twice. If the engine can only run plain batches
-(see `engine_used`), HFLM runs its own. Log-probabilities are computed in float32 for any model dtype, whereas HFLM
-computes them in the model's dtype by default.
+generated text; only the forward passes differ, and no string is encoded twice. What the engine cannot generate, such as
+beam search or any text of a model that cannot run packed, HFLM generates itself (see `engine_used`). Log-probabilities
+are computed in float32 for any model dtype, whereas HFLM computes them in the model's dtype by default.
 """
 
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ _LOOKBACK = 2
 
 
 class PrefixLM(CachedHFLM):
-    """HFLM with requests run by an engine; `batch_size` is only for plain batches."""
+    """HFLM with requests run by an engine; `batch_size` is only for generation in HFLM's own batches."""
 
     def __init__(self, *args, seed: int = 1234, engine: Any = None, **kwargs):
         """Extend HFLM's arguments.
@@ -37,19 +37,13 @@ class PrefixLM(CachedHFLM):
         super().__init__(*args, **kwargs)
         self.seed = seed
         self.engine = engine or PrefixEngine(self.model)
-        self._plain = bool(self.engine.model.why_not_packed)
         self.engine_used = self.engine.description
 
     def _loglikelihood_tokens(self, requests, disable_tqdm: bool = False, override_bs=None):
-        if self._plain:
-            self.engine.tokens += sum(len(context) + len(target) for _, context, target in requests)
-            return super()._loglikelihood_tokens(requests, disable_tqdm, override_bs)
         pairs = [(context, target) for _, context, target in requests]
         return self.engine.loglikelihoods(pairs, window=self.max_length)
 
     def generate_until(self, requests, disable_tqdm: bool = False) -> list[str]:
-        if self._plain:
-            return self._generate_plain(requests, disable_tqdm)
         groups = defaultdict(list)
         for index, request in enumerate(requests):
             groups[repr(request.args[1])].append(index)
@@ -60,18 +54,18 @@ class PrefixLM(CachedHFLM):
                 texts = self._generate_group([request.args for request in group])
             except UnsupportedGeneration as error:  # e.g. beam search, run by transformers itself
                 self.engine_used = f"plain batches: {error}"
-                texts = self._generate_plain(group, disable_tqdm)
+                texts = super().generate_until(group, disable_tqdm)
+                for request, text in zip(group, texts, strict=True):
+                    self.engine.tokens += len(self.tok_encode(request.args[0] + text))
             answers |= zip(indices, texts, strict=True)
         return [answers[index] for index in range(len(requests))]
 
-    def _generate_plain(self, requests, disable_tqdm: bool) -> list[str]:
-        texts = super().generate_until(requests, disable_tqdm)
-        for request, text in zip(requests, texts, strict=True):
-            self.engine.tokens += len(self.tok_encode(request.args[0] + text))
-        return texts
-
     def _generate_group(self, requests: list[tuple[str, dict]]) -> list[str]:
         """Generate for requests with the same settings."""
+        if (
+            self.engine.model.why_not_packed
+        ):  # HFLM's batches have a cache, those of the engine have none
+            raise UnsupportedGeneration(self.engine.model.why_not_packed)
         options = dict(normalize_gen_kwargs(requests[0][1], self.max_gen_toks))
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         until = handle_stop_sequences(options.pop("until", None), eos=eos)
