@@ -6,7 +6,6 @@ engine.generate([...])
 """
 
 from collections.abc import Callable, MutableMapping, Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -88,21 +87,15 @@ class PrefixEngine:
         if not requests:
             return []
         rules = GenerationRules(self.model.model, options)
-        tokens_by_request = self.look_up([request.describe(options) for request in requests])
-
-        def keep(index: int, tokens: list[int]) -> None:
-            if index not in tokens_by_request:
-                tokens_by_request[index] = tokens
+        answers = self.look_up([request.describe(options) for request in requests])
 
         def start_answer(index: int) -> Answer:
-            return Answer(requests[index], rules, partial(keep, index))
+            return Answer(index, requests[index], rules, answers)
 
         with torch.inference_mode():
             if self.model.why_not_packed:
-                unknown = [
-                    index for index in range(len(requests)) if index not in tokens_by_request
-                ]
-                generate_plain(self.model, start_answer, unknown, self.tokens_per_call)
+                unknown = [start_answer(i) for i in range(len(requests)) if i not in answers]
+                generate_plain(self.model, unknown, self.tokens_per_call)
             else:
                 # Half of the memory is for the prefill and half for the rows of answers.
                 memory = self.memory_budget // 2
@@ -112,10 +105,10 @@ class PrefixEngine:
                     self.model, requests, block=block, memory=memory, rows=self.answers
                 )
                 self.tokens += packed.trie_tokens
-                packed.run(start_answer, frozenset(tokens_by_request))
+                packed.run(start_answer, frozenset(answers))
         # The last token of an answer is never an input.
-        self.tokens += sum(len(tokens) - 1 for tokens in tokens_by_request.values())
-        return [tokens_by_request[index] for index in range(len(requests))]
+        self.tokens += sum(len(tokens) - 1 for tokens in answers.values())
+        return [answers[index] for index in range(len(requests))]
 
     def _get_block(self, longest: int, memory: int) -> int:
         """Return how many tokens of a packed row fit into `memory` bytes besides the longest sequence."""

@@ -114,19 +114,15 @@ class PackedGeneration:
                     cache.move(len(answers), row)
 
 
-def generate_plain(
-    model, start_answer: Callable[[int], Answer], unknown: Sequence[int], max_tokens: int
-) -> None:
-    """Generate without a cache: each token runs the whole sequence again."""
-    answers = [start_answer(index) for index in unknown]
+def generate_plain(model, answers: list[Answer], max_tokens: int) -> None:
+    """Generate in batches without a cache: each token runs the whole sequence again."""
+    answers = sorted(answers, key=lambda answer: -answer.length)
     while answers:
-        answers.sort(key=lambda answer: -answer.length)
-        start = 0
-        while start < len(answers):
-            batch = answers[start : start + max(1, max_tokens // answers[start].length)]
-            start += len(batch)
+        size = max(1, max_tokens // answers[0].length)
+        batch, answers = answers[:size], answers[size:]
+        while batch:
             logits = model.run_plain([answer.all_tokens for answer in batch])
             for answer, rows in zip(batch, logits, strict=True):
                 row = rows[answer.length - 1]
                 answer.add_next(row, int(row.argmax()))
-        answers = [answer for answer in answers if not answer.done]
+            batch = [answer for answer in batch if not answer.done]
