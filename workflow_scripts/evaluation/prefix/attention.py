@@ -20,6 +20,7 @@ NAME = "prefix_sharing"
 _ROWS = 128
 _WIDEST_FLASH_HEAD = 256
 _MAX_COPIED_KEYS = 2**17
+_FAR = 2**30  # more tokens than any window
 
 
 class TrieAttention:
@@ -117,9 +118,13 @@ class TrieAttention:
 class RowAttention:
     """Attention of the next token of several answers to a shared prefix and to each answer's own keys."""
 
-    def __init__(self, positions: Tensor, count: int, cache):
-        """Store the position of each answer; each answer sees those of `count` keys up to its position."""
-        self._distances = positions[:, None] - torch.arange(count, device=positions.device)
+    def __init__(self, positions: Tensor, cache):
+        """Store the position of each answer's next token, which is not in the cache yet."""
+        positions = positions[:, None]
+        shared = torch.arange(cache.start, device=positions.device)
+        own = positions - torch.arange(cache.used, -1, -1, device=positions.device)
+        own = own.masked_fill(own < cache.start, -_FAR)  # padding on the left
+        self._distances = positions - torch.cat([shared.expand(len(own), -1), own], dim=1)
         self._cache = cache
         self._masks: dict[int | None, Tensor] = {}
 
@@ -127,8 +132,7 @@ class RowAttention:
         self, query: Tensor, key: Tensor, value: Tensor, *, scale, softcap, window
     ) -> Tensor:
         if window not in self._masks:
-            distances = self._distances
-            hidden = (distances < 0) | (distances >= window) if window else distances < 0
+            hidden = self._distances >= (window or _FAR)
             self._masks[window] = _build_mask_values(hidden, torch.float32)[:, None, None]
         start_keys, start_values = self._cache.current.start
         rows, heads, _, width = query.shape
