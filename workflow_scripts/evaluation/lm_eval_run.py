@@ -35,7 +35,7 @@ def prepare_tasks(request: CellsRequest) -> tuple[dict[str, Any], dict[str, list
 
 
 def build_language_model(
-    loaded: LoadedModel, scored_items: ScoreCache | None = None, **options: Any
+    loaded: LoadedModel, request: CellsRequest, scored_items: ScoreCache | None = None
 ):
     """Build the lm-eval model of a loaded model, run by the prefix engine or by its server."""
     from workflow_scripts.evaluation.build_engine import build_engine
@@ -45,7 +45,8 @@ def build_language_model(
         pretrained=loaded.model,
         tokenizer=loaded.tokenizer,
         engine=build_engine(loaded, scored_items),
-        **options,
+        batch_size=request.compute.batch_size,
+        seed=request.seed,
     )
 
 

@@ -25,7 +25,7 @@ from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.core.records import TaskFacts, write_record
 from workflow_scripts.evaluation.baselines import Baseline
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
-from workflow_scripts.evaluation.record_parts import build_metric, build_protocol
+from workflow_scripts.evaluation.record_parts import build_metric, describe_run
 from workflow_scripts.evaluation.requests import MmluRequest
 from workflow_scripts.evaluation.score_cache import ScoreCache, get_score_cache_path
 from workflow_scripts.hub.load import LoadedModel, load_model
@@ -47,14 +47,7 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
 
     recording = Recording()
     loaded = load_model(manifest_path, **request.compute.loading)
-    harness_version = list_package_versions()["lighteval"]
-    scored_items = ScoreCache.open_for_record(
-        record_path,
-        loaded,
-        harness=f"lighteval {harness_version}",
-        batch_size=request.compute.batch_size,
-        seed=request.seed,
-    )
+    scored_items = ScoreCache.open_for_record(record_path, loaded)
     model = build_lighteval_model(loaded, manifest_path.parent)
     model.engine.look_up = scored_items.look_up
     with scored_items, mirror(hub) as datasets:
@@ -98,18 +91,19 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
         task=TaskFacts(
             name=TASK,
             harness="lighteval",
-            harness_version=harness_version,
+            harness_version=list_package_versions()["lighteval"],
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
             split=first.evaluation_split[0],
             shots=request.shots,
             version=str(first.version),
         ),
-        protocol=build_protocol(
+        **describe_run(
             "few_shot",
+            request,
             loaded,
-            seed=request.seed,
-            batch_size=request.compute.batch_size,
+            recording,
+            model.engine.tokens,
             attention=model.engine.model.attention,
             engine=model.engine.description,
             max_items=request.max_items_per_subject,
@@ -130,7 +124,6 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
                 )
             ),
         ),
-        **recording.parts(request, loaded, model.engine.tokens),
     )
 
 

@@ -29,7 +29,7 @@ class ScoreCache:
 
     @classmethod
     def open_for_record(
-        cls, record: Path, loaded: LoadedModel, *, weights_sha256: str | None = None, **run: Any
+        cls, record: Path, loaded: LoadedModel, weights_sha256: str | None = None
     ) -> "ScoreCache":
         """Open the answer file of one measurement, next to its record.
 
@@ -43,7 +43,7 @@ class ScoreCache:
             # Two plans may have the same weights; the commit covers the configuration too.
             commit=loaded.manifest.commit,
             packages=list_package_versions(),
-            **run | {name: getattr(loaded, name) for name in names},
+            **{name: getattr(loaded, name) for name in names},
         )
 
     def __enter__(self) -> "ScoreCache":

@@ -17,13 +17,7 @@ from workflow_scripts.evaluation.prompts.questions import (
 )
 from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
 from workflow_scripts.evaluation.prompts.requests import PromptRequest
-from workflow_scripts.evaluation.record_parts import (
-    HARNESS,
-    HARNESS_VERSION,
-    build_metric,
-    build_protocol,
-    build_task_facts,
-)
+from workflow_scripts.evaluation.record_parts import build_metric, build_task_facts, describe_run
 from workflow_scripts.evaluation.score_cache import ScoreCache, get_score_cache_path
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import get_hub_folder
@@ -44,9 +38,7 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
     renderer = Renderer(spec, loaded.tokenizer, loaded.model.config, hub)
     prompts = [renderer.render(question) for question in questions]
     decoding = spec.decoding.model_dump(mode="json")
-    harness = f"{HARNESS} {HARNESS_VERSION}"
-    scored_items = ScoreCache.open_for_record(answers, loaded, harness=harness, decoding=decoding)
-    with scored_items:
+    with ScoreCache.open_for_record(answers, loaded) as scored_items:
         engine = build_engine(loaded, scored_items)
         outputs = run_prompts(engine, loaded.tokenizer, spec, questions, prompts, params.seed)
     truncated = sum(prompt.truncated for prompt in prompts) / len(prompts)
@@ -59,10 +51,12 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
         task=build_task_facts(
             params.run, dataset.repository, dataset.commit, split, shots=spec.shots.number
         ),
-        protocol=build_protocol(
+        **describe_run(
             "prompt_run",
+            params,
             loaded,
-            seed=params.seed,
+            recording,
+            engine.tokens,
             batch_size=1,
             attention=engine.model.attention,
             engine=engine.description,
@@ -71,7 +65,6 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
             generation=decoding | {"model_generation_config": defaults},
         ),
         metrics=(build_metric("truncated_prompts", truncated, len(outputs)),),
-        **recording.parts(params, loaded, engine.tokens),
     )
     get_score_cache_path(answers).unlink()
 
@@ -101,7 +94,6 @@ def run_prompts(
             prompt_sha256=hash_text(prompt.text),
             choices=list(question.choices),
             gold=LETTERS[question.gold],
-            prediction=None,
             scores={"truncated": float(prompt.truncated)},
             **fields,
         )
