@@ -81,4 +81,4 @@ for _pack in packs(SETTINGS):
             # miss that shots changed from 0 to 1 if another param is 0 and another is 1.
             request=cells(_pack, CellsRequest.to_params),
         script:
-            "../workflow_scripts/steps/measure_cells.py"
+            "../workflow_scripts/grid/measure_cells.py"

@@ -27,7 +27,7 @@ from workflow_scripts.evaluation.baselines import Baseline
 from workflow_scripts.evaluation.lm_eval_results import MetricWithBaseline, add_group_averages
 from workflow_scripts.evaluation.record_parts import build_metric, describe_run
 from workflow_scripts.evaluation.requests import MmluRequest
-from workflow_scripts.evaluation.score_cache import ScoreCache, get_score_cache_path
+from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import LoadedModel, load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.mirror import mirror
@@ -41,51 +41,41 @@ PUNCTUATION = "."
 _ALIAS = "chorus/model"  # lighteval needs a name, and would look up a real one on the hub
 
 
-def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: MmluRequest) -> None:
+def evaluate_mmlu(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
     """Evaluate a checkpoint on all questions and write the record and its items."""
-    from lighteval.metrics.utils.stderr import mean_stderr
-
-    recording = Recording()
-    loaded = load_model(manifest_path, **request.compute.loading)
-    scored_items = ScoreCache.open_for_record(record_path, loaded)
-    model = build_lighteval_model(loaded, manifest_path.parent)
-    model.engine.look_up = scored_items.look_up
-    with scored_items, mirror(hub) as datasets:
-        tasks = load_subjects(request.prompt, request.shots)
-        docs = [task.get_docs(request.max_items_per_subject) for task in tasks]
-        responses = iter(run_questions(model, list(chain.from_iterable(docs))))
+    recording, params = Recording(), MmluRequest.of(request)
+    loaded = load_model(model, **params.compute.loading)
+    scored_items = ScoreCache.open_for_record(record, loaded)
+    lm = build_lighteval_model(loaded, model.parent)
+    lm.engine.look_up = scored_items.look_up
+    with scored_items, mirror(get_hub_folder(data[0])) as datasets:
+        tasks = load_subjects(params.prompt, params.shots)
+        docs = [task.get_docs(params.max_items_per_subject) for task in tasks]
+        responses = iter(run_questions(lm, list(chain.from_iterable(docs))))
     items: list[Item] = []
     measured: list[MetricWithBaseline] = []
     truncated = 0
     for task, task_docs in zip(tasks, docs, strict=True):
-        subject = get_subject(task.name)
         answers = [next(responses) for _ in task_docs]
         # A prompt is truncated if the prompt and one new token exceed the model's window.
-        truncated += sum(len(answer.input_tokens) + 1 > model.max_length for answer in answers)
+        truncated += sum(len(answer.input_tokens) + 1 > lm.max_length for answer in answers)
         scores = {
             metric.metric_name: compute_scores(metric, task_docs, answers)
             for metric in task.metrics
         }
-        for metric in task.metrics:
-            values = scores[metric.metric_name]
-            score = MetricWithBaseline(
-                task=subject,
-                name=metric.metric_name,
-                value=float(np.mean(values)),
-                stderr=mean_stderr(values) if len(values) > 1 else None,
-                n=len(values),
-                baseline=compute_baseline(metric, task_docs),
-            )
-            measured.append(score)
+        measured += [
+            build_subject_metric(metric, task, task_docs, scores[metric.metric_name])
+            for metric in task.metrics
+        ]
         for index in sorted(range(len(task_docs)), key=lambda index: int(task_docs[index].id)):
             doc = task_docs[index]
-            prompt = model.prompt_manager.prepare_prompt(doc)
+            prompt = lm.prompt_manager.prepare_prompt(doc)
             row = {name: values[index] for name, values in scores.items()}
-            items.append(build_item(subject, doc, prompt, answers[index], row))
+            items.append(build_item(get_subject(task.name), doc, prompt, answers[index], row))
     (dataset,) = datasets.values()
     first = tasks[0]
     write_record(
-        record_path,
+        record,
         items,
         study=STUDY,
         task=TaskFacts(
@@ -95,18 +85,18 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
             dataset=dataset.repository,
             dataset_commit=dataset.commit,
             split=first.evaluation_split[0],
-            shots=request.shots,
+            shots=params.shots,
             version=str(first.version),
         ),
         **describe_run(
             "few_shot",
-            request,
+            params,
             loaded,
             recording,
-            model.engine.tokens,
-            attention=model.engine.model.attention,
-            engine=model.engine.description,
-            max_items=request.max_items_per_subject,
+            lm.engine.tokens,
+            attention=lm.engine.model.attention,
+            engine=lm.engine.description,
+            max_items=params.max_items_per_subject,
             generation={
                 "max_new_tokens": first.generation_size,
                 "until": list(first.stop_sequence),
@@ -124,6 +114,23 @@ def evaluate_mmlu(manifest_path: Path, hub: Path, record_path: Path, request: Mm
                 )
             ),
         ),
+    )
+    scored_items.path.unlink()
+
+
+def build_subject_metric(
+    metric: Any, task: Any, docs: list[Any], values: list[float]
+) -> MetricWithBaseline:
+    """Average the scores of a subject's questions, with lighteval's standard error."""
+    from lighteval.metrics.utils.stderr import mean_stderr
+
+    return MetricWithBaseline(
+        task=get_subject(task.name),
+        name=metric.metric_name,
+        value=float(np.mean(values)),
+        stderr=mean_stderr(values) if len(values) > 1 else None,
+        n=len(values),
+        baseline=compute_baseline(metric, docs),
     )
 
 
@@ -239,10 +246,5 @@ def build_item(
     )
 
 
-def main(model: Path, data: list[Path], record: Path, request: dict[str, Any]) -> None:
-    evaluate_mmlu(model, get_hub_folder(data[0]), record, MmluRequest.of(request))
-    get_score_cache_path(record).unlink(missing_ok=True)
-
-
 if "snakemake" in globals():
-    run_job(main, snakemake)
+    run_job(evaluate_mmlu, snakemake)

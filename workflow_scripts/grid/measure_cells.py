@@ -1,10 +1,15 @@
-"""Run one job of the grid: one model and protocol, and one or several tasks."""
+"""Score a model on tasks with lm-eval's task definitions, zero-shot, few-shot or after fine-tuning on each task.
 
-from collections.abc import Callable, Iterable
+In: the manifests of the model and of the tasks' datasets. Out: a record and its items for each task. The training
+states to resume from are hidden files in the folder of the records.
+"""
+
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from workflow_scripts.bridge.job import run_job
 from workflow_scripts.core.provenance import list_package_versions
 from workflow_scripts.evaluation.cells import CellsRequest
 from workflow_scripts.evaluation.direct import evaluate_direct
@@ -13,45 +18,56 @@ from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import get_hub_folder, read_manifest
 
 
-def run_job(
+def measure_cells(
     model: Path,
-    datasets: list[Path],
-    records: Iterable[Path],
+    data: list[Path],
+    records: list[Path],
     log: Path,
-    request: CellsRequest,
-    *,
     version: str,
-    gives_up: bool = False,
+    request: dict[str, Any],
+    resources: dict[str, Any],
 ) -> None:
     """Measure each cell and write its record.
 
-    With `gives_up`, mark all unfinished cells as failed, so that the tables of the other cells can be made.
+    A killed job leaves the hidden file `running`. The last retry after a kill marks all unfinished cells as failed
+    without running them, so that the tables of the other cells can be made.
     """
+    params = CellsRequest.of(request)
+    requests = params.cells()
     base = read_manifest(model)
     print(base.repository, flush=True)
     decides: dict[str, Any] = {"model": base.commit, "packages": list_package_versions()}
-    if added_to := request.base_manifest(model):
+    if added_to := params.base_manifest(model):
         decides["added to"] = read_manifest(added_to).commit
-    manifests = map(read_manifest, datasets)
-    commits = {manifest.repository: manifest.commit for manifest in manifests}
-    requests = request.cells()
+    commits = {manifest.repository: manifest.commit for manifest in map(read_manifest, data)}
+    cells = []
+    for record in records:
+        cell = requests[record.stem]
+        own = {"dataset": commits[cell.task.dataset], "request": cell.to_params()}
+        cells.append(GridCell(record, decides | own, log, version))
+    running = records[0].with_name(f".{records[0].stem}.running")
+    gives_up = resources["tries_left"] == 0 and running.exists()
+    running.parent.mkdir(parents=True, exist_ok=True)
+    running.touch()
+    try:
+        if gives_up:
+            mark_failed(cells)
+        else:
+            measure, hub = choose_measure(params, model), get_hub_folder(data[0])
+            run_cells(cells, lambda cell: measure(model, hub, cell.record, requests[cell.name]))
+    finally:
+        running.unlink(missing_ok=True)
 
-    def get_cell(record: Path) -> GridCell:
-        request = requests[record.stem]
-        own = {"dataset": commits[request.task.dataset], "request": request.to_params()}
-        return GridCell(record, decides | own, log, version)
 
-    cells = [get_cell(record) for record in records]
-    if gives_up:
-        mark_failed(cells)
-        return
-    if request.protocol == "train_before_test":
-        from workflow_scripts.grid.base import Base
-        from workflow_scripts.grid.train_before_test import train_before_test
+def choose_measure(params: CellsRequest, model: Path) -> Callable[..., Any]:
+    """Return the function that measures a cell; it loads the model once for all cells."""
+    if params.protocol != "train_before_test":
+        return partial(evaluate_direct, load=cache(load_model))
+    from workflow_scripts.grid.base import Base
+    from workflow_scripts.grid.train_before_test import train_before_test
 
-        shared = Base(model, request.compute)
-        measure: Callable[..., Any] = partial(train_before_test, base=shared)
-    else:
-        measure = partial(evaluate_direct, load=cache(load_model))  # load once for all tasks
-    hub = get_hub_folder(datasets[0])
-    run_cells(cells, lambda cell: measure(model, hub, cell.record, requests[cell.name]))
+    return partial(train_before_test, base=Base(model, params.compute))
+
+
+if "snakemake" in globals():
+    run_job(measure_cells, snakemake)

@@ -44,6 +44,10 @@ request = MmluRequest(shots=5, prompt="installed", max_items_per_subject=per_sub
                       compute=Compute(device="cpu", dtype="float32", batch_size=4))
 load_all = mmlu.load_subjects
 results = {}
+data = [hub / "datasets/lighteval/mmlu/manifest.json"]
+
+def evaluate(name, request):
+    mmlu.evaluate_mmlu(manifest, data, out / f"{name}.json", request.to_params())
 
 def load_first_subjects(*arguments):
     tasks = load_all(*arguments)[: int(subjects)]
@@ -100,9 +104,8 @@ results["answers"] = {
     if detail.model_response.text
 }
 
-mmlu.evaluate_mmlu(manifest, hub, out / "whole.json", request)
-published = request.model_copy(update={"prompt": "published"})
-mmlu.evaluate_mmlu(manifest, hub, out / "published.json", published)
+evaluate("whole", request)
+evaluate("published", request.model_copy(update={"prompt": "published"}))
 
 # stopped in the middle, and gone on with
 add, done = ScoreCache.add, []
@@ -115,13 +118,13 @@ def stop(self, key, value):
 
 ScoreCache.add = stop
 try:
-    mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", request)
+    evaluate("resumed", request)
 except KeyboardInterrupt:
     results["left"] = (out / ".resumed.scored").stat().st_size
 ScoreCache.add = add
 computed = []
 ScoreCache.add = lambda self, *item: (computed.append(1), add(self, *item))
-mmlu.evaluate_mmlu(manifest, hub, out / "resumed.json", request)
+evaluate("resumed", request)
 results["computed"] = len(computed)
 
 # baselines of two questions whose key is A and one whose key is C

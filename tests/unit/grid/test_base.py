@@ -2,7 +2,7 @@
 
 from tests.cells import make_cell
 from tests.unit.grid.test_train_before_test import RECIPE, assert_same
-from workflow_scripts.grid.job import run_job
+from workflow_scripts.grid.measure_cells import measure_cells
 from workflow_scripts.grid.train_before_test import train_before_test
 
 SMALL = RECIPE.model_copy(update={"epochs": 1, "max_training_items": 8})
@@ -17,7 +17,8 @@ def test_job_cells_share_load(world, model_manifest, tmp_path):
     dataset = world / f"datasets/{DATASET}/manifest.json"
     cells = REQUEST.cells()
     records = [tmp_path / f"{name}.json" for name in cells]
-    run_job(model_manifest, [dataset], records, tmp_path / "log", REQUEST, version="1")
+    arguments = (REQUEST.to_params(), {"tries_left": 1})
+    measure_cells(model_manifest, [dataset], records, tmp_path / "log", "1", *arguments)
     path, alone = records[-1], tmp_path / "alone.json"
     train_before_test(model_manifest, world, alone, cells[path.stem])
     assert_same(path, alone)

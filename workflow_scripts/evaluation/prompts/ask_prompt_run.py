@@ -18,7 +18,7 @@ from workflow_scripts.evaluation.prompts.questions import (
 from workflow_scripts.evaluation.prompts.rendering import Prompt, Renderer
 from workflow_scripts.evaluation.prompts.requests import PromptRequest
 from workflow_scripts.evaluation.record_parts import build_metric, build_task_facts, describe_run
-from workflow_scripts.evaluation.score_cache import ScoreCache, get_score_cache_path
+from workflow_scripts.evaluation.score_cache import ScoreCache
 from workflow_scripts.hub.load import load_model
 from workflow_scripts.hub.manifest import get_hub_folder
 from workflow_scripts.hub.record_fields import Recording
@@ -66,7 +66,7 @@ def ask_prompt_run(model: Path, data: list[Path], answers: Path, request: dict[s
         ),
         metrics=(build_metric("truncated_prompts", truncated, len(outputs)),),
     )
-    get_score_cache_path(answers).unlink()
+    scored_items.path.unlink()
 
 
 def run_prompts(
