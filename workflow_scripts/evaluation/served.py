@@ -48,8 +48,8 @@ class ServedEngine:
             return self._send(prompts, generate=False, ctxlens=lengths)
 
         self.tokens += sum(len(context) + len(target) for context, target in requests)
-        answers = self.look_up([("loglikelihood", window, *request) for request in requests])
-        return _run_batches(len(requests), _BATCH, score, answers)
+        questions = [("loglikelihood", window, *request) for request in requests]
+        return self._ask(questions, _BATCH, score)
 
     def generate(self, requests: list[GenerationRequest], options: dict[str, Any]) -> list[str]:
         """Generate as PrefixEngine does, but return texts; all requests share `new_tokens` and `stop`."""
@@ -73,12 +73,21 @@ class ServedEngine:
             return self._send(prompts, generate=True, gen_kwargs=sent)
 
         # With sampling each request has its own seed, so batches have size 1.
-        size = 1 if samples else _BATCH
-        answers = self.look_up([request.describe(options) for request in requests])
-        texts = _run_batches(len(requests), size, generate, answers)
+        questions = [request.describe(options) for request in requests]
+        texts = self._ask(questions, 1 if samples else _BATCH, generate)
         self.tokens += sum(len(request.context) for request in requests)
         self.tokens += sum(map(len, self._tokenizer(texts)["input_ids"]))
         return texts
+
+    def _ask(self, questions: list[Any], size: int, send: Callable[[list[int]], list]) -> list:
+        """Send the requests whose questions have no stored answer, batch by batch, and store their answers."""
+        answers = self.look_up(questions)
+        unknown = [index for index in range(len(questions)) if index not in answers]
+        for start in range(0, len(unknown), size):
+            batch = unknown[start : start + size]
+            for index, answer in zip(batch, send(batch), strict=True):
+                answers[index] = answer
+        return [answers[index] for index in range(len(questions))]
 
     def _send(self, prompts: list[list[int]], **options: Any) -> list[Any]:
         address = self._client.base_url
@@ -88,18 +97,3 @@ class ServedEngine:
         except (aiohttp.ClientError, OSError) as error:
             raise ServerUnreachableError(f"{address}: {error!r}") from error
         return [answer for batch in batches for answer in batch]
-
-
-def _run_batches(
-    number: int,
-    size: int,
-    run: Callable[[list[int]], list],
-    answers: MutableMapping[int, Any],
-) -> list:
-    """Run the requests that `answers` lacks, batch by batch, and add their answers to it."""
-    unknown = [index for index in range(number) if index not in answers]
-    for start in range(0, len(unknown), size):
-        batch = unknown[start : start + size]
-        for index, answer in zip(batch, run(batch), strict=True):
-            answers[index] = answer
-    return [answers[index] for index in range(number)]
